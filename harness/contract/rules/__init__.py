@@ -61,11 +61,15 @@ CONTINUATION_RULES = (
 SHARED_RULES: Mapping[str, tuple[str, ...]] = {
     # An unanswered call fails to compact: https://github.com/openai/openai-agents-python/issues/2317 (2026-01-16), and so
     # does a response that is not stored: https://github.com/openai/openai-agents-python/issues/2333 (2026-01-19).
-    "POST /responses/compact": ("media", "model", *CONTINUATION_RULES, "references", "reasoning", "pairing"),
+    # Assumed: a file that is not there cannot be read, for a summary as for an answer.
+    "POST /responses/compact": (
+        *("media", "model", *CONTINUATION_RULES, "references", "reasoning", "pairing"),
+        "input_file_not_found",
+    ),
     # Assumed: a request that cannot become a prompt cannot be counted.
     "POST /responses/input_tokens": (
         *("media", "model", "tools", "text"),
-        *(*CONTINUATION_RULES, "references", "reasoning", "pairing"),
+        *(*CONTINUATION_RULES, "references", "reasoning", "pairing", "input_file_not_found"),
     ),
     # Assumed: a call may be stored before its output; only items that cannot be stored are refused.
     "POST /conversations": ("media", "item_not_found"),

@@ -60,8 +60,12 @@ shape(
     source=[
         reported("https://github.com/earendil-works/pi/issues/10257", "2026-10"),
         reported("public reports of six more origins", "2026-08"),
+        reported("public notes of a client: of the container of a code interpreter", "2026"),
     ],
     rejects={
+        "Invalid 'tools[0].container': 'user'. Expected an ID that begins with 'cntr'.": {
+            "tools": [{"type": "code_interpreter", "container": "user"}]
+        },
         "Invalid 'input[0].id': 'call_x'. Expected an ID that begins with 'fc'.": _call_body("call_x"),
         "Invalid 'input[0].id': 'item_1'. Expected an ID that begins with 'rs'.": _reasoning_body("item_1"),
         "Invalid 'input[0].id': 'fc_1'. Expected an ID that begins with 'msg'.": {
@@ -72,7 +76,12 @@ shape(
         },
         "Invalid 'conversation': 'abc'. Expected an ID that begins with 'conv_'.": {"conversation": "abc"},
     },
-    accepts=[_call_body("fcX"), _call_body("fc_1")],
+    accepts=[
+        _call_body("fcX"),
+        _call_body("fc_1"),
+        {"tools": [{"type": "code_interpreter", "container": "cntr_1"}]},
+        {"tools": [{"type": "code_interpreter", "container": "cfile_1"}]},
+    ],
     fix="Do not make ids up: send the one the API gave, or none.",
 )
 

@@ -6,7 +6,7 @@ import re
 from base64 import b64decode
 from collections.abc import Iterator
 
-from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, recorded, reported, retired, rule
+from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, after, recorded, reported, retired, rule
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
@@ -47,6 +47,105 @@ def find_part_texts(request: Request, member: str) -> Iterator[tuple[str, str]]:
 def _find_data_urls(request: Request, member: str) -> Iterator[tuple[str, str]]:
     """The data URLs among them."""
     return ((path, text) for path, text in find_part_texts(request, member) if text.startswith("data:"))
+
+
+def _find_parts(request: Request, type: str) -> Iterator[tuple[str, Json]]:
+    """The parts of this type of messages and tool outputs, each with its place."""
+    if request.raw and type.encode() not in request.raw:
+        return
+    for index, item in enumerate(input_items(request.body)):
+        for holder in ("content", "output"):
+            for number, part in enumerate(held if isinstance(held := item.get(holder), list) else ()):
+                if isinstance(part, dict) and part.get("type") == type:
+                    yield f"input[{index}].{holder}[{number}]", part
+
+
+_IMAGE_SOURCES = ("file_id", "image_url")
+_BARE_IMAGE: Json = {"type": "input_image", "detail": "auto"}
+_CALL: Json = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}
+
+
+@rule(
+    when="input[]",
+    error=ApiError(
+        400,
+        "Missing mutually exclusive parameters: '{path}'. Ensure you are providing exactly one of: 'file_id' or "
+        "'image_url'.",
+        "{path}",
+        "missing_mutually_exclusive_parameters",
+    ),
+    source=[
+        reported("public log of a client of `POST /conversations/{id}/items`", "2026-06-21"),
+        reported("https://github.com/Menci/Floway, which repeats the API's error, the code included", "2026"),
+    ],
+    rejects={
+        "Missing mutually exclusive parameters: 'input[0].content[1]'. Ensure you are providing exactly one of: 'file_id' "
+        "or 'image_url'.": _body_with_part(_BARE_IMAGE),
+        "Missing mutually exclusive parameters: 'input[1].output[0]'. Ensure you are providing exactly one of: 'file_id' "
+        "or 'image_url'.": {
+            "input": [_CALL, {"type": "function_call_output", "call_id": "call_1", "output": [_BARE_IMAGE]}]
+        },
+        "Missing mutually exclusive parameters: 'items[0].content[0]'. Ensure you are providing exactly one of: 'file_id' "
+        "or 'image_url'.": after(
+            Case({}, on="POST /conversations"),
+            Case(
+                {"items": [{"type": "message", "role": "user", "content": [_BARE_IMAGE]}]},
+                on="POST /conversations/{0.id}/items",
+            ),
+        ),
+    },
+    accepts=[
+        _body_with_part({**_BARE_IMAGE, "image_url": "https://example.org/cat.png", "file_id": None}),
+        _body_with_part({**_BARE_IMAGE, "file_id": "file-1"}),
+    ],
+    fix="Give the picture: `image_url`, an address or a data URL, or the `file_id` of an upload.",
+)
+def image_without_source(request: Request) -> Iterator[Json]:
+    """A picture is an address or an uploaded file; null is none."""
+    for path, part in _find_parts(request, "input_image"):
+        if all(part.get(name) is None for name in _IMAGE_SOURCES):
+            yield {"path": path}
+
+
+@rule(
+    when="input[]",
+    error=ApiError(
+        400,
+        "Mutually exclusive parameters: '{path}'. Ensure you are only providing one of: {names}.",
+        "{path}",
+        "mutually_exclusive_parameters",
+    ),
+    source=[
+        reported("https://github.com/0xPlaygrounds/rig/issues/1429: of a file's address with a name", "2026-02-24"),
+        reported("https://github.com/langchain-ai/langchainjs/issues/9878: the same", "2026-01-27"),
+        reported("public probe: the same of `file_id` with a name, in a tool output", "2026"),
+        reported("https://github.com/Menci/Floway, which repeats the API's error: of pictures", "2026"),
+    ],
+    rejects={
+        "Mutually exclusive parameters: 'input[0].content[1]'. Ensure you are only providing one of: 'file_id' or "
+        "'image_url'.": _body_with_part(
+            {"type": "input_image", "image_url": "https://example.org/cat.png", "file_id": "file-1"}
+        ),
+        "Mutually exclusive parameters: 'input[0].content[1]'. Ensure you are only providing one of: 'file_id' or "
+        "'filename'.": _body_with_part(
+            {"type": "input_file", "file_url": "https://example.org/a.pdf", "filename": "a.pdf"}
+        ),
+    },
+    accepts=[
+        _body_with_part({"type": "input_file", "file_id": "file-1", "filename": None}),
+        _body_with_part({"type": "input_file", "file_url": "https://example.org/a.pdf"}),
+        _file_body("data:application/pdf;base64,JVBERi0xLjQ="),
+    ],
+    fix="Send one of them: a `filename` goes with `file_data` alone.",
+)
+def part_with_two_sources(request: Request) -> Iterator[Json]:
+    """A picture has one source, a name goes only with the data of a file; the error names `file_id` for `file_url`, too."""
+    for path, part in _find_parts(request, "input_image"):
+        if all(part.get(name) is not None for name in _IMAGE_SOURCES):
+            yield {"path": path, "names": "'file_id' or 'image_url'"}
+    for path, part in _find_parts(request, "input_file"):
+        if part.get("filename") is not None and (part.get("file_id") or part.get("file_url")) is not None:
+            yield {"path": path, "names": "'file_id' or 'filename'"}
 
 
 def _mime_type(url: str) -> str:

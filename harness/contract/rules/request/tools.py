@@ -100,6 +100,70 @@ def _declared_mcp_tools(request: Request) -> list[Json]:
     return [tool for tool in request.body.get("tools") or () if tool["type"] == "mcp"]
 
 
+_MCP_SOURCES = ("server_url", "connector_id", "tunnel_id")
+_TUNNEL = f"tunnel_{'0' * 32}"
+
+
+@rule(
+    when="tools",
+    error=ApiError(
+        400,
+        "Missing mutually exclusive parameters: '{path}'. Ensure you are providing exactly one of: 'server_url', "
+        "'connector_id', or 'tunnel_id'.",
+        "{path}",
+        "missing_mutually_exclusive_parameters",
+    ),
+    source=[
+        reported("public notes of two origins on agents of Foundry, one with the code", "2026"),
+        reported("public notes of a third, from before there were tunnels", "2026"),
+    ],
+    rejects={
+        "Missing mutually exclusive parameters: 'tools[0]'. Ensure you are providing exactly one of: 'server_url', "
+        "'connector_id', or 'tunnel_id'.": {"tools": [{"type": "mcp", "server_label": "a"}]},
+    },
+    accepts=[
+        {"tools": [_mcp_tool("a")]},
+        {"tools": [{"type": "mcp", "server_label": "a", "connector_id": "connector_gmail"}]},
+        {"tools": [{"type": "mcp", "server_label": "a", "tunnel_id": _TUNNEL}]},
+    ],
+    fix="Say where the server is: `server_url`, or `connector_id` for a connector of OpenAI.",
+)
+def mcp_without_server(request: Request) -> Iterator[Json]:
+    """An MCP tool names its server by an address, a connector or a tunnel."""
+    for index, tool in enumerate(request.body.get("tools") or ()):
+        if tool["type"] == "mcp" and all(tool.get(name) is None for name in _MCP_SOURCES):
+            yield {"path": f"tools[{index}]"}
+
+
+@rule(
+    when="tools",
+    error=ApiError(
+        400,
+        "Mutually exclusive parameters: '{path}'. Ensure you are only providing one of: {names}.",
+        "{path}",
+        "mutually_exclusive_parameters",
+    ),
+    source=[
+        reported("public probe: each pair of the three", "2026-10-01"),
+        assumed("that the code is that of other such pairs, and the words for all three"),
+    ],
+    rejects={
+        "Mutually exclusive parameters: 'tools[0]'. Ensure you are only providing one of: 'server_url' or "
+        "'connector_id'.": {"tools": [{**_mcp_tool("a"), "connector_id": "connector_gmail"}]},
+        "Mutually exclusive parameters: 'tools[0]'. Ensure you are only providing one of: 'server_url' or "
+        "'tunnel_id'.": {"tools": [{**_mcp_tool("a"), "tunnel_id": _TUNNEL}]},
+    },
+    fix="Say in one way where the server is.",
+)
+def mcp_with_two_servers(request: Request) -> Iterator[Json]:
+    """An MCP tool names its server in one way only."""
+    for index, tool in enumerate(request.body.get("tools") or ()):
+        given = [f"'{name}'" for name in _MCP_SOURCES if tool["type"] == "mcp" and tool.get(name) is not None]
+        if len(given) > 1:
+            *most, last = given
+            yield {"path": f"tools[{index}]", "names": f"{', '.join(most)}{',' * (len(most) > 1)} or {last}"}
+
+
 @rule(
     when="tools",
     error=ApiError(

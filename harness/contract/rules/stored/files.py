@@ -82,6 +82,12 @@ def file_not_downloadable(request: Request, world: WorldView) -> Iterator[Json]:
         "File with id 'file-x' not found.": after(ANY_UPLOAD, _image_body("file-x")),
         "File with id 'file-y' not found.": after(ANY_UPLOAD, _file_body("file-y")),
         "File with id '{0.id}' not found.": after(ANY_UPLOAD, Case(on="DELETE /files/{0.id}"), _file_body("{0.id}")),
+        "File with id 'file-z' not found.": after(
+            ANY_UPLOAD, Case({"model": "gpt-4.1", **_file_body("file-z")}, on="POST /responses/compact")
+        ),
+        "File with id 'file-w' not found.": after(
+            ANY_UPLOAD, Case({"model": "gpt-4.1", **_image_body("file-w")}, on="POST /responses/input_tokens")
+        ),
     },
     accepts=[
         after(ANY_UPLOAD, _file_body("{0.id}")),
