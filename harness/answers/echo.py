@@ -10,7 +10,7 @@ from typing import Any
 
 from harness.api.models import Model
 from harness.api.strict_schema import apply_strictness
-from harness.api.tools import declared_tools, loaded_tools, plain_functions
+from harness.api.tools import as_namespace, declared_tools, loaded_tools, plain_functions
 from harness.core.exchange import Json
 
 
@@ -18,9 +18,9 @@ def echo_reasoning(family: Model, reasoning: Json) -> Json:
     """The reasoning options with defaults; all null for a model that does not reason."""
     if family.turns is None:
         return {"context": None, "effort": None, "summary": None}
-    summary = reasoning.get("summary")
+    summary, context = reasoning.get("summary"), reasoning.get("context")
     return {
-        "context": reasoning.get("context") or family.turns,
+        "context": family.turns if context in (None, "auto") else context,
         "effort": reasoning.get("effort") or family.effort,
         "mode": reasoning.get("mode") or family.mode,
         "summary": "detailed" if summary == "auto" else summary,
@@ -47,18 +47,33 @@ def _echo_format(format: Json) -> Json:
     }
 
 
+_BARE_LOADING = ("gpt-5.6", "gpt-6")
+"""The models that echo a function as it is when the client has brought it, in the output of its own search or as an
+additional tool. Older ones echo it as a namespace, as all do what the API's search has loaded (recorded 2026-07)."""
 _TOOL_ORDER = {"tool_search": 1, "namespace": 2}
 """The types of tools that follow the others, which keep their order."""
 
 
 def echo_tools(body: Json, items: Sequence[Json]) -> list[Json]:
-    """The tools of a request with their defaults, and those that searches among `items` have loaded."""
-    tools = declared_tools(body)
-    spaces = _loaded_namespaces(tools, items)
-    if not tools and not spaces:
-        return []
-    rest = [tool for tool in tools if not (tool.get("defer_loading") and tool.get("name") in spaces)]
-    return sorted(map(_echo_tool, [*rest, *spaces.values()]), key=lambda tool: _TOOL_ORDER.get(tool["type"], 0))
+    """The tools of a request with their defaults, and those that `items` have loaded or added."""
+    own = list(body.get("tools") or ())
+    added = declared_tools(body)[len(own) :]
+    bare = str(body.get("model")).startswith(_BARE_LOADING)
+    spaces = _loaded_namespaces([*own, *added], [item for item in items if not (bare and _is_clients(item))])
+    loaded = _loaded_namespaces([*own, *added], [item for item in items if bare and _is_clients(item)])
+    brought = [tool for space in loaded.values() for tool in space["tools"]]
+    if not bare:
+        spaces |= {tool["name"]: as_namespace(tool) for tool in added if tool["type"] == "function"}
+    names = {*spaces, *loaded, *(tool.get("name") for tool in added)}
+    rest = [tool for tool in own if not (tool.get("defer_loading") and tool.get("name") in names)]
+    rest += [tool for tool in added if tool.get("name") not in spaces]
+    return sorted(
+        map(_echo_tool, [*rest, *brought, *spaces.values()]), key=lambda tool: _TOOL_ORDER.get(tool["type"], 0)
+    )
+
+
+def _is_clients(item: Json) -> bool:
+    return item.get("execution") == "client"
 
 
 def _loaded_namespaces(tools: Sequence[Json], items: Sequence[Json]) -> dict[str, Json]:
@@ -111,7 +126,10 @@ _EMPTY_LOCATION: Json = {"type": "approximate", "city": None, "country": None, "
 def _echo_web_search_preview(tool: Json) -> Json:
     where = tool.get("user_location") or {"country": "US"}
     searching = {"search_content_types": ["text"], "search_context_size": "medium"}
-    return {**searching, **tool, "user_location": {**_EMPTY_LOCATION, **where}}
+    given = {
+        name: value for name, value in tool.items() if name != "external_web_access"
+    }  # recorded 2026-07: not echoed
+    return {**searching, **given, "user_location": {**_EMPTY_LOCATION, **where}}
 
 
 def _echo_web_search(tool: Json) -> Json:

@@ -67,11 +67,12 @@ def loaded_tools(item: Json, waiting: Iterable[Json]) -> dict[str, Json]:
         if tool.get("type") == "namespace":
             found[tool["name"]] = tool
         elif _is_function(tool) and (tool["name"] in own or tool.get("defer_loading")):
-            found[tool["name"]] = _as_namespace(own.get(tool["name"], tool))
+            found[tool["name"]] = as_namespace(own.get(tool["name"], tool))
     return found
 
 
-def _as_namespace(function: Json) -> Json:
+def as_namespace(function: Json) -> Json:
+    """A function that is called in a namespace of its own name."""
     bare = {name: value for name, value in function.items() if name != "defer_loading"}
     return {
         "type": "namespace",

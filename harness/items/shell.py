@@ -160,7 +160,6 @@ def shell_call(
 
 @item(
     "sho",
-    FinalMember("status", "completed"),
     StreamedOutputs("output"),
     defaults={"max_output_length": None},
     output_of="shell_call",

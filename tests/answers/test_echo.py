@@ -199,16 +199,50 @@ class TestToolSearch:
         found = {"type": "tool_search_output", "tools": [LATER]}
         assert [tool["type"] for tool in echoed(SEARCH, F, input=[found])] == ["function", "tool_search"]
 
+    @pytest.mark.parametrize(
+        ("model", "execution", "kinds"),
+        [
+            ("gpt-5.4", "client", ["tool_search", "namespace"]),
+            ("gpt-5.4", "server", ["tool_search", "namespace"]),
+            ("gpt-5.6", "client", ["function", "tool_search"]),
+            ("gpt-5.6", "server", ["tool_search", "namespace"]),
+        ],
+    )
+    def test_of_a_client_leaves_functions_as_they_are_with_newer_models(
+        self, model: str, execution: str, kinds: list[str]
+    ) -> None:
+        found = {"type": "tool_search_output", "execution": execution, "tools": [LATER]}
+        assert [tool["type"] for tool in echoed(SEARCH, LATER, input=[found], model=model)] == kinds
 
-def test_tools_of_the_input_are_repeated_like_those_of_the_request() -> None:
+
+@pytest.mark.parametrize("model", ["gpt-5.6", "gpt-6-astra"])
+def test_tools_of_the_input_are_repeated_like_those_of_the_request(model: str) -> None:
     added = {"type": "additional_tools", "role": "developer", "tools": [F]}
-    assert echoed(input=[added]) == [SAID_OF_F]
+    assert echoed(input=[added], model=model) == [SAID_OF_F]
+    assert echoed(LATER, SEARCH, input=[added], model=model)[0] == SAID_OF_F
+
+
+@pytest.mark.parametrize("model", ["gpt-5", "gpt-5.4"])
+def test_older_models_repeat_functions_of_the_input_as_namespaces(model: str) -> None:
+    added = {"type": "additional_tools", "role": "developer", "tools": [F]}
+    said = echoed({**F, "name": "g"}, input=[added], model=model)
+    assert said[1] == {"type": "namespace", "description": "", "name": "f", "tools": [SAID_OF_F]}
+    assert len(said) == 2
+
+
+def test_whether_a_search_reaches_the_web_is_not_repeated() -> None:
+    assert "external_web_access" not in echoed({"type": "web_search", "external_web_access": False})[0]
 
 
 @pytest.mark.parametrize(
     ("model", "asked", "said"),
     [
         ("gpt-4.1", {"summary": "auto"}, {"context": None, "effort": None, "summary": None}),
+        (
+            "gpt-5.6-sol",
+            {"context": "auto"},
+            {"context": "all_turns", "effort": "medium", "mode": "standard", "summary": None},
+        ),
         (
             "gpt-6-luna",
             {},

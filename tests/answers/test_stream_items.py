@@ -121,7 +121,7 @@ def test_the_events_of_a_kind(made, told):
             shell_call("ls", max_output_length=9),
             {"action": {"commands": [], "max_output_length": None, "timeout_ms": None}},
         ),
-        (shell_call_output("call_1", "a"), {"status": "completed", "output": []}),
+        (shell_call_output("call_1", "a"), {"status": "in_progress", "output": []}),
         (
             apply_patch_call(create_file("a", "+")),
             {"operation": {"type": "create_file", "diff": "", "path": "a"}},

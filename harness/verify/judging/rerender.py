@@ -34,8 +34,9 @@ ANNOTATION_ADDED = "response.output_text.annotation.added"
 TEXT_DONE = "response.output_text.done"
 IGNORED_EVENT_MEMBERS = frozenset({"sequence_number", "obfuscation"})
 """Members that depend on how a text was split into deltas."""
-VARYING_ITEM_MEMBERS: Mapping[str, Collection[str]] = {"message": {"status"}, "tool_search_call": {"call_id"}}
-"""Members of an added item that vary, by its type. Recorded: a message of one delta is added as completed."""
+VARYING_ITEM_MEMBERS: Mapping[str, Collection[str]] = {"tool_search_call": {"status", "call_id"}}
+"""Members of an added item that vary, by its type; of others its status. Recorded: a message of one delta, every item of
+o3-pro and, until 2026-02, the output of a shell are added as completed."""
 REASONING_SUMMARY = "response.reasoning_summary"
 """Events of a summary, which the API repeats or leaves unfinished in an incomplete response. Recorded in 2025 and 2026."""
 ResponseView = Callable[[Json], Json]
@@ -208,7 +209,7 @@ def _mask_event(event: Json, ids: Mapping[str, str], view: ResponseView) -> Json
     if event["type"].endswith(".delta"):
         members.pop("logprobs", None)
     if event["type"] == ITEM_ADDED:
-        varying = VARYING_ITEM_MEMBERS.get(event["item"]["type"], ())
+        varying = VARYING_ITEM_MEMBERS.get(event["item"]["type"], ("status",))
         members["item"] = {name: value for name, value in event["item"].items() if name not in varying}
     labelled: Json = map_strings(strip_volatile(members), lambda text: ids.get(text, text))
     return labelled

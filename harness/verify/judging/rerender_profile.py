@@ -28,7 +28,7 @@ _MEMBERS_BY_DAY = {
     "2026-05-06": ("web_search.return_token_budget",),
     "2026-05-28": ("reasoning.context",),
     "2026-06-24": ("web_search.search_content_types", "web_search_preview.search_content_types"),
-    "2026-06-25": ("response.tool_usage",),
+    "2026-06-26": ("response.tool_usage",),
     "2026-07-03": ("reasoning.mode",),
     "2026-07-13": ("function.output_schema", "object.$schema"),
 }
