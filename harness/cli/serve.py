@@ -57,6 +57,9 @@ def serve(
     zdr: Annotated[bool, typer.Option("--zdr", help="Zero Data Retention: nothing is stored for any key.")] = False,
     dialect: Annotated[str, typer.Option(help="openai, azure or foundry; without it all three, by the path.")] = "",
     assistants: Annotated[str, typer.Option(help="v2, or gone as since the sunset: 404.")] = "v2",
+    as_of: Annotated[
+        str, typer.Option(metavar="DATE", help="The day, or the month, whose API is served: 2026-03-15, 2026-03.")
+    ] = "",
     replay: Annotated[
         Path | None, typer.Option(metavar="DIR|FILE", help="Play these recordings; nothing is made up.")
     ] = None,
@@ -71,11 +74,12 @@ def serve(
 ) -> None:
     """Serve the mock, every key that starts with `sk-` a world of its own, until interrupted or a COMMAND has ended."""
     from harness.api.dialects import API_ROOTS, OPENAI
+    from harness.core.dates import CONTRACT_DATE, parse_as_of
     from harness.server.asgi import App
     from harness.server.control_access import control_access
 
     if replay:
-        if command or script or scripted or keys or models or zdr or dialect or allowed_host:
+        if command or script or scripted or keys or models or zdr or dialect or as_of or allowed_host:
             raise typer.BadParameter("--replay plays what was recorded; give it with --host, --port and --paced alone.")
         _replay_recordings(replay, host, _or_default(port), paced)
         return
@@ -84,6 +88,7 @@ def serve(
         _split_names(keys),
         _make_account(_split_names(models), zdr, assistants),
         dialect or None,
+        as_of=parse_as_of(as_of, "--as-of") if as_of else CONTRACT_DATE,
         scripted=scripted,
         journal=None if command else JOURNAL_LIMIT,
     )
@@ -195,6 +200,7 @@ def _make_mock(
     account: Organization | None,
     dialect: str | None,
     *,
+    as_of: str,
     scripted: bool,
     journal: int | None,
 ) -> MockApi:
@@ -209,6 +215,7 @@ def _make_mock(
         fallback=None if scripted else small_talk,
         journal=journal,
         dialect=dialect,
+        as_of=as_of,
         vocabulary=PYTHON_FILE if script and script.suffix == ".py" else JSON,
     )
     if script is None:

@@ -1,6 +1,7 @@
 """Checks a request against the contract: the first violation with the API's error, or None.
 
-Rules are checked in source order: those of `access` and `transport`, the schema of the body, then the other rules.
+Rules are checked in source order: those of `access` and `transport`, the schema of the body, then the other rules. Rules and
+schemas are those of the World's day.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from harness.contract.rule import (
 )
 from harness.contract.rules import AREAS, ITEMS_MEMBER, SHARED_RULES
 from harness.core.account import DEFAULT_ORGANIZATION
+from harness.core.dates import CONTRACT_DATE, days_of_change, is_valid_on, start_of_epoch
 from harness.core.errors import ApiError
 from harness.core.exchange import Finding, Request
 from harness.items.transcript import Transcript
@@ -53,11 +55,12 @@ def check(request: Request, world: Any) -> Violation | None:
 
     `world` is None if the key has no World. The body is not changed; null members at the top level count as absent.
     """
-    plan = _plan_rules(request.operation, _collect_when_names(request, world), request.dialect)
+    as_of = CONTRACT_DATE if world is None else world.as_of
+    plan = _plan_rules(request.operation, _collect_when_names(request, world), request.dialect, _epoch_of(as_of))
     violation = _find_first_violation(plan.before, request, world, None)
     if request.dialect == FOUNDRY and world is not None:
         request = apply_agent(request, world.account.agents)
-    violation = violation or _check_schema(request)
+    violation = violation or _check_schema(request, as_of)
     if violation or not plan.after:
         return violation
     if holder := ITEMS_MEMBER.get(request.operation):
@@ -69,7 +72,8 @@ def check(request: Request, world: Any) -> Violation | None:
 
 def applicable_rules(request: Request, world: Any) -> list[Rule]:
     """The rules with a function that `check` runs for an accepted request, in order."""
-    plan = _plan_rules(request.operation, _collect_when_names(request, world), request.dialect)
+    epoch = _epoch_of(CONTRACT_DATE if world is None else world.as_of)
+    plan = _plan_rules(request.operation, _collect_when_names(request, world), request.dialect, epoch)
     return [rule for rule, _ in (*plan.before, *plan.after)]
 
 
@@ -101,11 +105,11 @@ def _find_first_violation(
     return None
 
 
-def _check_schema(request: Request) -> Violation | None:
+def _check_schema(request: Request, as_of: str) -> Violation | None:
     if not request.schema:
         return None
     body = drop_nulls(omit_dialect_members(request), request.schema)
-    found = first_violation.find_violation(request.schema, body)
+    found = first_violation.find_violation(request.schema, body, as_of)
     return _to_violation(found) if found else None
 
 
@@ -117,12 +121,15 @@ def conforms_to_schema(request: Request, world: Any, violation: Violation | None
         return False
     if request.dialect == FOUNDRY and world is not None:
         request = apply_agent(request, world.account.agents)
-    return _check_schema(request) is None
+    return _check_schema(request, CONTRACT_DATE if world is None else world.as_of) is None
 
 
-def check_answer(root: str, body: Any) -> Finding | None:
-    """The first violation of the schema `root` by an answer, None if it conforms. Unknown members are allowed."""
-    if (found := first_violation.find_violation(root, body)) is None:
+def check_answer(root: str, body: Any, as_of: str = CONTRACT_DATE) -> Finding | None:
+    """The first violation of the schema `root`, as it was on a day, by an answer; None if it conforms.
+
+    Unknown members are allowed.
+    """
+    if (found := first_violation.find_violation(root, body, as_of)) is None:
         return None
     violation = _to_violation(found)
     return Finding(found.path, violation.error.message, violation.rule.id)
@@ -191,11 +198,18 @@ class RulePlan:
 
 
 @lru_cache(maxsize=4096)
-def _plan_rules(operation: str, members: frozenset[str], dialect: str = OPENAI) -> RulePlan:
+def _epoch_of(as_of: str) -> str:
+    """The last day up to this one on which some rule began or ended."""
+    return start_of_epoch(as_of, days_of_change(RULES.values()))
+
+
+@lru_cache(maxsize=4096)
+def _plan_rules(operation: str, members: frozenset[str], dialect: str = OPENAI, as_of: str = CONTRACT_DATE) -> RulePlan:
     applicable = [
         rule
         for rule in RULES.values()
         if rule.check
+        and is_valid_on(as_of, rule.since, rule.until)
         and (not rule.dialects or dialect in rule.dialects)
         and _applies_to(rule, operation)
         and (not rule.when or not members.isdisjoint(rule.when))

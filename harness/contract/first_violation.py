@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
+import jsonschema_rs
 from jsonschema import ValidationError
 
 from harness.contract import schema as schemas
 from harness.contract.ordered_validator import Validator, make_ordered_validator
 from harness.contract.phrasing import abbreviate, describe_actual, did_you_mean, quote_and_join
+from harness.core.dates import CONTRACT_DATE
 from harness.core.exchange import Json
 
 NAMED_RULE_KEYWORDS = ("enum", "pattern", "not", "additionalProperties")
@@ -36,16 +38,20 @@ class SchemaViolation:
         return str(self.facts["path"])
 
 
-def find_violation(root: str, body: Any) -> SchemaViolation | None:
-    """The first violation of the schema `root` by `body`; None if it is valid. Linear in the size of `body`."""
-    if schemas.validator(root).is_valid(body):
+def find_violation(root: str, body: Any, as_of: str = CONTRACT_DATE) -> SchemaViolation | None:
+    """The first violation of the schema `root`, as it was on a day, by `body`; None if it is valid.
+
+    Linear in the size of `body`.
+    """
+    fast = schemas.validator(root, as_of)
+    if fast.is_valid(body):
         return None
-    error = next(iter(_load_ordered_validator(root).iter_errors(body)), None)
-    return _unexplained_violation(root, body) if error is None else _to_schema_violation(error, body)
+    error = next(iter(_load_ordered_validator(root, as_of).iter_errors(body)), None)
+    return _unexplained_violation(fast, body) if error is None else _to_schema_violation(error, body)
 
 
-def _unexplained_violation(root: str, body: Any) -> SchemaViolation:
-    error = next(iter(schemas.validator(root).iter_errors(body)))
+def _unexplained_violation(fast: jsonschema_rs.Validator, body: Any) -> SchemaViolation:
+    error = next(iter(fast.iter_errors(body)))
     path = list(error.instance_path)
     facts = {"path": format_path(path), "value": "", "values": "", "name": path[-1] if path else ""}
     return SchemaViolation("unexplained", None, facts)
@@ -121,6 +127,6 @@ _FACTS_BY_KEYWORD: dict[str, Callable[[ValidationError, Json], tuple[str, Json]]
 }
 
 
-@cache
-def _load_ordered_validator(root: str) -> Validator:
-    return make_ordered_validator(schemas.load(root))
+@lru_cache(maxsize=schemas.MAX_DAYS)
+def _load_ordered_validator(root: str, as_of: str = CONTRACT_DATE) -> Validator:
+    return make_ordered_validator(schemas.load(root, as_of))

@@ -10,6 +10,7 @@ An overlay file is a YAML or JSON list of entries:
       date: 2026-08-30                                the date of the evidence (a year, a month or a day); optional
       level: recorded                                 one of LEVELS
       why: …                                          optional
+    since, until: 2026-05                           the first and the last day of the entry (`core/dates.py`); optional
 
 A name in `$defs` is the same type in all roots; an answer's type named like a request's is `answer__Name`. Operations:
 
@@ -60,6 +61,8 @@ class OverlayEntry:
     date: str | None = None
     why: str | None = None
     roots: frozenset[str] = frozenset()
+    since: str = ""
+    until: str = ""
 
     def __str__(self) -> str:
         pointer = f"#{self.pointer}" if self.pointer else ""
@@ -117,10 +120,12 @@ def _parse_entry(file: str, index: int, entry: Any) -> OverlayEntry:
         roots = frozenset(_read_texts(entry, "roots")) if "roots" in entry else frozenset[str]()
         if roots and not target.startswith("$defs/"):
             raise OverlayEntryError("`roots` narrows `at: $defs/…` only")
-        source, level, date = _read_texts(entry, "source"), _read_level(entry), _read_date(entry)
+        source, level, date = _read_texts(entry, "source"), _read_level(entry), _read_date(entry, "date")
+        since, until = _read_date(entry, "since") or "", _read_date(entry, "until") or ""
     except OverlayEntryError as problem:
         raise SchemaError(f"{file}[{index}]: {problem}") from None
-    return OverlayEntry(file, index, target, pointer, operations, source, level, date, entry.get("why"), roots)
+    why = entry.get("why")
+    return OverlayEntry(file, index, target, pointer, operations, source, level, date, why, roots, since, until)
 
 
 def _parse_at(entry: Any) -> tuple[str, str]:
@@ -152,12 +157,12 @@ def _read_level(entry: Json) -> str:
     return str(entry["level"])
 
 
-def _read_date(entry: Json) -> str | None:
-    if "date" not in entry:
+def _read_date(entry: Json, name: str) -> str | None:
+    if name not in entry:
         return None
-    if not _DATE.fullmatch(str(entry["date"])):
-        raise OverlayEntryError(f"`date` is YYYY, YYYY-MM or YYYY-MM-DD, got {entry['date']!r}")
-    return str(entry["date"])
+    if not _DATE.fullmatch(str(entry[name])):
+        raise OverlayEntryError(f"`{name}` is YYYY, YYYY-MM or YYYY-MM-DD, got {entry[name]!r}")
+    return str(entry[name])
 
 
 def apply_entries(root: str, schema: Json, overlays: Iterable[OverlayEntry]) -> Iterator[str]:
@@ -192,4 +197,4 @@ def _follow_step(node: Any, step: str) -> Any:
     raise OverlayEntryError(suggest_nearest(f"the pointer does not resolve at `{step}`", step, names))
 
 
-_ENTRY_KEYS = (*OVERLAY_OPERATIONS, "at", "roots", "source", "date", "level", "why")
+_ENTRY_KEYS = (*OVERLAY_OPERATIONS, "at", "roots", "source", "date", "level", "why", "since", "until")

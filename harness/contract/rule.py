@@ -13,12 +13,14 @@ import sys
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Any, Literal, Protocol, Required, TypedDict, Unpack
 
 from harness.api.models import Models
 from harness.api.operations import OPERATIONS
 from harness.api.resources.files import Uploads
 from harness.core.account import Organization
+from harness.core.dates import CONTRACT_DATE, is_valid_on, last_day
 from harness.core.errors import ApiError, RegistrationError
 from harness.core.exchange import Json
 from harness.core.registry import Registry
@@ -56,9 +58,10 @@ class StoreView(Protocol):
 
 
 class WorldView(Protocol):
-    """What a rule may read of a World: its stored objects, its account, its table of models."""
+    """What a rule may read of a World: its stored objects, its account, its day (YYYY-MM-DD), its table of models."""
 
     account: Organization
+    as_of: str
     models: Models
     store: StoreView
     uploads: Uploads
@@ -105,7 +108,7 @@ class Case:
     the headers, `raw` the complete body. `on` is the operation if it is not `POST /responses`. `before` are earlier
     cases; `{n.id}` in a string means the id of the n-th answer, `{n.output.i.id}` is a path in it. `turns` are the
     model's answers to the requests, in order; `account` is that of the last request, `skip` are the seconds of the
-    World that pass before it.
+    World that pass before it, `as_of` is the day of the World if the rule is not of today.
     """
 
     body: Any = None
@@ -117,6 +120,7 @@ class Case:
     on: str | None = None
     account: Organization | None = None
     skip: int | None = None
+    as_of: str = ""
 
 
 def after(*steps: Json | Case, turns: Sequence[Any] = ()) -> Case:
@@ -239,15 +243,15 @@ def _register(
     needs: tuple[str, ...] = (),
     keyword: str | None = None,
 ) -> None:
-    source = declaration["source"]
+    source, as_case = declaration["source"], partial(_as_case, day=_example_day(declaration))
     declared = Rule(
         id=id,
         area=getattr(sys.modules.get(module), "AREA", module.rpartition(".")[2]),
         doc=doc,
         error=declaration["error"],
         sources=(source,) if isinstance(source, Source) else tuple(source),
-        rejects={message: _as_case(case) for message, case in _by_message(declaration).items()},
-        accepts=tuple(map(_as_case, declaration.get("accepts", ()))),
+        rejects={message: as_case(case) for message, case in _by_message(declaration).items()},
+        accepts=tuple(map(as_case, declaration.get("accepts", ()))),
         on=_as_tuple(declaration.get("on", CREATE_RESPONSE)),
         when=_as_tuple(declaration.get("when", ())),
         check=check,
@@ -266,6 +270,8 @@ def _register(
 def _declaration_problem(declared: Rule) -> str | None:
     if not declared.doc:
         return "has no docstring"
+    if declared.since > CONTRACT_DATE:
+        return f"begins on {declared.since}, after the day of the contract: move CONTRACT_DATE in harness/core/dates.py"
     if not declared.sources:
         return "has no source: add source=reported('https://…', '2026-01-31'), or assumed('why')"
     if not (declared.rejects or declared.until) and declared.level != "assumed":
@@ -286,5 +292,12 @@ def _by_message(declaration: RuleDeclaration) -> Mapping[str, Json | Case]:
     return {message: rejects[0]} if rejects else {}
 
 
-def _as_case(case: Json | Case) -> Case:
-    return case if isinstance(case, Case) else Case(case)
+def _example_day(declaration: RuleDeclaration) -> str:
+    """The last day of a rule whose examples are no longer true, else empty."""
+    until = declaration.get("until", "")
+    return "" if is_valid_on(CONTRACT_DATE, "", until) else last_day(until)
+
+
+def _as_case(case: Json | Case, day: str) -> Case:
+    case = case if isinstance(case, Case) else Case(case)
+    return replace(case, as_of=case.as_of or day)

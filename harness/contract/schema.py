@@ -4,13 +4,14 @@
     schemas/overlays/*.yaml       corrections of these, applied in the order of the file names
     schemas/lock.json             their sources
 
-Everything here is cached and shared: callers must not change it.
+Entries of overlays may be dated: a root has one schema for each set of them that was ever valid together. `as_of` is the
+day that is asked for. Everything here is cached and shared: callers must not change it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,13 @@ import orjson
 from harness.contract.compile_schema import compile_schema
 from harness.contract.overlay import OverlayEntry, apply_entries, parse_entries
 from harness.contract.overlay_operations import suggest_nearest
+from harness.core.dates import CONTRACT_DATE, days_of_change, is_valid_on, start_of_epoch
 from harness.core.errors import SchemaError
 from harness.core.exchange import Json
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
+MAX_DAYS = 4096
+"""Pairs of a root and a day whose schema is found without looking for the epoch of the day."""
 _HERE = Path(__file__).parent.parent
 
 
@@ -38,16 +42,43 @@ def schemas_directory() -> Path:
     )
 
 
-@cache
-def load(root: str) -> Json:
+@lru_cache(maxsize=MAX_DAYS)
+def load(root: str, as_of: str = CONTRACT_DATE) -> Json:
     """The schema of a root (`CreateResponse`) with overlays; SchemaError for an unknown root or a stale overlay."""
-    return read_schema(schemas_directory(), root, _installed_overlays())
+    return _load_epoch(root, start_of_epoch(as_of, changes_of(root)))
+
+
+@lru_cache(maxsize=MAX_DAYS)
+def validator(root: str, as_of: str = CONTRACT_DATE) -> jsonschema_rs.Validator:
+    """The compiled schema of a root: `is_valid`, `iter_errors`."""
+    return _compile_epoch(root, start_of_epoch(as_of, changes_of(root)))
 
 
 @cache
-def validator(root: str) -> jsonschema_rs.Validator:
-    """The compiled schema of a root: `is_valid`, `iter_errors`."""
-    return compile_schema(load(root))
+def _load_epoch(root: str, epoch: str) -> Json:
+    return read_schema(schemas_directory(), root, _installed_overlays(), epoch)
+
+
+@cache
+def _compile_epoch(root: str, epoch: str) -> jsonschema_rs.Validator:
+    return compile_schema(_load_epoch(root, epoch))
+
+
+@cache
+def changes_of(root: str) -> tuple[str, ...]:
+    """The days from which on a root has another schema, in order."""
+    entries = _installed_overlays()
+    dated = [entry for entry in entries if entry.since or entry.until]
+    if not dated:
+        return ()
+    defined = {name for entry in entries for name in entry.operations.get("define", ())}
+    names = {root, *defined, *(generated := read_generated(schemas_directory(), root)).get("$defs", ())}
+    names.add(str(generated.get("title")))
+    return days_of_change(
+        entry
+        for entry in dated
+        if (root in entry.roots if entry.roots else (entry.definition or entry.target) in names)
+    )
 
 
 _PART_VALIDATORS: dict[tuple[int, int], jsonschema_rs.Validator] = {}
@@ -82,10 +113,11 @@ def load_overlays(place: Path) -> list[OverlayEntry]:
     return entries
 
 
-def read_schema(place: Path, root: str, entries: Iterable[OverlayEntry]) -> Json:
-    """The schema of a root in a schemas directory, with these overlays applied; SchemaError lists every stale one."""
+def read_schema(place: Path, root: str, entries: Iterable[OverlayEntry], as_of: str = CONTRACT_DATE) -> Json:
+    """The schema of a root in a schemas directory, with the overlays of a day; SchemaError lists every stale one."""
     schema = read_generated(place, root)
-    if problems := list(apply_entries(root, schema, entries)):
+    valid = (entry for entry in entries if is_valid_on(as_of, entry.since, entry.until))
+    if problems := list(apply_entries(root, schema, valid)):
         raise SchemaError("stale overlays:\n" + "\n".join(problems))
     return schema
 

@@ -12,16 +12,17 @@ from harness.contract import schema
 from harness.contract.compile_schema import compile_schema
 from harness.contract.first_violation import format_path
 from harness.contract.ordered_validator import make_ordered_validator
+from harness.core.dates import CONTRACT_DATE, start_of_epoch
 from harness.core.exchange import Finding, Json
 
 
-def find_unknown_members(root: str, body: Any) -> Iterator[Finding]:
-    """Each member of an answer that the schema `root` does not list, by its path; SchemaError for an unknown root.
+def find_unknown_members(root: str, body: Any, as_of: str = CONTRACT_DATE) -> Iterator[Finding]:
+    """Each member of an answer that the schema `root` does not list on a day, by its path; SchemaError for no root.
 
     The user's own data has no unknown members: metadata, a JSON schema, arguments, headers. Items of an unknown type are
     not searched: they violate the schema (`check_answer`).
     """
-    decide, walk = _closed_validators(root)
+    decide, walk = _closed_validators(root, start_of_epoch(as_of, schema.changes_of(root)))
     if decide.is_valid(body):
         return
     for error in walk.iter_errors(body):
@@ -31,8 +32,8 @@ def find_unknown_members(root: str, body: Any) -> Iterator[Finding]:
 
 
 @cache
-def _closed_validators(root: str) -> tuple[jsonschema_rs.Validator, Any]:
-    closed = forbid_unknown_members(schema.load(root))
+def _closed_validators(root: str, epoch: str) -> tuple[jsonschema_rs.Validator, Any]:
+    closed = forbid_unknown_members(schema.load(root, epoch))
     return compile_schema(closed), make_ordered_validator(closed)
 
 

@@ -13,6 +13,7 @@ from typing import Literal
 
 from harness.api.dialects import OPENAI, parse_api_path
 from harness.contract.rule import CREATE_RESPONSE, Case, Rule
+from harness.core.dates import CONTRACT_DATE, is_valid_on
 from harness.core.exchange import Answer, Json
 from harness.live.client.http import ServerReply
 from harness.server.mock_api import API_ROOT
@@ -80,7 +81,7 @@ def examples_of(rule: Rule) -> Iterator[tuple[str | None, Case]]:
 def explain_left_out(rule: Rule, case: Case, dialect: str) -> str:
     """Why no API of this dialect can be asked an example, whatever the account; empty when it can."""
     steps = (*case.before, case)
-    if rule.until:
+    if not is_valid_on(CONTRACT_DATE, rule.since, rule.until):
         return "the API no longer says it"
     if _is_for_other_provider(rule, steps, dialect):
         return OTHER_PROVIDER

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from harness.core.dates import parse_as_of
 from harness.core.errors import ConfigError
 
 UNUSED_VALUES = ("fail", "allow")
@@ -18,11 +19,12 @@ MARKER_VALUES: dict[str, tuple[str, ...]] = {
     "refusals": REFUSALS_VALUES,
     "dialect": ("openai", "azure", "foundry"),
     "key": (),
+    "as_of": (),
 }
 """The options of the marker `harness` with their values; without a dialect the mock has the paths of all of them.
 
 `losses` may also be a list, the ids of the losses to allow, and `refusals` one of the rules and areas to allow. `key` is any
-text: one more API key of the test.
+text: one more API key of the test; `as_of` is a day or a month.
 """
 REFUSALS_INI = "harness_refusals"
 
@@ -79,6 +81,8 @@ def _describe_misfit(name: str, value: Any) -> str:
     if name == "key":
         is_text = isinstance(value, str) and value.strip()
         return "" if is_text else "give the API key that the program sends, as in key='sk-test'."
+    if name == "as_of":
+        return _describe_misfit_date(value)
     if name == "refusals" and isinstance(value, list):
         return _describe_unknown_rule(value)
     ids = _loss_ids() if name == "losses" and isinstance(value, list) else ()
@@ -87,6 +91,14 @@ def _describe_misfit(name: str, value: Any) -> str:
     known = ", ".join(map(repr, ids or MARKER_VALUES[name]))
     lists = {"losses": " or a list of losses to allow", "refusals": " or a list of rules and areas to allow"}
     return f"give {'some' if ids else 'one'} of {known}{'' if ids else lists.get(name, '')}."
+
+
+def _describe_misfit_date(value: object) -> str:
+    try:
+        parse_as_of(value)
+    except ConfigError as problem:
+        return str(problem).partition(": ")[2]
+    return ""
 
 
 def _describe_unknown_rule(names: Sequence[Any]) -> str:

@@ -55,7 +55,8 @@ def pytest_configure(config: pytest.Config) -> None:
         'harness(refusals="fail"): so does a request that the contract refuses, unless it is expected; refusals="allow" '
         'permits all of them, refusals=["call_needs_output", "tools"] those of these rules and areas. '
         'harness(dialect="azure"): the mock is that provider alone (openai, azure, foundry), and so is the environment. '
-        'harness(key="sk-test"): requests with this key belong to the test, too.',
+        'harness(key="sk-test"): requests with this key belong to the test, too. '
+        'harness(as_of="2026-03"): the mock is the API of that day or month.',
     )
 
 
@@ -92,6 +93,8 @@ def mock(
     mock = mock_server.api.open(api_key_for(name), name, base_url)
     world = request.node.stash[WORLD_STASH_KEY] = mock.world
     world.dialect = dialect
+    if as_of := options.get("as_of"):
+        world.set_date(as_of)
     for text in allowed_refusals(request.node):
         world.refusals.expect(text, required=False)
     for alias in (SESSION_KEY, options.get("key")):

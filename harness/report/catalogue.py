@@ -29,7 +29,7 @@ def rule_sections(rule: Rule) -> Iterator[tuple[str, list[str]]]:
     if rule.dialects:
         yield "Spoken by", list(rule.dialects)
     if rule.since or rule.until:
-        yield "When", [f"since {rule.since}" if rule.since else f"until {rule.until}: the API no longer says it"]
+        yield "When", [" ".join(f"{name} {day}" for name, day in (("since", rule.since), ("until", rule.until)) if day)]
     yield (
         "Error",
         [f"{error.status} {error.message}", f"type {error.type}, param {error.param}, code {error.code}"],
@@ -94,7 +94,7 @@ def _operation_ids(rule: Rule) -> Iterator[str]:
 def _example_json(case: Case) -> Any:
     """An example as JSON: its body if it has nothing else, or all members that are set."""
     special = {_JSON_NAMES.get(each.name, each.name): getattr(case, each.name) for each in fields(case)}
-    special = {name: _to_json(value) for name, value in special.items() if value not in (None, ())}
+    special = {name: _to_json(value) for name, value in special.items() if value not in (None, (), "")}
     return special["body"] if set(special) == {"body"} else special
 
 

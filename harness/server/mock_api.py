@@ -22,6 +22,7 @@ from harness.api.websocket_mode import UPGRADE
 from harness.contract.check import Violation, check
 from harness.contract.rules.http.websocket import UPGRADE_RULES
 from harness.core.account import DEFAULT_ORGANIZATION, Organization
+from harness.core.dates import CONTRACT_DATE, parse_as_of
 from harness.core.delivery import DISCONNECT_AT_END
 from harness.core.errors import ConfigError, HarnessError
 from harness.core.exchange import Answer, Json, Request, Stray
@@ -54,9 +55,10 @@ class MockApi:
     With `keys` None any key that starts with `sk-` opens a World of its own; otherwise only the named keys are known.
     `fallback` answers what was never scripted, `prepare` is called with each new World, `journal` bounds how many
     exchanges a World keeps (None: all). `dialect` is the only one to speak (openai, azure, foundry), None is all of them:
-    a request speaks the one that its path has. `reserved` are keys that lead to a World only while they are its alias, each
-    with the text of the 418 that it gets meanwhile; `vocabulary` words the advice to those who read it. `strays` are the
-    newest requests without a World; `request_count` counts the others, those of closed Worlds too.
+    a request speaks the one that its path has. `as_of` is the day whose API it is (`World`). `reserved` are keys that lead
+    to a World only while they are its alias, each with the text of the 418 that it gets meanwhile; `vocabulary` words the
+    advice to those who read it. `strays` are the newest requests without a World; `request_count` counts the others, those
+    of closed Worlds too.
     """
 
     def __init__(
@@ -68,6 +70,7 @@ class MockApi:
         prepare: Callable[[Mock], None] = lambda mock: None,
         journal: int | None = None,
         dialect: str | None = None,
+        as_of: str = CONTRACT_DATE,
         reserved: Mapping[str, str] = MappingProxyType({}),
         vocabulary: Vocabulary = PYTHON,
     ) -> None:
@@ -84,6 +87,7 @@ class MockApi:
         self._prepare = prepare
         self._journal = journal
         self._dialect = check_dialect(dialect)
+        self._as_of = parse_as_of(as_of)
         self._vocabulary = vocabulary
 
     def open(self, key: str, name: str = "", base_url: str = "", vocabulary: Vocabulary | None = None) -> Mock:
@@ -99,6 +103,7 @@ class MockApi:
                 organization=self._organization,
                 fallback=self._fallback,
                 dialect=self._dialect,
+                as_of=self._as_of,
                 vocabulary=vocabulary or self._vocabulary,
             )
             self._prepare(Mock(world))

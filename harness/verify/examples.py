@@ -64,7 +64,9 @@ class CasePlayer:
         self.mock = self.api.open(EXAMPLE_KEY)
 
     def prepare(self, case: Case) -> list[Answer]:
-        """Script the turns of a case, send the requests before it and set its account; returns their answers."""
+        """Script the turns of a case, on its day, send the requests before it and set its account; returns their answers."""
+        if case.as_of:
+            self.mock.world.set_date(case.as_of)
         if case.turns:
             said = map(as_recorded, case.turns)
             self.mock.script(*said, *([OK_TURN] * (len(case.before) + 1 - len(case.turns))))

@@ -74,6 +74,11 @@ class ConnectionWorld:
         return replace(account, zdr=False) if account.zdr else account
 
     @property
+    def as_of(self) -> str:
+        """The day whose contract holds."""
+        return self.world.as_of
+
+    @property
     def models(self) -> Models:
         """What is known of the models."""
         return self.world.models

@@ -19,6 +19,7 @@ from harness.api.include import FullItem, filter_item
 from harness.api.models import MODELS
 from harness.api.resources.files import Uploads
 from harness.core.account import DEFAULT_ORGANIZATION, Organization
+from harness.core.dates import CONTRACT_DATE, parse_as_of, start_of_clock
 from harness.core.delivery import Gate
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer, Exchange, Json, Request, Stray
@@ -40,6 +41,8 @@ class World:
     """What one API key sees. `base_url` and `api_key` are what any client needs to reach it.
 
     With `automatic` each retrieve of a background response moves it on by one step; with False only `advance` does.
+    `as_of` is the day (YYYY-MM-DD, or given as YYYY-MM its last day) whose contract holds, by default the newest that this
+    release knows; a World of another day has the clock of that day.
     `dialect` is the only one it speaks (openai, azure, foundry), None all of them: each has paths of its own.
     `vocabulary` words the advice to its user.
     `exchanges` is the journal, of which the oldest may be dropped; `exchange_count` counts all; `refusals` says which of
@@ -57,6 +60,7 @@ class World:
         organization: Organization | None = None,
         fallback: Callable[[Request], Sequence[TurnLine]] | None = None,
         dialect: str | None = None,
+        as_of: str = CONTRACT_DATE,
         store: Store | None = None,
         vocabulary: Vocabulary = PYTHON,
     ) -> None:
@@ -68,7 +72,7 @@ class World:
         self.account = organization or DEFAULT_ORGANIZATION
         self.models = MODELS
         self.ids = Ids(name)
-        self.now = CLOCK_START
+        self.set_date(as_of)
         self.skipped_seconds = 0
         self.store = store or MemoryStore()
         self.uploads = Uploads(self, self.store.files, self.store.vector_stores)
@@ -84,6 +88,11 @@ class World:
         self.problems: list[tuple[Request, str]] = []
         self.strays: list[tuple[int, Stray]] = []
         self.tool_runs = ToolRuns()
+
+    def set_date(self, as_of: str) -> None:
+        """Live on another day, by its contract and from its noon on; ConfigError when it is none or not known yet."""
+        self.as_of = parse_as_of(as_of)
+        self.now = CLOCK_START if self.as_of == CONTRACT_DATE else start_of_clock(self.as_of)
 
     def tick(self) -> int:
         """The World's time in unix seconds; each call is one second later."""

@@ -152,3 +152,23 @@ class TestASignal:
             output, _ = child.communicate(timeout=30)  # the sleeper would keep stdout open
         with pytest.raises(ProcessLookupError):
             os.kill(int(output), 0)
+
+
+class TestTheDay:
+    ASK_OLD = "print(ask(model='codex-mini-latest', tools=[{'type': 'local_shell'}]))"
+
+    def test_is_that_of_the_option(self) -> None:
+        ended = serve("--as-of", "2026-04", *program(self.ASK_OLD))
+        assert (ended.returncode, "'object': 'response'" in ended.stdout) == (0, True), ended.stderr
+
+    def test_is_that_of_the_contract_without_it(self) -> None:
+        assert serve(*program(self.ASK_OLD)).stdout == "400\n"
+
+    @pytest.mark.parametrize(
+        ("as_of", "problem"), [("soon", "'soon' is no date; give a day"), ("2999-01-01", "lies in the future")]
+    )
+    def test_has_to_be_one_of_the_past(self, as_of: str, problem: str) -> None:
+        ended = serve("--as-of", as_of, *program("ask()"))
+        assert ended.returncode == 2
+        assert f"--as-of: '{as_of}'" in ended.stderr
+        assert problem in ended.stderr

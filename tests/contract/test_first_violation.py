@@ -119,7 +119,7 @@ class TestTheKeyword:
         assert first(max_output_tokens=16.0, temperature=1, metadata={}, tools=[]) is None
 
     def test_is_the_last_resort_where_the_walk_sees_no_fault(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(first_violation, "_load_ordered_validator", lambda root: Draft202012Validator({}))
+        monkeypatch.setattr(first_violation, "_load_ordered_validator", lambda *_: Draft202012Validator({}))
         violation = first(tools=[{"type": "function"}])
         assert violation == SchemaViolation(
             "unexplained", None, {"path": "tools[0]", "value": "", "values": "", "name": 0}
@@ -161,8 +161,8 @@ TEXT = {"a": {"type": "string"}}
 def test_a_keyword_speaks_only_of_values_of_its_type(
     monkeypatch: pytest.MonkeyPatch, own: dict[str, Any], body: Any, keyword: str, path: str
 ) -> None:
-    monkeypatch.setattr(schema, "load", lambda root: own)
-    monkeypatch.setattr(schema, "validator", lambda root: jsonschema_rs.validator_for(own))
+    monkeypatch.setattr(schema, "load", lambda *_: own)
+    monkeypatch.setattr(schema, "validator", lambda *_: jsonschema_rs.validator_for(own))
     violation = first_violation.find_violation(f"test {own}", body)
     assert violation is not None
     assert (violation.keyword, violation.path) == (keyword, path)

@@ -369,6 +369,7 @@ class TestSettings:
             ({"vector_stores": {"a": {"expires_after": {"days": "x"}}}}, 'Give an object, {"anchor"'),
             ({"automatic": "no"}, 'automatic: automatic is "no". Give true or false.'),
             ({"dialect": "klingon"}, "dialect: dialect='klingon': it is one of openai, azure, foundry"),
+            ({"as_of": "soon"}, "as_of: as_of: 'soon' is no date; give a day or a month, say 2026-03-15 or 2026-03."),
         ],
     )
     def test_that_do_not_fit_say_where_and_what_does(self, client: Client, settings: Any, problem: str) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,6 +25,7 @@ from harness.contract.rule import RULES
 from harness.contract.schemagen import from_openapi
 from harness.contract.schemagen.from_openapi import Change
 from harness.contract.schemagen.from_sdk import generate, sdk_version
+from harness.core.dates import ALWAYS, days_of_change, is_valid_on
 from harness.core.errors import SchemaError
 from harness.core.exchange import Json
 from harness.core.shorten import shorten
@@ -120,11 +122,18 @@ def _check_overlays(directory: Path) -> Iterator[str]:
     except SchemaError as error:
         yield str(error)
         return
+    days = (ALWAYS, *days_of_change(entries))
+    yield from dict.fromkeys(problem for day in days for problem in _check_overlays_on(day, deepcopy(schemas), entries))
+
+
+def _check_overlays_on(day: str, schemas: Mapping[str, Json], entries: Sequence[OverlayEntry]) -> Iterator[str]:
+    """The problems with the overlays that are valid on a day; they are applied to the schemas in place."""
+    valid = [entry for entry in entries if is_valid_on(day, entry.since, entry.until)]
     for root, body in schemas.items():
-        yield from apply_entries(root, body, entries)
+        yield from apply_entries(root, body, valid)
         if strangers := named_rules(body) - set(RULES):
             yield f"{root} names rules that do not exist: {', '.join(sorted(strangers))}"
-    yield from (_unmatched_problem(entry, schemas) for entry in entries if not _matches_a_root(entry, schemas))
+    yield from (_unmatched_problem(entry, schemas) for entry in valid if not _matches_a_root(entry, schemas))
 
 
 def _matches_a_root(entry: OverlayEntry, schemas: Mapping[str, Json]) -> bool:

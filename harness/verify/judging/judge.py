@@ -18,6 +18,7 @@ from harness.cassettes.format.recorded import Recorded
 from harness.contract.check import Violation, check, check_answer, conforms_to_schema
 from harness.contract.rules.http.beta import ASSISTANTS_V2, is_assistants_operation
 from harness.contract.unknown_members import find_unknown_members
+from harness.core.dates import day_of_recording
 from harness.core.exchange import EMPTY_MAPPING, Finding, Json, Request
 from harness.core.redact import redact, secrets_in_headers
 from harness.endpoints.request import request_from
@@ -31,8 +32,6 @@ from harness.world.world import World
 
 DEFAULT_HEADERS = {"authorization": "Bearer sk-recorded", "openai-beta": ASSISTANTS_V2}
 """Headers that recorders leave out: access is never judged."""
-ASSISTANTS_V2_DATE = "2024-04-17"
-"""The day of version 2 of the Assistants API: without a header, older requests are of version 1."""
 _MEDIA_TYPE = re.compile(r"\w+/\w")
 _BETA_HEADER = re.compile(r".*assistants=v\d")
 
@@ -45,21 +44,26 @@ class Verdict(NamedTuple):
 
 
 def judge(recorded: Recorded, world: World) -> Iterator[Verdict]:
-    """Every verdict on one exchange; `world` has learned from the exchanges before it in the same file."""
+    """Every verdict on one exchange, by the contract of its day; `world` has learned from those before it in its file."""
+    enter_day(world, recorded)
     operation, request = rebuild_request(recorded)
     if operation is None:
         yield Verdict("skipped", {"why": explain_skip(recorded)})
-        return
-    if is_assistants_operation(operation.id) and _is_assistants_v1(recorded):
-        yield Verdict("skipped", {"why": "not judged: version 1 of the Assistants API"})
         return
     secrets = secrets_in_headers(recorded.headers) | secrets_in_headers(recorded.answer_headers)
     for at, entry in _judge_parts(recorded, world, operation, request):
         yield Verdict(at, None if entry is None else redact({"id": recorded.id, **entry}, secrets))
 
 
+def enter_day(world: World, recorded: Recorded) -> None:
+    """Have a World live on the day of a recording; one without a date was made on that of the exchange before it."""
+    if recorded.date:
+        world.as_of = day_of_recording(recorded.date)
+
+
 def predict_violation(recorded: Recorded, world: World) -> Violation | None:
     """The violation for which the mock would refuse a request before its answer is known; None if none or unverifiable."""
+    enter_day(world, recorded)
     operation, request = rebuild_request(recorded)
     if operation is None or (operation.is_form and not request.body):
         return None
@@ -67,13 +71,6 @@ def predict_violation(recorded: Recorded, world: World) -> Violation | None:
     return (
         None if violation is None or explain_unverifiable_violation(violation, recorded, request, world) else violation
     )
-
-
-def _is_assistants_v1(recorded: Recorded) -> bool:
-    """Whether version 1 of the Assistants API answered, which no longer exists."""
-    beta = recorded.headers.get("openai-beta", "")
-    is_first = "assistants=v1" in beta or ("assistants=" not in beta and "" < recorded.date < ASSISTANTS_V2_DATE)
-    return is_first and recorded.status < 300
 
 
 def explain_skip(recorded: Recorded) -> str:
@@ -101,7 +98,7 @@ def _judge_parts(recorded: Recorded, world: World, operation: Operation, request
     elif 400 <= recorded.status < 500:
         yield from _judge_refused(recorded, world, request, violation)
     if recorded.events is None:
-        yield from _judge_answer(recorded, operation)
+        yield from _judge_answer(recorded, operation, world.as_of)
     else:
         yield from _judge_stream(recorded, world, request)
     if accepted and not absent and conforms_to_schema(request, world, violation):
@@ -179,7 +176,7 @@ def _judge_refused(
         yield Verdict("refusals.different" if violation else "refusals.missed", entry)
 
 
-def _judge_answer(recorded: Recorded, operation: Operation) -> Iterator[Verdict]:
+def _judge_answer(recorded: Recorded, operation: Operation, as_of: str) -> Iterator[Verdict]:
     answer = recorded.answer
     if answer is None or not recorded.flags.isdisjoint(("unread-answer", "transcribed")):
         return
@@ -187,9 +184,10 @@ def _judge_answer(recorded: Recorded, operation: Operation) -> Iterator[Verdict]
     root = "Error" if failed else operation.answer_schema
     if root is None:
         return
-    finding = check_answer(root, recorded.answer)
+    finding = check_answer(root, recorded.answer, as_of)
     yield from _finding_verdicts("answers", [finding] if finding else [])
-    yield from (Verdict("answers.drift", _finding_json(each)) for each in find_unknown_members(root, recorded.answer))
+    unknown = find_unknown_members(root, recorded.answer, as_of)
+    yield from (Verdict("answers.drift", _finding_json(each)) for each in unknown)
 
 
 def _finding_verdicts(kind: str, findings: list[Finding]) -> Iterator[Verdict]:
@@ -204,10 +202,10 @@ def _finding_json(finding: Finding) -> Json:
 
 def _judge_stream(recorded: Recorded, world: World, request: Request) -> Iterator[Verdict]:
     if is_assistants_operation(request.operation):
-        judgment = judge_run_stream(recorded)
+        judgment = judge_run_stream(recorded, world.as_of)
     else:
         stored = world.store.responses.get(request.params.get("response_id", ""))
-        judgment = judge_response_stream(recorded, stored.events if stored else None)
+        judgment = judge_response_stream(recorded, stored.events if stored else None, world.as_of)
     yield from (Verdict("streams.events") for _ in recorded.events or ())
     yield from _finding_verdicts("streams", judgment.findings)
     yield from (Verdict("streams.drift", _finding_json(each)) for each in judgment.drift)

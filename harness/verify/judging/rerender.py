@@ -21,7 +21,7 @@ from harness.core.errors import HarnessError
 from harness.core.exchange import Answer, Json
 from harness.core.redact import redact, secrets_in_headers
 from harness.verify.compare import ABSENT, Difference, Profile, compare, map_strings
-from harness.verify.judging.judge import Verdict, rebuild_request
+from harness.verify.judging.judge import Verdict, enter_day, rebuild_request
 from harness.verify.judging.mock_answer import is_response_request, render_mock_answer, renderable_response
 from harness.verify.judging.rerender_profile import make_profile
 from harness.verify.judging.response_stream import RESPONSE_EVENT_SCHEMA, judge_response_stream
@@ -57,7 +57,9 @@ def judge_rerendering(recorded: Recorded, world: World | None = None) -> Iterato
     `world` has learned from the exchanges before; it is not changed. There are none unless the recording holds a complete
     answer to `POST /responses` with items of known types only.
     """
-    found = _find_rendering_differences(recorded, world or World(recorded.file))
+    world = world or World(recorded.file)
+    enter_day(world, recorded)
+    found = _find_rendering_differences(recorded, world)
     if found is None:
         return
     secrets = secrets_in_headers(recorded.headers) | secrets_in_headers(recorded.answer_headers)

@@ -10,13 +10,14 @@ from harness.answers.stream import read_recorded
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.check import check_answer
 from harness.contract.unknown_members import find_unknown_members
+from harness.core.dates import CONTRACT_DATE
 from harness.core.exchange import Finding, Json
 
 RESPONSE_EVENT_SCHEMA = "ResponseStreamEvent"
 INCOMPLETE_FLAGS = frozenset({"cut", "sequence_gaps", "unread-answer"})
 """Flags of recordings whose stream is not complete."""
-NUMBERED_SINCE = 1_748_649_600
-"""2025-05-31 in unix seconds: the first recorded stream with a `sequence_number` in its events; older ones have none."""
+NUMBERED_SINCE = "2025-05-31"
+"""The day of the first recorded stream with a `sequence_number` in its events; older ones have none."""
 
 
 class StreamJudgment(NamedTuple):
@@ -26,26 +27,29 @@ class StreamJudgment(NamedTuple):
     drift: list[Finding]
 
 
-def judge_response_stream(recorded: Recorded, before: Sequence[Json] | None = None) -> StreamJudgment:
-    """Judge the stream of an exchange; `before` are the events of the stream that this one resumes."""
-    events, judgment = recorded.events or [], judge_events(recorded, RESPONSE_EVENT_SCHEMA)
+def judge_response_stream(
+    recorded: Recorded, before: Sequence[Json] | None = None, as_of: str = CONTRACT_DATE
+) -> StreamJudgment:
+    """Judge the stream of an exchange by the contract of a day; `before` are the events of the one that it resumes."""
+    events, judgment = recorded.events or [], judge_events(recorded, RESPONSE_EVENT_SCHEMA, as_of)
     if judgment.findings or not is_complete_stream(recorded):
         return judgment
     missed = _find_missed_events(recorded, before or ())
     if missed is None:
         return StreamJudgment(_find_misnumbered(events), judgment.drift)
-    return _judge_as_response(events, missed, judgment.drift)
+    return _judge_as_response(events, missed, judgment.drift, numbered=as_of >= NUMBERED_SINCE)
 
 
-def judge_events(recorded: Recorded, root: str) -> StreamJudgment:
-    """Judge each event by the schema `root`."""
+def judge_events(recorded: Recorded, root: str, as_of: str) -> StreamJudgment:
+    """Judge each event by the schema `root` of a day."""
     events = list(enumerate(recorded.events or ()))
-    findings = [
-        _prefix_event_index(index, found) for index, event in events if (found := check_answer(root, event)) is not None
-    ]
     return StreamJudgment(
-        findings,
-        [_prefix_event_index(index, found) for index, event in events for found in find_unknown_members(root, event)],
+        [_prefix_event_index(index, found) for index, event in events if (found := check_answer(root, event, as_of))],
+        [
+            _prefix_event_index(index, each)
+            for index, event in events
+            for each in find_unknown_members(root, event, as_of)
+        ],
     )
 
 
@@ -79,17 +83,13 @@ def _find_misnumbered(events: Sequence[Json]) -> list[Finding]:
     ]
 
 
-def _judge_as_response(events: list[Json], missed: list[Json], unknown: list[Finding]) -> StreamJudgment:
+def _judge_as_response(
+    events: list[Json], missed: list[Json], unknown: list[Finding], *, numbered: bool
+) -> StreamJudgment:
     try:
         _, found = read_recorded([*missed, *events])
     except StreamError as problem:
         at = max(0, problem.index - len(missed))
         return StreamJudgment([Finding(f"events[{at}]", str(problem).partition(": ")[2])], unknown)
-    wrong = [each for each in found if each.rule == "unnumbered" and not _is_before_numbering(events[0])]
+    wrong = [each for each in found if each.rule == "unnumbered" and numbered]
     return StreamJudgment(wrong, unknown + [each for each in found if each not in wrong])
-
-
-def _is_before_numbering(created: Json) -> bool:
-    response = created.get("response")
-    created_at = response.get("created_at") if isinstance(response, dict) else None
-    return isinstance(created_at, int | float) and created_at < NUMBERED_SINCE

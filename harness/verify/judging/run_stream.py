@@ -7,6 +7,7 @@ from typing import Any
 
 from harness.api.resources.threads import apply_delta
 from harness.cassettes.format.recorded import Recorded
+from harness.core.dates import CONTRACT_DATE
 from harness.core.exchange import Finding, Json
 from harness.verify.judging.response_stream import StreamJudgment, is_complete_stream, judge_events
 
@@ -20,9 +21,9 @@ LAST_EVENTS = tuple(
 """Events with which a stream may end, besides an error."""
 
 
-def judge_run_stream(recorded: Recorded) -> StreamJudgment:
-    """Judge the stream of a run; its events are `{"event", "data"}`."""
-    events, judgment = recorded.events or [], judge_events(recorded, RUN_EVENT_SCHEMA)
+def judge_run_stream(recorded: Recorded, as_of: str = CONTRACT_DATE) -> StreamJudgment:
+    """Judge the stream of a run by the contract of a day; its events are `{"event", "data"}`."""
+    events, judgment = recorded.events or [], judge_events(recorded, RUN_EVENT_SCHEMA, as_of)
     if judgment.findings or not is_complete_stream(recorded):
         return judgment
     continues = recorded.path.endswith("/submit_tool_outputs")

@@ -18,6 +18,7 @@ from harness.contract.check import Violation
 from harness.contract.rule import RULES, Rule
 from harness.contract.rules.http.beta import is_assistants_operation
 from harness.contract.rules.http.cursors import ITEM_LISTS
+from harness.core.dates import is_uncertain_on
 from harness.core.exchange import Json, Request
 from harness.items.transcript import conversation_id
 from harness.server.socket_session import ENVELOPE_MEMBERS
@@ -65,7 +66,7 @@ def explain_unverifiable_violation(violation: Violation, recorded: Recorded, req
         return BEGAN_BEFORE
     if rule.area in BACKGROUND_AREAS and _is_pending(request, world):
         return ENDED_UNSEEN
-    if recorded.date and recorded.date < rule.since:
+    if rule.since and (not recorded.date or is_uncertain_on(recorded.date[:10], rule.since, "")):
         return f"the API refuses this since {rule.since}"
     if rule.id in (*UPLOAD_RULES, *VERSION_RULES) or (rule.area in LONG_VALUE_AREAS and _is_cut(recorded)):
         return RECORDING_IS_CUT
@@ -91,7 +92,7 @@ def explain_unverifiable_error(
             return DEPENDS_ON_ACCOUNT
         if rule.area in BACKGROUND_AREAS and _is_pending(request, world):
             return ENDED_UNSEEN
-        if rule.until:
+        if rule.until and (not (rule.check and recorded.date) or is_uncertain_on(recorded.date[:10], "", rule.until)):
             return f"the API said so until {rule.until}"
         if rule.area in LONG_VALUE_AREAS and _is_cut(recorded):
             return RECORDING_IS_CUT

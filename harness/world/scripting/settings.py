@@ -7,6 +7,7 @@ vector_stores: {docs: [guide.txt], old: {files: [guide.txt], expires_after: {anc
 citations: delta
 automatic: false
 dialect: azure
+as_of: 2026-03
 refusals: [unknown_url, tools]
 """
 
@@ -20,6 +21,7 @@ from typing import Any, get_args
 from harness.answers.run_events import CitationPlacement
 from harness.api.dialects import check_dialect
 from harness.core.account import Organization, RateLimit
+from harness.core.dates import parse_as_of
 from harness.core.exchange import Json
 from harness.core.vocabulary import render_json
 from harness.world.mcp_server import TOOL_MEMBERS, McpServer, ToolError, build_server
@@ -208,6 +210,11 @@ def _parse_dialect(value: Any) -> SettingChange:
     return lambda mock: setattr(mock.world, "dialect", dialect)
 
 
+def _parse_as_of(value: Any) -> SettingChange:
+    day = parse_as_of(str(value))  # YAML makes a date of a day
+    return lambda mock: mock.world.set_date(day)
+
+
 def _parse_refusals(value: Any) -> SettingChange:
     texts = refusal_texts(value)
 
@@ -238,6 +245,7 @@ SETTINGS: Mapping[str, Callable[[Any], SettingChange]] = {
     "citations": _parse_citations,
     "automatic": _parse_automatic,
     "dialect": _parse_dialect,
+    "as_of": _parse_as_of,
     "refusals": _parse_refusals,
 }
 """Every setting: the parser of its value, in the order in which settings are applied."""

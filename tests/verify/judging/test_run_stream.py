@@ -130,12 +130,18 @@ def test_a_refusal_of_a_run_that_may_have_moved_is_unverifiable(recorder: Exchan
     assert tally.counts["refusals.unverifiable"] == 1
 
 
-@pytest.mark.parametrize("how", [{"request_headers": {"openai-beta": "assistants=v1"}}, {"recorded_at": "2024-01-05"}])
-def test_version_1_is_not_judged(tmp_path: Path, how: dict[str, Any]) -> None:
-    body = {**PLAN, "file_ids": ["file-1"]}
-    tally = judged(tmp_path, [exchange(1, body, 200, {"object": "assistant"}, url_path="/v1/assistants", **how)])
+def test_version_1_is_judged_by_the_contract_of_its_day(tmp_path: Path) -> None:
+    body = {"model": "gpt-4", "file_ids": ["file-1"], "tools": [{"type": "retrieval"}]}
+    made = {"id": "asst_1", "object": "assistant", "created_at": 1_704_412_800, **body}
+    header = {"openai-beta": "assistants=v1"}
+    how: dict[str, Any] = {"url_path": "/v1/assistants", "request_headers": header}
+    tally = judged(tmp_path, [exchange(1, body, 200, made, recorded_at="2024-01-05", **how)])
     assert tally.is_clean
-    assert tally.reasons[("skipped", "not judged: version 1 of the Assistants API")] == 1
+    assert (tally.counts["requests.accepted"], tally.counts["answers.conform"]) == (1, 1)
+    tally = judged(
+        tmp_path, [exchange(1, body, 200, {**made, "created_at": 1_735_689_600}, recorded_at="2025-01-01", **how)]
+    )
+    assert tally.counts["requests.refused"] == 1
 
 
 def test_a_missing_header_lies_outside_the_recording(tmp_path: Path) -> None:

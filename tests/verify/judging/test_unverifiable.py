@@ -117,8 +117,10 @@ class TestWhatChanged:
     def test_a_rule_may_be_younger_than_the_recording(self, tmp_path: Path) -> None:
         (one,) = recorded(HI)
         one["request"] = {**HI, "tools": [{"type": "local_shell"}]}
-        older = {**one, "recorded_at": "2025-06-01T00:00:00Z"}
-        assert list(why(tmp_path, older, kind="requests")) == ["the API refuses this since 2026-05"]
+        older = {**one, "recorded_at": "2026-04-30T00:00:00Z"}
+        assert judge(tmp_path, [older])["requests"]["accepted"] == 1
+        of_the_month = {**one, "recorded_at": "2026-05-09T00:00:00Z"}
+        assert list(why(tmp_path, of_the_month, kind="requests")) == ["the API refuses this since 2026-05"]
         newer = {**one, "recorded_at": "2026-06-01T00:00:00Z"}
         assert judge(tmp_path, [newer])["requests"]["refused"][0]["rule"] == "local_shell_retired"
 
@@ -206,7 +208,7 @@ class TestWhatIsHidden:
     def test_an_agent_had_another_name_before(self, tmp_path: Path) -> None:
         there = to_foundry({"input": "hi", "agent": {"name": "a", "type": "agent_reference"}})
         before = {**there, "recorded_at": "2026-02-03T00:00:00Z"}
-        assert why(tmp_path, before, kind="requests") == {"the API refuses this since 2026-02-25": 1}
+        assert judge(tmp_path, [before])["requests"]["accepted"] == 1
 
     @pytest.mark.parametrize("provider", ["azure", "openai"])
     def test_who_answered_may_be_known_where_the_path_does_not(self, tmp_path: Path, provider: str) -> None:

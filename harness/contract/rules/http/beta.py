@@ -95,6 +95,7 @@ def beta_version_1(request: Request) -> Iterator[Json]:
     fix="Send the header `OpenAI-Beta: assistants=v2`, as the SDKs do below `client.beta`.",
 )
 def beta_missing(request: Request) -> Iterator[Json]:
-    """The Assistants API must be asked for by its header, except on Azure."""
-    if ASSISTANTS_V2 not in request.headers.get("openai-beta", ""):
+    """The Assistants API must be asked for by its header, except on Azure; see `beta_version_1` for the first version."""
+    beta = request.headers.get("openai-beta", "")
+    if ASSISTANTS_V2 not in beta and "assistants=v1" not in beta:
         yield {}

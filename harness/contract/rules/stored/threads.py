@@ -123,7 +123,12 @@ def outputs_absent(request: Request) -> Iterator[Json]:
 def tools_of_foundry(request: Request) -> Iterator[Json]:
     """The tools of an assistant are `code_interpreter`, `function` and `file_search`; Foundry has more."""
     for index, tool in enumerate(request.body.get("tools") or ()):
-        if tool["type"] not in ("code_interpreter", "function", "file_search"):
+        if tool["type"] not in (
+            "code_interpreter",
+            "function",
+            "file_search",
+            "retrieval",
+        ):  # the schema dates the last
             yield {"type": tool["type"], "index": index}
 
 

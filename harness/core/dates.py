@@ -1,0 +1,103 @@
+"""Days: the one a World lives in, and the first and the last one of what the API took, said or refused for a time.
+
+A day is a text, YYYY-MM-DD, so that days compare as texts. The first and last day of an entry (`since`, `until`) may be
+known less exactly, YYYY-MM or YYYY: then it is valid from the first, or up to the last day of that month or year.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from calendar import monthrange, timegm
+from collections.abc import Iterable
+from typing import Protocol
+
+from harness.core.errors import ConfigError
+
+CONTRACT_DATE = "2026-11-22"
+"""The day of the newest evidence in this release, which is today for every World that names no other."""
+ALWAYS = ""
+"""The start of an epoch before all changes."""
+_DAY = re.compile(r"([1-9]\d{3})-(\d\d)(?:-(\d\d))?")
+
+
+class Dated(Protocol):
+    """What is valid from the day `since` to the day `until`; an empty one is no limit."""
+
+    @property
+    def since(self) -> str:
+        """The first day."""
+
+    @property
+    def until(self) -> str:
+        """The last day."""
+
+
+def parse_as_of(text: object, option: str = "as_of") -> str:
+    """The day that `2026-03-15`, or `2026-03` (its last day), names; ConfigError when it is none or not known yet."""
+    found = _DAY.fullmatch(text) if isinstance(text, str) and text.isascii() else None
+    if (
+        not found
+        or not "01" <= found[2] <= "12"
+        or not "01" <= (found[3] or "01") <= last_day(f"{found[1]}-{found[2]}")[8:]
+    ):
+        raise ConfigError(f"{option}: {text!r} is no date; give a day or a month, say 2026-03-15 or 2026-03.")
+    if found[0] > CONTRACT_DATE[: len(found[0])]:
+        raise ConfigError(
+            f"{option}: {text!r} lies in the future: this release knows the API up to {CONTRACT_DATE}, which is the default."
+        )
+    return min(last_day(found[0]), CONTRACT_DATE)
+
+
+def last_day(limit: str) -> str:
+    """The last day of a year, a month or a day."""
+    month = f"{limit}-12"[:7]
+    return limit if len(limit) == 10 else f"{month}-{_days_in_month(month)}"
+
+
+def start_of_clock(day: str) -> int:
+    """Noon of a day in unix seconds."""
+    return timegm((*map(int, day.split("-")), 12, 0, 0))
+
+
+def day_of_recording(date: str) -> str:
+    """The day in whose contract a recording of this ISO time is judged: its own, but none after CONTRACT_DATE."""
+    return min(date[:10], CONTRACT_DATE) if date else CONTRACT_DATE
+
+
+def is_valid_on(day: str, since: str, until: str) -> bool:
+    """Whether something is valid on a day."""
+    return since <= day and (not until or day[: len(until)] <= until)
+
+
+def is_uncertain_on(day: str, since: str, until: str) -> bool:
+    """Whether a day lies in the month or the year in which something changed, of which the day is not known."""
+    return any(len(limit) < len(day) and day.startswith(limit) for limit in (since, until) if limit)
+
+
+def days_of_change(entries: Iterable[Dated]) -> tuple[str, ...]:
+    """The days from which on another set of entries is valid, in order."""
+    limits = [(entry.since, entry.until) for entry in entries]
+    starts = {_first_day(since) for since, _ in limits if since}
+    return tuple(sorted(starts | {_day_after(until) for _, until in limits if until}))
+
+
+def start_of_epoch(day: str, changes: tuple[str, ...]) -> str:
+    """The last day of change up to a day, since when the same entries are valid; ALWAYS before the first one."""
+    passed = bisect_right(changes, day)
+    return changes[passed - 1] if passed else ALWAYS
+
+
+def _days_in_month(month: str) -> int:
+    return monthrange(int(month[:4]), int(month[5:7]))[1]
+
+
+def _first_day(limit: str) -> str:
+    return f"{limit}-01-01"[:10] if len(limit) == 4 else f"{limit}-01"[:10]
+
+
+def _day_after(limit: str) -> str:
+    year, month, day = (int(part) for part in last_day(limit).split("-"))
+    if day < monthrange(year, month)[1]:
+        return f"{year:04}-{month:02}-{day + 1:02}"
+    return f"{year:04}-{month + 1:02}-01" if month < 12 else f"{year + 1:04}-01-01"

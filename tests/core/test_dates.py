@@ -1,0 +1,97 @@
+"""Days: which one is meant, and what is valid on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from harness.core.dates import (
+    CONTRACT_DATE,
+    day_of_recording,
+    days_of_change,
+    is_uncertain_on,
+    is_valid_on,
+    parse_as_of,
+    start_of_epoch,
+)
+from harness.core.errors import ConfigError
+
+
+@dataclass
+class Entry:
+    since: str = ""
+    until: str = ""
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [("2026-03-15", "2026-03-15"), ("2026-03", "2026-03-31"), ("2024-02", "2024-02-29"), (CONTRACT_DATE,) * 2],
+)
+def test_a_day_is_itself_and_a_month_its_last_day(text: str, day: str) -> None:
+    assert parse_as_of(text) == day
+
+
+def test_the_month_of_the_contract_ends_with_it() -> None:
+    assert parse_as_of(CONTRACT_DATE[:7]) == CONTRACT_DATE
+
+
+@pytest.mark.parametrize(
+    "text", ["yesterday", "2026", "2026-13", "2026-00", "2025-02-29", "2026-3", "٢٠٢٦-٠٣", "", 2026, None]
+)
+def test_what_is_no_date_is_refused_with_an_example(text: object) -> None:
+    with pytest.raises(
+        ConfigError, match=r"--as-of: .* is no date; give a day or a month, say 2026-03-15 or 2026-03\."
+    ):
+        parse_as_of(text, "--as-of")
+
+
+@pytest.mark.parametrize("text", ["2999-01", "2999-01-01"])
+def test_the_future_is_not_known(text: str) -> None:
+    with pytest.raises(
+        ConfigError, match=f"'{text}' lies in the future: this release knows the API up to {CONTRACT_DATE}"
+    ):
+        parse_as_of(text)
+
+
+@pytest.mark.parametrize(
+    ("day", "since", "until", "valid"),
+    [
+        ("2026-05-01", "2026-05", "", True),
+        ("2026-04-30", "2026-05", "", False),
+        ("2025-07-31", "", "2025-07", True),
+        ("2025-08-01", "", "2025-07", False),
+        ("2025-12-31", "2025", "2025", True),
+        ("2025-06-02", "2025-06-03", "", False),
+        ("2025-06-02", "", "", True),
+    ],
+)
+def test_first_and_last_day_are_included_whether_days_months_or_years(
+    day: str, since: str, until: str, valid: bool
+) -> None:
+    assert is_valid_on(day, since, until) is valid
+
+
+def test_a_change_whose_day_is_unknown_is_uncertain_in_its_month() -> None:
+    assert is_uncertain_on("2026-05-09", "2026-05", "")
+    assert not is_uncertain_on("2026-05-09", "2026-05-09", "")
+    assert not is_uncertain_on("2026-06-01", "2026-05", "")
+
+
+def test_an_epoch_begins_where_an_entry_begins_or_has_ended() -> None:
+    changes = days_of_change(
+        [Entry("2026-05"), Entry(until="2025-12"), Entry(until="2025"), Entry(until="2025-02-28"), Entry()]
+    )
+    assert changes == ("2025-03-01", "2026-01-01", "2026-05-01")
+    assert [start_of_epoch(day, changes) for day in ("2025-01-01", "2025-03-01", "2026-04-30", CONTRACT_DATE)] == [
+        "",
+        "2025-03-01",
+        "2026-01-01",
+        "2026-05-01",
+    ]
+
+
+def test_a_recording_is_of_its_own_day_and_none_is_newer_than_the_contract() -> None:
+    assert day_of_recording("2025-04-01T10:00:00Z") == "2025-04-01"
+    assert day_of_recording("2999-01-01") == CONTRACT_DATE
+    assert day_of_recording("") == CONTRACT_DATE
