@@ -33,7 +33,8 @@ class Request(NamedTuple):
     (`{"response_id": "resp_1"}`), `query` the parameters of the query, typed where the operation has a schema for them,
     `body` the parsed JSON (None without a body), `raw` the bytes as received. `operation` is the operation's id
     (`POST /responses`), `schema` names the schema of its body or else of its query; `fault` says why the body is invalid
-    JSON. `dialect` is openai, azure or foundry, `root` is the part of the path at which the API begins.
+    JSON. `dialect` is openai, azure or foundry, `root` is the part of the path at which the API begins. `world` is the World
+    that answers, for a model that reads more than the request; the journal has none.
     """
 
     method: str
@@ -48,6 +49,7 @@ class Request(NamedTuple):
     fault: JsonFault | None = None
     dialect: str = "openai"
     root: str = "/v1"
+    world: Any = None
 
 
 class Answer(NamedTuple):

@@ -66,9 +66,10 @@ def _discard_if_cut(run: PendingResponse, lines: Sequence[TurnLine]) -> PendingR
 
 def _next_turn(request: Request, body: Json, world: World) -> tuple[Sequence[TurnLine], Sequence[TurnLine]]:
     """The next turn of the script, with what the scripted MCP servers make of it, and what they hold back."""
+    asked = request._replace(world=world)
     if not world.mcp_servers:
-        return world.script.next(request), ()
-    return world.mcp_servers.plan_turn(body, world.store.transcript(body).items, lambda: world.script.next(request))
+        return world.script.next(asked), ()
+    return world.mcp_servers.plan_turn(body, world.store.transcript(body).items, lambda: world.script.next(asked))
 
 
 def _record_approvals(run: PendingResponse, held: Sequence[TurnLine], world: World) -> None:

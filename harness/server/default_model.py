@@ -1,48 +1,142 @@
-"""The answers of an unscripted model: small talk, the shortest JSON a schema allows, or a tool call.
+"""The answers of an unscripted model: what the request demands, else small talk.
 
-after a tool's output                    a text, so that agent loops end
-tool_choice requires or names a tool     a call of it with the least arguments
-the user speaks of what a tool is for    a call as well: of `get_weather` for "What is the weather?" (`tool_picker`)
-text.format requires JSON                a text that is the least instance
+after a tool's output                    a text, so that agent loops end; after a search of tools a call of what it found
+tool_choice requires or names a tool     a call of it, of whatever kind; a deferred function is searched for first
+the user speaks of what a tool is for    a call as well: of `get_weather` for "What is the weather?"
+an approval of a server's call           that call
+text.format requires JSON                a text that is an instance of the schema
+a compaction is due, or triggered        a compaction after the text, or nothing else
 else                                     a text
+
+An effort or a summary that is asked for brings reasoning before all of this.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from harness.answers.echo import echo_tools
+from harness.api.tokens import estimate_tokens
 from harness.core.exchange import Json, Request
-from harness.items import custom_tool_call, function_call, message
+from harness.items import custom_tool_call, function_call, message, reasoning, tool_search_call, tool_search_output
 from harness.items.kind import Item
-from harness.items.transcript import input_items
+from harness.items.message import url_citation
 from harness.server.least_instance import compact_json, least_instance
+from harness.server.model.hosted_picker import pick_hosted
+from harness.server.model.hosted_tools import call_approved, call_hosted, is_client_search, needs_client
+from harness.server.model.logprobs import make_logprobs
+from harness.server.model.reading import NamedTool, Reading
 from harness.server.tool_picker import pick_tool
 
 GREETING = "Hello. Nothing is scripted, so this is small talk."
 THANKS = "Thanks, I have what the tool returned."
+FOUND = "I looked it up on example.com. Nothing is scripted, so this is small talk."
+SOURCE = url_citation("https://example.com/", "Example Domain", cite="example.com")
+"""What a search of the web cites."""
+THOUGHT = "**Thinking of an answer**\n\nNothing is scripted, so a short answer will do."
 CUSTOM_TOOL_INPUT = "ok"
 """What a custom tool is called with."""
+COMPACTION = Item("compaction", {"encrypted_content": None})
+"""A compaction, whose ciphertext the World makes."""
 
 
 def small_talk(request: Request) -> list[Item]:
     """The items that answer a request when nothing is scripted; ScriptError when no instance of a schema is found."""
-    body: Json = request.body if isinstance(request.body, dict) else {}
-    last = next(reversed(input_items(body)), {})
-    if str(last.get("type")).endswith("_output"):
-        return [message(_message_text(body, THANKS))]
-    if tool := pick_tool(body):
-        return [_call_tool(tool)]
-    return [message(_message_text(body, GREETING))]
+    reading = Reading(request)
+    if reading.last.get("type") == "compaction_trigger":
+        return [COMPACTION]
+    turn = _answer(reading)
+    due = turn[-1].type == "message" and _is_compaction_due(reading)
+    return [*_think(reading), *turn, *([COMPACTION] if due else ())]
 
 
-def _call_tool(tool: Json) -> Item:
+def _answer(reading: Reading) -> list[Item]:
+    last = reading.last
+    kind = str(last.get("type"))
+    if kind == "mcp_approval_response":
+        return [*call_approved(last, reading), _say(reading, THANKS)]
+    if kind == "tool_search_output":
+        found = [tool for tool in reading.named_tools if tool.namespace and not tool.search_path]
+        return _call_named(reading, found, "required", reading.user_text) or [_say(reading, THANKS)]
+    if kind.endswith("_output"):
+        return [_say(reading, THANKS)]
+    if called := _call_named(reading, reading.named_tools, reading.body.get("tool_choice"), reading.said):
+        return called
+    if tool := pick_hosted(reading):
+        turn = call_hosted(tool, reading.body.get("tool_choice"), reading)
+        return turn if turn and needs_client(turn) else [*turn, _say(reading, GREETING, turn)]
+    return [_say(reading, GREETING)]
+
+
+def _call_named(reading: Reading, tools: Sequence[NamedTool], choice: str | Json | None, said: str) -> list[Item]:
+    """A call of a function or a custom tool, after the search that it waits for; empty when none is called."""
+    picked = pick_tool({**reading.body, "tool_choice": choice}, [each.tool for each in tools], said)
+    if picked is None:
+        return []
+    named = next(each for each in tools if each.tool is picked)
+    searches = [tool for tool in reading.tools if tool["type"] == "tool_search"] if named.search_path else []
+    if any(map(is_client_search, searches)):
+        return [_search_as_client(searches[0], reading)]
+    call = _call_tool(named)
+    return [*_find_tool(named.search_path, reading), call] if searches else [call]
+
+
+def _search_as_client(tool: Json, reading: Reading) -> Item:
+    return tool_search_call(least_instance(tool.get("parameters") or {"type": "object"}), execution="client")
+
+
+def _find_tool(path: str, reading: Reading) -> list[Item]:
+    """The API's own search of a deferred tool or namespace, and what it finds."""
+    found = [tool for tool in reading.tools if tool.get("name") == path]
+    return [tool_search_call({"paths": [path]}), tool_search_output(echo_tools({"tools": found}, ()))]
+
+
+def _call_tool(named: NamedTool) -> Item:
+    tool = named.tool
     if tool["type"] == "custom":
-        return custom_tool_call(tool["name"], CUSTOM_TOOL_INPUT)
+        return custom_tool_call(tool["name"], CUSTOM_TOOL_INPUT, namespace=named.namespace)
     return function_call(
-        tool["name"], least_instance(tool.get("parameters") or {"type": "object"}, f"tool {tool['name']!r}")
+        tool["name"],
+        least_instance(tool.get("parameters") or {"type": "object"}, f"tool {tool['name']!r}"),
+        namespace=named.namespace,
     )
 
 
-def _message_text(body: Json, default: str) -> str:
-    wanted = (body.get("text") or {}).get("format") or {}
+def _say(reading: Reading, default: str, turn: Sequence[Item] = ()) -> Item:
+    """A message: JSON where the request wants JSON, else small talk, which cites what a search of the web has found."""
+    wanted = (reading.body.get("text") or {}).get("format") or {}
+    searched = any(item.type == "web_search_call" for item in turn)
     if wanted.get("type") == "json_schema":
-        return compact_json(least_instance(wanted.get("schema") or {}, "text.format"))
-    return "{}" if wanted.get("type") == "json_object" else default
+        text = compact_json(least_instance(wanted.get("schema") or {}, "text.format"))
+    elif wanted.get("type") == "json_object":
+        text = "{}"
+    elif searched:
+        return message(FOUND, annotations=[SOURCE], logprobs=make_logprobs(FOUND, reading.body))
+    else:
+        text = default
+    return message(text, logprobs=make_logprobs(text, reading.body))
+
+
+def _think(reading: Reading) -> list[Item]:
+    """The reasoning that the request asks for: by an effort, or a summary, which shows a text."""
+    asked, family = reading.body.get("reasoning") or {}, reading.family
+    summary = asked.get("summary") or asked.get("generate_summary")
+    effort = asked.get("effort") or (family.effort if summary else "none")
+    if effort in (None, "none", "minimal") or not family.reasons:
+        return []
+    shown = [THOUGHT] if summary else []
+    if family.turns == "all_turns":  # recorded: the newest models show a ciphertext, included or not
+        return [Item("reasoning", {**reasoning(shown, content=[]).members, "encrypted_content": None})]
+    return [reasoning(shown)]
+
+
+def _is_compaction_due(reading: Reading) -> bool:
+    """Whether what is read, from the last compaction on, reaches the threshold of the request."""
+    managed = (each for each in reading.body.get("context_management") or () if each.get("type") == "compaction")
+    threshold = next((each.get("compact_threshold") for each in managed), None)
+    if threshold is None or reading.transcript.tokens < int(threshold):
+        return False
+    items = reading.transcript.items
+    places = (place for place in range(len(items), 0, -1) if items[place - 1].get("type") == "compaction")
+    since = items[next(places, 0) :]
+    return estimate_tokens(since) >= int(threshold)

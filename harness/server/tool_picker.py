@@ -13,9 +13,7 @@ from itertools import takewhile
 
 from harness.core.exchange import Json
 from harness.items.transcript import input_items
-
-CLIENT_TOOL_TYPES = ("function", "custom")
-"""The types of tools that a client executes under names of its own."""
+from harness.server.model.reading import NAMED_TYPES, user_text
 
 _WORD = re.compile(r"[a-z]+")
 _CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -55,23 +53,32 @@ MIN_WORD_LENGTH = 5
 """Letters of the shortest words of a description that count."""
 
 
-def pick_tool(body: Json) -> Json | None:
-    """The tool that the model calls in answer to this request, as it was declared; None when it answers itself."""
-    tools, choice = _allowed_tools(body)
+def pick_tool(body: Json, declared: Sequence[Json] | None = None, said: str | None = None) -> Json | None:
+    """The tool that the model calls in answer to this request, as it was declared; None when it answers itself.
+
+    `declared` are the tools to pick from, by default the request's own; `said` is what the user wants, by default what the
+    last item of the request says.
+    """
+    own = [tool for tool in body.get("tools") or () if tool.get("type") in NAMED_TYPES]
+    tools, choice = _allowed_tools(body, own if declared is None else declared)
     if not tools or choice == "none":
         return None
-    text = _user_text(next(reversed(input_items(body)), {})).lower()
+    text = (user_text(next(reversed(input_items(body)), {})) if said is None else said).lower()
     free = choice == "auto"
-    if free and _TOOL_FORBIDDEN.search(text):
+    if free and is_forbidden(text):
         return None
     best = max(tools, key=lambda tool: _match_score(tool, text))
     wanted = any(_match_score(best, text)) or bool(_TOOL_WANTED.search(text))
     return best if wanted or not free else None
 
 
-def _allowed_tools(body: Json) -> tuple[Sequence[Json], str]:
+def is_forbidden(text: str) -> bool:
+    """Whether the user, quoted in lower case, wants no tool to be called."""
+    return bool(_TOOL_FORBIDDEN.search(text))
+
+
+def _allowed_tools(body: Json, tools: Sequence[Json]) -> tuple[Sequence[Json], str]:
     """The tools that `tool_choice` leaves to the model, and whether one of them must be called."""
-    tools = [tool for tool in body.get("tools") or () if tool.get("type") in CLIENT_TOOL_TYPES]
     choice = body.get("tool_choice") or "auto"
     if isinstance(choice, str):
         return tools, choice
@@ -80,13 +87,6 @@ def _allowed_tools(body: Json) -> tuple[Sequence[Json], str]:
         return [tool for tool in tools if tool["name"] in allowed], choice["mode"]
     named = [tool for tool in tools if (tool["type"], tool["name"]) == (choice.get("type"), choice.get("name"))]
     return named, "required"
-
-
-def _user_text(item: Json) -> str:
-    """The text of a user's message; empty for an item of another kind."""
-    content = item.get("content") if item.get("role") == "user" else None
-    parts = content if isinstance(content, list) else [{"text": content}]
-    return " ".join(text for part in parts if isinstance(text := part.get("text"), str))
 
 
 def _match_score(tool: Json, text: str) -> tuple[int, int, int]:

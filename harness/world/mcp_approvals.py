@@ -76,6 +76,11 @@ class McpServers:
         """Add a server; one with the same label is replaced."""
         self._servers[server.label] = server
 
+    def tools_of(self, offer: Json) -> Sequence[Json] | None:
+        """The tools of a server that a request's `mcp` tool leaves to the model; None when the server is not scripted."""
+        server = self._servers.get(offer.get("server_label", ""))
+        return None if server is None else server.allowed_tools(offer)
+
     def plan_turn(self, body: Json, read: Sequence[Json], take_turn: TakeTurn) -> ModelTurn:
         """The turn for a request whose transcript is `read`: lists of tools, approved calls, then the lines of the script.
 

@@ -158,15 +158,21 @@ class World:
         ]
 
     def add_encrypted_content(self, output: Sequence[Json], included: bool, now: int) -> Sequence[Json]:
-        """Output with encrypted reasoning where the request includes it; what a script gave is accepted from now on."""
+        """Output with encrypted reasoning where the request includes it; what a script gave is accepted from now on.
+
+        A ciphertext of None is made in any case.
+        """
         for item in output:
             if text := item.get("encrypted_content"):
                 self.store.encrypted_contents[text] = item["id"]
-        if not included:
-            return output
-        return [self._encrypt_reasoning(item, now) if item["type"] == "reasoning" else item for item in output]
+        return [
+            self._encrypt_item(item, now)
+            if (included and item["type"] == "reasoning") or item.get("encrypted_content", "") is None
+            else item
+            for item in output
+        ]
 
-    def _encrypt_reasoning(self, item: Json, now: int) -> Json:
+    def _encrypt_item(self, item: Json, now: int) -> Json:
         text = item.get("encrypted_content") or make_encrypted_content(ContentOwner(self.account.name, item["id"]), now)
         made, head = {**item, "encrypted_content": text}, {name: item[name] for name in ("id", "type")}
         return head | {name: made[name] for name in sorted(made) if name not in head}

@@ -1,0 +1,71 @@
+"""Which tool without a name of its own the model calls: one that `tool_choice` demands, or that the user speaks of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from harness.core.exchange import Json
+from harness.server.model.hosted_tools import HOSTED_TYPES, is_client_search
+from harness.server.model.reading import Reading
+from harness.server.tool_picker import is_forbidden
+
+_FAMILIES = ("web_search", "computer", "mcp")
+"""Types by which a choice may name a tool of another version."""
+_TOPICS: Mapping[str, frozenset[str]] = {
+    "web_search": frozenset({"internet", "latest", "news", "online", "web"}),
+    "file_search": frozenset({"document", "documents", "file", "files"}),
+    "code_interpreter": frozenset({"code", "compute", "csv", "plot", "python"}),
+    "image_generation": frozenset({"draw", "drawing", "image", "logo", "picture"}),
+    "shell": frozenset({"bash", "command", "shell", "terminal"}),
+    "local_shell": frozenset({"bash", "command", "shell", "terminal"}),
+    "apply_patch": frozenset({"patch"}),
+    "computer": frozenset({"browser", "click", "screen", "screenshot"}),
+    "programmatic_tool_calling": frozenset({"program", "programmatically"}),
+}
+"""The words with which a user speaks of a tool."""
+_WORD = re.compile(r"[a-z]+")
+
+
+def pick_hosted(reading: Reading) -> Json | None:
+    """The tool that is called, as it was declared; None when none is."""
+    tools = [tool for tool in reading.tools if tool.get("type") in HOSTED_TYPES]
+    choice = reading.body.get("tool_choice") or "auto"
+    mode = choice if isinstance(choice, str) else choice.get("mode", "required")
+    if not tools or mode == "none":
+        return None
+    allowed = tools if isinstance(choice, str) else _choose(tools, choice.get("tools") or [choice])
+    text = reading.user_text.lower()
+    spoken_of = [] if mode == "auto" and is_forbidden(text) else [tool for tool in allowed if _is_topic(tool, text)]
+    if spoken_of:
+        return spoken_of[0]
+    return next(filter(_is_callable, allowed), None) if mode == "required" else None
+
+
+def _is_callable(tool: Json) -> bool:
+    """Whether a call of it can be made up: a search that the API executes needs a deferred tool to find."""
+    return tool["type"] != "tool_search" or is_client_search(tool)
+
+
+def _choose(tools: Iterable[Json], choices: Iterable[Any]) -> list[Json]:
+    """The tools that one of the choices names."""
+    wanted = [choice for choice in choices if isinstance(choice, dict)]
+    return [tool for tool in tools if any(_is_named(tool, choice) for choice in wanted)]
+
+
+def _is_named(tool: Json, choice: Json) -> bool:
+    if _family(tool["type"]) != _family(str(choice.get("type"))):
+        return False
+    return choice.get("server_label") in (None, tool.get("server_label"))
+
+
+def _family(type: str) -> str:
+    return next((family for family in _FAMILIES if type.startswith(family)), type)
+
+
+def _is_topic(tool: Json, text: str) -> bool:
+    words = frozenset(_WORD.findall(text))
+    if tool["type"] == "mcp":
+        return not words.isdisjoint(_WORD.findall(str(tool.get("server_label")).lower()))
+    return not words.isdisjoint(_TOPICS.get(_family(tool["type"]), ()))

@@ -1,0 +1,164 @@
+"""Calls of the tools that have no names of their own: those that the API executes, and the shell, patches and screens.
+
+What the API executes is followed by a message; what the client executes ends the turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from harness.core.exchange import Json
+from harness.items import (
+    apply_patch_call,
+    code_interpreter_call,
+    computer_call,
+    create_file,
+    file_search_call,
+    image_generation_call,
+    local_shell_call,
+    mcp_approval_request,
+    mcp_call,
+    mcp_list_tools,
+    program,
+    program_output,
+    shell_call,
+    shell_call_output,
+    tool_search_call,
+    web_search_call,
+)
+from harness.items.image import ONE_PIXEL_PNG
+from harness.items.kind import CLIENT_CALL_NAMES, Item
+from harness.items.search import search
+from harness.server.model.reading import Reading
+from harness.world.mcp_server import needs_approval
+
+MAX_QUERY = 200
+"""Characters of what the user says that a search looks for."""
+PATH, COMMAND, OUTPUT = "hello.txt", "echo ok", "ok"
+"""The file that a patch creates, the command that is run, and what it and a tool of a server return."""
+MCP_TOOL = "search"
+"""A tool of a server whose tools nobody names."""
+
+_SCREENSHOT = {"type": "screenshot"}
+_CONTAINERS = ("container_auto", "container_reference")
+
+
+def needs_client(turn: Sequence[Item]) -> bool:
+    """Whether a turn ends here, for the client to act."""
+    last = turn[-1]
+    own = last.type in CLIENT_CALL_NAMES and last.members.get("execution") != "server"
+    return own or last.type == "mcp_approval_request"
+
+
+def call_hosted(tool: Json, choice: Any, reading: Reading) -> list[Item]:
+    """The items of a call of a tool; `choice` is the `tool_choice`, which may name a tool of a server."""
+    if tool["type"] == "mcp":
+        return _call_server(tool, choice if isinstance(choice, dict) else {}, reading)
+    return _CALLS[tool["type"]](tool, reading)
+
+
+def call_approved(response: Json, reading: Reading) -> list[Item]:
+    """The call that an approval allows; empty where it is denied, or made by a scripted server."""
+    requests = [item for item in reading.items if item.get("type") == "mcp_approval_request"]
+    asked = next((item for item in requests if item.get("id") == response.get("approval_request_id")), None)
+    if not (asked and response.get("approve")) or _scripted_tools(asked, reading) is not None:
+        return []
+    label, name, arguments = asked["server_label"], asked["name"], asked["arguments"]
+    return [mcp_call(label, name, arguments, output=OUTPUT, approval_request_id=asked["id"])]
+
+
+def _call_server(tool: Json, choice: Json, reading: Reading) -> list[Item]:
+    label, scripted = tool["server_label"], _scripted_tools(tool, reading)
+    listed = [item for item in reading.items if item.get("type") == "mcp_list_tools" and item["server_label"] == label]
+    tools = scripted if scripted is not None else _known_tools(tool, choice, listed)
+    names = [each["name"] for each in tools]
+    if not names:
+        return []
+    name = choice["name"] if choice.get("name") in names else names[0]
+    if scripted is not None:
+        return [mcp_call(label, name)]
+    listing = [] if listed else [mcp_list_tools(label, tools)]
+    if needs_approval(next(each for each in tools if each["name"] == name), tool):
+        return [*listing, mcp_approval_request(label, name)]
+    return [*listing, mcp_call(label, name, output=OUTPUT)]
+
+
+def _scripted_tools(named: Json, reading: Reading) -> Sequence[Json] | None:
+    """The tools of a server that a script has; None for any other server."""
+    world = reading.request.world
+    found: Sequence[Json] | None = world and world.mcp_servers.tools_of(named)
+    return found if world else None
+
+
+def _known_tools(tool: Json, choice: Json, listed: Sequence[Json]) -> list[Json]:
+    """The tools of a server: those listed before, else those that the request names, else one."""
+    if listed:
+        return [each for item in listed for each in item.get("tools") or ()]
+    allowed = tool.get("allowed_tools") or ()
+    names = allowed.get("tool_names") or () if isinstance(allowed, dict) else allowed
+    asked = [choice["name"]] if choice.get("name") else []
+    return [{"name": name} for name in dict.fromkeys([*asked, *names])] or [{"name": MCP_TOOL}]
+
+
+def _query(reading: Reading) -> str:
+    return reading.user_text.strip()[:MAX_QUERY] or MCP_TOOL
+
+
+def _generate_image(tool: Json, reading: Reading) -> list[Item]:
+    asked = {name: tool[name] for name in ("size", "quality", "background", "output_format") if tool.get(name)}
+    shown = {name: value for name, value in asked.items() if value != "auto"}
+    images = [ONE_PIXEL_PNG] * int(tool.get("partial_images") or 0)
+    return [image_generation_call(images or ONE_PIXEL_PNG, revised_prompt=_query(reading), **shown)]
+
+
+def _run_shell(tool: Json, reading: Reading) -> list[Item]:
+    where = tool.get("environment") or {}
+    if where.get("type") not in _CONTAINERS:
+        return [shell_call(COMMAND)]
+    id = reading.new_call_id()
+    return [shell_call(COMMAND, container_id=where.get("container_id"), call_id=id), shell_call_output(id, OUTPUT)]
+
+
+def _run_program(tool: Json, reading: Reading) -> list[Item]:
+    id = reading.new_call_id()
+    return [program(f'text("{OUTPUT}")', call_id=id), program_output(id, OUTPUT)]
+
+
+def _interpret_code(tool: Json, reading: Reading) -> list[Item]:
+    where = tool.get("container")
+    return [
+        code_interpreter_call("print('ok')", container_id=where if isinstance(where, str) else None, outputs=["ok"])
+    ]
+
+
+def _search_web(tool: Json, reading: Reading) -> list[Item]:
+    return [web_search_call(search(_query(reading)))]
+
+
+def _search_tools(tool: Json, reading: Reading) -> list[Item]:
+    return [tool_search_call({"queries": [_query(reading)]}, execution="client")] if is_client_search(tool) else []
+
+
+def is_client_search(tool: Json) -> bool:
+    """Whether a `tool_search` is one that the client executes."""
+    return tool["type"] == "tool_search" and tool.get("execution") == "client"
+
+
+_CALLS: Mapping[str, Callable[[Json, Reading], list[Item]]] = {
+    **dict.fromkeys(
+        ("web_search", "web_search_2025_08_26", "web_search_preview", "web_search_preview_2025_03_11"), _search_web
+    ),
+    "file_search": lambda tool, reading: [file_search_call(_query(reading), results=[])],
+    "code_interpreter": _interpret_code,
+    "image_generation": _generate_image,
+    "shell": _run_shell,
+    "local_shell": lambda tool, reading: [local_shell_call(COMMAND.split())],
+    "apply_patch": lambda tool, reading: [apply_patch_call(create_file(PATH, "+ok\n"))],
+    "computer": lambda tool, reading: [computer_call([_SCREENSHOT])],
+    "computer_use_preview": lambda tool, reading: [computer_call(_SCREENSHOT)],
+    "programmatic_tool_calling": _run_program,
+    "tool_search": _search_tools,
+}
+HOSTED_TYPES = frozenset({*_CALLS, "mcp"})
+"""The types of tools without names that the model can call."""

@@ -1,0 +1,126 @@
+"""What a model without a script reads: the request, and what came before it as far as that matters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from harness.api.models import MODELS, Model
+from harness.api.tools import declared_tools, is_deferred, loaded_tools
+from harness.contract.check import drop_nulls
+from harness.core.exchange import Json, Request
+from harness.items.chain import EMPTY_CHAIN
+from harness.items.transcript import Transcript, input_items
+
+REMEMBERED_TYPES = (
+    "additional_tools",
+    "mcp_approval_request",
+    "mcp_list_tools",
+    "tool_search_call",
+    "tool_search_output",
+)
+"""The types of earlier items that matter: only where there is one are all earlier items looked at."""
+NAMED_TYPES = ("function", "custom")
+"""The types of tools that a client executes under names of its own."""
+
+
+class NamedTool(NamedTuple):
+    """A tool that the client executes by name; `search_path` is what a tool search has to find first, empty if nothing."""
+
+    tool: Json
+    namespace: str | None = None
+    search_path: str = ""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the model reads of one request."""
+
+    request: Request
+
+    @cached_property
+    def body(self) -> Json:
+        """The body without null members; empty where it is no object."""
+        body = drop_nulls(self.request.body)
+        return body if isinstance(body, dict) else {}
+
+    @cached_property
+    def transcript(self) -> Transcript:
+        """The transcript, as far as it is known here."""
+        if self.request.world is None:
+            return Transcript(EMPTY_CHAIN, input_items(self.body))
+        read: Transcript = self.request.world.store.transcript(self.body)
+        return read
+
+    @cached_property
+    def items(self) -> Sequence[Json]:
+        """The items of the request, or all there are where something earlier matters."""
+        return self.transcript.items_from_first(*REMEMBERED_TYPES)
+
+    @property
+    def last(self) -> Json:
+        """The last item of the request."""
+        return next(reversed(self.transcript.added), {})
+
+    @property
+    def family(self) -> Model:
+        """What is known of the model."""
+        models = MODELS if self.request.world is None else self.request.world.models
+        found: Model = models.defaults(self.body.get("model") or "")
+        return found
+
+    @cached_property
+    def user_text(self) -> str:
+        """What the user said last."""
+        return next((text for item in reversed(self.items) if (text := user_text(item))), "")
+
+    @property
+    def said(self) -> str:
+        """What the user said last; empty where something else came after it."""
+        return user_text(next((item for item in reversed(self.items) if item.get("type") not in REMEMBERED_TYPES), {}))
+
+    @cached_property
+    def tools(self) -> list[Json]:
+        """The tools that are declared, here or by the input, and those that searches have loaded beside them."""
+        declared = declared_tools(self.body, self.items)
+        names = {tool.get("name") for tool in declared}
+        return [*declared, *(tool for name, tool in self._loaded(declared).items() if name not in names)]
+
+    @cached_property
+    def named_tools(self) -> list[NamedTool]:
+        """The functions and custom tools, those of namespaces too."""
+        return list(self._list_named())
+
+    def deferred_tools(self) -> list[Json]:
+        """The tools that wait for a search."""
+        return [tool for tool in self.tools if is_deferred(tool)]
+
+    def _loaded(self, declared: Sequence[Json]) -> dict[str, Json]:
+        searches = [item for item in self.items if item.get("type") == "tool_search_output"]
+        return {name: tool for item in searches for name, tool in loaded_tools(item, declared).items()}
+
+    def _list_named(self) -> Iterator[NamedTool]:
+        loaded = self._loaded(self.tools)
+        for tool in self.tools:
+            if tool.get("type") in NAMED_TYPES:
+                waits = tool.get("defer_loading")
+                path = tool["name"] if waits and tool["name"] not in loaded else ""
+                yield NamedTool(tool, tool["name"] if waits and tool["type"] == "function" else None, path)
+            for one in tool.get("tools") or () if tool.get("type") == "namespace" else ():
+                if one.get("type") in NAMED_TYPES:
+                    path = tool["name"] if one.get("defer_loading") and tool["name"] not in loaded else ""
+                    yield NamedTool(one, tool["name"], path)
+
+    def new_call_id(self) -> str:
+        """A `call_id` for a call whose output follows in the same turn."""
+        made: Any = self.request.world and self.request.world.ids.call()
+        return made or "call_" + "0" * 24
+
+
+def user_text(item: Json) -> str:
+    """The text of a user's message; empty for an item of another kind."""
+    content = item.get("content") if item.get("role") == "user" else None
+    parts = content if isinstance(content, list) else [{"text": content}]
+    return " ".join(text for part in parts if isinstance(part, dict) and isinstance(text := part.get("text"), str))
