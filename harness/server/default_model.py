@@ -21,7 +21,7 @@ from harness.core.exchange import Json, Request
 from harness.items import custom_tool_call, function_call, message, reasoning, tool_search_call, tool_search_output
 from harness.items.kind import Item
 from harness.items.message import url_citation
-from harness.server.least_instance import compact_json, least_instance
+from harness.server.least_instance import compact_json, filled_instance
 from harness.server.model.hosted_picker import pick_hosted
 from harness.server.model.hosted_tools import call_approved, call_hosted, is_client_search, needs_client
 from harness.server.model.logprobs import make_logprobs
@@ -36,6 +36,7 @@ SOURCE = url_citation("https://example.com/", "Example Domain", cite="example.co
 THOUGHT = "**Thinking of an answer**\n\nNothing is scripted, so a short answer will do."
 CUSTOM_TOOL_INPUT = "ok"
 """What a custom tool is called with."""
+ANY_OBJECT: Json = {"type": "object"}
 COMPACTION = Item("compaction", {"encrypted_content": None})
 """A compaction, whose ciphertext the World makes."""
 
@@ -77,12 +78,14 @@ def _call_named(reading: Reading, tools: Sequence[NamedTool], choice: str | Json
     searches = [tool for tool in reading.tools if tool["type"] == "tool_search"] if named.search_path else []
     if any(map(is_client_search, searches)):
         return [_search_as_client(searches[0], reading)]
-    call = _call_tool(named)
+    call = _call_tool(named, reading.user_text)
     return [*_find_tool(named.search_path, reading), call] if searches else [call]
 
 
 def _search_as_client(tool: Json, reading: Reading) -> Item:
-    return tool_search_call(least_instance(tool.get("parameters") or {"type": "object"}), execution="client")
+    return tool_search_call(
+        filled_instance(tool.get("parameters") or ANY_OBJECT, reading.user_text), execution="client"
+    )
 
 
 def _find_tool(path: str, reading: Reading) -> list[Item]:
@@ -91,13 +94,13 @@ def _find_tool(path: str, reading: Reading) -> list[Item]:
     return [tool_search_call({"paths": [path]}), tool_search_output(echo_tools({"tools": found}, ()))]
 
 
-def _call_tool(named: NamedTool) -> Item:
+def _call_tool(named: NamedTool, said: str) -> Item:
     tool = named.tool
     if tool["type"] == "custom":
         return custom_tool_call(tool["name"], CUSTOM_TOOL_INPUT, namespace=named.namespace)
     return function_call(
         tool["name"],
-        least_instance(tool.get("parameters") or {"type": "object"}, f"tool {tool['name']!r}"),
+        filled_instance(tool.get("parameters") or ANY_OBJECT, said, f"tool {tool['name']!r}"),
         namespace=named.namespace,
     )
 
@@ -107,7 +110,7 @@ def _say(reading: Reading, default: str, turn: Sequence[Item] = ()) -> Item:
     wanted = (reading.body.get("text") or {}).get("format") or {}
     searched = any(item.type == "web_search_call" for item in turn)
     if wanted.get("type") == "json_schema":
-        text = compact_json(least_instance(wanted.get("schema") or {}, "text.format"))
+        text = compact_json(filled_instance(wanted.get("schema") or {}, reading.user_text, "text.format"))
     elif wanted.get("type") == "json_object":
         text = "{}"
     elif searched:

@@ -1,4 +1,4 @@
-"""The least value that satisfies a JSON Schema, found in a bounded number of steps."""
+"""A value that satisfies a JSON Schema, found in a bounded number of steps: the least one, or one with words in it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,12 @@ from harness.contract.compile_schema import compile_request_schema, compile_sche
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
 from harness.core.shorten import shorten
+from harness.server.model.filling import Filling
 
 MAX_STEPS = 10_000
 """How many schemas and values are looked at for one instance."""
+MAX_FILLED_STEPS = 1_000
+"""How many of them for one with words in it; what takes more is the least one."""
 MAX_DEPTH = 100
 """How deep a schema may be nested, its references followed."""
 
@@ -67,8 +70,26 @@ def least_instance(schema: Any, of: str = "the schema") -> Any:
     `of` says whose schema it is. ScriptError when none is found: the search knows types, enum, const, anyOf, oneOf,
     allOf, $ref, bounds, formats and simple patterns.
     """
+    return _find_instance(schema, of, None)
+
+
+def filled_instance(schema: Any, said: str, of: str = "the schema") -> Any:
+    """A value that satisfies a JSON Schema, with words for texts and some of the optional members.
+
+    The same `said`, what the user says, gives the same value, and numbers and words of it are taken where they fit. What
+    costs more than the least value may is that one, with the same ScriptError.
+    """
+    return _find_instance(schema, of, Filling(said))
+
+
+def _find_instance(schema: Any, of: str, filling: Filling | None) -> Any:
     try:
         conforms = compile_request_schema(schema).is_valid
+        if filling is not None:
+            with suppress(_EndlessError, _TooLargeError, LookupError, TypeError, ValueError, ArithmeticError):
+                filled = _Search(schema, MAX_FILLED_STEPS, filling).least_value(schema, ())
+                if conforms(filled):
+                    return filled
         found = _Search(schema).least_value(schema, ())
         if conforms(found):
             return found
@@ -95,9 +116,11 @@ def compact_json(value: Any) -> str:
 
 @dataclass(slots=True)
 class _Search:
-    """A search for the least instance of a schema, `root`, which its references point into."""
+    """A search for the least instance of a schema, `root`, which its references point into, or for a filled one."""
 
     root: Any
+    max_steps: int = MAX_STEPS
+    filling: Filling | None = None
     steps: int = field(default=0, init=False)
     depth: int = field(default=0, init=False)
 
@@ -114,8 +137,8 @@ class _Search:
 
     def _count_steps(self, number: int) -> None:
         self.steps += number
-        if self.steps > MAX_STEPS:
-            raise _TooLargeError(f"takes more than {MAX_STEPS:,} steps to find")
+        if self.steps > self.max_steps:
+            raise _TooLargeError(f"takes more than {self.max_steps:,} steps to find")
 
     def _least_of_schema(self, schema: Json, open_refs: tuple[str, ...]) -> Any:
         if "$ref" in schema:
@@ -126,7 +149,7 @@ class _Search:
             rest = {name: value for name, value in schema.items() if name not in ("anyOf", "oneOf")}
             return _first_possible(lambda branch: self.least_value(self._merge(rest, branch), open_refs), branches)
         if "const" in schema or "enum" in schema:
-            return self._first_valid(schema, [schema["const"]] if "const" in schema else schema["enum"])
+            return self._first_valid(schema, [schema["const"]] if "const" in schema else self._order(schema["enum"]))
         types = schema.get("type") or _implied_type(schema)
         return _first_possible(
             lambda kind: self._least_of_type({**schema, "type": kind}, open_refs),
@@ -159,20 +182,38 @@ class _Search:
         if kind not in SCALAR_TYPES:
             raise ValueError(f"{kind!r} is no JSON type")
         self._count_steps(int(schema.get("minLength", 0)) // 100)
-        return self._first_valid(schema, _candidates(schema))
+        fitting = self.filling.candidates(schema) if self.filling else ()
+        return self._first_valid(schema, chain(fitting, _candidates(schema)))
+
+    def _order(self, values: Sequence[Any]) -> Sequence[Any]:
+        return self.filling.order(values) if self.filling else values
 
     def _least_object(self, schema: Json, open_refs: tuple[str, ...]) -> Json:
         declared = schema.get("properties") or {}
         others = schema.get("additionalProperties", True)
-        return {name: self.least_value(declared.get(name, others), open_refs) for name in schema.get("required") or []}
+        required = schema.get("required") or []
+        made = {name: self._least_member(name, declared.get(name, others), open_refs) for name in required}
+        for name in self.filling.choose(declared.keys() - made.keys()) if self.filling else ():
+            with suppress(_EndlessError, ValueError):
+                made[name] = self._least_member(name, declared[name], open_refs)
+        return made
+
+    def _least_member(self, name: str, schema: Any, open_refs: tuple[str, ...]) -> Any:
+        if self.filling:
+            self.filling.enter(name)
+        return self.least_value(schema, open_refs)
 
     def _least_array(self, schema: Json, open_refs: tuple[str, ...]) -> list[Any]:
         first = schema.get("prefixItems") or []
         rest = schema.get("items", True)
-        return [
+        made = [
             self.least_value(first[index] if index < len(first) else rest, open_refs)
             for index in range(int(schema.get("minItems", 0)))
         ]
+        if self.filling and not (made or first) and isinstance(rest, dict) and schema.get("maxItems", 1):
+            with suppress(_EndlessError, ValueError):
+                made.append(self.least_value(rest, open_refs))
+        return made
 
     def _first_valid(self, schema: Json, candidates: Iterable[Any]) -> Any:
         self._count_steps(len(schema.get("enum", ())) // 100)

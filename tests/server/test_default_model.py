@@ -79,10 +79,10 @@ def test_a_body_that_is_no_object_gets_small_talk_too() -> None:
         {"type": "allowed_tools", "mode": "required", "tools": [{"type": "function", "name": "get_weather"}]},
     ],
 )
-def test_a_demanded_tool_is_called_with_the_least_arguments(choice: Any) -> None:
+def test_a_demanded_tool_is_called_with_arguments_that_fit(choice: Any) -> None:
     call = said(tools=[{"type": "web_search"}, WEATHER, CLOCK], tool_choice=choice)
     assert (call.type, call.members["name"]) == ("function_call", "get_weather")
-    assert json.loads(call.members["arguments"]) == {"city": ""}
+    assert json.loads(call.members["arguments"]) == {"city": "indigo"}
 
 
 def test_a_tool_without_parameters_is_called_with_an_empty_object() -> None:
@@ -119,7 +119,8 @@ def test_after_a_tool_output_the_wanted_format_still_holds() -> None:
 
 def test_json_is_answered_where_json_is_wanted() -> None:
     wanted = {"type": "json_schema", "name": "n", "schema": WEATHER["parameters"], "strict": True}
-    assert text(text={"format": wanted}) == '{"city":""}'
+    assert text(text={"format": wanted}) == '{"city":"indigo"}'
+    assert text(input="What about the city of Lima?", text={"format": wanted}) == '{"city":"Lima"}'
     assert text(text={"format": {"type": "json_object"}}) == "{}"
     assert text(text={"format": {"type": "text"}}) == GREETING
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from harness.contract.compile_schema import MAX_UNFOLDED, compile_request_schema, unfolded_size
 from harness.core.errors import ScriptError
-from harness.server.least_instance import MAX_DEPTH, MAX_STEPS, least_instance
+from harness.server.least_instance import MAX_DEPTH, MAX_STEPS, filled_instance, least_instance
 
 NODE = {
     "type": "object",
@@ -140,7 +140,57 @@ def _composed(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.one_of(objects, arrays, unions)
 
 
-@given(st.recursive(SCALARS, _composed, max_leaves=8))
+SCHEMAS = st.recursive(SCALARS, _composed, max_leaves=8)
+
+
+@given(SCHEMAS, st.one_of(st.text(), st.just('Add 3 and 4.5 in "Oslo", -7.')))
+def test_every_filled_instance_satisfies_its_schema_and_is_the_same_again(schema: Any, said: str) -> None:
+    filled = filled_instance(schema, said)
+    jsonschema.Draft202012Validator(schema).validate(filled)
+    assert filled_instance(schema, said) == filled
+
+
+@pytest.mark.parametrize(
+    ("schema", "said", "filled"),
+    [
+        ({"type": "string"}, "", "amber"),
+        ({"type": "string"}, 'Ask for "the moon".', "the moon"),
+        ({"type": "string"}, "Is it warm in New York?", "New York"),
+        ({"type": "string", "maxLength": 3}, "", "amb"),
+        ({"type": "string", "minLength": 8}, "", "amber bi"),
+        ({"type": "string", "format": "date"}, 'On "Monday".', "2026-01-01"),
+        ({"type": "string", "pattern": "^[A-Z]{2}$"}, "", "AA"),
+        ({"type": "string", "enum": ["metric", "imperial"]}, "In imperial units.", "imperial"),
+        ({"type": "integer"}, "What is magic_function(3)?", 3),
+        ({"type": "integer"}, "About 2.5.", 0),
+        ({"type": "number"}, "About 2.5.", 2.5),
+        ({"type": "integer", "maximum": 2}, "Take 3.", 0),
+        ({"type": "array", "items": {"type": "integer"}}, "Take 3.", [3]),
+        ({"type": "array", "items": {"type": "integer"}, "maxItems": 0}, "Take 3.", []),
+        (
+            {"properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}, "required": ["b", "a"]},
+            "Multiply 3 by 4.",
+            {"b": 3, "a": 4},
+        ),
+        ({"$ref": "#/$defs/Node", "$defs": {"Node": NODE}}, "Take 3.", {"value": 3, "next": None, "children": []}),
+    ],
+)
+def test_texts_and_numbers_are_those_of_the_user_where_they_fit(schema: Any, said: str, filled: Any) -> None:
+    assert filled_instance(schema, said) == filled
+
+
+def test_some_of_the_optional_members_are_filled() -> None:
+    schema = {"properties": {name: {"type": "string"} for name in "abcdefghij"}}
+    counts = {len(filled_instance(schema, f"text {number}")) for number in range(30)}
+    assert 0 < min(counts) < max(counts) < 10
+
+
+def test_what_is_dear_to_fill_is_the_least_instance() -> None:
+    wide = {f"A{n}": {"type": "array", "items": {"$ref": f"#/$defs/A{n + 1}"}} for n in range(150)}
+    assert filled_instance({"$ref": "#/$defs/A0", "$defs": {**wide, "A150": {"type": "null"}}}, "") == []
+
+
+@given(SCHEMAS)
 def test_every_instance_satisfies_its_schema(schema: Any) -> None:
     jsonschema.Draft202012Validator(schema).validate(least_instance(schema))
 

@@ -1,0 +1,91 @@
+"""What texts, numbers and optional members of a made-up instance are filled with.
+
+Numbers and words are those of what the user says, where they fit, then words of a short list. All follows from that text
+and the names of the members, so that the same request gets the same answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+from zlib import crc32
+
+from harness.core.exchange import Json
+
+WORDS = (
+    "amber",
+    "birch",
+    "cedar",
+    "delta",
+    "ember",
+    "fjord",
+    "grove",
+    "harbor",
+    "indigo",
+    "juniper",
+    "lagoon",
+    "maple",
+)
+MAX_LENGTH = 200
+"""Characters of a text that is made of words."""
+MAX_SAID = 10_000
+"""Characters of what the user says that are looked at."""
+OPTIONAL_EVERY = 3
+"""One of so many optional members is filled."""
+
+_NUMBER = re.compile(r"(?<![\w.])-?\d{1,15}(?:\.\d{1,6})?(?![\w.]*\w)")
+_QUOTED = re.compile(r"[\"“`]([^\"“”`\n]{1,60})[\"”`]")
+_NAME = re.compile(r"(?<=[a-z,;:] )[A-Z][a-zà-ÿ]+(?: [A-Z][a-zà-ÿ]+)*")
+
+
+class Filling:
+    """The values for one instance; the numbers of the text are taken one after the other."""
+
+    def __init__(self, said: str) -> None:
+        text = said[:MAX_SAID]
+        self._said = text.casefold()
+        self._seed = crc32(text.encode("utf-8", "surrogatepass"))
+        self._numbers = [float(number) for number in _NUMBER.findall(text)]
+        self._phrases = [*_QUOTED.findall(text), *_NAME.findall(text)]
+        self._member = ""
+
+    def enter(self, member: str) -> None:
+        """Say which member the next values are for."""
+        self._member = member
+
+    def choose(self, optional: Iterable[str]) -> list[str]:
+        """The optional members that are filled, in order of their names."""
+        return [name for name in sorted(optional) if not (self._seed ^ _hash(name)) % OPTIONAL_EVERY]
+
+    def order(self, values: Sequence[Any]) -> Sequence[Any]:
+        """Values to choose from, first those that the user speaks of."""
+        spoken_of = [each for each in values[:100] if isinstance(each, str) and each and each.casefold() in self._said]
+        return [*spoken_of, *values] if spoken_of else values
+
+    def candidates(self, schema: Json) -> Iterator[Any]:
+        """The values for a scalar, the best first; none may fit."""
+        kind = schema["type"]
+        if kind in ("integer", "number"):
+            yield from self._take_numbers(kind)
+        elif kind == "string" and "format" not in schema:
+            yield from self._texts(int(schema.get("minLength", 0)), int(schema.get("maxLength", MAX_LENGTH)))
+
+    def _take_numbers(self, kind: str) -> Iterator[float]:
+        for number in list(self._numbers[:1]):
+            if number.is_integer() or kind == "number":
+                self._numbers.pop(0)
+                yield int(number) if number.is_integer() else number
+
+    def _texts(self, least: int, most: int) -> Iterator[str]:
+        start = (self._seed + _hash(self._member)) % len(WORDS)
+        words = (*WORDS[start:], *WORDS[:start])
+        yield from (phrase for phrase in self._phrases if least <= len(phrase) <= most)
+        if least <= MAX_LENGTH:
+            longer = " ".join(words * (1 + least // 50))
+            yield from (word for word in words if least <= len(word) <= most)
+            yield longer[: max(least, min(most, len(words[0])))]
+
+
+def _hash(name: str) -> int:
+    return crc32(name.encode("utf-8", "surrogatepass"))
