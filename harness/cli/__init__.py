@@ -1,15 +1,15 @@
-"""The `harness` command: serve, record, rules, losses, verify, report, drift, cassettes, schemas, demo; one module each.
+"""The `harness` command: serve, record, rules, losses, models, verify, report, drift, cassettes, schemas, demo.
 
-It parses options and prints; what the commands do lives in the packages above. Exit codes: 0 done, 1 something was found
-or a check failed, 2 the command line is wrong, explained in one message on stderr; `record` and `serve` with a command
-exit as it does.
+One module each. It parses options and prints; what the commands do lives in the packages above. Exit codes: 0 done, 1
+something was found or a check failed, 2 the command line is wrong, explained in one message on stderr; `record` and
+`serve` with a command exit as it does.
 """
 
 from __future__ import annotations
 
 from importlib.util import find_spec
 
-from harness.cli import cassettes, demo, drift, losses, record, report, rules, serve, verify
+from harness.cli import cassettes, demo, drift, losses, models, record, report, rules, serve, verify
 from harness.cli.app import app, refuse_outside_checkout
 
 COMMANDS = (
@@ -17,6 +17,7 @@ COMMANDS = (
     record.record,
     rules.rules,
     losses.losses,
+    models.models,
     verify.verify,
     report.report,
     drift.drift,

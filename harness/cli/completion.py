@@ -1,4 +1,4 @@
-"""What a shell completes: the ids of rules and losses, and areas of rules. Imported only when a shell asks."""
+"""What a shell completes: the ids of rules and losses, areas of rules, names of models. Imported only when a shell asks."""
 
 from __future__ import annotations
 
@@ -26,6 +26,13 @@ def complete_loss(incomplete: str) -> list[str]:
     from harness.analysis.loss import LOSSES
 
     return _starting_with(incomplete, LOSSES)
+
+
+def complete_model(incomplete: str) -> list[str]:
+    """The names of models that begin so."""
+    from harness.api.models import MODELS
+
+    return _starting_with(incomplete, dict.fromkeys(alias for family in MODELS.values() for alias in family.names))
 
 
 def _rules() -> dict[str, str]:

@@ -69,6 +69,7 @@ def reporting(folder: Path, *more: str) -> list[str]:
 CASES: list[tuple[ExitCode, str, Prepare]] = [
     (ExitCode.OK, "rules", lambda *_: ["rules"]),
     (ExitCode.OK, "losses", lambda *_: ["losses"]),
+    (ExitCode.OK, "models", lambda *_: ["models"]),
     (ExitCode.OK, "demo", lambda *_: ["demo"]),
     (ExitCode.OK, "schemas", lambda *_: ["schemas", "--check"]),
     (ExitCode.OK, "cassettes", lambda *_: ["cassettes", str(ROOT / "cassettes")]),
@@ -87,6 +88,7 @@ CASES: list[tuple[ExitCode, str, Prepare]] = [
     ),
     (ExitCode.NOTHING_JUDGED, "rules", lambda *_: ["rules", "nosuch"]),
     (ExitCode.NOTHING_JUDGED, "losses", lambda *_: ["losses", "nosuch"]),
+    (ExitCode.NOTHING_JUDGED, "models", lambda *_: ["models", "nosuch"]),
     (ExitCode.NOTHING_JUDGED, "verify", lambda folder, _: ["verify", str(folder)]),
     (ExitCode.NOTHING_JUDGED, "report", lambda folder, _: ["report", str(folder / "none.json")]),
     (ExitCode.NOTHING_JUDGED, "drift", lambda folder, _: ["drift", str(folder)]),

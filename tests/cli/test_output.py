@@ -23,7 +23,16 @@ ROOT = Path(__file__).parents[2]
 COMMANDS: dict[str, Any] = {
     name: command for name, command in vars(typer.main.get_command(app))["commands"].items() if not command.hidden
 }
-LISTS = [["rules"], ["losses"], ["rules", "--coverage"], ["rules", "unknown_parameter"], ["losses", "text-altered"]]
+LISTS = [
+    ["rules"],
+    ["losses"],
+    ["rules", "--coverage"],
+    ["rules", "unknown_parameter"],
+    ["losses", "text-altered"],
+    ["models"],
+    ["models", "gpt-5.4"],
+    ["models", "--coverage"],
+]
 LISTS += [["cassettes", str(ROOT / "cassettes")], ["verify", str(ROOT / "tests/cassettes")], ["demo"]]
 
 
@@ -94,6 +103,7 @@ class TestUnknownNames:
             (["rules", "nosuch"], "'. `harness rules` lists them."),
             (["rules", "outpt_needs_call"], "Did you mean 'output_needs_call'?"),
             (["rules", "call_"], "Did you mean 'call_needs_output' or "),
+            (["models", "gpt-5.4-mni"], "no model 'gpt-5.4-mni'. Did you mean 'gpt-5.4-mini'?"),
             (["losses", "nosuch"], "no loss 'nosuch'. Known: call-dropped, "),
             (["losses", "text-alterd"], "Did you mean 'text-altered'?"),
             (["record", "--rules", "pairin"], "no area 'pairin'. Did you mean 'pairing'?"),
@@ -122,6 +132,7 @@ class TestCompletion:
         [
             ("harness rules call_n", ["call_needs_output"]),
             ("harness rules --area pair", ["pairing"]),
+            ("harness models gpt-5.4-m", ["gpt-5.4-mini", "gpt-5.4-mini-2026-03-17"]),
             ("harness losses text-", ["text-altered", "text-edited"]),
             ("harness record --rules al", ["all"]),
             ("harness verify --resp", ["--respell"]),

@@ -1,0 +1,138 @@
+"""Which facts of the table of models recordings meet, and how often the table was right about them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from harness.api.dialects import OPENAI
+from harness.api.model_facts import FACTS
+from harness.api.models import MODELS, Model
+from harness.cassettes.format.recorded import Recorded
+from harness.core.exchange import Json
+from harness.verify.judging.judge import Verdict, answer_object
+from harness.verify.run import verify_recordings
+from harness.world.world import World
+
+RIGHT_VERDICTS = ("requests.accepted", "refusals.same")
+WRONG_VERDICTS = ("requests.refused", "refusals.different", "refusals.missed")
+_SAMPLING = ("temperature", "top_p", "presence_penalty", "frequency_penalty")
+_OPTIONS = {"effort": "efforts", "mode": "modes", "context": "contexts", "summary": "summaries"}
+_PARTS = {"input_image": "input.image", "input_file": "input.file", "input_audio": "input.audio"}
+
+
+def count_met_facts(paths: list[Path]) -> dict[str, tuple[int, int]]:
+    """For each fact how many recorded requests and answers met it, and in how many of these the table was right.
+
+    HarnessError when a path does not exist.
+    """
+    met = MetFacts()
+    with TemporaryDirectory() as folder:
+        verify_recordings(paths, Path(folder), make_observer=lambda recording, seen: met)
+    return {name: (seen, right) for name, (seen, right) in met.counts.items()}
+
+
+class MetFacts:
+    """Counts what the exchanges of recordings meet while they are judged."""
+
+    def __init__(self) -> None:
+        self.counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+        self._asked: frozenset[str] = frozenset()
+
+    def begin_exchange(self, number: int, one: Recorded, world: World) -> None:  # noqa: ARG002
+        """Note what the request asks of its model, and count what the answer shows of it."""
+        self._asked = frozenset()
+        body = one.request
+        if one.provider != OPENAI or not one.path.endswith("/responses") or not isinstance(body, dict):
+            return
+        name = str(body.get("model"))
+        family = MODELS.find(name)
+        if family is None or family.name_only:
+            return
+        self._asked = frozenset(asked_facts(body)) & FACTS.keys()
+        if isinstance(answer := answer_object(one), dict) and one.status < 300:
+            for fact, right in shown_facts(body, answer, MODELS.defaults(name)):
+                self._count(fact, right)
+
+    def note_verdict(self, verdict: Verdict) -> None:
+        """Count the facts that the request met: the table was right if the mock decided as the API did."""
+        if verdict.at in RIGHT_VERDICTS or verdict.at in WRONG_VERDICTS:
+            for fact in self._asked:
+                self._count(fact, verdict.at in RIGHT_VERDICTS)
+
+    def close(self) -> None:
+        """Every exchange of the file was judged."""
+
+    def _count(self, fact: str, right: bool) -> None:
+        count = self.counts[fact]
+        count[0] += 1
+        count[1] += right
+
+
+def asked_facts(body: Json) -> Iterator[str]:
+    """The facts about a model on which the fate of this request depends."""
+    yield "names"
+    options = body.get("reasoning")
+    yield from (fact for option, fact in _OPTIONS.items() if isinstance(options, dict) and options.get(option))
+    if any(body.get(name) is not None for name in _SAMPLING):
+        yield "temperature"
+    include = body.get("include") or ()
+    if body.get("top_logprobs") or "message.output_text.logprobs" in include:
+        yield "logprobs"
+    if "reasoning.encrypted_content" in include:
+        yield "encrypted_content"
+    text = body.get("text") if isinstance(body.get("text"), dict) else {}
+    if text and text.get("verbosity"):
+        yield "verbosities"
+    if text and isinstance(text.get("format"), dict) and text["format"].get("type") == "json_schema":
+        yield "json_schema"
+    yield from (fact for member, fact in _MEMBERS.items() if body.get(member))
+    if body.get("truncation") == "auto":
+        yield "truncation"
+    yield from _asked_of_tools(body.get("tools") or ())
+    yield from {_PARTS[kind] for kind in _part_types(body.get("input")) if kind in _PARTS}
+
+
+_MEMBERS: Mapping[str, str] = {
+    "background": "background",
+    "context_management": "compaction",
+    "moderation": "moderation",
+    "prompt_cache_retention": "retentions",
+}
+
+
+def _asked_of_tools(tools: Any) -> Iterator[str]:
+    declared = [tool for tool in tools if isinstance(tool, dict)]
+    yield from {f"tool.{str(tool.get('type')).partition('_2025')[0]}" for tool in declared}
+    if any(tool.get("filters") and str(tool.get("type")).startswith("web_search") for tool in declared):
+        yield "web_search.filters"
+    if any(tool.get("defer_loading") for tool in declared):
+        yield "tool.deferred"
+
+
+def _part_types(items: Any) -> Iterator[str]:
+    for item in items if isinstance(items, list) else ():
+        for holder in ("content", "output"):
+            parts = item.get(holder) if isinstance(item, dict) else None
+            yield from (
+                str(part.get("type")) for part in parts or () if isinstance(parts, list) and isinstance(part, dict)
+            )
+
+
+def shown_facts(body: Json, answer: Json, family: Model) -> Iterator[tuple[str, bool]]:
+    """The defaults that an answer shows, and whether the table has them; null and absent members show nothing."""
+    if isinstance(answer.get("model"), str):
+        yield "snapshot", answer["model"] == family.snapshot
+    for member, fact, default in (
+        ("top_p", "top_p", family.top_p),
+        ("prompt_cache_retention", "retention", family.retention),
+    ):
+        if body.get(member) is None and answer.get(member) is not None:
+            yield fact, answer[member] == default
+    asked, shown = body.get("reasoning") or {}, answer.get("reasoning") or {}
+    for option, value in (("effort", family.effort), ("mode", family.mode), ("context", family.turns)):
+        if isinstance(asked, dict) and asked.get(option) is None and shown.get(option) is not None:
+            yield option, shown[option] == value

@@ -1,0 +1,93 @@
+"""What recordings say of the table of models: which facts they meet, and whether it was right."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from harness.api.models import MODELS
+from harness.cli import app
+from harness.verify.model_facts_met import asked_facts, count_met_facts, shown_facts
+
+TOOLS = [{"type": "web_search_preview_2025_03_11", "filters": {"allowed_domains": ["example.com"]}}, {"type": "shell"}]
+
+
+def write_recording(path: Path, model: str, status: int, **body: Any) -> Path:
+    error = {"message": "nothing that the mock says", "type": "invalid_request_error", "param": None, "code": None}
+    record = {
+        "id": "a/b#0",
+        "provider": "openai",
+        "method": "POST",
+        "url_path": "/v1/responses",
+        "recorded_at": "2026-08-03",
+        "request": {"model": model, "input": "hi", **body},
+        "status": status,
+        "response": {"error": error} if status >= 400 else None,
+    }
+    path.write_text(json.dumps(record) + "\n")
+    return path
+
+
+def test_an_accepted_request_that_the_mock_takes_was_right(tmp_path: Path) -> None:
+    met = count_met_facts([write_recording(tmp_path / "a.jsonl", "gpt-5.4", 200, reasoning={"effort": "low"})])
+    assert met["efforts"] == (1, 1)
+    assert met["names"] == (1, 1)
+
+
+def test_an_accepted_request_that_the_mock_refuses_was_wrong(tmp_path: Path) -> None:
+    met = count_met_facts([write_recording(tmp_path / "a.jsonl", "gpt-5.4", 200, reasoning={"effort": "minimal"})])
+    assert met["efforts"] == (1, 0)
+
+
+def test_a_refusal_in_other_words_was_wrong(tmp_path: Path) -> None:
+    met = count_met_facts([write_recording(tmp_path / "a.jsonl", "gpt-5.4", 400, text={"verbosity": "low"})])
+    assert met["verbosities"] == (1, 0)
+
+
+def test_of_an_unlisted_model_nothing_is_counted(tmp_path: Path) -> None:
+    assert not count_met_facts([write_recording(tmp_path / "a.jsonl", "my-model", 200, reasoning={"effort": "low"})])
+
+
+@pytest.mark.parametrize(
+    ("body", "facts"),
+    [
+        ({}, set()),
+        ({"reasoning": {"effort": "low", "summary": "auto", "mode": None}}, {"efforts", "summaries"}),
+        ({"top_p": 0.5, "top_logprobs": 1}, {"temperature", "logprobs"}),
+        ({"tools": TOOLS}, {"tool.web_search_preview", "tool.shell", "web_search.filters"}),
+        ({"text": {"format": {"type": "json_schema"}, "verbosity": "low"}}, {"json_schema", "verbosities"}),
+        ({"input": [{"role": "user", "content": [{"type": "input_image"}, {"type": "input_text"}]}]}, {"input.image"}),
+        ({"background": True, "truncation": "auto"}, {"background", "truncation"}),
+        ({"background": False, "truncation": "disabled"}, set()),
+    ],
+)
+def test_a_request_asks_of_its_model_what_it_uses(body: dict[str, Any], facts: set[str]) -> None:
+    assert set(asked_facts(body)) == {"names", *facts}
+
+
+def test_an_answer_shows_the_defaults_that_the_request_left_open() -> None:
+    answer = {"model": "gpt-5.4-2026-03-05", "top_p": 1.0, "reasoning": {"effort": "none", "mode": None}}
+    shown = dict(shown_facts({"reasoning": {}}, answer, MODELS["gpt-5.4"]))
+    assert shown == {"snapshot": True, "top_p": False, "effort": True}
+
+
+def test_the_coverage_says_what_was_met(tmp_path: Path) -> None:
+    recording = write_recording(tmp_path / "a.jsonl", "gpt-5.4", 200, reasoning={"effort": "low"})
+    result = CliRunner().invoke(app, ["models", "--coverage", "--recordings", str(recording), "--json"])
+    rows = {row["fact"]: row for row in json.loads(result.stdout)}
+    assert (rows["efforts"]["seen"], rows["efforts"]["right"]) == ("1", "1")
+    assert rows["modes"]["right"] == "never met"
+
+
+def test_the_page_of_a_model_says_what_is_open() -> None:
+    result = CliRunner().invoke(app, ["models", "gpt-5.5-pro-2026-04-23", "--json"])
+    page = json.loads(result.stdout)
+    assert page["family"] == "gpt-5.5-pro"
+    assert page["facts"]["efforts"]["value"] == ["medium", "high", "xhigh"]
+    assert page["facts"]["efforts"]["sources"][0]["level"] == "recorded"
+    assert "tool.shell" in page["open"]
+    assert not set(page["open"]) & set(page["facts"])
