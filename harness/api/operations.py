@@ -27,6 +27,7 @@ class Operation:
     pattern: re.Pattern[str]
     is_form: bool = False
     is_project: bool = False
+    is_form_or_json: bool = False
 
     @property
     def id(self) -> str:
@@ -55,15 +56,17 @@ def operation(
     answer: str | None = None,
     form: bool = False,
     project: bool = False,
+    json: bool = False,
 ) -> Callable[[Handler], Handler]:
     """Register a function `(request, world) -> Answer`; `body`, `query` and `answer` name the schemas.
 
-    With `form` the body is a multipart form, which no schema describes; of a `project` it is JSON that none describes.
+    With `form` the body is a multipart form, which no schema describes, with `json` too it may be JSON as well; of a
+    `project` it is JSON that none describes.
     """
 
     def register(handler: Handler) -> Handler:
         pattern = re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", template))
-        made = Operation(method, template, body, query, answer, handler, pattern, form, project)
+        made = Operation(method, template, body, query, answer, handler, pattern, form, project, form and json)
         if not handler.__doc__:
             raise RegistrationError(f"operation {made.id}: no docstring")
         PATHS.setdefault(template, {})[method] = OPERATIONS.add(made.id, made)

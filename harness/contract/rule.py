@@ -18,6 +18,7 @@ from typing import Any, Literal, Protocol, Required, TypedDict, Unpack
 
 from harness.api.models import Models
 from harness.api.operations import OPERATIONS
+from harness.api.resources.containers import Containers
 from harness.api.resources.files import Uploads
 from harness.core.account import Organization
 from harness.core.dates import CONTRACT_DATE, is_valid_on, last_day
@@ -50,6 +51,8 @@ class StoreView(Protocol):
     agents: Mapping[str, Sequence[Json]]
     threads: Mapping[str, Any]
     vector_stores: Mapping[str, Any]
+    parted_uploads: Mapping[str, Any]
+    containers: Mapping[str, Any]
     files: Mapping[str, Any]
     items: Mapping[str, Json]
     reasoning_of: Mapping[str, str]
@@ -65,6 +68,8 @@ class WorldView(Protocol):
     models: Models
     store: StoreView
     uploads: Uploads
+    containers: Containers
+    now: int
 
 
 Facts = Mapping[str, Any]

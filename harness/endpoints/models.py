@@ -1,4 +1,7 @@
-"""`/models`: the models of a key. One that lists none has those whose defaults are known, and takes other names too."""
+"""`/models`: list, read, forget a fine-tuned one.
+
+A key that lists none has the models whose defaults are known, and takes other names too.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,15 @@ def list_all(request: Request, world: World) -> Answer:
 def retrieve(request: Request, world: World) -> Answer:
     """One model."""
     return Answer(200, _render_model(request.params["model"]))
+
+
+@operation("DELETE", "/models/{model}", answer="ModelDeleted")
+def delete(request: Request, world: World) -> Answer:
+    """Forget a fine-tuned model; the account lists it no more."""
+    name, account = request.params["model"], world.account
+    listed = None if account.models is None else account.models - {name}
+    world.organization(models=listed, deleted_models=account.deleted_models | {name})
+    return Answer(200, {"id": name, "object": "model", "deleted": True})
 
 
 def _render_model(name: str) -> Json:

@@ -32,12 +32,13 @@ def request_from(
     `body`. Header names are lower case.
     """
     fault = None
-    if operation.is_form:
+    is_form = operation.is_form and not (operation.is_form_or_json and _is_json(headers))
+    if is_form:
         body = (
             multipart.parse_form(raw or b"", headers.get("content-type", "")) if body is None or raw is None else body
         )
         raw = raw if raw and (len(raw) <= MAX_FORM_KEPT or not body) else b""
-    elif raw is not None and (operation.body_schema or (operation.is_project and raw)):
+    elif raw is not None and (operation.body_schema or ((operation.is_project or operation.is_form_or_json) and raw)):
         body, fault = parse_body(raw)
     elif operation.body_schema and body is None:
         body = {}
@@ -56,3 +57,7 @@ def request_from(
         place.dialect,
         place.root,
     )
+
+
+def _is_json(headers: Mapping[str, str]) -> bool:
+    return headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"

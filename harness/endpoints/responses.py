@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from harness.analysis.approval_ledger import concerns_approvals
 from harness.answers.response import add_billing, build_initial_response, render_input_items
@@ -11,6 +12,7 @@ from harness.api.encrypted_content import ContentOwner, make_encrypted_content
 from harness.api.include import filter_page, filter_stored_items
 from harness.api.operations import operation
 from harness.api.paging import page
+from harness.api.resources.containers import CODE_CALL
 from harness.api.tokens import TOKENS_PER_TOOL, estimate_tokens, make_usage
 from harness.api.tools import declared_tools, namespace_of
 from harness.contract.check import drop_nulls
@@ -88,7 +90,8 @@ def _run_model(body: Json, turn: Sequence[Item], ending: Ending, world: World) -
     id = world.ids.response(now, body.get("previous_response_id"))
     started = build_initial_response(body, id, now, conversation=conversation, items=searched, models=world.models)
     include, limit = body.get("include") or (), body.get("max_output_tokens")
-    output_items = [_add_namespace(render_item(item, world.ids, id, now), body, searched) for item in turn]
+    placed = _place_calls(turn, body, transcript, world)
+    output_items = [_add_namespace(render_item(item, world.ids, id, now), body, searched) for item in placed]
     if limit is not None:
         output_items, ending = output_limits.limit_output(output_items, ending, limit)
     if ending.status != "completed":
@@ -96,6 +99,7 @@ def _run_model(body: Json, turn: Sequence[Item], ending: Ending, world: World) -
     output = world.apply_include(
         world.add_encrypted_content(output_items, "reasoning.encrypted_content" in include, now), include
     )
+    _note_containers(body, output, world)
     is_stored = started["background"] or not (started["store"] is False or world.account.zdr)
     return PendingResponse(
         started,
@@ -109,6 +113,29 @@ def _run_model(body: Json, turn: Sequence[Item], ending: Ending, world: World) -
         is_stored,
         ending,
     )
+
+
+def _place_calls(turn: Sequence[Item], body: Json, transcript: Transcript, world: World) -> list[Item]:
+    """The items with the container in which their code runs: one for all calls of a response that name none."""
+    if not any(item.type == CODE_CALL and item.members["container_id"] is None for item in turn):
+        return list(turn)
+    id = world.containers.of_next_call(body.get("tools") or (), transcript.items_from_first(CODE_CALL))
+    return [
+        replace(item, members={**item.members, "container_id": id})
+        if item.type == CODE_CALL and item.members["container_id"] is None
+        else item
+        for item in turn
+    ]
+
+
+def _note_containers(body: Json, output: Sequence[Json], world: World) -> None:
+    """Make the containers and files that the output names, with copies of the files that the tool brings along."""
+    declared = (tool.get("container") for tool in body.get("tools") or () if tool["type"] == "code_interpreter")
+    settings: Json = next((each for each in declared if isinstance(each, dict)), {})
+    files = [file for id in settings.get("file_ids") or () if (file := world.uploads.file(id))]
+    for id in world.containers.note_output(output, settings):
+        for file in files:
+            world.copy_to_container(id, file)
 
 
 def _mark_incomplete(item: Json) -> Json:

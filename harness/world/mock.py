@@ -124,6 +124,15 @@ class Mock:
         """Make a vector store of uploaded files, by their ids, with members of `POST /vector_stores`; returns its id."""
         return self.world.uploads.add_store(files, members)
 
+    def container(self, *files: str, **members: Any) -> str:
+        """Make a container with copies of uploaded files, by their ids, and members of `POST /containers`; its id."""
+        return self.world.add_container({**members, "file_ids": list(files)})
+
+    def container_file(self, container: str, name: str, data: bytes | str = b"") -> str:
+        """Put a file into a container, as if code there had written it; returns its id for `container_file_citation`."""
+        raw = data.encode() if isinstance(data, str) else data
+        return str(self.world.containers.add_file(container, name, raw, source="assistant")["id"])
+
     @property
     def automatic(self) -> bool:
         """Whether each retrieve of a background response or a run moves it on by one step; else only `advance` does."""

@@ -11,7 +11,9 @@ from dataclasses import dataclass, fields
 from typing import NamedTuple, TypeVar
 
 from harness.api.include import FullItem
+from harness.api.resources.containers import Container
 from harness.api.resources.files import File, VectorStore
+from harness.api.resources.parted_uploads import PartedUpload
 from harness.api.resources.threads import Thread
 from harness.core.exchange import Json
 from harness.ending import DEFAULT_ENDING, Ending
@@ -93,6 +95,8 @@ class Store:
     encrypted_contents: Table[str]
     files: Table[File]
     vector_stores: Table[VectorStore]
+    parted_uploads: Table[PartedUpload]
+    containers: Table[Container]
     assistants: Table[Json]
     threads: Table[Thread]
     agents: Table[Sequence[Json]]

@@ -55,17 +55,22 @@ class ConnectionWorld:
         self._opened_at = world.skipped_seconds
         self._last_by_lane: dict[str | None, LaneResponse] = {}
         self._last_made: StoredResponse | None = None
-        self.ids, self.uploads = world.ids, world.uploads
+        self.ids, self.uploads, self.containers = world.ids, world.uploads, world.containers
         self.mcp_servers, self.approval_ledger = world.mcp_servers, world.approval_ledger
         self.problems, self.changed_account = world.problems, world.changed_account
         self.tick, self.gate = world.tick, world.gate
         self.add_item_ids, self.add_encrypted_content = world.add_item_ids, world.add_encrypted_content
-        self.apply_include = world.apply_include
+        self.apply_include, self.copy_to_container = world.apply_include, world.copy_to_container
 
     @property
     def age(self) -> int:
         """Seconds since it was opened; those that requests take do not count."""
         return self.world.skipped_seconds - self._opened_at
+
+    @property
+    def now(self) -> int:
+        """The World's time in unix seconds."""
+        return self.world.now
 
     @property
     def account(self) -> Organization:

@@ -17,7 +17,8 @@ from harness.api.dialects import check_dialect
 from harness.api.encrypted_content import ContentOwner, make_encrypted_content
 from harness.api.include import FullItem, filter_item
 from harness.api.models import MODELS
-from harness.api.resources.files import Uploads
+from harness.api.resources.containers import Containers
+from harness.api.resources.files import File, Uploads
 from harness.core.account import DEFAULT_ORGANIZATION, Organization
 from harness.core.dates import CONTRACT_DATE, parse_as_of, start_of_clock
 from harness.core.delivery import Gate
@@ -76,6 +77,7 @@ class World:
         self.skipped_seconds = 0
         self.store = store or MemoryStore()
         self.uploads = Uploads(self, self.store.files, self.store.vector_stores)
+        self.containers = Containers(self, self.store.containers)
         self.script = Script(fallback, vocabulary=vocabulary)
         self.mcp_servers = McpServers()
         self.gates: dict[str, Gate] = {}
@@ -186,6 +188,23 @@ class World:
         if shown is not item:
             self.store.unfiltered_items[item["id"]] = FullItem(item, include)
         return shown
+
+    def add_container(self, body: Json) -> str:
+        """Make a container as a body of `POST /containers` describes it, with its files; returns its id."""
+        self.tick()
+        files = []
+        for id in body.get("file_ids") or ():
+            if (file := self.uploads.file(id)) is None:
+                raise ConfigError(f"container({id!r}): this key has no file of this id; make one: mock.file(…).")
+            files.append(file)
+        made = self.containers.add(body)
+        for file in files:
+            self.copy_to_container(made, file)
+        return made
+
+    def copy_to_container(self, container: str, file: File) -> Json:
+        """Put a copy of an uploaded file into a container; returns the copy's object."""
+        return self.containers.add_file(container, f"{file.object['id']}-{file.object['filename']}", file.data)
 
     def enqueue(self, run: PendingResponse) -> Json:
         """Store a background response as queued; returns it."""

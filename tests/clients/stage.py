@@ -104,5 +104,33 @@ class Stage:
         return runs.create_and_poll(thread_id=self.thread, assistant_id=self.assistant, poll_interval_ms=1).id
 
     @cached_property
+    def container(self) -> str:
+        return self._client.containers.create(name="data").id
+
+    @cached_property
+    def container_file(self) -> str:
+        return self._client.containers.files.create(self.container, file=("a.txt", b"Paris")).id
+
+    @cached_property
+    def file(self) -> str:
+        return self._client.files.create(file=("a.jsonl", b"{}"), purpose="batch").id
+
+    @cached_property
+    def store(self) -> str:
+        """A vector store with a file."""
+        return self._client.vector_stores.create(file_ids=[self.file]).id
+
+    @cached_property
+    def upload(self) -> str:
+        """A pending upload of five bytes."""
+        uploads = self._client.uploads
+        return uploads.create(bytes=5, filename="a.txt", mime_type="text/plain", purpose="user_data").id
+
+    @cached_property
+    def part(self) -> str:
+        """All of the upload."""
+        return self._client.uploads.parts.create(self.upload, data=("a", b"Paris")).id
+
+    @cached_property
     def step(self) -> str:
         return self._client.beta.threads.runs.steps.list(self.run, thread_id=self.thread).data[0].id

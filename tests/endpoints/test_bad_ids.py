@@ -40,9 +40,12 @@ BODIES: Mapping[str, Json] = {
     "POST /vector_stores/{vector_store_id}/files": {"file_id": "{file_id}"},
     "POST /vector_stores/{vector_store_id}/files/{file_id}": {"attributes": {}},
     "POST /vector_stores/{vector_store_id}/file_batches": {"file_ids": ["{file_id}"]},
+    "POST /containers/{container_id}/files": {"file_id": "{file_id}"},
+    "POST /uploads/{upload_id}/complete": {"part_ids": []},
 }
 """What endpoints ask for; the others take an empty object or nothing."""
 ASK: Json = {"model": "gpt-4.1", "input": "hi"}
+UPLOAD: Json = {"bytes": 5, "filename": "a.txt", "mime_type": "text/plain", "purpose": "user_data"}
 IN_BODIES: list[tuple[str, str, Json]] = [
     *(
         (f"POST /responses{path}", "response_id", {**ASK, "previous_response_id": "{response_id}"})
@@ -63,6 +66,13 @@ IN_BODIES: list[tuple[str, str, Json]] = [
         "vector_store_id",
         {**ASK, "tools": [{"type": "file_search", "vector_store_ids": ["{vector_store_id}"]}]},
     ),
+    (
+        "POST /responses",
+        "container_id",
+        {**ASK, "tools": [{"type": "code_interpreter", "container": "{container_id}"}]},
+    ),
+    ("POST /containers", "file_id", {"name": "a", "file_ids": ["{file_id}"]}),
+    ("POST /containers/{container_id}/files", "file_id", {"file_id": "{file_id}"}),
     ("POST /threads/runs", "assistant_id", {"assistant_id": "{assistant_id}", "thread": {"messages": [HI]}}),
     ("POST /threads/{thread_id}/runs", "assistant_id", {"assistant_id": "{assistant_id}"}),
     ("POST /vector_stores", "file_id", {"file_ids": ["{file_id}"]}),
@@ -79,6 +89,9 @@ PREFIX = {
     "file_id": "file-",
     "vector_store_id": "vs_",
     "batch_id": "vsfb_",
+    "container_id": "cntr_",
+    "container_file_id": "cfile_",
+    "upload_id": "upload_",
 }
 DELETES = {
     name: min(
@@ -92,7 +105,10 @@ DELETES = {
 DELETABLE = {name for name, call in DELETES.items() if call}
 
 
-AFTERWARDS = ("cancel_synchronous", "file_not_downloadable", "message_while_active", "run_while_active")
+AFTERWARDS = (
+    *("cancel_synchronous", "file_not_downloadable", "message_while_active", "run_while_active"),
+    *("part_incomplete", "upload_size_differs"),
+)
 """Why the state of a thing may refuse what its id does not."""
 
 
@@ -115,6 +131,9 @@ class Tenant:
             "message_id": self.first(f"/threads/{thread}/messages"),
             "file_id": (file := self.mock.file("a.txt", "Paris")),
             "vector_store_id": (store := self.mock.vector_store(file)),
+            "container_id": (container := self.mock.container()),
+            "container_file_id": self.mock.container_file(container, "a.txt", "Paris"),
+            "upload_id": self.made("POST /uploads", UPLOAD),
             "batch_id": self.made(f"POST /vector_stores/{store}/file_batches", {"file_ids": [file]}),
         }
         run = self.made(f"POST /threads/{thread}/runs", {"assistant_id": assistant})
@@ -125,7 +144,8 @@ class Tenant:
     def send(self, call: str, body: Any = None, query: Mapping[str, str] | None = None) -> Answer:
         method, _, path = call.partition(" ")
         raw = b"" if body is None else orjson.dumps(body)
-        return self.api.handle(method, f"/v1{path}", self.headers, query or {}, raw)
+        kind = {"content-type": "application/json"} if raw else {}
+        return self.api.handle(method, f"/v1{path}", {**self.headers, **kind}, query or {}, raw)
 
     def made(self, call: str, body: Json) -> str:
         answer = self.send(call, body)
@@ -139,7 +159,7 @@ class Tenant:
         self, call: str, ids: Mapping[str, str], body: Any = None, query: Mapping[str, str] | None = None
     ) -> Answer:
         """The answer of an endpoint, about things by their ids."""
-        if body is None and call in OPERATIONS and OPERATIONS[call].body_schema:
+        if body is None and call in OPERATIONS and (OPERATIONS[call].body_schema or call in BODIES):
             body = BODIES.get(call, {})
         return self.send(_named(call, ids), _named(body, ids), query)
 
@@ -257,6 +277,8 @@ class TestAList:
         ("/files/{file_id}/cheeses", "file-x", (404, "No such File object: file-x")),
         ("/threads/{thread_id}/cheeses", "thread_x", (404, "No thread found with id 'thread_x'.")),
         ("/vector_stores/{vector_store_id}/cheeses", "docs", (400, "Invalid 'vector_store_id': 'docs'.")),
+        ("/containers/{container_id}/cheeses", "cntr_x", (404, "Container with id 'cntr_x' not found.")),
+        ("/uploads/{upload_id}/cheeses", "upload_x", (404, "No such Upload object: upload_x")),
     ],
 )
 def test_a_new_endpoint_refuses_unknown_ids_by_itself(

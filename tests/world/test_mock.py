@@ -13,6 +13,7 @@ from harness.world.world import World
 
 DOCUMENTED = {
     *("script", "when", "mcp", "gate", "organization", "learn", "refuses", "file", "vector_store"),
+    *("container", "container_file"),
     *("automatic", "citations", "advance", "skip"),
     *("exchanges", "said", "calls", "approvals", "lanes", "flow", "losses"),
     *("base_url", "api_key", "azure_endpoint", "project_endpoint", "world"),

@@ -40,6 +40,8 @@ MODULES = (
     "stored.uploads",
     "stored.files",
     "stored.vector_stores",
+    "stored.parted_uploads",
+    "stored.containers",
     "request.deferred",
     "request.limits",
     "http.filtered",

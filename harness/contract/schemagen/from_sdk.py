@@ -33,6 +33,11 @@ REQUEST_TYPES: Mapping[str, str] = {
     "UpdateVectorStoreFile": "vector_stores.file_update_params:FileUpdateParams",
     "ListVectorStoreFiles": "vector_stores.file_list_params:FileListParams",
     "CreateVectorStoreFileBatch": "vector_stores.file_batch_create_params:FileBatchCreateParams",
+    "CreateUpload": "upload_create_params:UploadCreateParams",
+    "CompleteUpload": "upload_complete_params:UploadCompleteParams",
+    "CreateContainer": "container_create_params:ContainerCreateParams",
+    "ListContainers": "container_list_params:ContainerListParams",
+    "ListContainerFiles": "containers.file_list_params:FileListParams",
     "CreateThread": "beta.thread_create_params:ThreadCreateParams",
     "CreateMessage": "beta.threads.message_create_params:MessageCreateParams",
     "CreateRun": "beta.threads.run_create_params:RunCreateParamsNonStreaming",
@@ -78,6 +83,15 @@ ANSWER_TYPES: Mapping[str, str] = {
     "VectorStoreFileDeleted": "vector_stores.vector_store_file_deleted:VectorStoreFileDeleted",
     "VectorStoreFileContent": "vector_stores.file_content_response:FileContentResponse[]",
     "VectorStoreFileBatch": "vector_stores.vector_store_file_batch:VectorStoreFileBatch",
+    "Upload": "upload:Upload",
+    "UploadPart": "uploads:UploadPart",
+    "Container": "container_create_response:ContainerCreateResponse",
+    "ContainerList": "container_list_response:ContainerListResponse[]",
+    "ContainerDeleted": "file_deleted:FileDeleted",
+    "ContainerFile": "containers:FileCreateResponse",
+    "ContainerFileList": "containers:FileListResponse[]",
+    "ContainerFileDeleted": "file_deleted:FileDeleted",
+    "ModelDeleted": "model_deleted:ModelDeleted",
     "Error": "shared:ErrorObject",
     "Thread": "beta:Thread",
     "ThreadDeleted": "beta:ThreadDeleted",
@@ -96,7 +110,7 @@ ANSWER_TYPES: Mapping[str, str] = {
 }
 """Open roots: the API adds members at any time; `Type[]` is a page of a list.
 
-The SDK has no `ResponseDeleted`; an overlay defines it.
+The SDK has no `ResponseDeleted`, `ContainerDeleted` and `ContainerFileDeleted`; overlays define them.
 """
 
 _LOW_PRIORITY_PREFIXES = ("openai__types__beta__", "openai__types__vector_store")

@@ -37,7 +37,8 @@ def fresh() -> MockApi:
 def remembering() -> MockApi:
     """A mock whose key has stored what every operation asks for.
 
-    A conversation, a response that thought and called, a prompt, a vector store, an assistant, and two threads: one whose
+    A conversation, a response that thought and called, a prompt, a vector store, a container, an upload, an assistant, and
+    two threads: one whose
     run has ended, and one whose run waits for the output of a call.
     """
     mock = fresh()
@@ -49,6 +50,8 @@ def remembering() -> MockApi:
     post(mock, {**MINIMAL_REQUEST, "tools": functions("f")})
     store = world.vector_store(world.file("a.txt", b"Paris"))
     made(mock, f"/vector_stores/{store}/file_batches", {"file_ids": ["file_1"]})
+    world.container_file(world.container(), "a.txt", "Paris")
+    made(mock, "/uploads", {"bytes": 5, "filename": "a.txt", "mime_type": "text/plain", "purpose": "user_data"})
     assistant = made(mock, "/assistants", {"model": "gpt-4.1", "tools": [FUNCTION]})["id"]
     for _ in range(2):
         made(mock, "/threads/runs", {"assistant_id": assistant, "thread": {"messages": [HI]}, "stream": True})
@@ -109,8 +112,11 @@ def of_responses(world: World) -> dict[str, str]:
 
 
 def of_stores(world: World) -> dict[str, str]:
-    (store,) = world.store.vector_stores.values()
+    (store,), (container,) = world.store.vector_stores.values(), world.store.containers.values()
     return {
+        "upload_id": next(iter(world.store.parted_uploads)),
+        "container_id": container.object["id"],
+        "container_file_id": next(iter(container.files)),
         "vector_store_id": store.object["id"],
         "file_id": next(iter(store.files)),
         "batch_id": next(iter(store.batches)),

@@ -61,7 +61,7 @@ TOOLS: list[Json] = [
         require_approval={"always": {"tool_names": ["a"]}, "never": {"read_only": True}},
     ),
     part("mcp", server_label="o", server_url="https://example.org", require_approval="never"),
-    part("code_interpreter", container="c"),
+    part("code_interpreter", container="cntr_1"),
     part("code_interpreter", container=part("auto", file_ids=["f"], memory_limit="1g", network_policy=ALLOWLIST)),
     part("programmatic_tool_calling"),
     part(

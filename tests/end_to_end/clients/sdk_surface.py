@@ -164,6 +164,71 @@ OF_THREADS = {
     "runs.steps.retrieve": Call("RunStep", lambda s: {**run(s), "step_id": s.step}, is_("completed")),
 }
 
+OF_CONTAINERS = {
+    "create": Call("ContainerCreateResponse", lambda s: {"name": "data"}, is_("running")),
+    "retrieve": Call(
+        "ContainerRetrieveResponse", lambda s: {"container_id": s.container}, lambda it: it.name == "data"
+    ),
+    "list": Call("ContainerListResponse", lambda s: {"name": "data" if s.container else ""}, one),
+    "delete": Call("NoneType", lambda s: {"container_id": s.container}, lambda it: it is None),
+    "files.create": Call(
+        "FileCreateResponse",
+        lambda s: {"container_id": s.container, "file": ("a.txt", b"Paris")},
+        lambda it: (it.bytes, it.source) == (5, "user"),
+    ),
+    "files.create, copied": Call(
+        "FileCreateResponse",
+        lambda s: {"container_id": s.container, "file_id": s.file},
+        lambda it: it.bytes == 2 and it.path.endswith("a.jsonl"),
+    ),
+    "files.retrieve": Call(
+        "FileRetrieveResponse",
+        lambda s: {"file_id": s.container_file, "container_id": s.container},
+        lambda it: it.path.startswith("/mnt/data/"),
+    ),
+    "files.list": Call(
+        "FileListResponse", lambda s: {"container_id": s.container, "limit": len(s.container_file)}, one
+    ),
+    "files.delete": Call(
+        "NoneType", lambda s: {"file_id": s.container_file, "container_id": s.container}, lambda it: it is None
+    ),
+    "files.content.retrieve": Call(
+        ".*Binary.*|bytes", lambda s: {"file_id": s.container_file, "container_id": s.container}, lambda it: bool(it)
+    ),
+}
+OF_UPLOADS = {
+    "create": Call(
+        "Upload",
+        lambda s: {"bytes": 5, "filename": "a.txt", "mime_type": "text/plain", "purpose": "user_data"},
+        is_("pending"),
+    ),
+    "cancel": Call("Upload", lambda s: {"upload_id": s.upload}, is_("cancelled")),
+    "complete": Call(
+        "Upload", lambda s: {"part_ids": [s.part], "upload_id": s.upload}, lambda it: it.file.filename == "a.txt"
+    ),
+    "parts.create": Call(
+        "UploadPart", lambda s: {"upload_id": s.upload, "data": ("a", b"Paris")}, lambda it: it.id.startswith("part_")
+    ),
+    "upload_file_chunked": Call(
+        "Upload",
+        lambda s: {
+            "file": b"Paris",
+            "filename": "a.txt",
+            "bytes": 5,
+            "mime_type": "text/plain",
+            "purpose": "user_data",
+            "part_size": 2,
+        },
+        lambda it: it.file.bytes == 5,
+    ),
+}
+FINE_TUNED = "ft:gpt-4.1-mini:acme::9aBc"
+OF_MODELS = {
+    "list": Call("Model", lambda s: {}, lambda it: len(it) > 10),
+    "retrieve": Call("Model", lambda s: {"model": FINE_TUNED}, lambda it: it.id == FINE_TUNED),
+    "delete": Call("ModelDeleted", lambda s: {"model": FINE_TUNED}, deleted),
+}
+
 CALLS: dict[str, Call] = {
     f"{resource}.{method}": call
     for resource, calls in {
@@ -172,6 +237,9 @@ CALLS: dict[str, Call] = {
         "beta.responses": _responses("Beta"),
         "beta.assistants": OF_ASSISTANTS,
         "beta.threads": OF_THREADS,
+        "containers": OF_CONTAINERS,
+        "uploads": OF_UPLOADS,
+        "models": OF_MODELS,
     }.items()
     for method, call in calls.items()
 }

@@ -24,7 +24,10 @@ pytestmark = [
 ]
 
 SDK = openai.OpenAI(api_key="none", base_url="http://localhost")
-SPOKEN = ("responses", "conversations", "beta.responses", "beta.assistants", "beta.threads")
+SPOKEN = (
+    *("responses", "conversations", "beta.responses", "beta.assistants", "beta.threads"),
+    *("containers", "uploads", "models"),
+)
 RAW, STREAMING = "with_raw_response", "with_streaming_response"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator, Mapping
 
 from harness.contract.rule import Case, WorldView, after, assumed, reported, rule
+from harness.contract.rules.stored.containers import CREATE_CONTAINER
 from harness.contract.rules.stored.threads import CREATE_ASSISTANT, CREATE_THREAD, HI, STARTED_RUN
 from harness.contract.rules.stored.uploads import ANY_UPLOAD
 from harness.contract.rules.stored.vector_stores import (
@@ -35,6 +36,11 @@ def _ids_in_store(request: Request, world: WorldView) -> Container[str | None]:
     return files
 
 
+def _ids_in_container(request: Request, world: WorldView) -> Container[str | None]:
+    files: Container[str | None] = world.store.containers[request.params["container_id"]].files
+    return files
+
+
 LISTS: Mapping[str, tuple[str, ListedIds]] = {
     "GET /assistants": ("assistant", lambda request, world: world.store.assistants),
     "GET /threads/{thread_id}/messages": ("message", _ids_in_thread("messages")),
@@ -42,6 +48,8 @@ LISTS: Mapping[str, tuple[str, ListedIds]] = {
     "GET /threads/{thread_id}/runs/{run_id}/steps": ("run step", _ids_in_thread("steps")),
     "GET /vector_stores": ("vector store", lambda request, world: world.store.vector_stores),
     f"GET {STORE_PATH}/files": ("file", _ids_in_store),
+    "GET /containers": ("container", lambda request, world: world.store.containers),
+    "GET /containers/{container_id}/files": ("container file", _ids_in_container),
     f"GET {STORE_PATH}/file_batches/{{batch_id}}/files": ("file", _ids_in_store),
 }
 """By list: the name of its objects in an error, and their ids."""
@@ -80,6 +88,10 @@ def _unknown_cursors(request: Request, world: WorldView, known: ListedIds) -> It
         ),
         "No vector store found with id 'vs_x'.": Case(on="GET /vector_stores?after=vs_x"),
         "No file found with id 'file-x'.": after(CREATE_STORE, Case(on="GET /vector_stores/{0.id}/files?after=file-x")),
+        "No container found with id 'cntr_x'.": Case(on="GET /containers?after=cntr_x"),
+        "No container file found with id 'cfile_x'.": after(
+            CREATE_CONTAINER, Case(on="GET /containers/{0.id}/files?after=cfile_x")
+        ),
         "No file found with id 'file-y'.": after(
             UPLOAD_FILE,
             CREATE_FILLED_STORE,

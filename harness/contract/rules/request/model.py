@@ -43,6 +43,6 @@ def model_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     Unless the account lists its models, every name is taken but an empty one, another vendor's (`gemini-1.5-flash`) and
     one that says of itself that it is none (`gpt-nonexistent`).
     """
-    name, listed = request.body.get("model"), world.account.models
-    if name is not None and (is_nonexistent_model(name) if listed is None else name not in listed):
+    name, listed, gone = request.body.get("model"), world.account.models, world.account.deleted_models
+    if name is not None and (name in gone or (is_nonexistent_model(name) if listed is None else name not in listed)):
         yield {"model": name}

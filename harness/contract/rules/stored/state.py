@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.api.models import is_nonexistent_model
-from harness.contract.rule import Case, WorldView, after, assumed, recorded, reported, rule
+from harness.contract.rule import Case, WorldView, after, assumed, documented, recorded, reported, rule
 from harness.contract.rules.request.ids import BY_CONVERSATION_ID, BY_ITEM_ID, BY_RESPONSE_ID
 from harness.contract.rules.request.shape import PROBE_ADDRESS, PROBE_DATE
 from harness.core.account import Organization
@@ -225,7 +225,7 @@ def response_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
-    on="GET /models/{model}",
+    on="* /models/{model}",
     error=ApiError(404, "The model '{model}' does not exist", "model", "model_not_found"),
     source=reported("public fixtures and error tables of three origins, for this path", "2026"),
     rejects={
@@ -233,6 +233,9 @@ def response_not_found(request: Request, world: WorldView) -> Iterator[Json]:
             on="GET /models/gpt-9", account=Organization(models=frozenset(["gpt-4.1"]))
         ),
         "The model 'gpt-nonexistent' does not exist": Case(on="GET /models/gpt-nonexistent"),
+        "The model 'ft:gpt-4.1-mini:acme::9aBc' does not exist": after(
+            Case(on="DELETE /models/ft:gpt-4.1-mini:acme::9aBc"), Case(on="GET /models/ft:gpt-4.1-mini:acme::9aBc")
+        ),
     },
     accepts=[Case(on="GET /models/gpt-4.1"), Case(on="GET /models/ft:gpt-4.1-mini:acme::9aBc"), Case(on="GET /models")],
     fix="Use a name of `GET /models`, or say which there are: `mock.organization(models={…})`.",
@@ -240,5 +243,23 @@ def response_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 def model_path_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """The name in the path must be that of a model this key may use; here the status is 404, and no full stop follows."""
     name, listed = request.params["model"], world.account.models
-    if is_nonexistent_model(name) if listed is None else name not in listed:
+    if name in world.account.deleted_models or (is_nonexistent_model(name) if listed is None else name not in listed):
         yield {"model": name}
+
+
+@rule(
+    on="DELETE /models/{model}",
+    error=ApiError(403, "You have insufficient permissions for this operation."),
+    source=[
+        documented("openapi 2.3.0 bbfd19ab#/paths/~1models~1{model}/delete: fine-tuned models only", "2026-11"),
+        assumed("the status and the words"),
+    ],
+    rejects=[Case(on="DELETE /models/gpt-4.1")],
+    accepts=[Case(on="DELETE /models/ft:gpt-4.1-mini:acme::9aBc"), Case(on="DELETE /models/curie:ft-acme-2023-03-20")],
+    fix="Only a fine-tuned model of your own can be deleted.",
+)
+def model_not_fine_tuned(request: Request) -> Iterator[Json]:
+    """Only a fine-tuned model can be deleted; its name has `ft` and the name of the organization."""
+    name = request.params["model"]
+    if not name.startswith("ft:") and ":ft-" not in name:
+        yield {}

@@ -19,7 +19,8 @@ LARGEST_BATCH = 200 * 1024 * 1024
 EXPIRY_SECONDS = (3_600, 2_592_000)
 """The minimum and maximum expiry of a file."""
 _AUTH_HEADERS = {"authorization": "Bearer sk-harness-example"}
-_FORM_HEADERS = {**_AUTH_HEADERS, "content-type": f"{CONTENT_TYPE}; boundary=x"}
+ADD_PART = "POST /uploads/{upload_id}/parts"
+FORM_HEADERS = {**_AUTH_HEADERS, "content-type": f"{CONTENT_TYPE}; boundary=x"}
 
 
 def upload(*fields: str, data: str | None = "Paris", name: str = "a.txt", **members: Any) -> Case:
@@ -28,14 +29,14 @@ def upload(*fields: str, data: str | None = "Paris", name: str = "a.txt", **memb
     if data is not None:
         parts.insert(0, f'name="file"; filename="{name}"\r\ncontent-type: text/plain\r\n\r\n{data}')
     raw = "".join(f"--x\r\ncontent-disposition: form-data; {part}\r\n" for part in parts) + "--x--\r\n"
-    return Case(raw=raw.encode(), headers=_FORM_HEADERS, on=UPLOAD, **members)
+    return Case(raw=raw.encode(), headers=FORM_HEADERS, on=UPLOAD, **members)
 
 
 ANY_UPLOAD = upload("purpose=user_data")
 
 
 @rule(
-    on=UPLOAD,
+    on=(UPLOAD, ADD_PART),
     error=ApiError(
         400,
         f"Unsupported content type: '{{type}}'. This API method only accepts '{CONTENT_TYPE}' requests, but you "

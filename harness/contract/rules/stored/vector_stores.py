@@ -167,6 +167,37 @@ def batch_of_nothing(request: Request) -> Iterator[Json]:
         yield {}
 
 
+_BOTH: Json = {"file_ids": ["{0.id}"], "files": [{"file_id": "{0.id}"}]}
+
+
+@rule(
+    on=CREATE_BATCH,
+    when="files",
+    error=ApiError(
+        400,
+        "Mutually exclusive parameters: ''. Ensure you are only providing one of: 'file_ids' or 'files'.",
+        code="mutually_exclusive_parameters",
+    ),
+    source=[
+        documented("openapi 2.3.0 bbfd19ab#/components/schemas/CreateVectorStoreFileBatchRequest", "2026-11"),
+        assumed("the words: those for the two ways to continue a conversation"),
+    ],
+    rejects=[after(UPLOAD_FILE, CREATE_STORE, Case(_BOTH, on="POST /vector_stores/{1.id}/file_batches"))],
+    accepts=[
+        after(
+            UPLOAD_FILE,
+            CREATE_STORE,
+            Case({**_BOTH, "file_ids": None}, on="POST /vector_stores/{1.id}/file_batches"),
+        )
+    ],
+    fix="Name the files once: `file_ids`, or `files` with attributes of their own.",
+)
+def batch_of_both(request: Request) -> Iterator[Json]:
+    """`file_ids` and `files` of a batch exclude each other."""
+    if request.body.get("file_ids") is not None and request.body.get("files") is not None:
+        yield {}
+
+
 @rule(
     on=ATTACH_FILES,
     error=ApiError(404, "Files [{ids}] were not found"),

@@ -1,0 +1,203 @@
+"""Containers in which the API runs code, and their files: plain objects, with the members and the order of the API's own.
+
+A container expires when it has not been used for its minutes; it stays listed, and its files are gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, MutableMapping
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+from weakref import proxy
+
+from harness.core.errors import ConfigError
+from harness.core.exchange import Json
+from harness.core.ids import Ids
+
+CONTAINER_ID_PREFIX = "cntr_"
+"""The prefix of container ids; they have 48 hex digits."""
+FILE_DIRECTORY = "/mnt/data"
+"""The directory of a container's files."""
+DEFAULT_LIFETIME: Json = {"anchor": "last_active_at", "minutes": 20}
+"""The documented expiry of a container."""
+DEFAULT_MEMORY = "1g"
+AUTO_NAME = "auto"
+"""The name of a container that a tool call made (assumed)."""
+CODE_CALL = "code_interpreter_call"
+_PIXEL = bytes.fromhex(
+    "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489"
+    "0000000d49444154789c63646062fe0f000144010c9fdc4d5a0000000049454e44ae426082"
+)
+"""A picture of one pixel: the content of a cited picture that no test gave."""
+
+
+class ContainerFile(NamedTuple):
+    """A file in a container: its object as the API shows it, and its bytes."""
+
+    object: Json
+    data: bytes
+
+
+@dataclass(slots=True)
+class Container:
+    """A container: its object without a status, and its files by id."""
+
+    object: Json
+    files: dict[str, ContainerFile] = field(default_factory=dict)
+
+    @property
+    def expires_at(self) -> int:
+        """The unix seconds at which it expires if nothing uses it."""
+        return int(self.object["last_active_at"]) + 60 * int(self.object["expires_after"]["minutes"])
+
+
+def new_container(id: str, now: int, body: Json) -> Container:
+    """A new container without files, as a body of `POST /containers` describes it."""
+    made: Json = {
+        "id": id,
+        "object": "container",
+        "created_at": now,
+        "expires_after": body.get("expires_after") or DEFAULT_LIFETIME,
+        "last_active_at": now,
+        "memory_limit": body.get("memory_limit") or DEFAULT_MEMORY,
+        "name": body.get("name") or AUTO_NAME,
+    }
+    if policy := body.get("network_policy"):
+        made["network_policy"] = {name: policy[name] for name in ("type", "allowed_domains") if name in policy}
+    return Container(made)
+
+
+class ContainersOwner(Protocol):
+    """The World that has containers: its ids, its clock."""
+
+    ids: Ids
+    now: int
+
+
+class Containers:
+    """The containers of a World. While it has none, the ids of a request are let be."""
+
+    def __init__(self, owner: ContainersOwner, containers: MutableMapping[str, Container]) -> None:
+        self._containers = containers
+        self._touched = False
+        self._owner: ContainersOwner = proxy(owner)  # no cycle: what a World holds is freed with it, at once
+
+    @property
+    def has_known(self) -> bool:
+        """Whether the key has made a container itself; if not, unknown ids are accepted."""
+        return self._touched
+
+    def add(self, body: Json) -> str:
+        """Make a container as a body of `POST /containers` describes it, without files; returns its id."""
+        self._touched = True
+        return self._make(self._owner.ids.hex(CONTAINER_ID_PREFIX, 48), body)
+
+    def find(self, id: str) -> Container | None:
+        """The container of this id, expired or not; None if it is unknown."""
+        return self._containers.get(id)
+
+    def is_expired(self, id: str) -> bool:
+        """Whether there is a container of this id that has expired."""
+        found = self._containers.get(id)
+        return found is not None and found.expires_at <= self._owner.now
+
+    def mark_used(self, id: str) -> None:
+        """Begin the time anew after which the container expires, unless it has expired already."""
+        container = self._containers[id]
+        if not self.is_expired(id):
+            container.object = {**container.object, "last_active_at": self._owner.now}
+            self._containers[id] = container
+
+    def render(self, id: str) -> Json:
+        """A container as the API shows it."""
+        own = self._containers[id].object
+        head = {name: own[name] for name in ("id", "object", "created_at")}
+        return {**head, "status": "expired" if self.is_expired(id) else "running", **own}
+
+    def add_file(self, id: str, name: str, data: bytes, *, source: str = "user", file_id: str | None = None) -> Json:
+        """Put a file into a container, by default under a new id; returns its object. ConfigError if there is none.
+
+        `name` is a path in the container, or a name in the directory of its files.
+        """
+        if id not in self._containers:
+            known = ", ".join(self._containers) or "none"
+            raise ConfigError(f"container_file({id!r}): this key has no container of this id; its containers: {known}.")
+        container = self._containers[id]
+        made: Json = {
+            "id": file_id or self._owner.ids.hex("cfile_", 32),
+            "object": "container.file",
+            "created_at": self._owner.now,
+            "bytes": len(data),
+            "container_id": id,
+            "path": name if name.startswith("/") else f"{FILE_DIRECTORY}/{name}",
+            "source": source,
+        }
+        container.files[made["id"]] = ContainerFile(made, data)
+        self._containers[id] = container
+        return made
+
+    def delete(self, id: str, file_id: str | None = None) -> None:
+        """Forget a container, or one of its files."""
+        self._touched = True
+        if file_id is None:
+            self._containers.pop(id, None)
+            return
+        container = self._containers[id]
+        container.files.pop(file_id, None)
+        self._containers[id] = container
+
+    def of_next_call(self, tools: Iterable[Json], earlier: Iterable[Json]) -> str:
+        """The container of a call that names none: that of the tool, that of the latest of `earlier` calls, or a new id."""
+        named = [tool.get("container") for tool in tools if tool.get("type") == "code_interpreter"]
+        if id := next((each for each in named if isinstance(each, str)), ""):
+            return id
+        used = [item["container_id"] for item in earlier if item.get("type") == CODE_CALL and item.get("container_id")]
+        last = str(used[-1]) if used else ""
+        reused = last in self._containers and not self.is_expired(last)
+        return last if reused else self._owner.ids.hex(CONTAINER_ID_PREFIX, 48)
+
+    def note_output(self, output: Iterable[Json], settings: Json) -> list[str]:
+        """Make what the output of a response names, unless it is there; returns the containers that calls made.
+
+        `settings` are those of an automatic container, as the tool of the request has them.
+        """
+        made = []
+        for item in output:
+            for id in _named_containers(item):
+                if id not in self._containers:
+                    made.append(self._make(id, settings))
+                self.mark_used(id)
+            for note in _container_citations(item):
+                self._cite(note)
+        return made
+
+    def _make(self, id: str, body: Json) -> str:
+        self._containers[id] = new_container(id, self._owner.now, body)
+        return id
+
+    def _cite(self, note: Json) -> None:
+        container, file, name = (note.get(each) for each in ("container_id", "file_id", "filename"))
+        if not (isinstance(container, str) and isinstance(file, str)):
+            return
+        if container not in self._containers:
+            self._make(container, {})
+        if file not in self._containers[container].files:
+            name = str(name or file)
+            data = _PIXEL if name.endswith(".png") else f"{name}\n".encode()
+            self.add_file(container, name, data, source="assistant", file_id=file)
+
+
+def _named_containers(item: Json) -> list[str]:
+    """The containers in which a call has run."""
+    environment = item.get("environment")
+    named = item.get("container_id") if item.get("type") == CODE_CALL else None
+    if isinstance(environment, dict) and environment.get("type") == "container_reference":
+        named = environment.get("container_id")
+    return [named] if isinstance(named, str) else []
+
+
+def _container_citations(item: Json) -> list[Json]:
+    """The citations of a message that name a file of a container."""
+    parts = item.get("content") if item.get("type") == "message" else None
+    notes = [note for part in parts or () for note in part.get("annotations") or ()]
+    return [note for note in notes if note.get("type") == "container_file_citation"]

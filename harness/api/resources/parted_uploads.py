@@ -1,0 +1,46 @@
+"""Uploads in parts: an upload is pending while parts are added, and becomes a file when it is completed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from harness.core.exchange import Json
+
+UPLOAD_LIFETIME = 60 * 60
+"""Seconds after which a pending upload expires."""
+
+
+@dataclass(slots=True)
+class PartedUpload:
+    """An upload: its object as long as it is pending, what the file will be, and the bytes of its parts by id."""
+
+    object: Json
+    file_expires_after: int | None = None
+    parts: dict[str, bytes] = field(default_factory=dict)
+
+    def status(self, now: int) -> str:
+        """`pending`, `completed`, `cancelled` or `expired`."""
+        status = str(self.object["status"])
+        return "expired" if status == "pending" and self.object["expires_at"] <= now else status
+
+
+def new_upload(id: str, now: int, body: Json) -> PartedUpload:
+    """A pending upload without parts, as a body of `POST /uploads` describes it."""
+    lasts = body.get("expires_after") or {}
+    made: Json = {
+        "id": id,
+        "object": "upload",
+        "bytes": int(body["bytes"]),
+        "created_at": now,
+        "filename": body["filename"],
+        "purpose": body["purpose"],
+        "status": "pending",
+        "expires_at": now + UPLOAD_LIFETIME,
+        "file": None,
+    }
+    return PartedUpload(made, int(lasts["seconds"]) if lasts else None)
+
+
+def join_parts(upload: PartedUpload, ids: list[str]) -> bytes:
+    """The bytes of the parts, in the order of these ids."""
+    return b"".join(upload.parts[id] for id in ids)

@@ -1,0 +1,230 @@
+"""Containers in paths and tools, and the files in them: they must exist, and not have expired."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from harness.api.resources.containers import CODE_CALL
+from harness.contract.rule import Case, WorldView, after, assumed, reported, rule
+from harness.contract.rules.stored.uploads import ANY_UPLOAD, FORM_HEADERS
+from harness.core.errors import ApiError
+from harness.core.exchange import Json, Request
+from harness.items.code import code_interpreter_call
+from harness.items.message import message
+from harness.items.transcript import Transcript
+
+CONTAINER_PATH = "/containers/{container_id}"
+CREATE_FILE = f"POST {CONTAINER_PATH}/files"
+CREATE_CONTAINER = Case({"name": "data"}, on="POST /containers")
+LIFETIME = 20 * 60
+"""Seconds after which an unused container expires."""
+EXPIRED_WORDS = "Container is expired."
+EXPIRED_SOURCES = [
+    reported(
+        "https://community.openai.com/t/container-is-expired-error-in-openai-responses-api-stream/1321773", "2025"
+    ),
+    reported("public code and notes of four more origins that meet it", "2026"),
+]
+
+
+def file_in_container(content: str = "Paris", name: str = "a.txt", container: str = "{0.id}") -> Case:
+    """An upload into a container as an example."""
+    part = f'--x\r\ncontent-disposition: form-data; name="file"; filename="{name}"\r\n\r\n{content}\r\n--x--\r\n'
+    return Case(raw=part.encode(), headers=FORM_HEADERS, on=f"POST /containers/{container}/files")
+
+
+def _code_body(container: Any) -> Json:
+    return {"tools": [{"type": "code_interpreter", "container": container}]}
+
+
+@rule(
+    on="*{container_id}*",
+    error=ApiError(
+        400, "Invalid 'container_id': '{id}'. Expected an ID that begins with 'cntr'.", "container_id", "invalid_value"
+    ),
+    source=assumed("what the container of a tool is told, said of the path as for a response"),
+    rejects={
+        "Invalid 'container_id': 'data'. Expected an ID that begins with 'cntr'.": Case(on="GET /containers/data")
+    },
+    fix="Pass the id of a container, not its name.",
+)
+def container_id_prefix(request: Request) -> Iterator[Json]:
+    """The id of a container begins with `cntr`."""
+    id = request.params["container_id"]
+    if not id.startswith("cntr"):
+        yield {"id": id}
+
+
+@rule(
+    on="*{container_id}*",
+    error=ApiError(404, "Container with id '{id}' not found."),
+    source=[
+        reported("https://github.com/BerriAI/litellm/pull/39464: for this path, with the status", "2026-08"),
+        assumed("that there is neither `param` nor `code`, and that deleted ones are not found at once"),
+    ],
+    rejects={
+        "Container with id 'cntr_x' not found.": Case(on="GET /containers/cntr_x"),
+        "Container with id '{0.id}' not found.": after(
+            CREATE_CONTAINER, Case(on="DELETE /containers/{0.id}"), Case(on="GET /containers/{0.id}/files")
+        ),
+    },
+    accepts=[after(CREATE_CONTAINER, Case(on="GET /containers/{0.id}"))],
+    fix="Use the id the API gave, with the same key; in a test `mock.container()` makes one.",
+)
+def container_not_found(request: Request, world: WorldView) -> Iterator[Json]:
+    """The id in the path must name a container of this key."""
+    id = request.params["container_id"]
+    if world.containers.find(id) is None:
+        yield {"id": id}
+
+
+@rule(
+    on=f"* {CONTAINER_PATH}/files*",
+    error=ApiError(400, EXPIRED_WORDS),
+    source=[*EXPIRED_SOURCES, assumed("that its files are refused as a response with it is")],
+    rejects={
+        EXPIRED_WORDS: after(CREATE_CONTAINER, Case(on="GET /containers/{0.id}/files", skip=LIFETIME)),
+    },
+    accepts=[
+        after(CREATE_CONTAINER, Case(on="GET /containers/{0.id}/files", skip=LIFETIME - 60)),
+        after(CREATE_CONTAINER, Case(on="GET /containers/{0.id}", skip=LIFETIME)),
+    ],
+    fix="Fetch files while the container lives: every use of it begins its 20 minutes anew.",
+)
+def container_expired(request: Request, world: WorldView) -> Iterator[Json]:
+    """The files of a container are gone when it has expired; the container itself can still be read."""
+    if world.containers.is_expired(request.params["container_id"]):
+        yield {}
+
+
+@rule(
+    on="*{container_file_id}*",
+    error=ApiError(404, "Container file with id '{id}' not found."),
+    source=assumed("that it is said as of a container"),
+    rejects={
+        "Container file with id 'cfile_x' not found.": after(
+            CREATE_CONTAINER, Case(on="GET /containers/{0.id}/files/cfile_x/content")
+        ),
+        "Container file with id '{1.id}' not found.": after(
+            CREATE_CONTAINER,
+            file_in_container(),
+            Case(on="DELETE /containers/{0.id}/files/{1.id}"),
+            Case(on="GET /containers/{0.id}/files/{1.id}"),
+        ),
+    },
+    accepts=[after(CREATE_CONTAINER, file_in_container(), Case(on="GET /containers/{0.id}/files/{1.id}/content"))],
+    fix="Use the `file_id` of a `container_file_citation`, or an id of the list of the container's files.",
+)
+def container_file_not_found(request: Request, world: WorldView) -> Iterator[Json]:
+    """The file must be one of the container."""
+    container, id = world.containers.find(request.params["container_id"]), request.params["container_file_id"]
+    if container and id not in container.files:
+        yield {"id": id}
+
+
+@rule(
+    on=CREATE_FILE,
+    error=ApiError(400, "Missing required parameter: 'file'.", "file", "missing_required_parameter"),
+    source=assumed("that one is needed, as the documentation describes both; the words: those for any that is missing"),
+    rejects=[after(CREATE_CONTAINER, Case({}, on="POST /containers/{0.id}/files"))],
+    accepts=[
+        after(CREATE_CONTAINER, file_in_container()),
+        after(CREATE_CONTAINER, ANY_UPLOAD, Case({"file_id": "{1.id}"}, on="POST /containers/{0.id}/files")),
+    ],
+    fix="Send `file` in a form, or the `file_id` of an uploaded file as JSON.",
+)
+def container_file_incomplete(request: Request) -> Iterator[Json]:
+    """A file for a container is one of a form, or an uploaded one by its id."""
+    body = request.body if isinstance(request.body, dict) else {}
+    if not isinstance(body.get("file"), dict) and not isinstance(body.get("file_id"), str):
+        yield {}
+
+
+@rule(
+    on=("POST /containers", CREATE_FILE),
+    error=ApiError(404, "File with id '{id}' not found.", "{name}"),
+    source=assumed("that it is said as of a file in the input of a response"),
+    rejects={
+        "File with id 'file-x' not found.": Case({"name": "data", "file_ids": ["file-x"]}, on="POST /containers"),
+        "File with id 'file-y' not found.": after(
+            CREATE_CONTAINER, Case({"file_id": "file-y"}, on="POST /containers/{0.id}/files")
+        ),
+    },
+    accepts=[after(ANY_UPLOAD, Case({"name": "data", "file_ids": ["{0.id}"]}, on="POST /containers"))],
+    fix="Upload it first, with the same key.",
+)
+def container_source_not_found(request: Request, world: WorldView) -> Iterator[Json]:
+    """Only what was uploaded with the same key can be copied into a container."""
+    body = request.body
+    named = [("file_ids", id) for id in body.get("file_ids") or ()]
+    if not isinstance(body.get("file"), dict) and isinstance(body.get("file_id"), str):
+        named.append(("file_id", body["file_id"]))
+    yield from ({"name": name, "id": id} for name, id in named if world.uploads.file(id) is None)
+
+
+@rule(
+    when="tools",
+    error=ApiError(404, "Container with id '{id}' not found."),
+    source=[
+        reported("https://github.com/BerriAI/litellm/pull/30936: the status, for this endpoint", "2026-06-21"),
+        assumed("the words: those for a container in a path"),
+    ],
+    rejects={
+        "Container with id 'cntr_x' not found.": after(CREATE_CONTAINER, _code_body("cntr_x")),
+        "Container with id '{0.id}' not found.": after(
+            CREATE_CONTAINER, Case(on="DELETE /containers/{0.id}"), _code_body("{0.id}")
+        ),
+    },
+    accepts=[after(CREATE_CONTAINER, _code_body("{0.id}")), _code_body("cntr_elsewhere"), _code_body({"type": "auto"})],
+    fix='Make it first: `POST /containers`, or `mock.container()` in a test; `{"type": "auto"}` needs none.',
+)
+def tool_container_not_found(request: Request, world: WorldView) -> Iterator[Json]:
+    """The container of `code_interpreter` must be there, made with the same key, once the key has made any itself."""
+    if world.containers.has_known:
+        yield from ({"id": id} for id in _tool_containers(request) if world.containers.find(id) is None)
+
+
+def _tool_containers(request: Request) -> Iterator[str]:
+    for tool in request.body.get("tools") or ():
+        if tool["type"] == "code_interpreter" and isinstance(tool.get("container"), str):
+            yield tool["container"]
+
+
+_PLOT = [code_interpreter_call("plot()"), message("Done.")]
+
+
+@rule(
+    when="tools",
+    error=ApiError(400, EXPIRED_WORDS),
+    source=[*EXPIRED_SOURCES, assumed("that the latest call decides when a conversation has several")],
+    rejects={
+        EXPIRED_WORDS: after(
+            {**_code_body({"type": "auto"}), "input": "Plot it."},
+            Case({**_code_body({"type": "auto"}), "previous_response_id": "{0.id}"}, skip=LIFETIME),
+            turns=[_PLOT],
+        ),
+    },
+    accepts=[
+        after(
+            {**_code_body({"type": "auto"}), "input": "Plot it."},
+            Case({**_code_body({"type": "auto"}), "previous_response_id": "{0.id}"}, skip=LIFETIME - 60),
+            turns=[_PLOT],
+        ),
+        after(
+            {**_code_body({"type": "auto"}), "input": "Plot it."},
+            Case({"previous_response_id": "{0.id}"}, skip=LIFETIME),
+            turns=[_PLOT],
+        ),
+    ],
+    fix="Continue within 20 minutes, keep the container alive by reading it, or leave the old calls out.",
+)
+def tool_container_expired(request: Request, world: WorldView, transcript: Transcript) -> Iterator[Json]:
+    """Code cannot run in a container that has expired: that of the tool, or that of the latest call before."""
+    tools = [tool for tool in request.body.get("tools") or () if tool["type"] == "code_interpreter"]
+    named = list(_tool_containers(request))
+    if tools and not named:
+        calls = [item for item in transcript.items_from_first(CODE_CALL) if item.get("type") == CODE_CALL]
+        named = [id for item in calls[-1:] if isinstance(id := item.get("container_id"), str)]
+    if any(world.containers.is_expired(id) for id in named):
+        yield {}

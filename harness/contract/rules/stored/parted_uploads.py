@@ -1,0 +1,167 @@
+"""Uploads in parts: the upload must be pending, its parts must be there and add up to what was announced.
+
+What these endpoints are limited to is documented; how they say it is not known, so most words are assumed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import md5
+
+from harness.api.resources.parted_uploads import UPLOAD_LIFETIME, join_parts
+from harness.contract.rule import Case, WorldView, after, assumed, documented, rule
+from harness.contract.rules.stored.uploads import ADD_PART, FORM_HEADERS
+from harness.core.account import Organization
+from harness.core.errors import ApiError
+from harness.core.exchange import Json, Request
+
+COMPLETE = "POST /uploads/{upload_id}/complete"
+LARGEST_PART = 64 * 1024 * 1024
+UPLOADS_REFERENCE = "https://developers.openai.com/api/reference/resources/uploads"
+ANNOUNCED: Json = {"bytes": 5, "filename": "a.txt", "mime_type": "text/plain", "purpose": "user_data"}
+CREATE_UPLOAD = Case(ANNOUNCED, on="POST /uploads")
+
+
+def part(data: str | None = "Paris", account: Organization | None = None) -> Case:
+    """A part as an example; without `data` the form is empty."""
+    field = (
+        "" if data is None else f'--x\r\ncontent-disposition: form-data; name="data"; filename="a"\r\n\r\n{data}\r\n'
+    )
+    raw = f"{field}--x--\r\n".encode()
+    return Case(raw=raw, headers=FORM_HEADERS, on="POST /uploads/{0.id}/parts", account=account)
+
+
+def complete(*parts: str, **members: str) -> Case:
+    """The completion of the first answer's upload as an example."""
+    return Case({"part_ids": list(parts), **members}, on="POST /uploads/{0.id}/complete")
+
+
+@rule(
+    on="*{upload_id}*",
+    error=ApiError(404, "No such Upload object: {id}", "id"),
+    source=assumed("that it is said as of a file"),
+    rejects={
+        "No such Upload object: upload_x": Case({"part_ids": []}, on="POST /uploads/upload_x/complete"),
+        "No such Upload object: upload_y": Case(on="POST /uploads/upload_y/cancel"),
+    },
+    accepts=[after(CREATE_UPLOAD, Case(on="POST /uploads/{0.id}/cancel"))],
+    fix="Use the id that `POST /uploads` answered with.",
+)
+def upload_not_found(request: Request, world: WorldView) -> Iterator[Json]:
+    """The id in the path must name an upload of this key."""
+    id = request.params["upload_id"]
+    if id not in world.store.parted_uploads:
+        yield {"id": id}
+
+
+@rule(
+    on="*{upload_id}*",
+    error=ApiError(400, "Upload {id} is {status}."),
+    source=[
+        documented(
+            f"{UPLOADS_REFERENCE}: no parts after it was completed or cancelled, an hour to complete it", "2026"
+        ),
+        assumed("the words, and that it can neither be completed nor cancelled twice"),
+    ],
+    rejects={
+        "Upload {0.id} is cancelled.": after(CREATE_UPLOAD, Case(on="POST /uploads/{0.id}/cancel"), part()),
+        "Upload {0.id} is completed.": after(CREATE_UPLOAD, part(), complete("{1.id}"), complete("{1.id}")),
+        "Upload {0.id} is expired.": after(CREATE_UPLOAD, Case(on="POST /uploads/{0.id}/cancel", skip=UPLOAD_LIFETIME)),
+    },
+    accepts=[after(CREATE_UPLOAD, part("Pa"), part("ris"), complete("{1.id}", "{2.id}"))],
+    fix="Begin a new upload.",
+)
+def upload_not_pending(request: Request, world: WorldView) -> Iterator[Json]:
+    """Only a pending upload takes parts, is completed or cancelled."""
+    id = request.params["upload_id"]
+    if upload := world.store.parted_uploads.get(id):
+        status = upload.status(world.now)
+        if status != "pending":
+            yield {"id": id, "status": status}
+
+
+@rule(
+    on=ADD_PART,
+    error=ApiError(400, "'data' is a required property"),
+    source=assumed("that it is said as of an upload in one request"),
+    rejects=[after(CREATE_UPLOAD, part(None))],
+    accepts=[after(CREATE_UPLOAD, part())],
+    fix="Send `data`, as a file with a name.",
+)
+def part_incomplete(request: Request) -> Iterator[Json]:
+    """A part needs its bytes, as a file."""
+    if not isinstance(request.body.get("data"), dict):
+        yield {}
+
+
+@rule(
+    on=ADD_PART,
+    error=ApiError(400, "File is too large."),
+    source=[
+        documented(f"{UPLOADS_REFERENCE}: a part has at most 64 MB", "2026"),
+        assumed("the words: those for an upload in one request"),
+    ],
+    rejects=[after(CREATE_UPLOAD, part(account=Organization(largest_file=4)))],
+    accepts=[after(CREATE_UPLOAD, part(account=Organization(largest_file=5)))],
+    fix="Send parts of at most 64 MB; `mock.organization(largest_file=…)` lowers the limit.",
+)
+def part_too_large(request: Request, world: WorldView) -> Iterator[Json]:
+    """A part has at most 64 MB, and no more than a whole file may have."""
+    if len(request.body["data"]["data"]) > min(LARGEST_PART, world.account.largest_file):
+        yield {}
+
+
+@rule(
+    on=COMPLETE,
+    error=ApiError(400, "No part found with id '{id}' in upload '{upload}'.", "part_ids"),
+    source=assumed("that it is refused; the words are those for a file in a vector store"),
+    rejects={
+        "No part found with id 'part_x' in upload '{0.id}'.": after(CREATE_UPLOAD, complete("part_x")),
+    },
+    accepts=[after(CREATE_UPLOAD, part(), complete("{1.id}"))],
+    fix="Name the ids that the answers to the parts had, in the order of the file.",
+)
+def part_not_found(request: Request, world: WorldView) -> Iterator[Json]:
+    """The parts must have been added to this upload."""
+    id = request.params["upload_id"]
+    upload = world.store.parted_uploads[id]
+    yield from ({"id": part, "upload": id} for part in request.body["part_ids"] if part not in upload.parts)
+
+
+@rule(
+    on=COMPLETE,
+    error=ApiError(400, "Expected {announced} bytes, but the parts have {sent} bytes.", "part_ids"),
+    source=[
+        documented(f"{UPLOADS_REFERENCE}: the bytes must match those announced", "2026"),
+        assumed("the words"),
+    ],
+    rejects={
+        "Expected 5 bytes, but the parts have 2 bytes.": after(CREATE_UPLOAD, part("Pa"), complete("{1.id}")),
+        "Expected 5 bytes, but the parts have 0 bytes.": after(CREATE_UPLOAD, complete()),
+    },
+    accepts=[after(CREATE_UPLOAD, part(), complete("{1.id}"))],
+    fix="Announce the size of the whole file in `bytes`, and name every part.",
+)
+def upload_size_differs(request: Request, world: WorldView) -> Iterator[Json]:
+    """The parts must have as many bytes as the upload announced."""
+    upload = world.store.parted_uploads[request.params["upload_id"]]
+    sent = sum(len(upload.parts[part]) for part in request.body["part_ids"])
+    if sent != upload.object["bytes"]:
+        yield {"announced": upload.object["bytes"], "sent": sent}
+
+
+@rule(
+    on=COMPLETE,
+    when="md5",
+    error=ApiError(400, "The md5 checksum of the parts does not match the one given.", "md5"),
+    source=[documented(f"{UPLOADS_REFERENCE}: `md5` verifies the bytes", "2026"), assumed("the words")],
+    rejects=[after(CREATE_UPLOAD, part(), complete("{1.id}", md5="0" * 32))],
+    accepts=[after(CREATE_UPLOAD, part(), complete("{1.id}", md5=md5(b"Paris", usedforsecurity=False).hexdigest()))],
+    fix="Give the MD5 of the whole file as hex digits.",
+)
+def upload_checksum_differs(request: Request, world: WorldView) -> Iterator[Json]:
+    """A checksum must be that of the parts in their order."""
+    upload = world.store.parted_uploads[request.params["upload_id"]]
+    data = join_parts(upload, request.body["part_ids"])
+    if md5(data, usedforsecurity=False).hexdigest() != str(request.body["md5"]).lower():
+        yield {}

@@ -1,0 +1,54 @@
+"""`/uploads`: a large file in parts; when it is completed it is a file like any other."""
+
+from __future__ import annotations
+
+from harness.api.multipart import ENCODING
+from harness.api.operations import operation
+from harness.api.resources.parted_uploads import join_parts, new_upload
+from harness.contract.check import drop_nulls
+from harness.core.exchange import Answer, Request
+from harness.world.world import World
+
+UPLOAD_PATH = "/uploads/{upload_id}"
+
+
+@operation("POST", "/uploads", body="CreateUpload", answer="Upload")
+def create(request: Request, world: World) -> Answer:
+    """A pending upload, to which parts are added within an hour."""
+    now, id = world.tick(), world.ids.hex("upload_", 32)
+    world.store.parted_uploads[id] = made = new_upload(id, now, drop_nulls(request.body))
+    return Answer(200, made.object)
+
+
+@operation("POST", f"{UPLOAD_PATH}/parts", form=True, answer="UploadPart")
+def add_part(request: Request, world: World) -> Answer:
+    """Add a part; the order of the parts is given when the upload is completed."""
+    id = request.params["upload_id"]
+    upload, now, part = world.store.parted_uploads[id], world.tick(), world.ids.hex("part_", 32)
+    upload.parts[part] = request.body["data"]["data"].encode(ENCODING)
+    world.store.parted_uploads[id] = upload
+    return Answer(200, {"id": part, "object": "upload.part", "created_at": now, "upload_id": id})
+
+
+@operation("POST", f"{UPLOAD_PATH}/complete", body="CompleteUpload", answer="Upload")
+def complete(request: Request, world: World) -> Answer:
+    """Make the file of the parts, in the order of `part_ids`."""
+    id = request.params["upload_id"]
+    upload = world.store.parted_uploads[id]
+    data = join_parts(upload, request.body["part_ids"])
+    file = world.uploads.add_file(upload.object["filename"], data, upload.object["purpose"], upload.file_expires_after)
+    upload.object = {**upload.object, "status": "completed", "file": world.store.files[file].object}
+    upload.parts.clear()
+    world.store.parted_uploads[id] = upload
+    return Answer(200, upload.object)
+
+
+@operation("POST", f"{UPLOAD_PATH}/cancel", answer="Upload")
+def cancel(request: Request, world: World) -> Answer:
+    """Give an upload up; no parts can be added any more."""
+    id = request.params["upload_id"]
+    upload = world.store.parted_uploads[id]
+    upload.object = {**upload.object, "status": "cancelled"}
+    upload.parts.clear()
+    world.store.parted_uploads[id] = upload
+    return Answer(200, upload.object)
