@@ -96,7 +96,7 @@ _CALL: Json = {"type": "function_call", "call_id": "call_1", "name": "f", "argum
     },
     accepts=[
         _body_with_part({**_BARE_IMAGE, "image_url": "https://example.org/cat.png", "file_id": None}),
-        _body_with_part({**_BARE_IMAGE, "file_id": "file-1"}),
+        _body_with_part({**_BARE_IMAGE, "file_id": "file_1"}),
     ],
     fix="Give the picture: `image_url`, an address or a data URL, or the `file_id` of an upload.",
 )
@@ -124,7 +124,7 @@ def image_without_source(request: Request) -> Iterator[Json]:
     rejects={
         "Mutually exclusive parameters: 'input[0].content[1]'. Ensure you are only providing one of: 'file_id' or "
         "'image_url'.": _body_with_part(
-            {"type": "input_image", "image_url": "https://example.org/cat.png", "file_id": "file-1"}
+            {"type": "input_image", "image_url": "https://example.org/cat.png", "file_id": "file_1"}
         ),
         "Mutually exclusive parameters: 'input[0].content[1]'. Ensure you are only providing one of: 'file_id' or "
         "'filename'.": _body_with_part(
@@ -132,7 +132,7 @@ def image_without_source(request: Request) -> Iterator[Json]:
         ),
     },
     accepts=[
-        _body_with_part({"type": "input_file", "file_id": "file-1", "filename": None}),
+        _body_with_part({"type": "input_file", "file_id": "file_1", "filename": None}),
         _body_with_part({"type": "input_file", "file_url": "https://example.org/a.pdf"}),
         _file_body("data:application/pdf;base64,JVBERi0xLjQ="),
     ],
