@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from harness.core.exchange import Json
 
@@ -24,39 +25,93 @@ _OBJECTS = ("expires_after",)
 _NESTED_NAME = re.compile(rf"({'|'.join(_OBJECTS)})\[(\w+)\]")
 
 
-@dataclass(slots=True)
-class _Part:
-    headers: dict[str, bytes] = field(default_factory=dict)
-    pieces: list[memoryview] = field(default_factory=list)
+MAX_PARTS = 1000
+"""Parts of a form that is parsed; one with more is invalid."""
+MAX_HEADER = 1 << 16
+"""Bytes of a part's header."""
+
+
+class PartContent(Protocol):
+    """The content of a part while it arrives."""
+
+    def write(self, data: memoryview) -> None:
+        """Append bytes."""
 
     def decode(self, encoding: str, errors: str = "strict") -> str:
-        """The content as text; of one piece, as a rule, it is the only copy."""
-        content = self.pieces[0] if len(self.pieces) == 1 else b"".join(self.pieces)
-        return str(content, encoding, errors)
+        """The content as text, or what stands for it."""
 
 
-def parse_form(raw: bytes, content_type: str) -> Json:
-    """The fields of a multipart body, `{}` if it is invalid. `expires_after[b]` is a member of the object `expires_after`.
+class _MemoryContent:
+    """A content in memory; of one piece, as a rule, the text is the only copy."""
 
-    The boundary is that of the header, or else the one with which the body begins. A truncated body has its first parts.
+    def __init__(self) -> None:
+        self._pieces: list[memoryview] = []
+
+    def write(self, data: memoryview) -> None:
+        self._pieces.append(data)
+
+    def decode(self, encoding: str, errors: str = "strict") -> str:
+        return str(self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces), encoding, errors)
+
+
+@dataclass(slots=True)
+class _Part:
+    content: PartContent
+    headers: dict[str, bytes] = field(default_factory=dict)
+
+    def decode(self, encoding: str, errors: str = "strict") -> str:
+        return self.content.decode(encoding, errors)
+
+
+class FormParser:
+    """Parses a form in pieces: `write` each, then `read_fields`. `make_content` makes what holds the content of a part.
+
+    The boundary is that of the header, or else the one with which the body begins, in its first piece.
     """
-    from python_multipart.exceptions import FormParserError
-    from python_multipart.multipart import MultipartParser, parse_options_header
 
-    _, options = parse_options_header(content_type)
-    found = _BOUNDARY.match(raw)
-    boundary = options.get(b"boundary") or (found[1] if found else b"")
-    parts: list[_Part] = []
-    try:
-        MultipartParser(boundary, _collect_into(parts)).write(raw)
-    except FormParserError:
-        return {}
-    return _fields_of(parts)
+    def __init__(
+        self, content_type: str, begin: bytes, make_content: Callable[[], PartContent] = _MemoryContent
+    ) -> None:
+        from python_multipart.multipart import MultipartParser, parse_options_header
+
+        _, options = parse_options_header(content_type)
+        found = _BOUNDARY.match(begin)
+        boundary = options.get(b"boundary") or (found[1] if found else b"")
+        self._parts: list[_Part] = []
+        self._is_valid = True
+        self._parser = MultipartParser(boundary, _collect_into(self._parts, make_content))
+
+    def write(self, data: bytes) -> None:
+        """Parse the next piece; after an error nothing more."""
+        from python_multipart.exceptions import FormParserError
+
+        try:
+            if self._is_valid:
+                self._parser.write(data)
+        except FormParserError:
+            self._is_valid = False
+            self._parts.clear()
+
+    def read_fields(self) -> Json:
+        """The fields, `{}` if the form is invalid. A truncated form has its first parts."""
+        return _fields_of(self._parts)
 
 
-def _collect_into(parts: list[_Part]) -> MultipartCallbacks:
+def _collect_into(parts: list[_Part], make_content: Callable[[], PartContent]) -> MultipartCallbacks:
     """Callbacks that collect the parts; a header's name and value may arrive in pieces."""
+    from python_multipart.exceptions import FormParserError
+
     name, value = bytearray(), bytearray()
+
+    def begin() -> None:
+        if len(parts) == MAX_PARTS:
+            raise FormParserError("too many parts")
+        parts.append(_Part(make_content()))
+
+    def extend(held: bytearray, data: bytes) -> None:
+        if len(held) + len(data) > MAX_HEADER:
+            raise FormParserError("a header is too long")
+        held.extend(data)
 
     def header() -> None:
         parts[-1].headers[name.decode(ENCODING).lower()] = bytes(value)
@@ -64,12 +119,24 @@ def _collect_into(parts: list[_Part]) -> MultipartCallbacks:
         value.clear()
 
     return {
-        "on_part_begin": lambda: parts.append(_Part()),
-        "on_header_field": lambda data, start, end: name.extend(data[start:end]),
-        "on_header_value": lambda data, start, end: value.extend(data[start:end]),
+        "on_part_begin": begin,
+        "on_header_field": lambda data, start, end: extend(name, data[start:end]),
+        "on_header_value": lambda data, start, end: extend(value, data[start:end]),
         "on_header_end": header,
-        "on_part_data": lambda data, start, end: parts[-1].pieces.append(memoryview(data)[start:end]),
+        "on_part_data": lambda data, start, end: parts[-1].content.write(memoryview(data)[start:end]),
     }
+
+
+def parse_form(raw: bytes, content_type: str) -> Json:
+    """The fields of a form, `{}` if it is invalid. `expires_after[b]` is a member of the object `expires_after`."""
+    from python_multipart.exceptions import FormParserError
+
+    try:
+        parser = FormParser(content_type, raw)
+    except FormParserError:
+        return {}
+    parser.write(raw)
+    return parser.read_fields()
 
 
 def _fields_of(parts: list[_Part]) -> Json:

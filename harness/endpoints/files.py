@@ -5,6 +5,7 @@ from __future__ import annotations
 from harness.api.operations import operation
 from harness.api.paging import page
 from harness.core.exchange import Answer, Json, Request
+from harness.core.stored_content import StoredContent
 from harness.world.world import World
 
 FILES_PER_PAGE = 10_000
@@ -13,7 +14,7 @@ FILES_PER_PAGE = 10_000
 
 @operation("POST", "/files", form=True, answer="FileObject")
 def create(request: Request, world: World) -> Answer:
-    """Keep an uploaded file, in memory."""
+    """Keep an uploaded file; the server keeps a large one on disk."""
     file, purpose = request.body["file"], request.body["purpose"]
     lasts = request.body.get("expires_after")
     seconds = int(lasts["seconds"]) if isinstance(lasts, dict) and "seconds" in lasts else None
@@ -40,7 +41,8 @@ def retrieve(request: Request, world: World) -> Answer:
 def retrieve_content(request: Request, world: World) -> Answer:
     """The bytes of an uploaded file."""
     kind = {"content-type": "application/octet-stream"}
-    return Answer(200, world.store.files[request.params["file_id"]].data, kind)
+    file = world.store.files[request.params["file_id"]]
+    return Answer(200, file.text if isinstance(file.text, StoredContent) else file.data, kind)
 
 
 @operation("DELETE", "/files/{file_id}", answer="FileDeleted")

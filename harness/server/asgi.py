@@ -11,6 +11,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from functools import cached_property
+from tempfile import gettempdir
 from typing import Any, cast
 
 import orjson
@@ -22,16 +23,19 @@ from harness.api.body import parse_query
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer
 from harness.core.headers import encode_headers
+from harness.core.stored_content import StoredContent
+from harness.report.replace_file import describe_write_error
 from harness.server.connection_close import ClosingHttpProtocol
 from harness.server.control_access import LOOPBACK_ACCESS, ControlAccess, control_access
 from harness.server.faulty_delivery import deliver_answer
 from harness.server.http_protocol import HttpProtocol
-from harness.server.mock_api import CONTROL_ROOT, MockApi
+from harness.server.mock_api import CONTROL_ROOT, MockApi, teapot_answer
 from harness.server.stoppable_server import AsgiApp, Receive, Scope, Send, StoppableServer, end_when_cancelled
+from harness.server.upload_spool import read_form
 
 WRITE_SIZE = 64 * 1024
-LARGE_FORM = 1 << 20
-"""Bytes of a form from which on it is parsed in a thread of its own."""
+READ_SIZE = 1 << 20
+"""Bytes of a file on disk that are read at once."""
 MAX_BODY_SIZE = 512 * 1024 * 1024
 """Bytes of a body beyond which the rest is not read; the documented limit of a request's payload."""
 
@@ -63,21 +67,27 @@ class App:
         elif scope["type"] == "websocket":
             await self._serve_websocket(scope, receive, send)
         else:
-            body = await read_body(receive)
-            if body is not None:
-                answer = await self._answer(scope, body)
+            answer = await self._answer(scope, receive)
+            if answer is not None:
                 await (
                     send_answer(send, answer)
                     if answer.delivery is None
                     else deliver_answer(answer, answer.delivery, receive, send)
                 )
 
-    async def _answer(self, scope: Scope, body: bytes) -> Answer:
-        headers, query = _headers_and_query(scope)
-        form, kind = None, headers.get("content-type", "")
-        if len(body) > LARGE_FORM and kind.startswith(multipart.CONTENT_TYPE):
-            form = await asyncio.to_thread(multipart.parse_form, body, kind)  # meanwhile other clients are answered
-        return self.api.handle(scope["method"], scope["path"], headers, query, body, form)
+    async def _answer(self, scope: Scope, receive: Receive) -> Answer | None:
+        """The answer to a request; None when the client leaves before it has sent all of it."""
+        method, path, (headers, query) = scope["method"], scope["path"], _headers_and_query(scope)
+        kind = headers.get("content-type", "")
+        if not (kind.startswith(multipart.CONTENT_TYPE) and self.api.takes_form(method, path)):
+            body = await read_body(receive)
+            return None if body is None else self.api.handle(method, path, headers, query, body)
+        try:
+            read = await read_form(receive, kind, MAX_BODY_SIZE)
+        except OSError as problem:
+            why = f"an upload cannot be kept: {describe_write_error(problem)}"
+            return teapot_answer(ConfigError(f"{why}. Free some space in {gettempdir()}, or set TMPDIR."))
+        return None if read is None else self.api.handle(method, path, headers, query, *read)
 
     async def _serve_websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
         from harness.server.websocket import refuse_upgrade, serve_session
@@ -114,6 +124,9 @@ async def read_body(receive: Receive) -> bytes | None:
 
 async def send_answer(send: Send, answer: Answer) -> None:
     """Send a complete answer at once."""
+    if isinstance(answer.body, StoredContent):
+        await _send_stored(send, answer, answer.body)
+        return
     streamed = answer.events is not None
     body = encode_events(answer.events or ()) if streamed else _encode_body(answer.body)
     headers = encode_headers(answer.headers.items())
@@ -124,6 +137,15 @@ async def send_answer(send: Send, answer: Answer) -> None:
     for start in range(0, last, WRITE_SIZE):
         await send({"type": "http.response.body", "body": body[start : start + WRITE_SIZE], "more_body": True})
     await send({"type": "http.response.body", "body": body[last:]})
+
+
+async def _send_stored(send: Send, answer: Answer, content: StoredContent) -> None:
+    """Send the bytes of a file that is not in memory, piece by piece."""
+    headers = [*encode_headers(answer.headers.items()), (b"content-length", str(content.size).encode())]
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+    for start in range(0, content.size, READ_SIZE):
+        piece = await asyncio.to_thread(content.read, start, READ_SIZE)
+        await send({"type": "http.response.body", "body": piece, "more_body": start + READ_SIZE < content.size})
 
 
 def _encode_body(body: Any) -> bytes:

@@ -135,6 +135,12 @@ class MockApi:
         own = dialect != OPENAI or (key.startswith(KEY_PREFIX) and key != KEY_PREFIX)
         return self._open_world(key) if (own if self._keys is None else key in self._keys) else None
 
+    def takes_form(self, method: str, path: str) -> bool:
+        """Whether the body of such a request is a form; `path` is the whole of it."""
+        place = parse_api_path(path, self._dialect)
+        operation, _, _ = find_operation(method, place.endpoint_path, place.root) if place.root else (None, {}, False)
+        return operation is not None and operation.is_form
+
     def handle(
         self,
         method: str,

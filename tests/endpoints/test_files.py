@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import threading
 import tracemalloc
 from typing import Any
 
@@ -11,12 +10,10 @@ import httpx2 as httpx
 import orjson
 import pytest
 
-from harness.api import multipart
 from harness.api.operations import find_operation
 from harness.contract.check import check_answer
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer
-from harness.server.asgi import serve_in_thread
 from harness.server.mock_api import MockApi
 from tests.support.in_process import KEY, Client, error
 
@@ -218,21 +215,3 @@ def test_a_large_upload_is_in_memory_once(client):
     assert 20 * MIB <= kept < 25 * MIB
     (world,) = client.api.worlds.values()
     assert world.store.files[body["id"]].data == data
-
-
-def test_a_large_form_is_parsed_while_others_are_answered(monkeypatch):
-    threads, parse = list[int](), multipart.parse_form
-
-    def parse_noted(*given: Any) -> Any:
-        threads.append(threading.get_ident())
-        return parse(*given)
-
-    monkeypatch.setattr(multipart, "parse_form", parse_noted)
-    with serve_in_thread(MockApi()) as server:
-        files = {"file": ("a.bin", b"\xff" * 2 * MIB, "text/plain")}
-        headers = {"authorization": f"Bearer {KEY}"}
-        sent = httpx.post(f"{server.base_url}/files", data={"purpose": "user_data"}, files=files, headers=headers)
-        assert (sent.status_code, sent.json()["bytes"]) == (200, 2 * MIB)
-        serving = [each.ident for each in threading.enumerate() if each.name == "responses-harness"]
-    assert len(threads) == 1
-    assert threads[0] not in serving

@@ -15,6 +15,7 @@ from harness.core.account import Organization
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
 from harness.core.ids import Ids
+from harness.core.stored_content import StoredContent, content_size
 
 BYTES_AS_TEXT = "latin-1"
 """The encoding in which bytes are text with one character per byte."""
@@ -31,7 +32,7 @@ DEFAULT_CHUNKING: Json = {"max_chunk_size_tokens": 800, "chunk_overlap_tokens": 
 
 
 class File(NamedTuple):
-    """An uploaded file: its object as the API shows it, and its bytes as text (one character per byte).
+    """An uploaded file: its object as the API shows it, and its bytes as text (one character per byte) or on disk.
 
     The text is that of the request in the journal, so that a file is in memory once.
     """
@@ -42,7 +43,7 @@ class File(NamedTuple):
     @property
     def data(self) -> bytes:
         """The bytes."""
-        return self.text.encode(BYTES_AS_TEXT)
+        return self.text.read() if isinstance(self.text, StoredContent) else self.text.encode(BYTES_AS_TEXT)
 
 
 def new_file(id: str, name: str, text: str, purpose: str, now: int, expires_after: int | None = None) -> File:
@@ -53,7 +54,7 @@ def new_file(id: str, name: str, text: str, purpose: str, now: int, expires_afte
         "id": id,
         "purpose": purpose,
         "filename": name,
-        "bytes": len(text),
+        "bytes": content_size(text),
         "created_at": now,
         "expires_at": now + lasts if lasts else None,
         "status": "processed",
@@ -83,7 +84,7 @@ class VectorStore:
         entry = {
             "id": file.object["id"],
             "object": "vector_store.file",
-            "usage_bytes": len(file.text),
+            "usage_bytes": file.object["bytes"],
             "created_at": now,
             "vector_store_id": self.object["id"],
             "status": "in_progress",

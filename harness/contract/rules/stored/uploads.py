@@ -10,6 +10,7 @@ from harness.contract.rule import Case, WorldView, assumed, documented, reported
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
+from harness.core.stored_content import content_size
 
 UPLOAD = "POST /files"
 PURPOSES = ["fine-tune", "assistants", "batch", "user_data", "vision", "evals"]
@@ -219,5 +220,5 @@ def upload_too_large(request: Request, world: WorldView) -> Iterator[Json]:
     most = world.account.largest_file
     if request.body["purpose"] == "batch":
         most = min(most, LARGEST_BATCH)
-    if len(request.body["file"]["data"]) > most:
+    if content_size(request.body["file"]["data"]) > most:
         yield {}
