@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from harness.core.exchange import Json
@@ -57,18 +57,30 @@ def _count_characters(item: Any) -> int:
     return count
 
 
-def make_usage(input_tokens: int, output: Sequence[Json], spent: int | None = None) -> Json:
-    """The `usage` object of a response; `spent` are its output tokens if they are known."""
+REASONING_TOKENS: Mapping[str, int] = {"low": 64, "medium": 192, "high": 448, "xhigh": 832, "max": 1_216}
+"""Tokens of the reasoning of a model without a script, by effort: multiples of 64, as most recorded ones are."""
+
+
+def make_usage(
+    input_tokens: int, output: Sequence[Json], spent: int | None = None, *, cached: int = 0, effort: str | None = None
+) -> Json:
+    """The `usage` object of a response; `spent` are its output tokens if they are known.
+
+    `cached` tokens of the input were read from a cache. With `effort` each reasoning has the tokens of that effort instead
+    of what its text has.
+    """
     output_tokens = reasoned = 0
     for item in output:
         count = _estimate_item_tokens(item)
+        if item["type"] == "reasoning":
+            count = REASONING_TOKENS.get(effort or "", count)
+            reasoned += count
         output_tokens += count
-        reasoned += count if item["type"] == "reasoning" else 0
     if spent is not None:
         output_tokens, reasoned = spent, min(reasoned, spent)
     return {
         "input_tokens": input_tokens,
-        "input_tokens_details": _UNCACHED,
+        "input_tokens_details": {**_UNCACHED, "cached_tokens": cached} if cached else _UNCACHED,
         "output_tokens": output_tokens,
         "output_tokens_details": {"reasoning_tokens": reasoned},
         "total_tokens": input_tokens + output_tokens,

@@ -101,12 +101,11 @@ def _run_model(body: Json, turn: Sequence[Item], ending: Ending, world: World) -
     )
     _note_containers(body, output, world)
     is_stored = started["background"] or not (started["store"] is False or world.account.zdr)
+    spent = limit if ending.members == MAX_TOKENS_MEMBERS else None
     return PendingResponse(
         started,
         output,
-        make_usage(
-            _count_input_tokens(body, transcript), output, limit if ending.members == MAX_TOKENS_MEMBERS else None
-        ),
+        _make_usage(body, transcript, output, spent, started, world),
         world.add_item_ids(render_input_items({"input": transcript.added}), id, now),
         transcript.stored,
         conversation,
@@ -136,6 +135,19 @@ def _note_containers(body: Json, output: Sequence[Json], world: World) -> None:
     for id in world.containers.note_output(output, settings):
         for file in files:
             world.copy_to_container(id, file)
+
+
+def _make_usage(
+    body: Json, transcript: Transcript, output: Sequence[Json], spent: int | None, started: Json, world: World
+) -> Json:
+    """The usage of a response; without a script also what the model has reasoned and found in its cache."""
+    tokens = _count_input_tokens(body, transcript)
+    if world.script.place:
+        return make_usage(tokens, output, spent)
+    previous = world.store.responses.get(body.get("previous_response_id") or "")
+    cached = world.prompt_cache.read(body, tokens, previous and previous.response)
+    effort = started["reasoning"]["effort"] if spent is None and body.get("max_output_tokens") is None else None
+    return make_usage(tokens, output, spent, cached=cached, effort=effort)
 
 
 def _mark_incomplete(item: Json) -> Json:

@@ -30,6 +30,7 @@ from harness.core.vocabulary import PYTHON, Vocabulary
 from harness.ending import TurnLine
 from harness.items.kind import id_prefix
 from harness.world.mcp_approvals import McpServers
+from harness.world.prompt_cache import PromptCache
 from harness.world.refusals import RefusalLedger
 from harness.world.script import Script
 from harness.world.store import MemoryStore, PendingResponse, Store, StoredResponse
@@ -80,6 +81,7 @@ class World:
         self.containers = Containers(self, self.store.containers)
         self.script = Script(fallback, vocabulary=vocabulary)
         self.mcp_servers = McpServers()
+        self.prompt_cache = PromptCache()
         self.gates: dict[str, Gate] = {}
         self.automatic = True
         self.citations: CitationPlacement = "both"

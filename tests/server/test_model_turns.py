@@ -12,6 +12,7 @@ from harness.answers.turn_problem import find_turn_problem
 from harness.contract.check import check_answer
 from harness.core.exchange import Answer, Json
 from harness.ending import DEFAULT_ENDING
+from harness.items import message, reasoning
 from harness.items.kind import item_from_wire
 from harness.server.default_model import small_talk
 from harness.server.mock_api import MockApi
@@ -285,3 +286,51 @@ def test_reasoning_is_encrypted_where_the_request_or_the_model_says_so() -> None
     assert "encrypted_content" not in Conversation(**asked).ask("hi").body["output"][0]
     newest = Conversation(**asked, model="gpt-5.6-sol").ask("hi").body["output"][0]
     assert (newest["content"], newest["encrypted_content"][:5]) == ([], "gAAAA")
+
+
+@pytest.mark.parametrize(("effort", "tokens"), [("low", 64), ("medium", 192), ("high", 448), ("none", 0)])
+def test_reasoning_has_tokens_of_its_effort(effort: str, tokens: int) -> None:
+    usage = Conversation(reasoning={"effort": effort}).ask("hi").body["usage"]
+    assert usage["output_tokens_details"]["reasoning_tokens"] == tokens
+    assert usage["output_tokens"] > tokens
+    assert usage["total_tokens"] == usage["input_tokens"] + usage["output_tokens"]
+
+
+def cached_tokens(answer: Answer) -> int:
+    return int(answer.body["usage"]["input_tokens_details"]["cached_tokens"])
+
+
+def test_a_prompt_that_begins_like_an_earlier_one_is_cached() -> None:
+    talk, long = Conversation(), "word " * 8_000
+    first, again = talk.ask(long), talk.ask(long)
+    tokens = first.body["usage"]["input_tokens"]
+    assert cached_tokens(first) == 0
+    assert cached_tokens(again) == tokens // 128 * 128
+    more = cached_tokens(talk.ask(long + "and the end " * 1_000))
+    assert (more % 128, tokens - 256 <= more <= tokens) == (0, True)
+    assert cached_tokens(talk.ask(long, model="gpt-4.1")) == 0
+    assert cached_tokens(talk.ask("Now " + long)) == 0
+
+
+def test_a_continued_response_is_cached_from_1024_tokens_on() -> None:
+    talk = Conversation()
+    short, long = talk.ask("word " * 700).body, talk.ask("word " * 2_000).body
+    for first, least in ((short, 0), (long, 1_024)):
+        answer = talk.ask("And " * 700, previous_response_id=first["id"])
+        assert (cached_tokens(answer) >= least > 0) == (least > 0)
+        assert cached_tokens(answer) in (0, first["usage"]["input_tokens"] // 128 * 128)
+
+
+def test_a_key_caches_what_it_has_sent_itself() -> None:
+    long = "word " * 8_000
+    Conversation().ask(long)
+    assert cached_tokens(Conversation().ask(long)) == 0
+    assert cached_tokens(Conversation(prompt_cache_options={"mode": "explicit"}).ask(long)) == 0
+
+
+def test_a_script_counts_its_own_tokens() -> None:
+    talk, long = Conversation(reasoning={"effort": "high"}), "word " * 8_000
+    talk.api.open(KEY).script([reasoning("Hm."), message("Yes.")], "No.")
+    first, second = talk.ask(long), talk.ask(long)
+    assert first.body["usage"]["output_tokens_details"]["reasoning_tokens"] == 5
+    assert (cached_tokens(first), cached_tokens(second)) == (0, 0)

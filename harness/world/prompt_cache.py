@@ -1,0 +1,67 @@
+"""The prompt cache of one key: how much of a prompt begins like one that the model has read before.
+
+As recorded: prefixes from 1,024 tokens on, in steps of 128, of the same model. Prompts are compared in blocks of bytes,
+so that a lookup costs what the request itself has, however long the chain is that it continues.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import blake2b
+
+import orjson
+
+from harness.core.exchange import Json
+
+LEAST_TOKENS, STEP = 1_024, 128
+BLOCK_SIZE = 512
+"""Bytes that are compared at once, about a step of tokens."""
+MAX_BLOCKS = 2_000
+"""Blocks of one prompt that are remembered; what follows them is not cached."""
+MAX_REMEMBERED = 20_000
+"""Blocks of a key that are remembered, the newest ones."""
+PROMPT_MEMBERS = ("model", "instructions", "tools", "text", "prompt", "input")
+"""The members of a request that make its prompt, in the order in which the model reads them."""
+
+
+class PromptCache:
+    """The beginnings of the prompts of one key."""
+
+    def __init__(self) -> None:
+        self._blocks: dict[bytes, None] = {}
+
+    def read(self, body: Json, tokens: int, continued: Json | None) -> int:
+        """The tokens of a prompt that are cached, of `tokens` in all; from now on the prompt is cached itself.
+
+        `continued` is the response that the request continues; its prompt is the beginning of this one.
+        """
+        if tokens < LEAST_TOKENS or (body.get("prompt_cache_options") or {}).get("mode") == "explicit":
+            return 0
+        if continued is not None:
+            return _round(((continued.get("usage") or {}).get("input_tokens")) or 0)
+        raw = b"".join(orjson.dumps(body[name]) for name in PROMPT_MEMBERS if name in body)
+        known = self._add_blocks(raw)
+        return _round(tokens * known // max(len(raw), 1))
+
+    def _add_blocks(self, raw: bytes) -> int:
+        """Remember the blocks of a prompt; returns the bytes that were known."""
+        known, is_known = 0, True
+        for block in _digest_blocks(raw):
+            is_known = is_known and block in self._blocks
+            known += BLOCK_SIZE * is_known
+            self._blocks[block] = None
+        while len(self._blocks) > MAX_REMEMBERED:
+            del self._blocks[next(iter(self._blocks))]
+        return min(known, len(raw))
+
+
+def _digest_blocks(raw: bytes) -> Iterator[bytes]:
+    """A digest for each block, of all bytes up to its end; the last block may be short, so that a prompt is cached whole."""
+    digest = blake2b(digest_size=8)
+    for start in range(0, min(len(raw), MAX_BLOCKS * BLOCK_SIZE), BLOCK_SIZE):
+        digest.update(raw[start : start + BLOCK_SIZE])
+        yield digest.digest()
+
+
+def _round(tokens: int) -> int:
+    return tokens // STEP * STEP if tokens >= LEAST_TOKENS else 0
