@@ -33,6 +33,7 @@ from harness.server.stoppable_server import AsgiApp
 from tests.support.live_server import serving
 from tests.support.processes import free_port, spawn
 from tests.support.processes import run as run_child
+from tests.support.slow import slow_except
 
 ROOT = Path(__file__).parents[2]
 Serve = Callable[..., str]
@@ -130,6 +131,7 @@ class TestRules:
 
 
 class TestSchemas:
+    @pytest.mark.slow
     def test_check_is_ok(self) -> None:
         result = run("schemas", "--check")
         assert (result.exit_code, result.stdout) == (0, "ok\n")
@@ -147,6 +149,7 @@ class TestSchemas:
         assert result.exit_code == 0
         assert "Thread" in result.stdout
 
+    @pytest.mark.slow
     def test_sync_writes_what_has_changed(self, schemas: Path) -> None:
         changed = schemas / "openai" / "Thread.json"
         before = changed.read_text()
@@ -199,6 +202,7 @@ class TestDemo:
         assert f"       fix    {RULES[REFUSAL_RULE].fix}" in lines
         assert lines[-1] == "  5  200  client  Is it ready? → Yes, the plan is ready."
 
+    @pytest.mark.slow
     def test_it_runs_as_a_command_needs_no_environment_and_prints_the_same_every_time(self) -> None:
         with python("demo") as child:
             output, problems = child.communicate(timeout=60)
@@ -270,7 +274,7 @@ class TestServe:
             _, problems = child.communicate(timeout=20)
         assert (child.returncode, problems) == (0, "")
 
-    @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+    @pytest.mark.parametrize("end", slow_except([0], [signal.SIGINT, signal.SIGTERM]))
     def test_a_signal_ends_it_cleanly_however_early(self, end: signal.Signals) -> None:
         with python("serve", "--port", "0") as child:
             assert child.stdout

@@ -70,6 +70,7 @@ class TestTheCommand:
         assert before == ["None", "None", "127.0.0.1,elsewhere", "sk-anything"]
         assert url.startswith("http://127.0.0.1:")
 
+    @pytest.mark.slow
     def test_of_azure_finds_azures_variables(self) -> None:
         names = "OPENAI_BASE_URL", "AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY"
         printing = f"print(*map(os.environ.get, {names})); ask(os.environ['AZURE_OPENAI_API_KEY'], "
@@ -77,10 +78,12 @@ class TestTheCommand:
         base_url, endpoint, key = given.stdout.split()
         assert (base_url, endpoint[:17], key, given.returncode) == ("None", "http://127.0.0.1:", "sk-anything", 0)
 
+    @pytest.mark.slow
     def test_has_the_address_of_the_control_plane(self) -> None:
         asking = "ask(); print(urllib.request.urlopen(os.environ['HARNESS_URL'] + '/_harness/health').status)"
         assert serve(*program(asking)).stdout == "200\n"
 
+    @pytest.mark.slow
     def test_reads_what_it_is_given(self) -> None:
         reading = ["--", sys.executable, "-c", f"{ASK}\nask(); print(input())"]
         with spawn(
@@ -90,6 +93,7 @@ class TestTheCommand:
 
 
 class TestTheExitCode:
+    @pytest.mark.slow
     def test_is_that_of_the_command_before_all(self, script: str) -> None:
         ended = serve(*program("ask(); sys.exit(7)"))
         assert (ended.returncode, ended.stderr) == (7, "harness: 1 request, the command ended with 7\n")
@@ -101,6 +105,7 @@ class TestTheExitCode:
         assert ended.stderr.startswith("harness: sk-anything:\n\n1 turn of the script no request took.\n")
         assert "pytest" not in ended.stderr
 
+    @pytest.mark.slow
     def test_is_judged_for_each_key_that_the_command_uses(self, script: str) -> None:
         ended = serve("--script", script, *program("[ask(key) for key in ('sk-a', 'sk-a', 'sk-b', 'sk-c', 'sk-c')]"))
         assert (ended.returncode, ended.stderr.count("harness: ")) == (1, 1)
@@ -111,6 +116,7 @@ class TestTheExitCode:
         assert (ended.returncode, "no request came from the command" in ended.stderr) == (2, True)
         assert "turn" not in ended.stderr
 
+    @pytest.mark.slow
     def test_is_1_when_a_request_came_with_an_unknown_key(self) -> None:
         ended = serve(*program("ask(); ask(key='test')"))
         assert ended.returncode == 1
@@ -118,10 +124,12 @@ class TestTheExitCode:
             "1 request came with a key that the mock does not know, the last one POST /responses: 401" in ended.stderr
         )
 
+    @pytest.mark.slow
     def test_is_1_for_a_request_that_nothing_was_scripted_for(self) -> None:
         ended = serve("--scripted", *program("assert ask() == 418"))
         assert (ended.returncode, "could not be answered" in ended.stderr) == (1, True)
 
+    @pytest.mark.slow
     def test_is_that_of_a_shell_for_a_signal_and_for_what_cannot_be_run(self, tmp_path: Path) -> None:
         (plain := tmp_path / "plain").write_text("no program")
         assert serve("--", "sh", "-c", "kill -9 $$").returncode == 128 + 9
@@ -132,6 +140,7 @@ class TestTheExitCode:
             "harness: no-such-command: cannot be run: No such file or directory. Give a command after --.\n"
         )
 
+    @pytest.mark.slow
     def test_of_options_that_do_not_go_together_is_2(self, tmp_path: Path) -> None:
         assert serve("--replay", str(tmp_path), "--", "true").returncode == 2
 
@@ -147,6 +156,7 @@ class TestASignal:
             output, _ = child.communicate(timeout=30)
         assert (output, child.returncode) == ("caught\n", 3)
 
+    @pytest.mark.slow
     def test_is_not_needed_for_what_the_command_leaves_behind(self) -> None:
         with serving("--", "sh", "-c", "sleep 60 & echo $!") as child:
             output, _ = child.communicate(timeout=30)  # the sleeper would keep stdout open

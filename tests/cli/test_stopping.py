@@ -21,6 +21,7 @@ from harness.server.stoppable_server import STOP_SECONDS
 from tests.support.live_server import request_head
 from tests.support.processes import spawn
 from tests.support.served import ROOT, Served, read_until, serving
+from tests.support.slow import slow_except
 
 URL = "https://api.openai.com/v1/responses"
 GATED = """
@@ -73,13 +74,16 @@ def open_websocket(served: Served) -> socket.socket:
 
 CASES = pytest.mark.parametrize(
     ("leave", "line"),
-    [
-        (paused_stream, "harness: stopped; 1 request had no whole answer yet.\n"),
-        (half_sent_body, "harness: stopped; 1 request had no whole answer yet.\n"),
-        (open_websocket, ""),
-        (lambda served: served.say(b"POST /v1/responses HTTP/1.1\r\nHost: x\r\n"), ""),
-        (lambda served: served.say(), ""),
-    ],
+    slow_except(
+        (2, 3),
+        [
+            (paused_stream, "harness: stopped; 1 request had no whole answer yet.\n"),
+            (half_sent_body, "harness: stopped; 1 request had no whole answer yet.\n"),
+            (open_websocket, ""),
+            (lambda served: served.say(b"POST /v1/responses HTTP/1.1\r\nHost: x\r\n"), ""),
+            (lambda served: served.say(), ""),
+        ],
+    ),
     ids=["a paused stream", "half a body", "a WebSocket", "half a head", "nothing said"],
 )
 
@@ -92,8 +96,8 @@ def test_a_signal_ends_it_in_seconds_although_a_client_left(leave, line: str, ga
     assert seconds < 5
 
 
-@pytest.mark.parametrize("second", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("leave", [paused_stream, half_sent_body])
+@pytest.mark.parametrize("second", slow_except([0], [signal.SIGINT, signal.SIGTERM]))
+@pytest.mark.parametrize("leave", slow_except([0], [paused_stream, half_sent_body]))
 def test_a_second_signal_ends_it_at_once(leave, second: int, gated: str) -> None:
     with serving("--script", gated) as served, leave(served):
         seconds, code, errors = served.end(signal.SIGTERM, second)
@@ -101,6 +105,7 @@ def test_a_second_signal_ends_it_at_once(leave, second: int, gated: str) -> None
     assert seconds < AT_ONCE < STOP_SECONDS
 
 
+@pytest.mark.slow
 def test_what_ends_by_itself_is_sent_whole(tmp_path: Path) -> None:
     (file := tmp_path / "slow.yaml").write_text("script: [[{message: Once upon a time}, {pause: {seconds: 0.1}}]]")
     with serving("--script", str(file)) as served:
@@ -112,6 +117,7 @@ def test_what_ends_by_itself_is_sent_whole(tmp_path: Path) -> None:
     assert (code, errors) == (0, "")
 
 
+@pytest.mark.slow
 def test_a_second_signal_ends_a_script_that_never_returns(tmp_path: Path) -> None:
     (file := tmp_path / "blocked.py").write_text(BLOCKED)
     with serving("--script", str(file)) as served, served.say(request_head(PLAIN) + PLAIN):
@@ -126,6 +132,7 @@ def test_a_second_signal_ends_a_script_that_never_returns(tmp_path: Path) -> Non
         assert (served.child.poll(), "Traceback" in served.child.stderr.read()) == (1, False)
 
 
+@pytest.mark.slow
 def test_recordings_played_at_their_pace_end_as_well(tmp_path: Path) -> None:
     chunks = ((0.0, b"event: a\ndata: {}\n\n"), (600.0, b"event: b\ndata: {}\n\n"))
     recorded = Interaction("POST", URL, {}, STREAM, 200, {"content-type": "text/event-stream"}, chunks)
@@ -140,6 +147,7 @@ def test_recordings_played_at_their_pace_end_as_well(tmp_path: Path) -> None:
     assert seconds < 5
 
 
+@pytest.mark.slow
 def test_a_command_with_the_mock_leaves_no_traceback(gated: str) -> None:
     """The command ends while a process that it has started still reads a stream."""
     asking = (

@@ -23,6 +23,7 @@ from harness.core.exchange import Answer, Exchange, Json
 from harness.core.exchange import Request as Asked
 from harness.drive import Chat, linear
 from harness.items import function_call, message, reasoning
+from tests.support.slow import slow_except
 from tests.support.tools import functions
 
 MODES: Any = ["replay", "chain", "both"]
@@ -124,8 +125,9 @@ def talk(mock: Any, given: Given, mode: Any, stream: bool = True) -> Chat:
 
 
 class TestAServer:
-    @pytest.mark.parametrize("stream", [True, False])
-    @pytest.mark.parametrize("mode", MODES)
+    @pytest.mark.parametrize(
+        ("mode", "stream"), slow_except((0, 3), [(mode, stream) for mode in MODES for stream in (True, False)])
+    )
     def test_that_is_right_is_linear_in_every_mode(self, mock: Any, mode: Any, stream: bool) -> None:
         chat = talk(mock, right, mode, stream)
         linear(mock.exchanges, chat.texts)

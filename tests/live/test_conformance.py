@@ -36,6 +36,7 @@ from harness.server.asgi import serve_in_thread
 from harness.server.default_model import small_talk
 from harness.server.mock_api import MockApi
 from harness.verify.examples import play_case
+from tests.support.slow import slow_except
 
 KEY = "sk-conformance-0123456789"
 Reply = tuple[int, dict[str, str], bytes]
@@ -171,6 +172,7 @@ class TestARightServer:
         progress = examined.progress
         assert progress[-1][0] == progress[-1][1] == len(progress)
 
+    @pytest.mark.slow
     def test_a_model_of_its_own_replaces_the_examples_and_a_429_is_waited_for(self) -> None:
         models = []
 
@@ -201,7 +203,7 @@ class TestARightServer:
         assert KEY not in result.output + report.output
         assert (result.exit_code, report.exit_code) == (1, 1)
 
-    @pytest.mark.parametrize("root", ["/openai/v1", "/api/projects/p/openai/v1"])
+    @pytest.mark.parametrize("root", slow_except([0], ["/openai/v1", "/api/projects/p/openai/v1"]))
     def test_a_server_of_azure_or_foundry_is_known_by_its_path(self, right: str, root: str) -> None:
         score = examine_server(right.replace("/v1", root), jobs=2)
         assert score.findings == []
@@ -355,6 +357,7 @@ class TestAWrongServer:
     def test_who_always_answers_429_is_not_judged(self, small: Score) -> None:
         assert small.left_out["the server was asked too often (429)"] > 0
 
+    @pytest.mark.slow
     def test_json_of_any_form_is_a_finding_never_a_crash(self) -> None:
         bodies = itertools.cycle([b"[]", b'{"output": 3, "id": null}', b'{"output": [1, null], "usage": 7}'])
         with server(lambda method, path, headers, raw: (200, JSON, next(bodies))) as url:

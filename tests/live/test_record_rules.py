@@ -84,6 +84,7 @@ def test_no_key_and_no_id_of_the_account_is_written(api: tuple[str, Live], tmp_p
     assert not any(id in text for id in made)
 
 
+@pytest.mark.slow
 def test_what_is_fresh_is_not_sent_again_but_reported(api: tuple[str, Live], tmp_path: Path) -> None:
     first = record(api[0], tmp_path, "state", "access", "--yes")
     sent = len(api[1].requests)
@@ -234,6 +235,7 @@ def test_an_example_whose_first_step_fails_is_unclear(tmp_path: Path) -> None:
     assert "what it needs could not be made: 403 Not for you." in result.stdout
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_keeps_what_it_has_and_goes_on_later(tmp_path: Path) -> None:
     stop = error(401, "Incorrect API key provided.")
     with live() as (url, behind):
@@ -349,6 +351,7 @@ def test_a_changed_member_alone_is_new_words() -> None:
     assert finding({"error": "no object"}, 400) == "new words"
 
 
+@pytest.mark.slow
 def test_what_was_recorded_is_judged_without_a_finding(api: tuple[str, Live], tmp_path: Path) -> None:
     record(api[0], tmp_path, "transport", "cursors", "--yes")
     result = CliRunner().invoke(app, ["verify", str(tmp_path)])

@@ -1,13 +1,11 @@
 """How these tests run pytest inside pytest: with every warning an error, and a script's builders at hand."""
 
+import sys
 from collections.abc import Callable
+from types import ModuleType
 
-import openai
 import pytest
 
-from harness.items import message
-from harness.server.asgi import serve_in_thread
-from harness.server.mock_api import MockApi
 from tests.support.processes import SECONDS
 
 INI = """
@@ -24,15 +22,33 @@ from harness.items import function_call, message
 """
 
 
+PLUGINS = ("harness.pytest_plugin.plugin", "pytest_asyncio.plugin", "anyio.pytest_plugin")
+"""What a run inside loads; looking through all that is installed would take longer than its tests."""
+
+
+class KeptModules:
+    """A plugin of runs inside: what they import stays imported, which pytester would forget and import each time."""
+
+    def __init__(self, temporary: str) -> None:
+        self._temporary = temporary  # the folder of all their tests, which are forgotten
+        self._kept: dict[str, ModuleType] = {}
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_unconfigure(self) -> None:
+        for name, module in list(sys.modules.items()):
+            file = getattr(module, "__file__", None)
+            if file and not file.startswith(self._temporary):
+                self._kept[name] = module
+
+    def restore(self) -> None:
+        """Put the modules back that were forgotten."""
+        for name, module in self._kept.items():
+            sys.modules.setdefault(name, module)
+
+
 @pytest.fixture(scope="session")
-def _loaded() -> None:
-    """What a run inside needs is imported before it: it forgets its own imports, which would cost seconds each."""
-    mock = MockApi(keys=())
-    with serve_in_thread(mock) as server, openai.OpenAI(base_url=server.base_url, api_key="sk-warm") as client:
-        mock.open("sk-warm").script(message("hi"), message("hi"))
-        client.responses.create(model="gpt-4.1", input="hi")
-        with client.responses.stream(model="gpt-4.1", input="hi") as stream:
-            stream.until_done()
+def kept_modules(tmp_path_factory: pytest.TempPathFactory) -> KeptModules:
+    return KeptModules(str(tmp_path_factory.getbasetemp()))
 
 
 @pytest.fixture
@@ -47,14 +63,23 @@ def write(pytester: pytest.Pytester) -> Callable[[str], None]:
 
 
 @pytest.fixture
-def run(pytester: pytest.Pytester, write: Callable[[str], None], _loaded: None) -> Callable[..., pytest.RunResult]:
-    """Run tests given as source in this process; the lines of output are the result's."""
+def run(
+    pytester: pytest.Pytester,
+    write: Callable[[str], None],
+    kept_modules: KeptModules,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Callable[..., pytest.RunResult]:
+    """Run tests given as source in this process, or `apart` in another; the lines of output are the result's."""
 
     def run(source: str, *args: str, apart: bool = False) -> pytest.RunResult:
         write(source)
-        options = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", *args)  # hypothesis costs seconds each time
-        if apart:
-            return pytester.runpytest_subprocess(*options, timeout=SECONDS)
-        return pytester.runpytest_inprocess(*options)
+        options = ("-p", "no:cacheprovider", *args)
+        if apart:  # hypothesis costs seconds each time
+            return pytester.runpytest_subprocess("-p", "no:hypothesispytest", *options, timeout=SECONDS)
+        kept_modules.restore()
+        plugins = [option for name in PLUGINS for option in ("-p", name)]
+        with monkeypatch.context() as patch:
+            patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+            return pytester.runpytest_inprocess(*plugins, *options, plugins=[kept_modules])
 
     return run

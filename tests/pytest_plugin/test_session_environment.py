@@ -59,6 +59,7 @@ class TestAClientMadeAtImport:
         run(AT_IMPORT, *SESSION).assert_outcomes(passed=3)
         assert not {"OPENAI_API_KEY", "OPENAI_BASE_URL"} & set(os.environ), "the environment is as it was"
 
+    @pytest.mark.slow
     def test_does_so_in_the_workers_of_xdist(self, run: Callable[..., pytest.RunResult]) -> None:
         run(AT_IMPORT, *SESSION, "-n", "2", apart=True).assert_outcomes(passed=3)
 

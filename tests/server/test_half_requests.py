@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.live_server import request_head
 from tests.support.served import Served, serving
+from tests.support.slow import slow_except
 
 BODY = json.dumps({"model": "gpt-4.1", "input": "hi"}).encode()
 STREAM = json.dumps({"model": "gpt-4.1", "input": "hi", "stream": True}).encode()
@@ -58,14 +59,17 @@ def head(*headers: bytes, start: bytes = b"POST /v1/responses HTTP/1.1") -> byte
 class TestHalfARequest:
     @pytest.mark.parametrize(
         "sent",
-        [
-            b"",
-            b"P",
-            b"\r\n",
-            b"POST /v1/responses HTTP/1.1\r\nHost: x\r\nX-A: ",
-            request_head(BODY) + BODY[:-1],
-            b"POST /v1/responses HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab",
-        ],
+        slow_except(
+            (0, 4),
+            [
+                b"",
+                b"P",
+                b"\r\n",
+                b"POST /v1/responses HTTP/1.1\r\nHost: x\r\nX-A: ",
+                request_head(BODY) + BODY[:-1],
+                b"POST /v1/responses HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab",
+            ],
+        ),
         ids=["nothing", "a letter", "a line end", "a head", "a body", "a chunk"],
     )
     def test_is_refused_when_its_time_is_up(self, served: Served, sent: bytes) -> None:
@@ -75,6 +79,7 @@ class TestHalfARequest:
         wires = [served.say(b"POST /v1/responses HTTP/1.1\r\nX-A: ") for _ in range(CONNECTIONS)]
         assert [said(wire)[:12] for wire in wires] == [b"HTTP/1.1 408"] * CONNECTIONS
 
+    @pytest.mark.slow
     def test_that_grows_a_byte_at_a_time_is_refused_as_well(self, served: Served) -> None:
         with served.say(b"POST /v1/responses HTTP/1.1\r\nX-A: ") as wire:
             wire.settimeout(0.2)
@@ -87,6 +92,7 @@ class TestHalfARequest:
                     continue
         assert answer.startswith(b"HTTP/1.1 408 ")
 
+    @pytest.mark.slow
     def test_behind_a_whole_one_leaves_the_answer_to_that_alone(self, served: Served) -> None:
         """Two looks at the clock pass, as two slow clients that came later show."""
         with served.say(request_head(STREAM).replace(b"close", b"keep-alive") + STREAM + b"POST /v1") as wire:

@@ -104,6 +104,7 @@ def test_an_api_that_is_as_the_mock_is_has_no_findings(watched):
 class TestTheMocksOwnAnswer:
     """What the mock would have said to the same request, its model saying the same."""
 
+    @pytest.mark.slow
     def test_is_that_of_an_api_that_is_as_the_mock_is(self, watched):
         turns = [
             [

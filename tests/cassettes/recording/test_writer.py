@@ -205,6 +205,7 @@ def hold(file, ready):
         os.kill(os.getpid(), 9)
 
 
+@pytest.mark.slow
 def test_a_recorder_that_was_killed_holds_no_lock(file):
     start = multiprocessing.get_context("spawn")
     ready = start.Event()

@@ -124,7 +124,9 @@ SPLIT: dict[str, Callable[[str, str], Interaction]] = {
 """Where the halves of a text stand."""
 
 CELLS = [
-    pytest.param(position, encoding, marks=() if encoding == "plain" or (row + column) % 7 == 0 else pytest.mark.slow)
+    pytest.param(
+        position, encoding, marks=() if encoding == "plain" or column % len(WHOLE) == row else pytest.mark.slow
+    )
     for row, position in enumerate(WHOLE)
     for column, encoding in enumerate(ENCODINGS)
 ]

@@ -180,11 +180,13 @@ POSITIONS: dict[str, Callable[[str], Interaction]] = {
 }
 
 PLANTED = [
-    pytest.param(position, encoding, marks=() if encoding == "plain" or (row + column) % 5 == 0 else pytest.mark.slow)
+    pytest.param(
+        position, encoding, marks=() if encoding == "plain" or column % len(POSITIONS) == row else pytest.mark.slow
+    )
     for row, position in enumerate(POSITIONS)
     for column, encoding in enumerate(ENCODINGS)
 ]
-"""Every position in every encoding; quick are those in plain text, and of the others each with a fifth of the rest."""
+"""Every position in every encoding; quick are those in plain text, and each encoding in one place."""
 
 
 CARRIER = Interaction("GET", "https://api.openai.com/v1/models", HEADERS, status=200)

@@ -15,6 +15,8 @@ from harness.contract.schemagen.from_sdk import (
 )
 from harness.core.errors import ConfigError, SchemaError
 
+pytestmark = pytest.mark.slow  # what is generated is in the repository: test_sync.py compares all of it
+
 
 def nodes(node):
     yield from (each for part in (node if isinstance(node, list) else []) for each in nodes(part))

@@ -49,6 +49,7 @@ def edit(place, root, change):
     file.write_text(pretty(body))
 
 
+@pytest.mark.slow
 class TestSync:
     def test_it_writes_a_file_a_root_the_overlay_and_the_lock(self, place):
         assert schema.root_names(place) == sorted(generate())
@@ -94,6 +95,7 @@ class TestCheck:
     def test_the_committed_schemas_are_sound(self):
         assert [line for line in check(schema.schemas_directory()) if "is installed" not in line] == []
 
+    @pytest.mark.slow
     def test_a_directory_just_made_is_sound(self, place):
         assert check(place) == []
 
@@ -104,14 +106,17 @@ class TestCheck:
             f"openai/Thread.json is not what openai {sdk_version()} generates; run `harness schemas --sync`",
         ]
 
+    @pytest.mark.slow
     def test_a_missing_schema_is_found(self, place):
         (place / "openai" / "Thread.json").unlink()
         assert check(place)[0] == "openai/Thread.json is missing; run `harness schemas --sync`"
 
+    @pytest.mark.slow
     def test_an_overlay_that_is_not_locked_is_found(self, place):
         (place / "overlays" / "20-test.yaml").write_text("[]")
         assert check(place) == ["overlays/20-test.yaml is not what lock.json says; run `harness schemas --sync`"]
 
+    @pytest.mark.slow
     def test_another_sdk_is_reported_instead_of_compared(self, place):
         lock = json.loads((place / "lock.json").read_text()) | {"openai": "0.1"}
         (place / "lock.json").write_text(json.dumps(lock))
@@ -119,45 +124,54 @@ class TestCheck:
             f"openai {sdk_version()} is installed, the schemas are from 0.1; see `harness schemas --diff`"
         ]
 
+    @pytest.mark.slow
     def test_without_the_sdk_only_the_files_are_checked(self, place, monkeypatch):
         monkeypatch.setitem(sys.modules, "openai", None)
         assert check(place) == []
 
+    @pytest.mark.slow
     def test_a_directory_that_was_never_made_has_no_lock(self, tmp_path):
         assert (
             check(tmp_path)[0]
             == f"openai {sdk_version()} is installed, the schemas are from None; see `harness schemas --diff`"
         )
 
+    @pytest.mark.slow
     def test_a_damaged_lock_is_refused(self, place):
         (place / "lock.json").write_text("{")
         with pytest.raises(SchemaError, match=r"lock.json: not JSON"):
             check(place)
 
+    @pytest.mark.slow
     def test_a_stale_overlay_is_found_in_each_root(self, place):
         lay(place, {"at": "$defs/McpCall", "require": ["nmae"]})
         problems = check(place)
         assert len(problems) == sum("McpCall" in body.get("$defs", {}) for body in generate().values())
         assert all("no member 'nmae'; nearest: name" in line for line in problems)
 
+    @pytest.mark.slow
     def test_an_overlay_that_lands_nowhere_is_found(self, place):
         lay(place, {"at": "$defs/McpCal", "merge": {"a": 1}})
         assert check(place) == ["20-test.yaml[0] at $defs/McpCal: no root has it; nearest: McpCall"]
 
+    @pytest.mark.slow
     def test_a_rule_that_does_not_exist_is_found(self, place):
         lay(place, {"at": "Thread", "merge": {"x-rule": "no_such_rule"}})
         assert check(place) == ["Thread names rules that do not exist: no_such_rule"]
 
+    @pytest.mark.slow
     def test_an_overlay_that_cannot_be_read_is_found(self, place):
         lay(place, {"at": "Threed", "merge": {"a": 1}})
         assert check(place) == ["20-test.yaml[0] at Threed: no root 'Threed'; nearest: Thread"]
 
+    @pytest.mark.slow
     def test_overlays_on_roots_and_on_narrowed_definitions_are_sound(self, place):
         narrowed = {"at": "$defs/McpCall", "roots": ["CreateResponse"], "merge": {"minProperties": 1}}
         lay(place, {"at": "Thread", "merge": {"minProperties": 1}}, narrowed)
         assert check(place) == []
 
 
+@pytest.mark.slow
 class TestDiff:
     def test_nothing_moved(self, place):
         assert diff(place) == []
@@ -202,6 +216,7 @@ class TestDiff:
         assert not any(change.text == "member 'new'" for change in diff(place, document))
 
 
+@pytest.mark.slow
 class TestPretty:
     def test_what_matches_is_one_line(self):
         assert pretty({"a": [1, {"b": None}]}) == '{"a": [1, {"b": null}]}\n'

@@ -84,6 +84,7 @@ def is_running(pid: str) -> bool:
 
 
 class TestACell:
+    @pytest.mark.slow
     def test_is_as_expected_or_says_what_differs(self, suite: Write, tmp_path: Path) -> None:
         content = table(
             test_passes="green",
@@ -274,6 +275,7 @@ class TestTheCommand:
         monkeypatch.setattr(command, "found", lambda names: found(names, root))
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
+    @pytest.mark.slow
     def test_prints_a_matrix_and_writes_it(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert command.main(["made_up", "--json", str(tmp_path / "m.json"), "--jobs", "1"]) == 1
         printed = capsys.readouterr().out

@@ -96,6 +96,7 @@ def recorded(file: Path) -> int:
 
 
 class TestARecorder:
+    @pytest.mark.slow
     def test_that_is_killed_leaves_what_it_had_written_so_far(self, live, file):
         with recorder(live, file, asking(3, rest=30)) as child:
             assert soon(lambda: recorded(file) == 3)
@@ -113,6 +114,7 @@ class TestARecorder:
         assert (code, f"2 exchanges in {file}" in errors) == (128 + signal.SIGHUP, True)
         assert [each.name for each in file.parent.iterdir()] == ["a.yaml"]
 
+    @pytest.mark.slow
     def test_below_nohup_goes_on(self, live, file):
         with recorder(live, file, asking(2, rest=1), lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)) as child:
             assert soon(lambda: recorded(file) == 2)
@@ -127,6 +129,7 @@ class TestARecorder:
             assert child.wait(30) == 0
         assert recorded(file) == 1
 
+    @pytest.mark.slow
     def test_beside_another_one_is_refused(self, live, file):
         with recorder(live, file, asking(1, rest=30)) as first:
             assert soon(lambda: recorded(file) == 1)
@@ -136,6 +139,7 @@ class TestARecorder:
             first.terminate()
             assert result(first)[0] == 128 + signal.SIGTERM
 
+    @pytest.mark.slow
     def test_beside_another_one_in_a_folder_gets_another_name(self, live, tmp_path):
         with recorder(live, tmp_path, asking(1, rest=30)) as first:
             assert soon(lambda: list(tmp_path.glob("*.yaml")))
@@ -144,6 +148,7 @@ class TestARecorder:
             result(first)
         assert len(list(tmp_path.iterdir())) == 2
 
+    @pytest.mark.slow
     def test_that_may_not_write_so_much_leaves_the_old_file(self, live, file):
         assert record(live, file, asking())[0] == 0
         before, most = file.read_bytes(), 2 * file.stat().st_size
@@ -162,6 +167,7 @@ class TestARecorder:
         assert [each.name for each in file.parent.iterdir()] == ["a.yaml"]
 
 
+@pytest.mark.slow
 def test_a_recording_is_replayed_though_nobody_reads_the_output(live, file):
     assert record(live, file, asking())[0] == 0
     port, (read, write) = free_port(), os.pipe()
