@@ -1,7 +1,7 @@
 """How these tests run pytest inside pytest: with every warning an error, and a script's builders at hand."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import ModuleType
 
 import pytest
@@ -49,6 +49,13 @@ class KeptModules:
 @pytest.fixture(scope="session")
 def kept_modules(tmp_path_factory: pytest.TempPathFactory) -> KeptModules:
     return KeptModules(str(tmp_path_factory.getbasetemp()))
+
+
+@pytest.fixture(autouse=True)
+def _no_second_copy(kept_modules: KeptModules) -> Iterator[None]:
+    """Put the modules back after `pytester`, which forgets them once more: the next test would import them again."""
+    yield
+    kept_modules.restore()
 
 
 @pytest.fixture
