@@ -38,7 +38,7 @@ class TestWhatAClientGets:
             bodies = (HI, STREAM, {"model": "gpt-4.1", "input": 3}, {})
             answers = [client.post(f"{origin}/v1/responses", json=body, headers=KEY) for body in bodies]
             answers.append(client.get(f"{origin}/v1/responses/resp_%20x?include[]=a&limit=2", headers=KEY))
-            answers.append(client.get(f"{origin}/elsewhere"))
+            answers.append(client.get(f"{origin}/elsewhere", headers=KEY))
             dropped = ("date", "connection", "transfer-encoding")
             return [
                 (a.status_code, a.content, {n: v for n, v in a.headers.items() if n not in dropped}) for a in answers
