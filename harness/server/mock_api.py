@@ -18,6 +18,7 @@ import harness.endpoints  # noqa: F401  (registers every operation)
 from harness.api.dialects import OPENAI, ApiPath, check_dialect, parse_api_path
 from harness.api.models import MODELS
 from harness.api.operations import OPERATIONS, Handler, find_operation
+from harness.api.other_apis import find_other_api
 from harness.api.websocket_mode import UPGRADE
 from harness.contract.check import Violation, check
 from harness.contract.rules.http.websocket import UPGRADE_RULES
@@ -42,6 +43,8 @@ API_ROOT = "/v1"
 RESPONSES_PATH = "/responses"
 CONTROL_ROOT = "/_harness"
 """Paths below it are the control plane's, not the API's."""
+UNKNOWN_URL = "unknown_url"
+"""The rule that refuses what is no endpoint."""
 KEY_PREFIX = "sk-"
 MAX_STRAYS = 100
 """How many requests without a World are kept, the newest ones."""
@@ -272,6 +275,8 @@ def _refuse_as_scripted(fault: ScriptedRefusal, request: Request, world: Any) ->
 def _refuse(refusal: Violation, request: Request, world: Any) -> Answer:
     """The answer to a refused request; it is asked for if the rule would not refuse it without what the account limits."""
     answer = _refusal_answer(refusal)
+    if refusal.rule.id == UNKNOWN_URL and (named := find_other_api(request)):
+        answer = answer._replace(body=named.body())
     if world is None or world.account == DEFAULT_ORGANIZATION:
         return answer
     with world.changed_account(DEFAULT_ORGANIZATION):

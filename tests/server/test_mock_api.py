@@ -234,3 +234,31 @@ class TestWhatOnlyTheUserCanFix:
         else:
             assert answer.status == 401
         assert sum(len(world.problems) for world in mock.worlds.values()) == noted
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        ("POST /v1/chat/completions", "chat completions"),
+        ("POST /v1/embeddings", "embeddings"),
+        ("POST /v1/images/generations", "images"),
+        ("POST /v1/audio/speech", "speech"),
+        ("GET /v1/fine_tuning/jobs", "fine-tuning jobs"),
+        ("POST /v1/evals", "evals"),
+        ("POST /v1/realtime/client_secrets", "realtime sessions"),
+        ("GET /v1/batches", "batches"),
+        ("POST /v1/moderations", "moderations"),
+    ],
+)
+def test_another_api_of_the_provider_is_named(call: str, name: str) -> None:
+    mock = MockApi(fallback=lambda request: [message("ok")])
+    answer = mock.handle(*call.split(), {"authorization": "Bearer sk-a"}, {}, b"{}")
+    error = answer.body["error"]
+    assert (answer.status, answer.rule, error["code"]) == (404, "unknown_url", "not_mocked")
+    assert error["message"].startswith(f"{call} is not part of this mock: {name} ")
+
+
+def test_an_unknown_path_is_refused_in_the_words_of_the_api() -> None:
+    mock = MockApi(fallback=lambda request: [message("ok")])
+    answer = mock.handle("POST", "/v1/chats", {"authorization": "Bearer sk-a"}, {}, b"{}")
+    assert answer.body["error"]["message"] == "Invalid URL (POST /v1/chats)"

@@ -26,7 +26,7 @@ PARSER_PROBE = "public probe of the platform's JSON parser"
         "Invalid URL (POST /v1/response)": Case({}, on="POST /response"),
         "Invalid URL (POST /v1/responses/)": Case({}, on="POST /responses/"),
     },
-    fix="Check the path: no trailing slash, and the client's base URL ends in `/v1`.",
+    fix="Check the path: no trailing slash, and the client's base URL ends in `/v1`. Other APIs need another base URL.",
 )
 def unknown_url(request: Request) -> Iterator[Json]:
     """The path must be an endpoint; a trailing slash makes it another one."""
