@@ -15,7 +15,7 @@ CALL = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": 
 OUTPUT = {"type": "function_call_output", "call_id": "call_1", "output": "ok"}
 TOOL = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}
 TEXT = {"type": "output_text", "text": "x", "annotations": []}
-PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ"
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mP4DwABAQEAHLCMmQAAAABJRU5ErkJggg=="
 
 
 def said(*parts: Any) -> dict[str, Any]:

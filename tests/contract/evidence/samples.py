@@ -16,7 +16,9 @@ from tests.contract.evidence.tool_samples import CHOICES, ENVIRONMENTS, OBJECT, 
 ROLES = {"user", "assistant", "system", "developer", "item_reference"}
 DEPLOYED: Json = {**MINIMAL_REQUEST, "model": "my-deployment"}
 """No listed model: it is taken to have every tool."""
-PNG = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ"
+PNG = (
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mP4DwABAQEAHLCMmQAAAABJRU5ErkJggg=="
+)
 DIRECT: Json = {"type": "direct"}
 PROGRAM: Json = {"type": "program", "caller_id": "call_p"}
 EXPLICIT: Json = {"mode": "explicit", "ttl": "30m"}

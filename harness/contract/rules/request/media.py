@@ -1,21 +1,22 @@
-"""Files and images inside the request; only the beginning of their data is checked."""
+"""Files and images inside the request: images are decoded, of files the type is checked."""
 
 from __future__ import annotations
 
 import re
-from base64 import b64decode
 from collections.abc import Iterator
+from itertools import islice
 
+from harness.api.images import MAX_DECODED_IMAGES, is_valid_image
 from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, after, recorded, reported, retired, rule
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
+from harness.items.image import ONE_PIXEL_PNG
 from harness.items.transcript import input_items
 
 CHECKED_CHARACTERS = 64
-"""Characters of base64 that are checked: enough for the signature of an image."""
+"""Characters of base64 of which the alphabet is checked before a picture is decoded."""
 _BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}")
-_IMAGE_SIGNATURE = re.compile(rb"\x89PNG\r\n\x1a\n|\xff\xd8\xff|GIF8[79]a|RIFF....WEBP", re.DOTALL)
 
 
 def _body_with_part(part: Json) -> Json:
@@ -183,7 +184,12 @@ _EXPECTED_IMAGE = (
     "Expected a base64-encoded data URL with an image MIME type (e.g. 'data:image/png;base64,aW1nIGJ5dGVzIGhlcmU='), "
     "but got"
 )
-PNG = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ"
+PNG = f"data:image/png;base64,{ONE_PIXEL_PNG}"
+GIF = "data:image/gif;base64,R0lGODdhAQABAIEAAAAAAAAAAAAAAAAAACwAAAAAAQABAAAIBAABBAQAOw=="
+BROKEN_PNG = (
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5Erk"
+    "Jggg=="
+)
 
 
 retired(
@@ -246,28 +252,24 @@ def image_data_url(request: Request) -> Iterator[Json]:
         "input",
         "invalid_image",
     ),
-    source=reported("public reports of three origins", "2026"),
-    rejects=[_image("data:image/png;base64,aGVsbG8=")],
-    accepts=[_image(PNG), _image("data:image/jpeg;base64,/9j/4AAQSkZJRgABAQ==")],
+    source=[
+        reported("public reports of three origins", "2026"),
+        reported("public probe, project smg: a PNG whose data chunk is broken", "2026-10-09"),
+    ],
+    rejects=[_image(BROKEN_PNG)],
+    accepts=[_image(PNG), _image(GIF)],
     fix="Send the bytes of a JPEG, PNG, GIF or WebP file.",
 )
 def image_not_valid(request: Request) -> Iterator[Json]:
-    """A picture's data must begin as a JPEG, PNG, GIF or WebP file does."""
-    for _, url in _find_data_urls(request, "image_url"):
-        data = _join_lines(url.partition(",")[2])[:CHECKED_CHARACTERS].rstrip("=")
-        if not _IMAGE_SIGNATURE.match(b64decode(data[: len(data) // 4 * 4] + _pad_base64(data))):
+    """A picture's data must decode as a JPEG, PNG, GIF or WebP file; of very large ones only the head is read."""
+    for _, url in islice(_find_data_urls(request, "image_url"), MAX_DECODED_IMAGES):
+        if not is_valid_image(url.partition(",")[2]):
             yield {}
 
 
 def _join_lines(data: str) -> str:
     """The beginning of base64 that may be broken into lines, as MIME does: recorded in 2025-08."""
     return re.sub(r"[\r\n]", "", data[: 2 * CHECKED_CHARACTERS])
-
-
-def _pad_base64(data: str) -> str:
-    """Base64 with a padded last group; a single left-over character is dropped."""
-    rest = data[len(data) // 4 * 4 :]
-    return rest.ljust(4, "=") if len(rest) > 1 else ""
 
 
 @rule(

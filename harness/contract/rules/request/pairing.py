@@ -9,6 +9,7 @@ from harness.contract.rules.request.references import CALL, HI, OUTPUT
 from harness.core.errors import ApiError
 from harness.core.exchange import Json
 from harness.items import function_call, message
+from harness.items.image import ONE_PIXEL_PNG
 from harness.items.kind import CLIENT_CALL_NAMES
 from harness.items.transcript import Transcript
 
@@ -123,7 +124,7 @@ def call_needs_output(transcript: Transcript) -> Iterator[Json]:
                 {
                     "type": "computer_call_output",
                     "call_id": "call_1",
-                    "output": {"type": "computer_screenshot", "image_url": "data:image/png;base64,iVBORw0KGgo="},
+                    "output": {"type": "computer_screenshot", "image_url": f"data:image/png;base64,{ONE_PIXEL_PNG}"},
                 },
             ]
         },
