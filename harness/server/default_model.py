@@ -13,6 +13,7 @@ An effort or a summary that is asked for brings reasoning before all of this.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from harness.answers.echo import echo_tools
@@ -22,6 +23,7 @@ from harness.items import custom_tool_call, function_call, message, reasoning, t
 from harness.items.kind import Item
 from harness.items.message import url_citation
 from harness.server.least_instance import compact_json, filled_instance
+from harness.server.model.filling import Filling
 from harness.server.model.hosted_picker import pick_hosted
 from harness.server.model.hosted_tools import call_approved, call_hosted, is_client_search, needs_client
 from harness.server.model.logprobs import make_logprobs
@@ -33,7 +35,12 @@ THANKS = "Thanks, I have what the tool returned."
 FOUND = "I looked it up on example.com. Nothing is scripted, so this is small talk."
 SOURCE = url_citation("https://example.com/", "Example Domain", cite="example.com")
 """What a search of the web cites."""
-THOUGHT = "**Thinking of an answer**\n\nNothing is scripted, so a short answer will do."
+THOUGHTS = (
+    "**Reading the request**\n\nNothing is scripted for it.",
+    "**Thinking of an answer**\n\nA short one will do.",
+)
+PHASED_MODEL = re.compile(r"gpt-(5\.3-codex|5\.[4-9]|[6-9])")
+"""The models whose last messages are marked as such: all of those recorded, 2026-02 to 2026-10, and none of any other."""
 CUSTOM_TOOL_INPUT = "ok"
 """What a custom tool is called with."""
 ANY_OBJECT: Json = {"type": "object"}
@@ -112,12 +119,15 @@ def _say(reading: Reading, default: str, turn: Sequence[Item] = ()) -> Item:
     if wanted.get("type") == "json_schema":
         text = compact_json(filled_instance(wanted.get("schema") or {}, reading.user_text, "text.format"))
     elif wanted.get("type") == "json_object":
-        text = "{}"
-    elif searched:
-        return message(FOUND, annotations=[SOURCE], logprobs=make_logprobs(FOUND, reading.body))
+        text = compact_json(Filling(reading.user_text).object())
     else:
-        text = default
-    return message(text, logprobs=make_logprobs(text, reading.body))
+        text = FOUND if searched else Filling(reading.user_text).text() or default
+    return message(
+        text,
+        annotations=[SOURCE] if text is FOUND else (),
+        logprobs=make_logprobs(text, reading.body),
+        phase="final_answer" if PHASED_MODEL.match(str(reading.body.get("model"))) else None,
+    )
 
 
 def _think(reading: Reading) -> list[Item]:
@@ -127,7 +137,7 @@ def _think(reading: Reading) -> list[Item]:
     effort = asked.get("effort") or (family.effort if summary else "none")
     if effort in (None, "none", "minimal") or not family.reasons:
         return []
-    shown = [THOUGHT] if summary else []
+    shown = THOUGHTS if summary else ()
     if family.turns == "all_turns":  # recorded: the newest models show a ciphertext, included or not
         return [Item("reasoning", {**reasoning(shown, content=[]).members, "encrypted_content": None})]
     return [reasoning(shown)]

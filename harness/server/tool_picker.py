@@ -16,6 +16,7 @@ from harness.items.transcript import input_items
 from harness.server.model.reading import NAMED_TYPES, user_text
 
 _WORD = re.compile(r"[a-z]+")
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _USE_VERBS = r"\b(?:call|calling|invoke|invoking|run|running|use|using)\b"
 _TOOL_WANTED = re.compile(rf"{_USE_VERBS}(?: \w+){{0,3}} (?:tool|function)s?\b")
@@ -97,7 +98,19 @@ def _match_score(tool: Json, text: str) -> tuple[int, int, int]:
     described = {
         word for word in _split_words(tool.get("description") or "") if len(word) >= MIN_WORD_LENGTH
     } - _GENERAL_WORDS
-    return int(bool(named)), _count_shared(distinctive, words), _count_shared(described, words)
+    return (
+        int(bool(named)),
+        _count_shared(distinctive, words),
+        _count_shared(described, words) or int(_is_given_all_numbers(tool, text)),
+    )
+
+
+def _is_given_all_numbers(tool: Json, text: str) -> bool:
+    """Whether a tool takes several numbers and nothing else, and the user says as many."""
+    parameters = tool.get("parameters") or {}
+    declared, required = parameters.get("properties") or {}, parameters.get("required") or ()
+    kinds = [isinstance(each := declared.get(name), dict) and each.get("type") for name in required]
+    return len(kinds) > 1 and set(kinds) <= {"integer", "number"} and len(_NUMBER.findall(text)) == len(kinds)
 
 
 def _split_words(text: str) -> list[str]:

@@ -165,6 +165,8 @@ def test_every_answer_is_taken_back(tools: Any, choice: Any, types: list[str], s
         ({"type": "web_search"}, "What is in the news today?", "web_search_call"),
         ({"type": "image_generation"}, "Draw a cat.", "image_generation_call"),
         (FREE_MCP, "Look it up in the docs.", "mcp_list_tools"),
+        ({"type": "apply_patch"}, "Create a file named hello.txt.", "apply_patch_call"),
+        (CLIENT_SEARCH, "How warm is it?", "tool_search_call"),
         ({"type": "web_search"}, "Tell me a joke.", "message"),
         ({"type": "web_search"}, "The news, but without tools.", "message"),
     ],
@@ -265,8 +267,8 @@ def test_logprobs_are_given_only_where_they_are_included() -> None:
     ("model", "asked", "texts"),
     [
         ("gpt-5.4", {"effort": "high"}, 0),
-        ("gpt-5.4", {"effort": "low", "summary": "detailed"}, 1),
-        ("o4-mini", {"summary": "auto"}, 1),
+        ("gpt-5.4", {"effort": "low", "summary": "detailed"}, 2),
+        ("o4-mini", {"summary": "auto"}, 2),
         ("gpt-5.4", {"effort": "none", "summary": "auto"}, None),
         ("gpt-5.4", {"summary": "auto"}, None),
         ("gpt-5.4", {}, None),
@@ -334,3 +336,31 @@ def test_a_script_counts_its_own_tokens() -> None:
     first, second = talk.ask(long), talk.ask(long)
     assert first.body["usage"]["output_tokens_details"]["reasoning_tokens"] == 5
     assert (cached_tokens(first), cached_tokens(second)) == (0, 0)
+
+
+def test_a_call_in_the_same_input_is_followed_up() -> None:
+    talk = Conversation(tools=[{"type": "image_generation"}])
+    first = talk.ask("Draw a cat.").body["output"]
+    assert talk.types([*first, {"role": "user", "content": "Now make it blue."}])[0] == "image_generation_call"
+    assert talk.types([*first, {"role": "user", "content": "Thanks."}]) == ["message"]
+
+
+@pytest.mark.parametrize(
+    ("model", "phase"),
+    [("gpt-4.1", None), ("gpt-5.2", None), ("gpt-5.3-codex", "final_answer"), ("gpt-5.6-sol", "final_answer")],
+)
+def test_the_newer_models_mark_their_final_answer(model: str, phase: str | None) -> None:
+    assert Conversation(model=model).ask("hi").body["output"][-1].get("phase") == phase
+
+
+def test_an_object_has_the_members_that_the_user_quotes() -> None:
+    wanted = {"text": {"format": {"type": "json_object"}}}
+    said = Conversation(**wanted).ask("A joke as JSON with `setup` and `punchline` keys.").body["output"][-1]
+    assert set(orjson.loads(said["content"][0]["text"])) == {"setup", "punchline"}
+
+
+def test_a_text_has_the_words_that_are_asked_for_unless_its_tokens_end() -> None:
+    whole = Conversation().ask("Tell me a 100 word story.").body
+    assert len(whole["output"][-1]["content"][0]["text"].split()) == 100
+    cut = Conversation(max_output_tokens=16).ask("Tell me a 100 word story.").body
+    assert (cut["status"], cut["incomplete_details"]) == ("incomplete", {"reason": "max_output_tokens"})

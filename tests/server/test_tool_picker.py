@@ -94,3 +94,13 @@ def test_what_the_user_did_not_say_last_is_not_answered(input: Any) -> None:
 def test_without_tools_nothing_is_called() -> None:
     assert name_of("Call the tool.", [{"type": "web_search"}]) is None
     assert pick_tool({}) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [("whats 5 * 4", "multiply"), ("5 or 4 or 3", None), ("What is five?", None), ("5 and 4", "multiply")],
+)
+def test_a_function_of_numbers_is_called_when_the_user_says_as_many(said: str, name: str | None) -> None:
+    numbers = {"x": {"type": "integer"}, "y": {"type": "number"}}
+    multiply = {**tool("multiply"), "parameters": {"properties": numbers, "required": ["x", "y"]}}
+    assert name_of(said, [{**tool("name"), "parameters": {"properties": {}}}, multiply]) == name

@@ -31,11 +31,15 @@ MAX_LENGTH = 200
 """Characters of a text that is made of words."""
 MAX_SAID = 10_000
 """Characters of what the user says that are looked at."""
+MAX_WORDS = 1_000
+"""Words of a text at most."""
 OPTIONAL_EVERY = 3
 """One of so many optional members is filled."""
 
 _NUMBER = re.compile(r"(?<![\w.])-?\d{1,15}(?:\.\d{1,6})?(?![\w.]*\w)")
-_QUOTED = re.compile(r"[\"“`]([^\"“”`\n]{1,60})[\"”`]")
+_QUOTED = re.compile(r"(?<!\w)[\"'“`]([^\"'“”`\n]{1,60})[\"'”`](?!\w)")
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w{0,40}")
+_WORDS_ASKED = re.compile(r"\b(\d{1,4})[ -]words?\b")
 _NAME = re.compile(r"(?<=[a-z,;:] )[A-Z][a-zà-ÿ]+(?: [A-Z][a-zà-ÿ]+)*")
 
 
@@ -53,6 +57,17 @@ class Filling:
     def enter(self, member: str) -> None:
         """Say which member the next values are for."""
         self._member = member
+
+    def object(self) -> dict[str, str]:
+        """An object with the members that the text names in quotes, each with a word."""
+        names = [name for name in self._phrases if _IDENTIFIER.fullmatch(name)]
+        return {name: WORDS[(self._seed + _hash(name)) % len(WORDS)] for name in dict.fromkeys(names[:20])}
+
+    def text(self) -> str:
+        """A text of as many words as are asked for; empty where none are."""
+        asked = _WORDS_ASKED.search(self._said)
+        number = min(int(asked[1]), MAX_WORDS) if asked else 0
+        return " ".join(WORDS[place % len(WORDS)] for place in range(number)).capitalize()
 
     def choose(self, optional: Iterable[str]) -> list[str]:
         """The optional members that are filled, in order of their names."""

@@ -20,11 +20,13 @@ _TOPICS: Mapping[str, frozenset[str]] = {
     "image_generation": frozenset({"draw", "drawing", "image", "logo", "picture"}),
     "shell": frozenset({"bash", "command", "shell", "terminal"}),
     "local_shell": frozenset({"bash", "command", "shell", "terminal"}),
-    "apply_patch": frozenset({"patch"}),
+    "apply_patch": frozenset({"edit", "file", "files", "patch"}),
     "computer": frozenset({"browser", "click", "screen", "screenshot"}),
     "programmatic_tool_calling": frozenset({"program", "programmatically"}),
 }
 """The words with which a user speaks of a tool."""
+_FOLLOW_UPS = frozenset({"again", "another", "change", "edit", "instead", "now"})
+"""The words with which a user speaks of what was called before."""
 _WORD = re.compile(r"[a-z]+")
 
 
@@ -37,7 +39,8 @@ def pick_hosted(reading: Reading) -> Json | None:
         return None
     allowed = tools if isinstance(choice, str) else _choose(tools, choice.get("tools") or [choice])
     text = reading.user_text.lower()
-    spoken_of = [] if mode == "auto" and is_forbidden(text) else [tool for tool in allowed if _is_topic(tool, text)]
+    free = not (mode == "auto" and is_forbidden(text))
+    spoken_of = [tool for tool in allowed if free and (_is_topic(tool, text) or _is_followed_up(tool, text, reading))]
     if spoken_of:
         return spoken_of[0]
     return next(filter(_is_callable, allowed), None) if mode == "required" else None
@@ -67,5 +70,14 @@ def _family(type: str) -> str:
 def _is_topic(tool: Json, text: str) -> bool:
     words = frozenset(_WORD.findall(text))
     if tool["type"] == "mcp":
-        return not words.isdisjoint(_WORD.findall(str(tool.get("server_label")).lower()))
+        return not words.isdisjoint(("mcp", *_WORD.findall(str(tool.get("server_label")).lower())))
+    if is_client_search(tool):
+        return "?" in text  # what it would find is not known here
     return not words.isdisjoint(_TOPICS.get(_family(tool["type"]), ()))
+
+
+def _is_followed_up(tool: Json, text: str, reading: Reading) -> bool:
+    """Whether the user speaks of a call that stands in the same input."""
+    return f"{_family(tool['type'])}_call" in reading.transcript.added_by_type and not _FOLLOW_UPS.isdisjoint(
+        _WORD.findall(text)
+    )
