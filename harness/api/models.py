@@ -66,6 +66,15 @@ class Model:
     only_tools: tuple[str, ...] = ()
     name_only: bool = False
 
+    def has_ended(self, day: str) -> bool:
+        """Whether it is gone on a day (YYYY-MM-DD)."""
+        return any("" < end <= day for end in self.ends)
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """The days from which it is gone, and from which its name does not exist; empty if it is still there."""
+        return self.gone, self.removed
+
     @property
     def reasons(self) -> bool | None:
         """Whether it is a reasoning model (`o…`, `gpt-5…` but the chat ones); None if unknown."""

@@ -13,7 +13,8 @@ from harness.world.world import CLOCK_START, World
 @operation("GET", "/models")
 def list_all(request: Request, world: World) -> Answer:
     """All models of the key, by name."""
-    names = sorted(world.models if world.account.models is None else world.account.models)
+    there = (name for name, family in world.models.items() if not family.has_ended(world.as_of))
+    names = sorted(there if world.account.models is None else world.account.models)
     return Answer(200, {"object": "list", "data": [_render_model(name) for name in names]})
 
 

@@ -128,7 +128,10 @@ class TestCounting:
 class TestModels:
     def test_are_those_whose_defaults_are_known(self, client: Client) -> None:
         listed = client.send("GET /models").body
-        assert [model["id"] for model in listed["data"]] == sorted(MODELS)
+        there = sorted(name for name, family in MODELS.items() if not any(family.ends))
+        assert [model["id"] for model in listed["data"]] == there
+            name for name, family in MODELS.items() if not any(family.ends)
+        )
         assert {model["object"] for model in listed["data"]} == {"model"}
 
     def test_are_those_of_the_key(self, client: Client) -> None:

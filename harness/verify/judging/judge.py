@@ -18,12 +18,12 @@ from harness.cassettes.format.recorded import Recorded
 from harness.contract.check import Violation, check, check_answer, conforms_to_schema
 from harness.contract.rules.http.beta import ASSISTANTS_V2, is_assistants_operation
 from harness.contract.unknown_members import find_unknown_members
-from harness.core.dates import day_of_recording
 from harness.core.exchange import EMPTY_MAPPING, Finding, Json, Request
 from harness.core.redact import redact, secrets_in_headers
 from harness.endpoints.request import request_from
 from harness.verify.compare import differing_error_members, select_error_members
 from harness.verify.judging.presume_files import presume_files
+from harness.verify.judging.recording_day import enter_day
 from harness.verify.judging.response_stream import judge_response_stream
 from harness.verify.judging.run_stream import judge_run_stream
 from harness.verify.judging.unverifiable import explain_unverifiable_error, explain_unverifiable_violation
@@ -53,12 +53,6 @@ def judge(recorded: Recorded, world: World) -> Iterator[Verdict]:
     secrets = secrets_in_headers(recorded.headers) | secrets_in_headers(recorded.answer_headers)
     for at, entry in _judge_parts(recorded, world, operation, request):
         yield Verdict(at, None if entry is None else redact({"id": recorded.id, **entry}, secrets))
-
-
-def enter_day(world: World, recorded: Recorded) -> None:
-    """Have a World live on the day of a recording; one without a date was made on that of the exchange before it."""
-    if recorded.date:
-        world.as_of = day_of_recording(recorded.date)
 
 
 def predict_violation(recorded: Recorded, world: World) -> Violation | None:

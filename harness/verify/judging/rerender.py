@@ -21,8 +21,9 @@ from harness.core.errors import HarnessError
 from harness.core.exchange import Answer, Json
 from harness.core.redact import redact, secrets_in_headers
 from harness.verify.compare import ABSENT, Difference, Profile, compare, map_strings
-from harness.verify.judging.judge import Verdict, enter_day, rebuild_request
+from harness.verify.judging.judge import Verdict, rebuild_request
 from harness.verify.judging.mock_answer import is_response_request, render_mock_answer, renderable_response
+from harness.verify.judging.recording_day import enter_day
 from harness.verify.judging.rerender_profile import make_profile
 from harness.verify.judging.response_stream import RESPONSE_EVENT_SCHEMA, judge_response_stream
 from harness.world.world import World

@@ -96,11 +96,12 @@ def explain_unverifiable_error(
             return f"the API said so until {rule.until}"
         if rule.area in LONG_VALUE_AREAS and _is_cut(recorded):
             return RECORDING_IS_CUT
+    if is_accepted_now(request, error):
+        return ACCEPTED_NOW
     if violation:
         return explain_unverifiable_violation(violation, recorded, request, world)
-    if has_unrecorded_history(_body(request), world) or _lists_unknown_items(request, world):
-        return BEGAN_BEFORE
-    return ACCEPTED_NOW if is_accepted_now(request, error) else ""
+    unknown = has_unrecorded_history(_body(request), world) or _lists_unknown_items(request, world)
+    return BEGAN_BEFORE if unknown else ""
 
 
 def _is_about_connection(status: int, error: Mapping[str, Any]) -> bool:

@@ -19,6 +19,7 @@ from harness.cassettes.format.interaction import CLIENT
 from harness.cassettes.recording.writer import read_cassette
 from harness.contract.rule import RULES
 from harness.core.account import Organization, RateLimit
+from harness.core.dates import CONTRACT_DATE
 from harness.core.exchange import Answer, Request
 from harness.live.rule_evidence.store import build_header
 from harness.server.mock_api import API_ROOT, MockApi
@@ -53,7 +54,8 @@ def account(interaction: SourcedInteraction) -> Organization:
 
 
 def ask(mock: MockApi, world: World, interaction: SourcedInteraction) -> Answer:
-    """What the mock says to a request, in the account and with the key that its origin names."""
+    """What the mock says to a request, on the day, in the account and with the key that its origin names."""
+    world.as_of = f"{interaction.origin.date}-01-01"[:10] if interaction.origin.date else CONTRACT_DATE
     key = KEY if interaction.origin.key is None else interaction.origin.key
     headers = {**interaction.interaction.headers, **({"authorization": f"Bearer {key}"} if key else {})}
     world.account = account(interaction)

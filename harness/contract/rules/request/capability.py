@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.contract.phrasing import quote_and_join
-from harness.contract.rule import WorldView, recorded, reported, rule
+from harness.contract.rule import Case, WorldView, recorded, reported, rule
 from harness.contract.rules.request.family import family_of
 from harness.contract.rules.request.shape import PROBED
 from harness.core.errors import ApiError
@@ -24,10 +24,9 @@ TERRA = "gpt-5.6-terra"
     ),
     source=reported("public report", "2026"),
     rejects={
-        "Unsupported value: 'high' is not supported with the 'gpt-5-codex' model. Supported values are: 'medium'.": {
-            "model": "gpt-5-codex",
-            "text": {"verbosity": "high"},
-        }
+        "Unsupported value: 'high' is not supported with the 'gpt-5-codex' model. Supported values are: 'medium'.": Case(
+            {"model": "gpt-5-codex", "text": {"verbosity": "high"}}, as_of="2026-06"
+        )
     },
     accepts=[{"model": "gpt-5", "text": {"verbosity": "high"}}, {"text": {"verbosity": "medium"}}],
     fix="Use a verbosity the message lists.",

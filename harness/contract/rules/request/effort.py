@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.contract.phrasing import quote_and_join
-from harness.contract.rule import WorldView, recorded, reported, rule
+from harness.contract.rule import Case, WorldView, recorded, reported, rule
 from harness.contract.rules.request.family import family_of, reasoning_options
 from harness.contract.rules.request.shape import PROBED
 from harness.core.errors import ApiError
@@ -32,9 +32,9 @@ TERRA = "gpt-5.6-terra"
         "Unsupported value: 'minimal' is not supported with the 'gpt-5.6-terra' model. Supported values are: 'none', "
         "'low', 'medium', 'high', 'xhigh', and 'max'.": {"model": TERRA, "reasoning": {"effort": "minimal"}},
         "Unsupported value: 'none' is not supported with the 'gpt-5.1-codex' model. Supported values are: 'low', "
-        "'medium', and 'high'.": {"model": "gpt-5.1-codex", "reasoning": {"effort": "none"}},
-        "Unsupported value: 'high' is not supported with the 'gpt-5.1-chat-latest' model. Supported values are: "
-        "'medium'.": {"model": "gpt-5.1-chat-latest", "reasoning": {"effort": "high"}},
+        "'medium', and 'high'.": Case({"model": "gpt-5.1-codex", "reasoning": {"effort": "none"}}, as_of="2026-06"),
+        "Unsupported value: 'high' is not supported with the 'gpt-5.2-chat-latest' model. Supported values are: "
+        "'medium'.": {"model": "gpt-5.2-chat-latest", "reasoning": {"effort": "high"}},
         "Unsupported value: 'none' is not supported with the 'gpt-6-astra' model. Supported values are: 'low', 'medium', "
         "'high', 'xhigh', and 'max'.": {"model": "gpt-6-astra", "reasoning": {"effort": "none"}},
     },
@@ -155,7 +155,7 @@ def summary_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
     source=reported("public reports of three origins: gpt-5-codex, gpt-5.1-codex, gpt-5.2-codex", "2026"),
     rejects={
         "Unsupported value: 'concise' is not supported with the 'gpt-5.1-codex' model. Supported values are: "
-        "'detailed'.": {"model": "gpt-5.1-codex", "reasoning": {"summary": "concise"}}
+        "'detailed'.": Case({"model": "gpt-5.1-codex", "reasoning": {"summary": "concise"}}, as_of="2026-06")
     },
     accepts=[
         {"model": "gpt-5", "reasoning": {"summary": "concise"}},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.api.models import Model
+from harness.api.models import Model, is_nonexistent_model
 from harness.contract.rule import WorldView
 from harness.core.exchange import Json, Request
 
@@ -10,6 +10,12 @@ from harness.core.exchange import Json, Request
 def family_of(request: Request, world: WorldView) -> Model | None:
     """The model's family; None for an unlisted model and with a prompt template: then all features are accepted."""
     return world.models.find(request.body.get("model") or "")
+
+
+def is_missing_model(name: str, world: WorldView) -> bool:
+    """Whether the API has no model of this name, on the World's day."""
+    family = world.models.find(name)
+    return is_nonexistent_model(name) or (family is not None and family.has_ended(world.as_of))
 
 
 def reasoning_options(request: Request) -> Json:

@@ -13,11 +13,31 @@ from harness.core.exchange import Json, Request
 
 @rule(
     when="tools",
-    error=ApiError(400, "Tool '{type}' is not supported with {model}.", "tools"),
+    until="2025-12",
+    error=ApiError(400, "Hosted tool '{type}' is not supported with {model}.", "tools"),
     source=[
-        reported("public reports of four origins", "2026-08"),
-        reported("public reports of two more origins, which begin with `Hosted tool`", "2025-09"),
+        reported("Azure-Samples/computer-use, issue 8: the words, of a deployment", "2025-04-01"),
+        reported("recorded by ruby-openai: file_search of gpt-4", "2025"),
+        reported("public reports of two more origins", "2025-09"),
     ],
+    rejects={
+        "Hosted tool 'file_search' is not supported with gpt-4.": {
+            "model": "gpt-4",
+            "tools": [{"type": "file_search", "vector_store_ids": ["vs_1"]}],
+        }
+    },
+    fix="Declare tools that the model has, or use another model.",
+)
+def hosted_tool_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
+    """The words of 2025 for a hosted tool that the model's family lacks."""
+    yield from _unsupported_tools(request, world)
+
+
+@rule(
+    when="tools",
+    since="2026-01",
+    error=ApiError(400, "Tool '{type}' is not supported with {model}.", "tools"),
+    source=reported("public reports of twelve origins", "2026-08"),
     rejects={
         "Tool 'image_generation' is not supported with gpt-5.3-codex-spark.": {
             "model": "gpt-5.3-codex-spark",
@@ -39,6 +59,10 @@ from harness.core.exchange import Json, Request
 )
 def tool_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
     """A family refuses the hosted tools that it is known to lack, by a refusal or by the documentation."""
+    yield from _unsupported_tools(request, world)
+
+
+def _unsupported_tools(request: Request, world: WorldView) -> Iterator[Json]:
     family = family_of(request, world)
     if family and family.lacks:
         yield from (

@@ -1,4 +1,4 @@
-"""The model must exist for this key."""
+"""The model must exist for this key, on the World's day, and be served by the Responses API."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from harness.api.dialects import OPENAI
 from harness.api.models import is_nonexistent_model
 from harness.contract.rule import Case, WorldView, recorded, reported, rule
+from harness.contract.rules.request.family import family_of
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
@@ -14,9 +15,66 @@ from harness.core.exchange import Json, Request
 
 @rule(
     dialects=OPENAI,
+    error=ApiError(404, "Model not found {model}", "model"),
+    source=[
+        recorded("pydantic/pydantic-ai: eight models that were shut down on 2026-07-23", "2026-08-03"),
+        reported("the public probes of smg: computer-use-preview", "2026-08-21"),
+    ],
+    rejects={
+        "Model not found gpt-5-codex": {"model": "gpt-5-codex", "temperature": 0.5},
+        "Model not found o4-mini-deep-research-2025-06-26": {"model": "o4-mini-deep-research-2025-06-26"},
+    },
+    accepts=[
+        Case({"model": "gpt-5-codex"}, as_of="2026-07-22"),
+        Case({"model": "gpt-5-codex"}, account=Organization(models=frozenset(["gpt-5-codex"]))),
+        {"model": "o4-mini"},
+    ],
+    fix="Use a model that is there: `harness models` lists them. A test of its time says so: `as_of`.",
+)
+def model_gone(request: Request, world: WorldView) -> Iterator[Json]:
+    """A model that was shut down is not found; that is said before anything else about it.
+
+    Only a shutdown that somebody met counts: an announced one may come later.
+    """
+    family = family_of(request, world)
+    if family and "" < family.gone <= world.as_of and world.account.models is None:
+        yield {"model": request.body["model"]}
+
+
+@rule(
+    dialects=OPENAI,
+    error=ApiError(
+        400, "The requested model '{model}' is not supported with the Responses API.", "model", "model_not_found"
+    ),
+    source=[
+        recorded("pydantic/pydantic-ai: gpt-5-search-api", "2026-08-03"),
+        reported("https://github.com/Laisky/one-api/issues/88: gpt-4o-search-preview", "2025-06-22"),
+        reported("https://github.com/truefoundry/models/pull/2006: the models for audio and for search", "2026-08-04"),
+    ],
+    rejects={
+        "The requested model 'gpt-5-search-api' is not supported with the Responses API.": {
+            "model": "gpt-5-search-api"
+        },
+        "The requested model 'o1-mini' is not supported with the Responses API.": Case(
+            {"model": "o1-mini"}, as_of="2025-10-01"
+        ),
+    },
+    accepts=[Case({"model": "gpt-audio"}, account=Organization(models=frozenset(["gpt-audio"])))],
+    fix="Use a model that the Responses API serves: `harness models` lists them.",
+)
+def model_not_served(request: Request, world: WorldView) -> Iterator[Json]:
+    """Models for audio and for search, and the first ones that reasoned, answer chat completions only."""
+    family = family_of(request, world)
+    if family and not family.served and world.account.models is None and not "" < family.removed <= world.as_of:
+        yield {"model": request.body["model"]}
+
+
+@rule(
+    dialects=OPENAI,
     error=ApiError(400, "The requested model '{model}' does not exist.", "model", "model_not_found"),
     source=[
         recorded("maruel/genai, posit-dev/chatlas, 0xPlaygrounds/rig", "2026"),
+        recorded("pydantic/pydantic-ai: eleven names that look like models", "2026-08-03"),
         recorded("newrelic/newrelic-python-agent", "2026-07-21"),
         recorded("open-telemetry/opentelemetry-python-contrib", "2026-04-18"),
         reported("https://github.com/kangminlee-maker/local-OAuth-CLI-API-adapter", "2026-08-30"),
@@ -29,6 +87,8 @@ from harness.core.exchange import Json, Request
         "The requested model 'gemini-1.5-flash' does not exist.": {"model": "gemini-1.5-flash"},
         "The requested model 'gpt-4-does-not-exist-12345' does not exist.": {"model": "gpt-4-does-not-exist-12345"},
         "The requested model 'bad model' does not exist.": {"model": "bad model"},
+        "The requested model 'gpt-5.1-mini' does not exist.": {"model": "gpt-5.1-mini"},
+        "The requested model 'o1-mini' does not exist.": {"model": "o1-mini"},
     },
     accepts=[
         *({"model": name} for name in ("any-name", "ft:gpt-4.1-mini:acme::9aBc", "anthropic/claude-sonnet-4-5")),
@@ -40,9 +100,13 @@ from harness.core.exchange import Json, Request
 def model_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """`model` must name a model this key may use; the status is 400, not 404.
 
-    Unless the account lists its models, every name is taken but an empty one, another vendor's (`gemini-1.5-flash`) and
-    one that says of itself that it is none (`gpt-nonexistent`).
+    Unless the account lists its models, every name is taken but an empty one, one that the API refused (`gpt-5.1-mini`),
+    another vendor's (`gemini-1.5-flash`), one that says of itself that it is none (`gpt-nonexistent`), and that of a model
+    that is gone for long.
     """
-    name, listed, gone = request.body.get("model"), world.account.models, world.account.deleted_models
-    if name is not None and (name in gone or (is_nonexistent_model(name) if listed is None else name not in listed)):
+    name, account, family = request.body.get("model"), world.account, family_of(request, world)
+    if name is None or (account.models is not None and name in account.models and name not in account.deleted_models):
+        return
+    removed = family is not None and "" < family.removed <= world.as_of
+    if account.models is not None or name in account.deleted_models or removed or is_nonexistent_model(name):
         yield {"model": name}

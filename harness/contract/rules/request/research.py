@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.contract.phrasing import quote_and_join
-from harness.contract.rule import WorldView, recorded, reported, rule
+from harness.contract.rule import Case, WorldView, recorded, reported, rule
 from harness.contract.rules.request.family import family_of, tool_types
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
+
+_THEN = "2026-06"
+"""A month when these models were still there."""
 
 
 @rule(
@@ -16,19 +19,26 @@ from harness.core.exchange import Json, Request
     error=ApiError(400, "Deep research models only support the {kinds} tools.", "tools"),
     source=reported("https://github.com/charmbracelet/crush/issues/2243", "2026-02-17"),
     rejects={
-        "Deep research models only support the 'web_search_preview', 'code_interpreter', 'mcp', and 'file_search' tools.": {
-            "model": "o3-deep-research",
-            "tools": [
-                {"type": "web_search_preview"},
-                {"type": "function", "name": "f", "parameters": {}, "strict": False},
-            ],
-        }
+        "Deep research models only support the 'web_search_preview', 'code_interpreter', 'mcp', and 'file_search' "
+        "tools.": Case(
+            {
+                "model": "o3-deep-research",
+                "tools": [
+                    {"type": "web_search_preview"},
+                    {"type": "function", "name": "f", "parameters": {}, "strict": False},
+                ],
+            },
+            as_of=_THEN,
+        )
     },
     accepts=[
-        {
-            "model": "o3-deep-research",
-            "tools": [{"type": "web_search_preview"}, {"type": "code_interpreter", "container": {"type": "auto"}}],
-        }
+        Case(
+            {
+                "model": "o3-deep-research",
+                "tools": [{"type": "web_search_preview"}, {"type": "code_interpreter", "container": {"type": "auto"}}],
+            },
+            as_of=_THEN,
+        )
     ],
     fix="Declare none but these tools.",
 )
@@ -46,12 +56,11 @@ def research_tools_only(request: Request, world: WorldView) -> Iterator[Json]:
         reported("https://github.com/CherryHQ/cherry-studio/issues/11914", "2025-12-14"),
     ],
     rejects={
-        "Deep research models require at least one of 'web_search_preview', 'mcp', or 'file_search' tools.": {
-            "model": "o3-deep-research",
-            "temperature": 0.5,
-        }
+        "Deep research models require at least one of 'web_search_preview', 'mcp', or 'file_search' tools.": Case(
+            {"model": "o3-deep-research", "temperature": 0.5}, as_of=_THEN
+        )
     },
-    accepts=[{"model": "o3-deep-research", "tools": [{"type": "web_search_preview"}]}],
+    accepts=[Case({"model": "o3-deep-research", "tools": [{"type": "web_search_preview"}]}, as_of=_THEN)],
     fix="Declare one of these tools.",
 )
 def deep_research_tools(request: Request, world: WorldView) -> Iterator[Json]:

@@ -40,7 +40,7 @@ def _is_refused(when: When, request: Request, family: Model) -> bool:
         {"model": "gpt-4.1", "temperature": 0.5, "top_p": 0.5, "presence_penalty": 0.5},
         {"model": "gpt-5.4", "temperature": 0.5},
         {"model": "my-deployment", "temperature": 0.5, "reasoning": {"effort": "low"}, "text": {"verbosity": "low"}},
-        {"model": "gpt-5-chat-latest", "temperature": 0.5},
+        Case({"model": "gpt-5-chat-latest", "temperature": 0.5}, as_of="2026-06"),
         {"model": "gpt-9", "reasoning": {"effort": "max"}, "include": ["reasoning.encrypted_content"]},
         Case(
             {"prompt": {"id": "pmpt_1"}, "reasoning": {"effort": "low"}, "text": {"verbosity": "low"}},

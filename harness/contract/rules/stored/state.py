@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.api.models import is_nonexistent_model
 from harness.contract.rule import Case, WorldView, after, assumed, documented, recorded, reported, rule
+from harness.contract.rules.request.family import is_missing_model
 from harness.contract.rules.request.ids import BY_CONVERSATION_ID, BY_ITEM_ID, BY_RESPONSE_ID
 from harness.contract.rules.request.shape import PROBE_ADDRESS, PROBE_DATE
 from harness.core.account import Organization
@@ -243,7 +243,9 @@ def response_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 def model_path_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """The name in the path must be that of a model this key may use; here the status is 404, and no full stop follows."""
     name, listed = request.params["model"], world.account.models
-    if name in world.account.deleted_models or (is_nonexistent_model(name) if listed is None else name not in listed):
+    if name in world.account.deleted_models or (
+        is_missing_model(name, world) if listed is None else name not in listed
+    ):
         yield {"model": name}
 
 
