@@ -115,6 +115,7 @@ parameter(
     since="2025-06-27",
     example={"include": ["message.output_text.logprobs"], "top_logprobs": 2},
 )
+parameter("multi_agent", echo=None)
 parameter("max_tool_calls", default=None, since="2025-06-24", example={"max_tool_calls": 3})
 parameter("stream_options", echo=None, example={"stream": True, "stream_options": {"include_obfuscation": False}})
 parameter(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from harness.answers.schema_mismatch import describe_mismatch
 from harness.api.dialects import AGENT_REFERENCE
+from harness.api.multi_agent import MULTI_AGENT_BETA, enables_agents
 from harness.api.strict_schema import apply_strictness
 from harness.api.tools import all_tools, declared_tools
 from harness.core.exchange import Json
@@ -23,6 +24,7 @@ from harness.items.kind import ITEMS, Item
 ReadItems = Callable[[], Sequence[Json]]
 """Resolves the transcript that the model reads, which may have loaded tools."""
 
+AGENT_ITEMS = ("multi_agent_call", "multi_agent_call_output", "agent_message")
 NAMED_TOOLS = ("function", "custom")
 """The types of tools that a client executes under names of its own."""
 _NAMED_NOUNS = {
@@ -43,6 +45,8 @@ def find_turn_problem(
     """
     if ending.off_schema:
         return ""
+    if problem := _find_agent_problem(body, items, ending):
+        return problem
     text, choice = body.get("text"), body.get("tool_choice")
     turn = _HeldTurn(body, items, read, words)
     if text and (problem := turn.find_text_problem(text.get("format") or {})):
@@ -56,6 +60,17 @@ def find_turn_problem(
         turn.find_parallel_problem(calls),
     )
     return next(filter(None, problems), "")
+
+
+def _find_agent_problem(body: Json, items: Sequence[Item], ending: Ending) -> str:
+    """What agents do in a response without any."""
+    acting = [item.type for item in items if item.type in AGENT_ITEMS or "agent" in item.members]
+    if not acting or enables_agents(body) or ending.recorded:
+        return ""
+    return (
+        f"{acting[0]}: the request does not enable `multi_agent`, so there are no agents.\nSend `multi_agent: "
+        f'{{"enabled": true}}` with the header `OpenAI-Beta: {MULTI_AGENT_BETA}`, or script the item without an agent.'
+    )
 
 
 @dataclass(frozen=True, slots=True)

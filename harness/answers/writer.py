@@ -165,8 +165,9 @@ class EventWriter:
         announced = declared.render_added(wire)
         if wire["type"] == WEB_SEARCH and not self._reasons and (action := wire.get("action")):
             announced["action"] = {"type": action["type"]}
-        self._append_event("response.output_item.added", {"item": announced, "output_index": index})
-        self._stamp = declared.stamp(wire, index)
+        owner = {"agent": wire["agent"]} if wire.get("agent") else {}
+        self._append_event("response.output_item.added", {"item": announced, "output_index": index, **owner})
+        self._stamp = {**declared.stamp(wire, index), **owner}
         self._deltas = deltas
         self._seed = crc32(wire["id"].encode())
         start = len(self.events.parts)
@@ -174,7 +175,7 @@ class EventWriter:
             element.emit_events(wire, self, {})
         if left_open:
             return self.events.drop_tail(start)
-        self._append_event("response.output_item.done", {"item": wire, "output_index": index})
+        self._append_event("response.output_item.done", {"item": wire, "output_index": index, **owner})
         return None
 
     def write_closing(self, response: Json) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from harness.api.dialects import FOUNDRY, OPENAI, apply_agent, omit_dialect_members
+from harness.api.multi_agent import omit_agents
 from harness.contract import first_violation, schema
 from harness.contract.rule import (
     CHECK_PARAMETERS,
@@ -34,7 +35,7 @@ from harness.items.transcript import Transcript
 
 BoundRule = tuple[Rule, RuleCheck]
 
-AREAS_BEFORE_SCHEMA = ("access", "gateway", "transport", "beta", "agents")
+AREAS_BEFORE_SCHEMA = ("access", "gateway", "transport", "beta", "multi_agent", "agents")
 PROMPT_SCHEMAS = ("CreateResponse", "InputTokenCount", "CompactResponse")
 """Bodies of which an unknown member is refused even when it is null (public probe, project smg, 2026-08-21: `stop`)."""
 MEANINGFUL_NULLS = ("model", "input", "metadata", "attributes")
@@ -108,7 +109,7 @@ def _find_first_violation(
 def _check_schema(request: Request, as_of: str) -> Violation | None:
     if not request.schema:
         return None
-    body = drop_nulls(omit_dialect_members(request), request.schema)
+    body = drop_nulls(omit_agents(request, omit_dialect_members(request)), request.schema)
     found = first_violation.find_violation(request.schema, body, as_of)
     return _to_violation(found) if found else None
 

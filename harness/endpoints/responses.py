@@ -10,6 +10,7 @@ from harness.answers.response import add_billing, build_initial_response, render
 from harness.answers.stream import render_events
 from harness.api.encrypted_content import ContentOwner, make_encrypted_content
 from harness.api.include import filter_page, filter_stored_items
+from harness.api.multi_agent import enables_agents
 from harness.api.operations import operation
 from harness.api.paging import page
 from harness.api.resources.containers import CODE_CALL
@@ -22,6 +23,7 @@ from harness.ending import Ending, TurnLine, incomplete, split_ending, to_api_er
 from harness.endpoints import output_limits
 from harness.faults import find_cut
 from harness.faults.broken_off import apply_faults
+from harness.items.agents import ROOT_AGENT, by_agent
 from harness.items.kind import Item, render_item
 from harness.items.transcript import Transcript, conversation_id
 from harness.world.store import PendingResponse
@@ -90,7 +92,7 @@ def _run_model(body: Json, turn: Sequence[Item], ending: Ending, world: World) -
     id = world.ids.response(now, body.get("previous_response_id"))
     started = build_initial_response(body, id, now, conversation=conversation, items=searched, models=world.models)
     include, limit = body.get("include") or (), body.get("max_output_tokens")
-    placed = _place_calls(turn, body, transcript, world)
+    placed = _place_calls(_name_agents(turn, body), body, transcript, world)
     output_items = [_add_namespace(render_item(item, world.ids, id, now), body, searched) for item in placed]
     if limit is not None:
         output_items, ending = output_limits.limit_output(output_items, ending, limit)
@@ -112,6 +114,19 @@ def _run_model(body: Json, turn: Sequence[Item], ending: Ending, world: World) -
         is_stored,
         ending,
     )
+
+
+def _name_agents(turn: Sequence[Item], body: Json) -> Sequence[Item]:
+    """The items of a response with agents: each has its agent, a message its phase (assumed: that of a final answer)."""
+    if not enables_agents(body):
+        return turn
+    named = [item if "agent" in item.members else by_agent(ROOT_AGENT, item) for item in turn]
+    return [
+        replace(item, members={**item.members, "phase": "final_answer"})
+        if item.type == "message" and "phase" not in item.members
+        else item
+        for item in named
+    ]
 
 
 def _place_calls(turn: Sequence[Item], body: Json, transcript: Transcript, world: World) -> list[Item]:

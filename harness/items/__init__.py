@@ -16,12 +16,14 @@ MODULES = (
     "computer",
     "reasoning",
     "compaction",
+    "agents",
     "input_only",
 )
 """The modules that declare items, in the order in which a server is asked about them."""
 
 import_modules(__name__, MODULES)
 
+from harness.items.agents import agent_message, by_agent, multi_agent_call, multi_agent_call_output
 from harness.items.calls import custom_tool_call, function_call
 from harness.items.code import code_interpreter_call, program, program_output
 from harness.items.compaction import compaction
@@ -57,8 +59,10 @@ from harness.items.search import (
 from harness.items.shell import local_shell_call, shell_call, shell_call_output, shell_output
 
 __all__ = [
+    "agent_message",
     "apply_patch_call",
     "apply_patch_call_output",
+    "by_agent",
     "code_interpreter_call",
     "compaction",
     "computer_call",
@@ -77,6 +81,8 @@ __all__ = [
     "mcp_call",
     "mcp_list_tools",
     "message",
+    "multi_agent_call",
+    "multi_agent_call_output",
     "open_page",
     "output_text",
     "program",

@@ -19,6 +19,3 @@ input_item("mcp_approval_response", "Whether the client approves a call of a too
 input_item("item_reference", "A stored item, by its id.")
 input_item("compaction_trigger", "Asks the API to compact what stands before it.")
 input_item("additional_tools", "Tools that the model may call from here on.")
-input_item("agent_message", "A message of one agent to another.")
-input_item("multi_agent_call", "A call that one agent makes of another.")
-input_item("multi_agent_call_output", "What another agent returned.")

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from harness.answers.stream import render_events
 from harness.core.ids import Ids
 from harness.items import (
+    agent_message,
     apply_patch_call,
     apply_patch_call_output,
     code_interpreter_call,
@@ -23,6 +24,8 @@ from harness.items import (
     mcp_call,
     mcp_list_tools,
     message,
+    multi_agent_call,
+    multi_agent_call_output,
     open_page,
     output_text,
     program,
@@ -39,6 +42,7 @@ from harness.items import (
     url_citation,
     web_search_call,
 )
+from harness.items.agents import ACTIONS
 from harness.items.kind import render_item
 
 NOW = 1788812320
@@ -172,6 +176,9 @@ HOSTED = st.one_of(
     st.builds(program, WORDS),
     st.builds(program_output, WORDS, PRINTED),
     st.builds(compaction, WORDS),
+    st.builds(multi_agent_call, st.sampled_from(ACTIONS), st.just("{}")),
+    st.builds(multi_agent_call_output, st.sampled_from(ACTIONS), WORDS, PRINTED),
+    st.builds(agent_message, WORDS, WORDS),
 )
 CLIENT = st.one_of(
     st.builds(custom_tool_call, NAMES, DELTAS),

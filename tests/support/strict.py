@@ -11,12 +11,14 @@ from typing import Any
 
 import orjson
 from openai.types import FileDeleted, FileObject, VectorStore, VectorStoreDeleted
+from openai.types.beta import BetaResponse, BetaResponsesServerEvent, BetaResponseStreamEvent
 from openai.types.conversations import Conversation, ConversationDeletedResource
 from openai.types.responses import Response, ResponseItemList, ResponsesServerEvent, ResponseStreamEvent
 from openai.types.shared import ErrorObject
 from openai.types.vector_stores import VectorStoreFile
 from pydantic import TypeAdapter, ValidationError
 
+from harness.api.multi_agent import has_multi_agent_beta
 from harness.core.exchange import Exchange, Json
 
 ANSWERS: dict[str, Any] = {
@@ -56,12 +58,14 @@ def _parts(exchange: Exchange) -> Iterator[tuple[Any, Json]]:
             yield ErrorObject, error
     elif answer.events is not None:
         kind = ResponsesServerEvent if exchange.request.method == "WS" else ResponseStreamEvent
+        if has_multi_agent_beta(exchange.request):
+            kind = BetaResponsesServerEvent if exchange.request.method == "WS" else BetaResponseStreamEvent
         # Recorded: `error` is nested, which the SDK's streams expect and its models do not. Nor do its models of threads
         # have null instructions, as recorded ones do.
         known = (event for event in answer.events if "type" in event)
         yield from ((kind, event) for event in known if event["type"] != "error" or "stream_id" in event)
     elif model := ANSWERS.get(exchange.request.operation):
-        yield model, answer.body
+        yield BetaResponse if model is Response and has_multi_agent_beta(exchange.request) else model, answer.body
 
 
 def _errors(model: Any, thing: Json) -> list[Any]:

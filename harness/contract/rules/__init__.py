@@ -13,6 +13,7 @@ MODULES = (
     "http.gateway",
     "http.transport",
     "http.beta",
+    "http.multi_agent",
     "stored.agents",
     "http.websocket",
     "http.steering",

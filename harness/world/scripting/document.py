@@ -23,6 +23,7 @@ from harness.core.vocabulary import JSON, render_json
 from harness.ending import Ending, TurnLine, line_from_wire
 from harness.faults import NON_ITEM_LINES, Refusal
 from harness.items import message
+from harness.items.agents import by_agent
 from harness.items.kind import ITEMS, Item
 from harness.world.mock import Mock
 from harness.world.script import CONDITIONS, Matcher, Route, Turn, parse_turn
@@ -219,6 +220,14 @@ def _parse_text(text: str) -> TurnLine:
 
 
 def _build_line(name: str, value: Any) -> TurnLine:
+    if name not in ITEMS or not isinstance(value, dict) or "agent" not in value or name == "agent_message":
+        return _build_named(name, value)
+    made = _build_named(name, {member: each for member, each in value.items() if member != "agent"})
+    assert isinstance(made, Item)  # the builder is one of an item
+    return by_agent(TEXT.check("agent", value["agent"]), made)
+
+
+def _build_named(name: str, value: Any) -> TurnLine:
     builder = line_builders()[name]
     signature = inspect.signature(builder)
     known = [each.name for each in signature.parameters.values() if each.kind is not each.VAR_POSITIONAL]

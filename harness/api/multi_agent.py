@@ -1,0 +1,36 @@
+"""The multi-agent beta: its header, when a request enables it, and what only its requests may hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harness.core.exchange import Json, Request
+
+MULTI_AGENT = "multi_agent"
+MULTI_AGENT_BETA = "responses_multi_agent=v1"
+"""The value of `OpenAI-Beta`, one of several that commas separate."""
+
+
+def has_multi_agent_beta(request: Request) -> bool:
+    """Whether a request, or the upgrade of its connection, asks for the beta."""
+    return MULTI_AGENT_BETA in [each.strip() for each in request.headers.get("openai-beta", "").split(",")]
+
+
+def enables_agents(body: Json) -> bool:
+    """Whether a request lets the model spawn agents."""
+    settings = body.get(MULTI_AGENT)
+    return isinstance(settings, dict) and settings.get("enabled") is True
+
+
+def omit_agents(request: Request, body: Any) -> Any:
+    """A body with the beta as the schema validates it: its items without the agents that they belong to."""
+    items = body.get("input") if isinstance(body, dict) else None
+    if not isinstance(items, list) or not has_multi_agent_beta(request):
+        return body
+    return {**body, "input": [_omit_agent(item) for item in items]}
+
+
+def _omit_agent(item: Any) -> Any:
+    if not isinstance(item, dict) or "agent" not in item:
+        return item
+    return {name: value for name, value in item.items() if name != "agent"}

@@ -1,0 +1,65 @@
+"""What the agents of a multi-agent response do: their hosted actions, the results of these, messages between agents.
+
+The API executes them, a client only sends them back. Every item of such a response says which agent made it, and so does
+every event about it; by OpenAI's guide to multi-agent and the beta types of the SDK, read in 2026-11.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from harness.core.errors import ScriptError
+from harness.core.exchange import Json
+from harness.items.calls import encode_arguments
+from harness.items.code import PLACEHOLDER_CIPHERTEXT
+from harness.items.kind import Item, item, require_text
+from harness.items.message import output_text
+
+ROOT_AGENT = "/root"
+"""The agent that answers the user; an agent that it spawns is below it: `/root/researcher`."""
+ACTIONS = ("spawn_agent", "interrupt_agent", "list_agents", "send_message", "followup_task", "wait_agent")
+
+
+@item("mac", status=False, defaults={"call_id": None, "arguments": "{}"})
+def multi_agent_call(action: str, arguments: Mapping[str, Any] | str = "{}", *, call_id: str | None = None) -> Json:
+    """An agent acts on others, say `multi_agent_call("spawn_agent", {"task_name": "a"}, call_id="call_a")`."""
+    return {"action": _check_action(action), "arguments": encode_arguments(arguments), "call_id": call_id}
+
+
+@item("maco", status=False, defaults={"output": []})
+def multi_agent_call_output(action: str, call_id: str, output: str = "{}") -> Json:
+    """The API has executed the action with that `call_id`; `output` is the text of its result."""
+    return {
+        "action": _check_action(action),
+        "call_id": require_text("call_id", call_id),
+        "output": [output_text(output)],
+    }
+
+
+@item("amsg", status=False)
+def agent_message(author: str, recipient: str, encrypted_content: str = PLACEHOLDER_CIPHERTEXT) -> Json:
+    """One agent writes to another, which nobody else can read; it belongs to the recipient."""
+    content = {"type": "encrypted_content", "encrypted_content": require_text("encrypted_content", encrypted_content)}
+    return {
+        "agent": {"agent_name": require_text("recipient", recipient)},
+        "author": require_text("author", author),
+        "content": [content],
+        "recipient": recipient,
+    }
+
+
+def _check_action(action: str) -> str:
+    if action not in ACTIONS:
+        raise ScriptError(f"action is {action!r}. It is one of: {', '.join(ACTIONS)}.")
+    return action
+
+
+def by_agent(name: str, made: Item) -> Item:
+    """The item as one of this agent, say `by_agent("/root/researcher", message("It is 21 °C."))`.
+
+    Items that name no agent are those of `/root`.
+    """
+    agent = {"agent_name": require_text("agent", name)}
+    return replace(made, members=dict(sorted({**made.members, "agent": agent}.items())))
