@@ -42,7 +42,6 @@ from harness.items import (
     url_citation,
     web_search_call,
 )
-from harness.items.agents import ACTIONS
 from harness.items.kind import render_item
 
 NOW = 1788812320
@@ -176,8 +175,8 @@ HOSTED = st.one_of(
     st.builds(program, WORDS),
     st.builds(program_output, WORDS, PRINTED),
     st.builds(compaction, WORDS),
-    st.builds(multi_agent_call, st.sampled_from(ACTIONS), st.just("{}")),
-    st.builds(multi_agent_call_output, st.sampled_from(ACTIONS), WORDS, PRINTED),
+    st.builds(multi_agent_call, st.sampled_from(["spawn_agent", "wait_agent"]), st.just("{}")),
+    st.builds(multi_agent_call_output, st.sampled_from(["spawn_agent", "wait_agent"]), WORDS, PRINTED),
     st.builds(agent_message, WORDS, WORDS),
 )
 CLIENT = st.one_of(

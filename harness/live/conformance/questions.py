@@ -21,7 +21,7 @@ from harness.verify.examples import MINIMAL_BY_OPERATION, MINIMAL_REQUEST
 
 DEFAULT_MODEL: str = MINIMAL_REQUEST["model"]
 """The model of the examples, which stands for any."""
-GET_MODEL = "GET /models/"
+ONE_MODEL = "/models/"
 OPTIONAL_ENDPOINTS: Mapping[str, Case] = {
     **{
         f"/responses/{name}": Case(MINIMAL_REQUEST, on=f"POST /responses/{name}")
@@ -138,15 +138,17 @@ def _names_response(step: Case) -> bool:
 
 
 ANOTHER_MODEL = "it is about another model"
-INVENTED_VALUES = re.compile(r'"encrypted_content":"|//[\w.]*example\.org|"(?:vs|file|pmpt|cntr|msg)_\w+"|data:image/')
+INVENTED_VALUES = re.compile(
+    r'"encrypted_content":"|//[\w.]*example\.org|"(?:vs|file|pmpt|cntr|cfile|msg)_\w+"|data:image/'
+)
 """Invented values in accepted examples that a real server refuses: ciphertexts, addresses, ids, incomplete images."""
 
 
 def _explain_accept_left_out(case: Case, listed: Collection[str]) -> str:
     if INVENTED_VALUES.search(orjson.dumps([step.body for step in (*case.before, case)]).decode()):
         return "it names what no server has"
-    on = case.on or CREATE_RESPONSE
-    unlisted = on.startswith(GET_MODEL) and on.removeprefix(GET_MODEL) not in listed
+    path = (case.on or CREATE_RESPONSE).partition(" ")[2]
+    unlisted = path.startswith(ONE_MODEL) and path.removeprefix(ONE_MODEL) not in listed
     return ANOTHER_MODEL if unlisted else ""
 
 
