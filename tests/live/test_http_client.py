@@ -23,7 +23,7 @@ def raw_server(*pieces: bytes, pause: float = 0.0) -> Iterator[str]:
         thread = threading.Thread(target=_answer, args=(listening, pieces, pause), daemon=True)
         thread.start()
         yield f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
-        thread.join(5)
+        thread.join(60)
 
 
 def _answer(listening: socket.socket, pieces: Sequence[bytes], pause: float) -> None:
@@ -47,11 +47,11 @@ def test_a_server_over_tls_answers(tmp_path_factory: pytest.TempPathFactory) -> 
 
 def test_headers_that_arrive_byte_by_byte_do_not_extend_the_deadline() -> None:
     began = time.monotonic()
-    with raw_server(b"HTTP/1.1 200 OK\r\n", *[b"x: y\r\n"] * 20, pause=0.05) as url:
+    with raw_server(b"HTTP/1.1 200 OK\r\n", *[b"x: y\r\n"] * 600, pause=0.05) as url:
         reply = HttpClient(url, "k", 0.2).send("GET", "/x", {}, None)
         took = time.monotonic() - began
     assert (reply.status, reply.fault) == (0, "no whole answer within 0.2 s")
-    assert took < 0.8
+    assert took < 15  # all of them take 30 seconds
 
 
 @pytest.mark.parametrize(

@@ -82,9 +82,10 @@ def test_the_installed_version_is_one_that_is_allowed() -> None:
 
 
 def test_a_server_stops_without_waiting_for_its_tick() -> None:
-    took = []
-    for _ in range(3):
+    def seconds_to_stop() -> float:
         with serve_in_thread(MockApi()):
             begun = time.perf_counter()
-        took.append(time.perf_counter() - begun)
-    assert min(took) < 0.08  # uvicorn's own tick is 0.1 s, and its shutdown another
+        return time.perf_counter() - begun
+
+    # uvicorn's own tick is 0.1 s, and its shutdown another; one of many is quick even on a busy machine
+    assert any(seconds_to_stop() < 0.08 for _ in range(40))

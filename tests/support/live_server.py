@@ -56,7 +56,7 @@ def serving(app: Any, tls: Certificate | None = None) -> Iterator[str]:
         yield f"{'https' if tls else 'http'}://127.0.0.1:{port}"
     finally:
         server.stop()
-        thread.join(10)
+        thread.join(60)
 
 
 @contextmanager
@@ -104,7 +104,7 @@ def behind_tls(port: int, factory: pytest.TempPathFactory) -> Iterator[str]:
         finally:
             asyncio.run_coroutine_threadsafe(stop(), loop).result(10)
             loop.call_soon_threadsafe(loop.stop)
-            thread.join(10)
+            thread.join(60)
             loop.close()
 
 

@@ -83,7 +83,7 @@ def is_listening(port: int) -> bool:
     return False
 
 
-def wait_until(condition: Callable[[], object], seconds: float = 10) -> bool:
+def wait_until(condition: Callable[[], object], seconds: float = SECONDS) -> bool:
     """Whether a condition comes true within so many seconds."""
     end = time.monotonic() + seconds
     while not (met := bool(condition())) and time.monotonic() < end:

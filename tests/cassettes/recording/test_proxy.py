@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import socket
 import threading
 import time
@@ -15,7 +16,7 @@ from harness.cassettes.recording.proxy import CLIENT_GONE_TIMEOUT
 from harness.faults import Gate, cut, hang_up, pause, rate_limit
 from harness.items import message
 from harness.server.asgi import bind
-from tests.support.live_server import recorded
+from tests.support.live_server import Front, recorded, request_head
 from tests.support.processes import wait_until
 
 KEY = {"authorization": "Bearer sk-live"}
@@ -26,8 +27,17 @@ ONCE = message(["Once ", "upon ", "a ", "time."])
 
 @pytest.fixture
 def client() -> Iterator[httpx2.Client]:
-    with httpx2.Client(trust_env=True, timeout=10) as made:
+    with httpx2.Client(trust_env=True, timeout=60) as made:
         yield made
+
+
+def asked(front: Front) -> socket.socket:
+    """A connection over which a request was sent; the client leaves when it is closed."""
+    host, port = front.origin.removeprefix("http://").split(":")
+    wire = socket.create_connection((host, int(port)))
+    body = json.dumps(HI).encode()
+    wire.sendall(request_head(body, "sk-live") + body)
+    return wire
 
 
 class TestWhatAClientGets:
@@ -98,13 +108,20 @@ class TestWhatIsTakenDown:
         assert not interaction.cut
 
     def test_keeps_every_chunk_and_when_it_came(self, front, client, world):
-        world.script(pause(ONCE, after=5, seconds=0.2))
-        client.post(f"{front.origin}/v1/responses", json=STREAM, headers=KEY)
+        gate = Gate()
+        world.script(pause(ONCE, after=5, until=gate))
+        with client.stream("POST", f"{front.origin}/v1/responses", json=STREAM, headers=KEY) as answer:
+            pieces = answer.iter_raw()
+            for _ in range(5):
+                next(pieces)
+            time.sleep(0.2)
+            gate.open()
+            assert b"time" in b"".join(pieces)
         (interaction,) = front.interactions()
         seconds = [at for at, _ in interaction.chunks]
         assert seconds == sorted(seconds)
         assert len(interaction.chunks) == interaction.answer.count(b"event: ")
-        assert seconds[5] - seconds[4] == pytest.approx(0.2, abs=0.1)
+        assert seconds[5] - seconds[4] >= 0.2
 
     def test_of_a_broken_stream_is_what_came_marked_as_cut(self, front, client, world):
         world.script(cut(ONCE, after=5))
@@ -160,7 +177,7 @@ class TestWhatIsTakenDown:
         assert wait_until(lambda: len(world.exchanges) == 1)
         client.post(f"{front.origin}/v1/responses", json={**HI, "input": "fast"}, headers=KEY)
         gate.open()
-        slow.join(5)
+        slow.join(60)
         assert [b"slow" in interaction.body for interaction in front.interactions(2)] == [True, False]
 
 
@@ -186,8 +203,8 @@ class TestAnApiThatIsNotThere:
     def test_or_not_soon_enough_for_the_client_is_a_problem(self, front, client, world):
         gate = Gate()
         world.script(pause(ONCE, until=gate))
-        with pytest.raises(httpx2.ReadTimeout):
-            client.post(f"{front.origin}/v1/responses", json=HI, headers=KEY, timeout=0.3)
+        with asked(front):
+            assert wait_until(lambda: len(world.exchanges) == 1)
         assert wait_until(lambda: len(front.recording.problems) == 1)
         gate.open()
         assert "had not answered when the client left" in next(iter(front.recording.problems))
@@ -196,17 +213,9 @@ class TestAnApiThatIsNotThere:
     def test_while_the_recording_is_interrupted_is_none(self, front, client, world):
         gate = Gate()
         world.script(pause(ONCE, until=gate))
-        asking = {"json": HI, "headers": KEY, "timeout": 0.4}
-
-        def ask() -> None:
-            with contextlib.suppress(httpx2.ReadTimeout):
-                client.post(f"{front.origin}/v1/responses", **asking)
-
-        asker = threading.Thread(target=ask)
-        asker.start()
-        assert wait_until(lambda: len(world.exchanges) == 1)
-        front.recording.interrupt()
-        asker.join(5)
+        with asked(front):
+            assert wait_until(lambda: len(world.exchanges) == 1)
+            front.recording.interrupt()
         time.sleep(2 * CLIENT_GONE_TIMEOUT)
         gate.open()
         assert not front.recording.problems

@@ -11,7 +11,6 @@ import shlex
 import signal
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -278,7 +277,7 @@ def interrupted(work: Callable[[], object], number: int = signal.SIGINT) -> Iter
     beside, before = threading.Thread(target=interrupt), gc.get_threshold()
     beside.start()
     yield
-    beside.join(10)
+    beside.join(60)
     gc.unfreeze()  # what a server in the foreground froze
     gc.set_threshold(*before)
 
@@ -321,7 +320,7 @@ class TestAnInterruption:
         def work() -> None:
             assert wait_until(lambda: is_listening(port))
             responses.append(httpx2.post(f"http://127.0.0.1:{port}/v1/responses", json=body, headers=headers))
-            time.sleep(0.1)
+            assert wait_until(lambda: file.exists() and len(interactions_in(file)) == 1)
 
         options = ["record", "--upstream", live, "--into", str(file), "--listen", f"127.0.0.1:{port}"]
         with interrupted(work):
@@ -344,7 +343,7 @@ class TestAnInterruption:
                 recorder.send_signal(number)
                 assert wait_until(lambda: not is_listening(port))
                 recorder.send_signal(number)
-                _, told = recorder.communicate(timeout=10)
+                _, told = recorder.communicate(timeout=60)
         assert recorder.returncode == 0
         assert told.splitlines()[-1] == f"harness: 1 exchange in {file}"
         assert [interaction.cut for interaction in interactions_in(file)] == [False]
