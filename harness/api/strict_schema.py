@@ -27,7 +27,7 @@ def function_problems(schema: Json, invalid: str = "", *, strict: bool | None) -
 
     Without `strict` the API closes a schema itself where it can and accepts it unchanged where it cannot.
     """
-    yield from _root_problems(schema)
+    yield from _root_problems(schema, empty=strict is True)
     yield from filter(None, [invalid])
     if strict is False and any(name in schema for name in _NOT_AT_THE_TOP):
         yield f"schema must have type 'object' and not have {'/'.join(map(repr, _NOT_AT_THE_TOP))} at the top level."
@@ -39,7 +39,7 @@ def function_problems(schema: Json, invalid: str = "", *, strict: bool | None) -
 
 def format_problems(schema: Json, invalid: str = "") -> Iterator[str]:
     """The problems of a strict response format, outermost first; `invalid` says why it is no JSON Schema at all."""
-    yield from _root_problems(schema)
+    yield from _root_problems(schema, empty=True)
     yield from filter(None, [invalid])
     yield from _check_subschemas(schema, (), partial(_strict_problems, schema))
 
@@ -78,8 +78,8 @@ def apply_strictness(parameters: Any, strict: bool | None) -> tuple[Any, bool]:
     return parameters, True if strict is None else strict
 
 
-def _root_problems(schema: Json) -> Iterator[str]:
-    if schema.get("type") != "object" and "$ref" not in schema and schema:
+def _root_problems(schema: Json, *, empty: bool = False) -> Iterator[str]:
+    if schema.get("type") != "object" and "$ref" not in schema and (schema or empty):
         yield f"schema must be a JSON Schema of 'type: \"object\"', got 'type: \"{schema.get('type')}\"'."
 
 

@@ -20,7 +20,7 @@ from harness.contract.phrasing import abbreviate, describe_actual, did_you_mean,
 from harness.core.dates import CONTRACT_DATE
 from harness.core.exchange import Json
 
-NAMED_RULE_KEYWORDS = ("enum", "pattern", "not", "additionalProperties")
+NAMED_RULE_KEYWORDS = ("enum", "pattern", "not")
 """The keywords for which a schema may name the rule; every other keyword has a rule of its own."""
 
 

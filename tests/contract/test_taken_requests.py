@@ -22,11 +22,13 @@ def said(*parts: Any) -> dict[str, Any]:
     return {"input": [{"role": "user", "content": [*parts]}]}
 
 
-def refusal(body: dict[str, Any], path: str = "/responses", schema: str = "CreateResponse") -> tuple[str, str] | None:
+def refusal(
+    body: dict[str, Any], path: str = "/responses", schema: str = "CreateResponse", as_of: str = ""
+) -> tuple[str, str] | None:
     headers = {"authorization": "Bearer sk-contract"}
     whole = {"model": "gpt-5.4", "input": "hi", **body}
     request = Request("POST", path, headers, {}, whole, operation=f"POST {path}", schema=schema)
-    found = check(request, World())
+    found = check(request, World(as_of=as_of) if as_of else World())
     return (found.error.message, str(found.error.param)) if found else None
 
 
@@ -88,3 +90,20 @@ def test_an_unknown_member_is_refused_even_when_it_is_null() -> None:
 def test_null_elsewhere_is_refused() -> None:
     assert refusal({"input": [HI, {**OUTPUT, "output": None}]}) is not None
     assert refusal({"client_metadata": {"a": 1}}) is not None
+
+
+@pytest.mark.parametrize(
+    ("body", "at", "last"),
+    [
+        ({"reasoning": {"generate_summary": "concise"}}, "reasoning.generate_summary", "2026-07-31"),
+        ({"tools": [{**TOOL, "zz": 1}]}, "tools[0].zz", "2026-08-21"),
+        (
+            {"text": {"format": {"type": "json_schema", "name": "out", "schema": {"type": "object"}, "zz": 1}}},
+            "text.format.zz",
+            "2026-08-21",
+        ),
+    ],
+)
+def test_what_the_api_took_once_has_a_last_day(body: dict[str, Any], at: str, last: str) -> None:
+    assert refusal(body, as_of=last) is None
+    assert refusal(body, as_of="2026-10-07") == (f"Unknown parameter: '{at}'.", at)

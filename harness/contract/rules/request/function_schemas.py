@@ -55,6 +55,10 @@ _NOT_STRICT_PROPERTIES: dict[str, Json] = {
         reported("https://github.com/BuilderIO/agent-native/pull/3085: formats", "2026-08"),
         reported("https://github.com/campfirein/byterover-cli/issues/42: arrays among the types", "2025-07"),
         reported("https://github.com/everruns/everruns/pull/984 and three more origins: no properties", "2026-03"),
+        reported(
+            "public probe, project smg: {} and null in strict mode; that null has the words of {} is assumed",
+            "2026-08-21",
+        ),
     ],
     rejects={
         **{
@@ -150,7 +154,8 @@ def function_schema(request: Request) -> Iterator[Json]:
     they are taken.
     """
     for index, tool in enumerate(request.body.get("tools") or ()):
-        if tool["type"] == "function" and tool.get("parameters") is not None:
-            schema = tool["parameters"]
+        without = tool.get("parameters") is None and not ("parameters" in tool and tool.get("strict") is True)
+        if tool["type"] == "function" and not without:
+            schema = tool["parameters"] or {}
             problems = function_problems(schema, find_schema_problem(schema), strict=tool.get("strict"))
             yield from ({"name": tool["name"], "index": index, "problem": problem} for problem in problems)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.api.tools import function_namespaces
-from harness.contract.rule import WorldView, reported, rule
+from harness.contract.rule import WorldView, assumed, reported, rule
 from harness.contract.rules.request.family import family_of, tool_types
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
@@ -164,3 +164,46 @@ def function_named_like_hosted(request: Request, world: WorldView) -> Iterator[J
     if family and family.turns == "current_turn" and "image_generation" in tool_types(request):
         functions = function_namespaces(request.body["tools"], found=True)
         yield from ({} for name, space in functions.items() if (space, name) == ("image_gen", "imagegen"))
+
+
+_WEB_NAMESPACE: Json = {
+    "type": "namespace",
+    "name": "web",
+    "description": "d",
+    "tools": [{"type": "function", "name": "f"}],
+}
+
+
+@rule(
+    when="tools",
+    error=ApiError(
+        400,
+        "Invalid Value: 'tools.namespace'. User-defined namespace '{name}' collides with an existing tool namespace.",
+        "tools.namespace",
+    ),
+    source=[
+        reported("https://github.com/openai/codex/issues/28464: image_gen, gpt-5.5", "2026-06-16"),
+        reported("public reports of three more origins: image_gen on Azure, web", "2026-08-10"),
+        assumed("that of OpenAI the hosted tool has to be in the request: alone, image_gen is taken there"),
+    ],
+    rejects={
+        "Invalid Value: 'tools.namespace'. User-defined namespace 'web' collides with an existing tool namespace.": {
+            "model": "gpt-5.5",
+            "tools": [_WEB_NAMESPACE, {"type": "web_search"}],
+        }
+    },
+    accepts=[
+        {"model": "gpt-5.5", "tools": [_WEB_NAMESPACE]},
+        {"model": "gpt-5.6-sol", "tools": [_WEB_NAMESPACE, {"type": "web_search"}]},
+    ],
+    fix="Name the namespace otherwise.",
+)
+def namespace_named_like_hosted(request: Request, world: WorldView) -> Iterator[Json]:
+    """A namespace of the request cannot have the name of one that a hosted tool brings."""
+    family = family_of(request, world)
+    if family and family.turns == "current_turn" and _searches(request):
+        yield from (
+            {"name": "web"}
+            for tool in request.body.get("tools") or ()
+            if tool["type"] == "namespace" and tool["name"] == "web"
+        )

@@ -55,18 +55,26 @@ shape(
         "One of \"input\" or \"previous_response_id\" or 'prompt' or 'conversation' must be provided.",
         code="missing_required_parameter",
     ),
-    source=reported(PROBE_ADDRESS, PROBE_DATE),
-    rejects=[{"input": []}],
-    accepts=[after({"input": "hi"}, {"input": [], "previous_response_id": "{0.id}"}), {"input": ""}],
+    source=[
+        reported(PROBE_ADDRESS, PROBE_DATE),
+        reported(
+            "public probe, project smg: an empty text gets a 400; that its words are these is assumed", "2026-10-09"
+        ),
+    ],
+    rejects=[{"input": ""}],
+    accepts=[
+        after({"input": "hi"}, {"input": [], "previous_response_id": "{0.id}"}),
+        after({"input": "hi"}, {"input": "", "previous_response_id": "{0.id}"}),
+    ],
     fix="Send at least one item, or continue something.",
 )
 def input_empty(request: Request) -> Iterator[Json]:
-    """There must be something to answer: an empty `input` needs something it continues.
+    """There must be something to answer: an empty `input`, list or text, needs something it continues.
 
     Judged after the schema and after the look-ups of stored state.
     """
     body = request.body
-    if body.get("input") == [] and not any(
+    if body.get("input") in ([], "") and not any(
         body.get(name) for name in ("previous_response_id", "prompt", "conversation")
     ):
         yield {}

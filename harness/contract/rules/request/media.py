@@ -180,6 +180,45 @@ def file_mime_type(request: Request) -> Iterator[Json]:
             yield {"path": path, "mime": _mime_type(url)}
 
 
+@rule(
+    when="input[]",
+    error=ApiError(
+        400,
+        "Invalid file data: '{path}'. Expected a base64-encoded data URL with a valid file MIME type (e.g. "
+        "'data:text/plain;base64,SGVsbG8sIFdvcmxkIQ=='), but got a value without the 'data:' prefix.",
+        "{path}",
+        "invalid_value",
+    ),
+    source=[
+        reported("issue 3576 of strands-agents/harness-sdk, which met the refusal on Azure", "2026"),
+        reported("public reports of two more origins, with the words for pictures and PDFs", "2026"),
+        reported("public probe, project smg: an empty text; that it has the same words is assumed", "2026-08-21"),
+    ],
+    rejects={
+        "Invalid file data: 'input[0].content[1].file_data'. Expected a base64-encoded data URL with a valid file MIME type "
+        "(e.g. 'data:text/plain;base64,SGVsbG8sIFdvcmxkIQ=='), but got a value without the 'data:' prefix.": _file_body(
+            "JVBERi0xLjQ="
+        ),
+        "Invalid file data: 'input[1].output[0].file_data'. Expected a base64-encoded data URL with a valid file MIME type "
+        "(e.g. 'data:text/plain;base64,SGVsbG8sIFdvcmxkIQ=='), but got a value without the 'data:' prefix.": {
+            "input": [
+                {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"},
+                {
+                    "type": "function_call_output",
+                    "call_id": "call_1",
+                    "output": [{"type": "input_file", "filename": "a.pdf", "file_data": ""}],
+                },
+            ]
+        },
+    },
+    accepts=[_file_body("data:application/pdf;base64,JVBERi0xLjQ=")],
+    fix="Write `data:application/pdf;base64,` before the base64.",
+)
+def file_data_prefix(request: Request) -> Iterator[Json]:
+    """The data of a file is a data URL; base64 alone is not taken."""
+    yield from ({"path": path} for path, text in find_part_texts(request, "file_data") if not text.startswith("data:"))
+
+
 _EXPECTED_IMAGE = (
     "Expected a base64-encoded data URL with an image MIME type (e.g. 'data:image/png;base64,aW1nIGJ5dGVzIGhlcmU='), "
     "but got"
@@ -285,6 +324,9 @@ def _join_lines(data: str) -> str:
         "Invalid 'input[0].content[1].image_url'. Expected a valid URL, but got a value with an invalid format.": _image(
             "file:///tmp/cat.png"
         ),
+        "Invalid 'input[0].content[1].file_url'. Expected a valid URL, but got a value with an invalid format.": (
+            _body_with_part({"type": "input_file", "file_url": "data:application/pdf;base64,JVBERi0xLjQ="})
+        ),
         "Invalid 'input[0].output.image_url'. Expected a valid URL, but got a value with an invalid format.": {
             "input": [
                 {
@@ -296,11 +338,15 @@ def _join_lines(data: str) -> str:
         },
     },
     accepts=[_image("http://example.org/cat")],
-    fix="Give an `http` or `https` address, or the picture itself as `data:image/png;base64,…`.",
+    fix="Give an `http` or `https` address, or the picture itself as `data:image/png;base64,…`; a file as `file_data`.",
 )
 def image_url_format(request: Request) -> Iterator[Json]:
-    """A picture's address begins with `http` or `https`, or is a data URL."""
+    """A picture's address begins with `http` or `https`, or is a data URL; that of a file is no data URL.
+
+    That a file's address has the words of a picture's is assumed; the refusal itself is reported of Azure (2026).
+    """
     yield from ({"path": path} for path, url in find_part_texts(request, "image_url") if not _URL_START.match(url))
+    yield from ({"path": path} for path, url in find_part_texts(request, "file_url") if url.startswith("data:"))
 
 
 _URL_START = re.compile(r"https?://|data:", re.IGNORECASE)

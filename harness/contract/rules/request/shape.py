@@ -64,37 +64,6 @@ shape(
     fix="Remove the member; SDK sugar such as `parsed` must be stripped before items are sent back.",
 )
 
-shape(
-    "generate_summary_retired",
-    """`reasoning.generate_summary`, the first name of `summary`, is no member any more; the day it went is not known.""",
-    error=_path_error("Unknown parameter: '{path}'.", "unknown_parameter"),
-    source=[PROBED, recorded("pydantic/pydantic-ai: computer-use-preview took it", "2025-03")],
-    rejects={"Unknown parameter: 'reasoning.generate_summary'.": {"reasoning": {"generate_summary": "concise"}}},
-    accepts=[{"model": "gpt-5", "reasoning": {"summary": "concise"}}],
-    since="2026-08",
-    fix="Write `summary`.",
-)
-
-shape(
-    "unknown_member_of_schema_holder",
-    """Unknown members of a function tool and of a JSON schema format are refused; they were ignored until autumn 2026.""",
-    error=_path_error("Unknown parameter: '{path}'.", "unknown_parameter"),
-    source=[
-        reported("public probe: a tool's, refused by gpt-6-luna", "2026-10-07"),
-        reported("public probe, project smg: both taken by gpt-5-nano", "2026-08-21"),
-    ],
-    rejects={
-        "Unknown parameter: 'tools[0].zz'.": {
-            "tools": [{"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}, "zz": 1}]
-        },
-        "Unknown parameter: 'text.format.zz'.": {
-            "text": {"format": {"type": "json_schema", "name": "out", "schema": {"type": "object"}, "zz": 1}}
-        },
-    },
-    since="2026-09",
-    fix="Remove the member that `param` names.",
-)
-
 MOVED_MESSAGE = (
     "Unsupported parameter: '{name}'. In the Responses API, this parameter has moved to '{new}'. Try again with the new "
     "parameter. See the API documentation for more information: "

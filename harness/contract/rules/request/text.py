@@ -43,6 +43,9 @@ _SCHEMA_PROBLEMS: dict[str, Json] = {
 }
 
 
+_NO_TYPE = "schema must be a JSON Schema of 'type: \"object\"', got 'type: \"None\"'."
+
+
 def _json_schema_body(schema: Json, **members: Any) -> Json:
     return {"text": {"format": {"type": "json_schema", "name": "out", "schema": schema, **members}}}
 
@@ -57,20 +60,24 @@ def _json_schema_body(schema: Json, **members: Any) -> Json:
         reported("public reports of eight more origins: keywords that are not permitted", "2026-08"),
         reported("https://github.com/dotnet/extensions/issues/6918: references", "2025-10"),
         reported("https://github.com/langchain-ai/langchainjs/pull/11384: $ref with keywords", "2026-08"),
+        reported("public probe, project smg: an empty schema", "2026-08-21"),
     ],
     rejects={
-        f"Invalid schema for response_format 'out': {problem}": _json_schema_body(
-            {**_CLOSED_SCHEMA, **members}, strict=True
-        )
-        for problem, members in _SCHEMA_PROBLEMS.items()
+        **{
+            f"Invalid schema for response_format 'out': {problem}": _json_schema_body(
+                {**_CLOSED_SCHEMA, **members}, strict=True
+            )
+            for problem, members in _SCHEMA_PROBLEMS.items()
+        },
+        f"Invalid schema for response_format 'out': {_NO_TYPE}": _json_schema_body({}),
     },
     accepts=[_json_schema_body({"type": "object", "properties": {}}), _json_schema_body(_CLOSED_SCHEMA, strict=True)],
     fix="Close every object, require all its properties, avoid the keywords it names; or leave `strict` out.",
 )
 def response_schema(request: Request) -> Iterator[Json]:
-    """With `strict: true` the schema of the answer must be closed, and all its properties required."""
+    """With `strict: true` the schema of the answer must be closed, and all its properties required; none may be empty."""
     format = _text_format(request)
-    if format.get("type") == "json_schema" and format.get("strict") is True:
+    if format.get("type") == "json_schema" and (format.get("strict") is True or not format["schema"]):
         problems = format_problems(format["schema"], find_schema_problem(format["schema"]))
         yield from ({"name": format["name"], "problem": problem} for problem in problems)
 

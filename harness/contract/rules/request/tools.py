@@ -216,6 +216,37 @@ def mcp_label_twice(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    when="tools",
+    error=ApiError(
+        400,
+        "Invalid '{path}'. Expected a valid URL, but got a value with an invalid format.",
+        "{path}",
+        "invalid_value",
+    ),
+    source=[
+        reported("public probe, project smg: a loopback address gets a 400", "2026-10-09"),
+        assumed("the words are those of other addresses"),
+    ],
+    rejects={
+        "Invalid 'tools[0].server_url'. Expected a valid URL, but got a value with an invalid format.": {
+            "tools": [_mcp_tool("a", "http://127.0.0.1:9/mcp")]
+        }
+    },
+    accepts=[{"tools": [_mcp_tool("a", "http://localhost.example.org/mcp")]}],
+    dialects="openai",
+    fix="Give an address that the API can reach, or script the server with `mock.mcp`, whose address is never asked.",
+)
+def mcp_loopback(request: Request) -> Iterator[Json]:
+    """An MCP server is asked by the API itself: an address of the client's own machine leads nowhere."""
+    for index, tool in enumerate(request.body.get("tools") or ()):
+        if tool["type"] == "mcp" and _IS_LOOPBACK(tool.get("server_url") or ""):
+            yield {"path": f"tools[{index}].server_url"}
+
+
+_IS_LOOPBACK = re.compile(r"https?://(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?(/.*)?", re.I | re.S).fullmatch
+
+
+@rule(
     when=LIMITED_ACCOUNT,
     error=ApiError(
         424,
