@@ -8,7 +8,7 @@ refused for it.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -95,9 +95,16 @@ def split_source(source: str) -> tuple[str, str, str]:
 
 
 @cache
+def read_table() -> Mapping[str, Any]:
+    """The file as it is: `families`, each a list of value and sources by fact, and the sources of `nonexistent` names."""
+    table: Mapping[str, Any] = orjson.loads(MODELS_FILE.read_bytes())
+    return table
+
+
+@cache
 def load_model_facts() -> ModelFacts:
-    """The facts of the file, read when they are first asked for."""
-    table = orjson.loads(MODELS_FILE.read_bytes())
+    """The facts of the file with their sources."""
+    table = read_table()
     families = {
         family: {name: Fact(value, tuple(sources)) for name, (value, *sources) in facts.items()}
         for family, facts in table["families"].items()
@@ -105,8 +112,6 @@ def load_model_facts() -> ModelFacts:
     return ModelFacts(families, table["nonexistent"])
 
 
-def refused_tools(facts: Mapping[str, Fact]) -> frozenset[str]:
-    """The types of tools that a family is known to refuse."""
-    return frozenset(
-        name[len(_TOOL) :] for name, fact in facts.items() if name.startswith(_TOOL) and fact.value is False
-    )
+def refused_tools(facts: Mapping[str, Sequence[Any]]) -> frozenset[str]:
+    """The types of tools that a family of the table is known to refuse."""
+    return frozenset(name[len(_TOOL) :] for name, fact in facts.items() if fact[0] is False and name.startswith(_TOOL))

@@ -8,12 +8,12 @@ longest common prefix, answers under its own name, and no feature is refused for
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, Literal, TypeVar
 
-from harness.api.model_facts import Fact, load_model_facts, refused_tools
+from harness.api.model_facts import read_table, refused_tools
 
 T = TypeVar("T")
 When = Literal["always", "effort none", "never", "unknown"]
@@ -133,7 +133,7 @@ class Models(Mapping[str, Model]):
 
     def _all(self) -> dict[str, Model]:
         if self._published and not self._families:
-            families = {name: _build_family(name, facts) for name, facts in load_model_facts().families.items()}
+            families = {name: _build_family(name, facts) for name, facts in read_table()["families"].items()}
             self._found.update(_by_every_name(families))
             self._families = families  # last: another thread may read meanwhile
         return self._families
@@ -151,12 +151,12 @@ def _by_every_name(families: Mapping[str, Model]) -> Iterator[tuple[str, Model]]
     yield from families.items()
 
 
-def _build_family(name: str, facts: Mapping[str, Fact]) -> Model:
-    """The family that the facts describe; what they do not say is not refused."""
+def _build_family(name: str, facts: Mapping[str, Sequence[Any]]) -> Model:
+    """The family that the facts (value, then sources) describe; what they do not say is not refused."""
 
     def value(fact: str, otherwise: Any = None) -> Any:
         found = facts.get(fact)
-        return otherwise if found is None else tuple(found.value) if isinstance(found.value, list) else found.value
+        return otherwise if found is None else tuple(found[0]) if isinstance(found[0], list) else found[0]
 
     reasons = value("reasons")
     summaries = value("summaries")
@@ -222,10 +222,8 @@ def is_nonexistent_model(name: str) -> bool:
     Everything else may exist: fine-tunes, deployments, future models, names of a router (`vendor/model`).
     """
     return bool(
-        not name or name in _nonexistent_names() or _OTHER_VENDOR.fullmatch(name) or _INVENTED_NAME.fullmatch(name)
+        not name
+        or name in read_table()["nonexistent"]
+        or _OTHER_VENDOR.fullmatch(name)
+        or _INVENTED_NAME.fullmatch(name)
     )
-
-
-@cache
-def _nonexistent_names() -> Mapping[str, str]:
-    return load_model_facts().nonexistent
