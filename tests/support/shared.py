@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
+RECORDINGS = (SHARED / "corpus", SHARED / "corpus-2")
+"""The folders of recorded traffic."""
 PRESENT = (SHARED / "contract" / "rejects.json").is_file()
 
 
@@ -27,7 +29,8 @@ def accepts() -> list[dict[str, Any]]:
 
 def exchanges() -> Iterator[dict[str, Any]]:
     """Every recorded exchange, in the order of the files."""
-    yield from exchanges_below(SHARED / "corpus")
+    for folder in RECORDINGS:
+        yield from exchanges_below(folder)
 
 
 def exchanges_below(folder: Path) -> Iterator[dict[str, Any]]:

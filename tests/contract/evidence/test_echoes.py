@@ -34,6 +34,12 @@ OWN = {
 }
 """What an answer says of itself."""
 
+BY_MODEL = {
+    "moderation": "what the moderation found",
+    "tool_usage": "what hosted tools used",
+}
+"""What an answer says of the model's work."""
+
 BY_ACCOUNT = {
     "access_programs": "null or the programs of the account, without being asked for: one each within three weeks",
     "store": "false in every answer to an organization that stores nothing",
@@ -83,5 +89,5 @@ def test_every_member_is_repeated_as_recorded(capsys: pytest.CaptureFixture[str]
     with capsys.disabled():
         print("\n" + ", ".join(f"{name} {same[name]}/{compared[name]}" for name in sorted(compared)))
     assert sum(compared.values()) > 10_000
-    missed = [name for name in compared if same[name] < compared[name] and name not in BY_ACCOUNT]
+    missed = [name for name in compared if same[name] < compared[name] and name not in (BY_ACCOUNT | BY_MODEL)]
     assert not missed, "\n".join(different[name] for name in missed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -11,6 +12,7 @@ import orjson
 import pytest
 
 from harness.api.encrypted_content import ContentOwner, make_encrypted_content
+from harness.api.models import MODELS
 from harness.core.exchange import Answer
 from harness.items import function_call, message, reasoning
 from harness.items.chain import EMPTY_CHAIN
@@ -129,8 +131,15 @@ STATES: dict[str, Callable[[MockApi, dict[str, Any]], Answer]] = {
 """The server state an example describes in words, built for real, by its rule."""
 
 
+BEFORE_THE_END = "2026-07-22"
+"""The last day of models that were asked then and are gone."""
+
+
 def answer_to(example: dict[str, Any]) -> Answer:
-    return STATES[example["rule"]](fresh(), example) if example["needs_state"] else post(fresh(), example["request"])
+    mock = fresh()
+    if any(f'"{name}"' in json.dumps(example["request"]) for name, family in MODELS.items() if family.gone):
+        mock.open("sk-evidence").world.as_of = BEFORE_THE_END
+    return STATES[example["rule"]](mock, example) if example["needs_state"] else post(mock, example["request"])
 
 
 def examples() -> list[Any]:

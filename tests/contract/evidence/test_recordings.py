@@ -9,7 +9,7 @@ import pytest
 from harness.core.exchange import Json
 from harness.verify.output import count_reasons
 from harness.verify.run import Tally, verify_recordings
-from tests.support.shared import PRESENT, SHARED
+from tests.support.shared import PRESENT, RECORDINGS
 
 pytestmark = pytest.mark.skipif(not PRESENT, reason="the recorded traffic is not here")
 
@@ -19,17 +19,24 @@ EDITED = {
     "openai_resp/tools_completed_no_output_field": "the output of the last event was taken out",
     "fixtures__/openai-shell-container.1.chunks": "the text was changed in the deltas and not in what follows",
     "gpt-4.1/GenStream-Tools-WebSearch.yaml@f5496bb2": "the last event has more sources than the item that was done",
+    "test_openai_responses_model_file_search_tool": "`vector_store_ids` became `file_store_ids`",
+    "_toolset.yaml@1f0dc22f": "members of the usage were taken out",
+    "usage_without_tokens_details": "members of the usage were taken out",
+    "with_responses_logprobs.yaml@f077d56c": "a number was replaced by a word",
+    "mcp_list_tools_stream_backfills": "the events of an item were taken out",
 }
 """Recordings that are not as the API sent them, or that contradict themselves."""
+OPEN = ("reasoning_generate_summary.yaml", "uploaded_file-image-openai_responses")
+"""Recordings of which the API's reason, or its day, is not known well enough."""
 
 
 @pytest.fixture(scope="module")
 def tally(tmp_path_factory: pytest.TempPathFactory) -> Tally:
-    return verify_recordings([SHARED / "corpus"], tmp_path_factory.mktemp("spools"))
+    return verify_recordings(RECORDINGS, tmp_path_factory.mktemp("spools"))
 
 
 def genuine(tally: Tally, at: str) -> list[Json]:
-    return [entry for entry in tally.entries(at) if not any(part in entry.get("id", "") for part in EDITED)]
+    return [entry for entry in tally.entries(at) if not any(part in entry.get("id", "") for part in (*EDITED, *OPEN))]
 
 
 def test_the_figures(tally: Tally, capsys: pytest.CaptureFixture[str]) -> None:
@@ -37,9 +44,9 @@ def test_the_figures(tally: Tally, capsys: pytest.CaptureFixture[str]) -> None:
         print(f"\nrecorded traffic: {dict(sorted(tally.counts.items()))}")
         for at in ("requests.unverifiable", "refusals.unverifiable", "skipped"):
             print(f"  {at}: {count_reasons(tally, at)}")
-    assert tally.counts["exchanges"] > 5000
-    assert tally.counts["requests.accepted"] > 4250
-    assert tally.counts["refusals.same"] > 250
+    assert tally.counts["exchanges"] > 6000
+    assert tally.counts["requests.accepted"] > 5500
+    assert tally.counts["refusals.same"] > 370
     assert tally.counts["requests.unverifiable"] + tally.counts["refusals.unverifiable"] < 120
 
 
@@ -55,7 +62,7 @@ def test_every_refusal_is_made_in_the_recorded_words(tally: Tally) -> None:
 def test_every_answer_and_every_stream_conforms(tally: Tally) -> None:
     assert genuine(tally, "answers.findings") == []
     assert genuine(tally, "streams.findings") == []
-    assert len([*tally.entries("answers.findings"), *tally.entries("streams.findings")]) < 20
+    assert len([*tally.entries("answers.findings"), *tally.entries("streams.findings")]) < 30
 
 
 def test_no_member_of_an_answer_is_unknown(tally: Tally) -> None:
