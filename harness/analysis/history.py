@@ -31,6 +31,7 @@ from harness.analysis.history_request import (
     said_once,
 )
 from harness.analysis.similar_text import SimilarTexts
+from harness.analysis.text_holders import TextHolders
 from harness.analysis.tool_results import ToolResults, output_text
 from harness.api.statuses import PENDING_STATUSES
 from harness.api.websocket_mode import SOCKET
@@ -72,7 +73,8 @@ class History:
     `call_outputs` are the outputs of each call by their texts, the latest last, each with the number of its exchange.
     `doubled_prompts` are the replies to requests that end with one message twice, by the hash of what stands before it.
     `open_calls` are the calls of completed responses that no request answers, by `call_id`. `cited` finds the messages
-    with annotations by a text like theirs.
+    with annotations by a text like theirs, `told` the messages that hold a text. `agents` are the tools and instructions of
+    the requests that were replied to.
     """
 
     sent: SentItems = field(default_factory=SentItems)
@@ -83,6 +85,8 @@ class History:
     by_text: dict[str, SaidText] = field(default_factory=dict)
     open_calls: dict[str, OutputItem] = field(default_factory=dict)
     cited: SimilarTexts[OutputItem] = field(default_factory=SimilarTexts)
+    told: TextHolders = field(default_factory=TextHolders)
+    agents: dict[tuple[frozenset[str], str], None] = field(default_factory=dict)
     by_input: dict[int, list[HistoryReply]] = field(default_factory=dict)
     doubled_prompts: dict[int, HistoryReply] = field(default_factory=dict)
     call_outputs: dict[str, dict[str, tuple[int, Json]]] = field(default_factory=dict)
@@ -157,17 +161,18 @@ class History:
             self.conversations[conversation or ""] = transcript
         reply = HistoryReply(exchange.number, request, output, status)
         self.replies.append(reply)
+        self.agents[request.agent] = None
         self.by_input.setdefault(request.digests[-1], []).append(reply)
         if not request.is_chained and request.item_keys[-1:] == request.item_keys[-2:-1] != []:
             self.doubled_prompts[request.digests[-2]] = reply
-        sent_keys = Counter(request.item_keys)
         for index, item in enumerate(output):
-            self._index_output(OutputItem(item, reply, index), sent_keys)
+            self._index_output(OutputItem(item, reply, index))
 
-    def _index_output(self, output: OutputItem, sent_keys: Counter[ItemKey]) -> None:
+    def _index_output(self, output: OutputItem) -> None:
         item, key = output.item, item_key(output.item)
         if key:
-            self.allowed_counts[key] += 1 + (sent_keys[key] if key not in self.allowed_counts else 0)
+            known = 0 if key in self.allowed_counts else output.reply.request.item_keys.count(key)
+            self.allowed_counts[key] += 1 + known
         if id := as_string(item.get("id")):
             self.items[id] = item
             self.by_id.setdefault(id, output)
@@ -223,6 +228,10 @@ class History:
         if original := self._find_by_id(message):
             return said_once(original)
         return self.by_text.get(message_text(message).strip())
+
+    def is_only_agent(self, request: HistoryRequest) -> bool:
+        """Whether all replies so far are to the agent of a request."""
+        return self.agents.keys() <= {request.agent}
 
     def find_original(self, item: Json) -> OutputItem | None:
         """The only output item that an item repeats; None when there are several, or none."""

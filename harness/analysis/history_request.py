@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from harness.analysis.agent_names import mask_dates_and_ids
+from harness.analysis.growing_sequence import GrowingSequence
 from harness.analysis.history_items import (
     MESSAGE,
     ItemKey,
@@ -20,6 +21,7 @@ from harness.analysis.history_items import (
     message_text,
 )
 from harness.analysis.lanes import INSTRUCTION_ROLES
+from harness.analysis.similar_text import letters_of
 from harness.core.exchange import Json
 from harness.core.loose_json import as_string, objects_in
 
@@ -38,23 +40,27 @@ class KnownItems:
     `keys`, from that of no keys to that of all. A longer transcript is made of it without a look at these items.
     """
 
-    items: Sequence[Json] = ()
-    others: Sequence[Json] = ()
-    keys: Sequence[ItemKey] = ()
-    digests: Sequence[int] = (hash_sequence(()),)
+    items: GrowingSequence[Json]
+    others: GrowingSequence[Json]
+    keys: GrowingSequence[ItemKey]
+    digests: GrowingSequence[int]
 
     def extend(self, items: Iterable[Json]) -> KnownItems:
         """The transcript with more items at its end."""
         added = [*items]
         keys = [key for item in added if (key := item_key(item))]
-        digests = [*self.digests]
+        digests = [self.digests[-1]]
         for key in keys:
             digests.append(extend_hash(digests[-1], key))
-        others = [item for item in added if item_type(item) != MESSAGE]
-        return KnownItems([*self.items, *added], [*self.others, *others], [*self.keys, *keys], digests)
+        return KnownItems(
+            self.items.extend(added),
+            self.others.extend(item for item in added if item_type(item) != MESSAGE),
+            self.keys.extend(keys),
+            self.digests.extend(digests[1:]) if self.keys else GrowingSequence(digests),
+        )
 
 
-NO_ITEMS = KnownItems()
+NO_ITEMS = KnownItems(GrowingSequence(), GrowingSequence(), GrowingSequence(), GrowingSequence([hash_sequence(())]))
 
 
 @dataclass(frozen=True)
@@ -149,9 +155,19 @@ class HistoryRequest:
         leading = (message_text(item) for item in messages if item.get("role") in INSTRUCTION_ROLES)
         return mask_dates_and_ids("\n".join([as_string(self.body.get("instructions")), *leading]))
 
+    @cached_property
+    def agent(self) -> tuple[frozenset[str], str]:
+        """The tools and instructions, by which an agent is known."""
+        return self.tool_names, self.masked_instructions
+
     def is_same_agent(self, other: HistoryRequest) -> bool:
         """Whether two requests have the same tools and instructions."""
-        return self.tool_names == other.tool_names and self.masked_instructions == other.masked_instructions
+        return self.agent == other.agent
+
+    @cached_property
+    def message_letters(self) -> frozenset[str]:
+        """The letters of each message among the input items, whoever says it."""
+        return frozenset(letters_of(message_text(item)) for _, item in self.placed_items if item_type(item) == MESSAGE)
 
 
 @dataclass(frozen=True, slots=True)

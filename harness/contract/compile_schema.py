@@ -9,6 +9,10 @@ import jsonschema_rs
 
 MAX_UNFOLDED = 1_000_000
 """How many parts a schema of a request may have once its references are replaced by what they name."""
+MAX_REFERENCES = 4_000
+"""How many references such a schema may have: what compiles them takes more than linear time."""
+MAX_PATTERN_CHARACTERS = 1 << 16
+"""How many characters the patterns of such a schema may have together."""
 
 
 def compile_schema(schema: Any) -> jsonschema_rs.Validator:
@@ -20,15 +24,38 @@ def compile_schema(schema: Any) -> jsonschema_rs.Validator:
 
 
 def compile_request_schema(schema: Any) -> jsonschema_rs.Validator:
-    """The schema of a tool or a format, compiled; ValueError, too, when a few references make it endless to walk."""
+    """The schema of a tool or a format, compiled; ValueError, too, when it is too dear to compile or to walk."""
+    references, characters = _count_costly(schema)
+    if references > MAX_REFERENCES:
+        raise ValueError(f"it has more than {MAX_REFERENCES:,} references")
+    if characters > MAX_PATTERN_CHARACTERS:
+        raise ValueError(f"its patterns have more than {MAX_PATTERN_CHARACTERS:,} characters")
     compiled = compile_schema(schema)
     if unfolded_size(schema) > MAX_UNFOLDED:
         raise ValueError(f"its references unfold to more than {MAX_UNFOLDED:,} parts")
     return compiled
 
 
+def _count_costly(schema: Any) -> tuple[int, int]:
+    """The number of references in a schema, and of the characters of its patterns."""
+    references, characters, left = 0, 0, [schema] if isinstance(schema, dict | list) else []
+    while left:
+        part = left.pop()
+        if isinstance(part, dict):
+            references += isinstance(part.get("$ref"), str)
+            named = part.get("patternProperties")
+            patterns = (part.get("pattern"), *(named if isinstance(named, dict) else ()))
+            characters += sum(len(each) for each in patterns if isinstance(each, str))
+        parts = part.values() if isinstance(part, dict) else part
+        left += (each for each in parts if isinstance(each, dict | list))
+    return references, characters
+
+
 def unfolded_size(schema: Any) -> int:
-    """How many parts a schema has once each reference is replaced by what it names; one that leads to itself counts once."""
+    """How many parts a schema has once each reference is replaced by what it names, up to one more than MAX_UNFOLDED.
+
+    A reference that leads to itself counts once.
+    """
     sizes: dict[int, int] = {}
     open_parts: list[tuple[Any, Iterator[Any]]] = [(schema, _parts_of(schema, schema))]
     sizes[id(schema)] = 1
@@ -38,9 +65,10 @@ def unfolded_size(schema: Any) -> int:
         if child is None:
             open_parts.pop()
             if open_parts:
-                sizes[id(open_parts[-1][0])] += sizes[id(part)]
+                holder = id(open_parts[-1][0])
+                sizes[holder] = min(MAX_UNFOLDED + 1, sizes[holder] + sizes[id(part)])
         elif id(child) in sizes:
-            sizes[id(part)] += sizes[id(child)]
+            sizes[id(part)] = min(MAX_UNFOLDED + 1, sizes[id(part)] + sizes[id(child)])
         else:
             sizes[id(child)] = 1
             open_parts.append((child, _parts_of(child, schema)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import process_time
 from typing import Any
 
 import jsonschema
@@ -9,7 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.contract.compile_schema import MAX_UNFOLDED, compile_request_schema, unfolded_size
+from harness.contract.compile_schema import (
+    MAX_PATTERN_CHARACTERS,
+    MAX_REFERENCES,
+    MAX_UNFOLDED,
+    compile_request_schema,
+    unfolded_size,
+)
 from harness.core.errors import ScriptError
 from harness.server.least_instance import MAX_DEPTH, MAX_STEPS, filled_instance, least_instance
 
@@ -258,6 +265,32 @@ def test_the_size_of_a_schema_counts_what_its_references_name() -> None:
     assert unfolded_size({"type": "string"}) == 1
     assert unfolded_size({"$ref": "#/$defs/A", "$defs": {"A": {}}}) == 4  # the schema, `$defs`, and A in two places
     assert unfolded_size(NODE | {"$defs": {"Node": NODE}}) < 50
-    assert MAX_UNFOLDED < unfolded_size(doubled(40)) < 2**60
+    assert unfolded_size(doubled(40)) == MAX_UNFOLDED + 1
     with pytest.raises(ValueError, match="unfold"):
         compile_request_schema(doubled(40))
+
+
+@pytest.mark.parametrize(
+    ("schema", "why"),
+    [
+        (
+            {
+                "$defs": {
+                    f"d{i}": {"properties": {"a": {"$ref": f"#/$defs/d{i + 1}"}}} for i in range(MAX_REFERENCES + 1)
+                }
+            },
+            "it has more than 4,000 references",
+        ),
+        ({"type": "string", "pattern": "b?" * MAX_PATTERN_CHARACTERS}, "its patterns have more than 65,536 characters"),
+        (
+            {"patternProperties": {f"{'b?' * MAX_PATTERN_CHARACTERS}{i}": {} for i in range(8)}},
+            "its patterns have more than 65,536 characters",
+        ),
+    ],
+    ids=["references", "a pattern", "patterns of names"],
+)
+def test_what_takes_long_to_compile_is_not_compiled(schema: Any, why: str) -> None:
+    began = process_time()
+    with pytest.raises(ScriptError, match=f"no example of the schema could be made up: {why}. Script the turn"):
+        least_instance(schema)
+    assert process_time() - began < 0.5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from harness.analysis.history import History
@@ -110,10 +111,12 @@ def answer_dropped(request: HistoryRequest, history: History) -> Iterator[LossFa
     JSON is often not meant for the history.
     """
     if not request.is_chained and not request.is_compacted:
+        kept: Sequence[int] | None = None
         for length, reply in _find_unfollowed(request, history):
             at = request.items_after(length)[0][0]
             (said,) = _answers(reply)
-            if _is_surely_lost(said, reply, length, request, history):
+            kept = _find_kept(request, history) if kept is None else kept
+            if _is_surely_lost(said, reply, length, request, history, kept):
                 yield {"at": at, "said": reply.number, "what": describe_item(said)}
 
 
@@ -140,35 +143,27 @@ def _text_of_parts(item: Json) -> str:
     return "".join(as_string(part.get("text")) for part in objects_in(item.get("content"))).strip()
 
 
-def _is_surely_lost(said: Json, reply: HistoryReply, length: int, request: HistoryRequest, history: History) -> bool:
+def _is_surely_lost(
+    said: Json, reply: HistoryReply, length: int, request: HistoryRequest, history: History, kept: Sequence[int]
+) -> bool:
     text = message_text(said).strip()
-    if _is_told(text, request):
+    if history.told.is_held(letters_of(text), request.message_letters):  # some message tells it, whoever says it
         return False
-    before, after_it = _count_kept(request, length, history)
+    before = bisect_left(kept, len(request.placed_items) - len(request.items_after(length)))
     if text in history.sent.texts or as_string(said.get("id")) in history.sent.message_ids:
-        return before > 0 and after_it > 0
-    is_only_agent = all(one.request.is_same_agent(request) for one in history.replies)
-    return before + after_it > 0 or (is_only_agent and not _is_data(reply.request))
+        return 0 < before < len(kept)
+    return bool(kept) or (not _is_data(reply.request) and history.is_only_agent(request))
 
 
-def _is_told(text: str, request: HistoryRequest) -> bool:
-    """Whether some message of a request holds a text, whoever says it."""
-    letters = letters_of(text)
-    return any(
-        letters in letters_of(message_text(item)) for _, item in request.placed_items if item_type(item) == MESSAGE
-    )
-
-
-def _count_kept(request: HistoryRequest, length: int, history: History) -> tuple[int, int]:
-    """How many answers to the same agent a request keeps, before its first `length` keys end and after."""
-    border = len(request.placed_items) - len(request.items_after(length))
-    counts = [0, 0]
-    for index, (_, item) in enumerate(request.placed_items):
-        if is_assistant(item) and (one := history.find_said(item)):
-            counts[index >= border] += any(
-                original.reply.request.is_same_agent(request) for original in one.originals[-1:]
-            )
-    return counts[0], counts[1]
+def _find_kept(request: HistoryRequest, history: History) -> Sequence[int]:
+    """The places among the input items of the answers to the same agent that a request keeps."""
+    return [
+        index
+        for index, (_, item) in enumerate(request.placed_items)
+        if is_assistant(item)
+        and (one := history.find_said(item))
+        and any(original.reply.request.is_same_agent(request) for original in one.originals[-1:])
+    ]
 
 
 def _is_data(request: HistoryRequest) -> bool:
