@@ -41,6 +41,7 @@ THOUGHTS = (
 )
 PHASED_MODEL = re.compile(r"gpt-(5\.3-codex|5\.[4-9]|[6-9])")
 """The models whose last messages are marked as such: all of those recorded, 2026-02 to 2026-10, and none of any other."""
+COMMENT = "Nothing is scripted, so a call comes first."
 CUSTOM_TOOL_INPUT = "ok"
 """What a custom tool is called with."""
 ANY_OBJECT: Json = {"type": "object"}
@@ -54,6 +55,8 @@ def small_talk(request: Request) -> list[Item]:
     if reading.last.get("type") == "compaction_trigger":
         return [COMPACTION]
     turn = _answer(reading)
+    if needs_client(turn) and _is_wordy(reading):
+        turn = [message(COMMENT, phase="commentary"), *turn]
     due = turn[-1].type == "message" and _is_compaction_due(reading)
     return [*_think(reading), *turn, *([COMPACTION] if due else ())]
 
@@ -126,8 +129,17 @@ def _say(reading: Reading, default: str, turn: Sequence[Item] = ()) -> Item:
         text,
         annotations=[SOURCE] if text is FOUND else (),
         logprobs=make_logprobs(text, reading.body),
-        phase="final_answer" if PHASED_MODEL.match(str(reading.body.get("model"))) else None,
+        phase="final_answer" if _marks_phases(reading) else None,
     )
+
+
+def _is_wordy(reading: Reading) -> bool:
+    """Whether a comment comes before a call: recorded of the models with phases, at times; here where verbosity is high."""
+    return _marks_phases(reading) and (reading.body.get("text") or {}).get("verbosity") == "high"
+
+
+def _marks_phases(reading: Reading) -> bool:
+    return PHASED_MODEL.match(str(reading.body.get("model"))) is not None
 
 
 def _think(reading: Reading) -> list[Item]:

@@ -1,0 +1,168 @@
+"""What a model without a script says beside calls: compactions, logprobs, reasoning, usage, phases."""
+
+from __future__ import annotations
+
+import orjson
+import pytest
+
+from harness.core.exchange import Answer, Json
+from harness.items import message, reasoning
+from tests.support.unscripted import (
+    KEY,
+    WEATHER,
+    Conversation,
+)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_context_past_its_threshold_is_compacted_after_the_text(stream: bool) -> None:
+    managed = {"context_management": [{"type": "compaction", "compact_threshold": 1000}], "stream": stream}
+    talk, long = Conversation(**managed), "word " * 1000
+    assert talk.types("hi") == ["message"]
+    first = talk.ask(long).body
+    assert [item["type"] for item in first["output"]] == ["message", "compaction"]
+    second = talk.ask("And?", previous_response_id=first["id"]).body
+    assert [item["type"] for item in second["output"]] == ["message"]
+    assert talk.types([{"role": "user", "content": long}, *first["output"], {"role": "user", "content": "And?"}]) == [
+        "message"
+    ]
+
+
+def test_a_trigger_compacts_and_nothing_else() -> None:
+    talk = Conversation()
+    history = [{"role": "user", "content": "hi"}, {"type": "compaction_trigger"}]
+    (made,) = talk.ask(history).body["output"]
+    assert (made["type"], made["encrypted_content"][:5]) == ("compaction", "gAAAA")
+    assert talk.types([made, {"role": "user", "content": "Go on."}]) == ["message"]
+
+
+@pytest.mark.parametrize("top", [0, 1, 5, 20])
+@pytest.mark.parametrize("stream", [False, True])
+def test_logprobs_are_given_for_each_token(top: int, stream: bool) -> None:
+    included = {"include": ["message.output_text.logprobs"], "top_logprobs": top, "stream": stream}
+    answer = Conversation(model="gpt-4.1", **included).ask("hi")
+    (part,) = answer.body["output"][0]["content"]
+    assert "".join(entry["token"] for entry in part["logprobs"]) == part["text"]
+    for entry in part["logprobs"]:
+        assert bytes(entry["bytes"]).decode() == entry["token"]
+        assert len({each["token"] for each in entry["top_logprobs"]}) == top
+        assert all(each["logprob"] <= entry["logprob"] < 0 for each in entry["top_logprobs"])
+    deltas = [event for event in answer.events or () if event["type"] == "response.output_text.delta"]
+    assert all(len(event["logprobs"]) == 1 for event in deltas)
+    assert bool(deltas) == stream
+
+
+def test_logprobs_are_given_only_where_they_are_included() -> None:
+    said = Conversation(model="gpt-4.1", top_logprobs=2).ask("hi").body["output"][0]["content"][0]
+    assert said["logprobs"] == []
+
+
+@pytest.mark.parametrize(
+    ("model", "asked", "texts"),
+    [
+        ("gpt-5.4", {"effort": "high"}, 0),
+        ("gpt-5.4", {"effort": "low", "summary": "detailed"}, 2),
+        ("o4-mini", {"summary": "auto"}, 2),
+        ("gpt-5.4", {"effort": "none", "summary": "auto"}, None),
+        ("gpt-5.4", {"summary": "auto"}, None),
+        ("gpt-5.4", {}, None),
+    ],
+)
+def test_reasoning_is_shown_where_an_effort_or_a_summary_asks_for_it(
+    model: str, asked: Json, texts: int | None
+) -> None:
+    first = Conversation(model=model, reasoning=asked).ask("hi").body["output"][0]
+    assert (len(first["summary"]) if first["type"] == "reasoning" else None) == texts
+
+
+def test_reasoning_is_encrypted_where_the_request_or_the_model_says_so() -> None:
+    asked: Json = {"reasoning": {"effort": "high"}, "store": False}
+    include = ["reasoning.encrypted_content"]
+    assert Conversation(**asked, include=include).ask("hi").body["output"][0]["encrypted_content"]
+    assert "encrypted_content" not in Conversation(**asked).ask("hi").body["output"][0]
+    newest = Conversation(**asked, model="gpt-5.6-sol").ask("hi").body["output"][0]
+    assert (newest["content"], newest["encrypted_content"][:5]) == ([], "gAAAA")
+
+
+@pytest.mark.parametrize(("effort", "tokens"), [("low", 64), ("medium", 192), ("high", 448), ("none", 0)])
+def test_reasoning_has_tokens_of_its_effort(effort: str, tokens: int) -> None:
+    usage = Conversation(reasoning={"effort": effort}).ask("hi").body["usage"]
+    assert usage["output_tokens_details"]["reasoning_tokens"] == tokens
+    assert usage["output_tokens"] > tokens
+    assert usage["total_tokens"] == usage["input_tokens"] + usage["output_tokens"]
+
+
+def cached_tokens(answer: Answer) -> int:
+    return int(answer.body["usage"]["input_tokens_details"]["cached_tokens"])
+
+
+def test_a_prompt_that_begins_like_an_earlier_one_is_cached() -> None:
+    talk, long = Conversation(), "word " * 8_000
+    first, again = talk.ask(long), talk.ask(long)
+    tokens = first.body["usage"]["input_tokens"]
+    assert cached_tokens(first) == 0
+    assert cached_tokens(again) == tokens // 128 * 128
+    more = cached_tokens(talk.ask(long + "and the end " * 1_000))
+    assert (more % 128, tokens - 256 <= more <= tokens) == (0, True)
+    assert cached_tokens(talk.ask(long, model="gpt-4.1")) == 0
+    assert cached_tokens(talk.ask("Now " + long)) == 0
+
+
+def test_a_continued_response_is_cached_from_1024_tokens_on() -> None:
+    talk = Conversation()
+    short, long = talk.ask("word " * 700).body, talk.ask("word " * 2_000).body
+    for first, least in ((short, 0), (long, 1_024)):
+        answer = talk.ask("And " * 700, previous_response_id=first["id"])
+        assert (cached_tokens(answer) >= least > 0) == (least > 0)
+        assert cached_tokens(answer) in (0, first["usage"]["input_tokens"] // 128 * 128)
+
+
+def test_a_key_caches_what_it_has_sent_itself() -> None:
+    long = "word " * 8_000
+    Conversation().ask(long)
+    assert cached_tokens(Conversation().ask(long)) == 0
+    assert cached_tokens(Conversation(prompt_cache_options={"mode": "explicit"}).ask(long)) == 0
+
+
+def test_a_script_counts_its_own_tokens() -> None:
+    talk, long = Conversation(reasoning={"effort": "high"}), "word " * 8_000
+    talk.api.open(KEY).script([reasoning("Hm."), message("Yes.")], "No.")
+    first, second = talk.ask(long), talk.ask(long)
+    assert first.body["usage"]["output_tokens_details"]["reasoning_tokens"] == 5
+    assert (cached_tokens(first), cached_tokens(second)) == (0, 0)
+
+
+def test_a_call_in_the_same_input_is_followed_up() -> None:
+    talk = Conversation(tools=[{"type": "image_generation"}])
+    first = talk.ask("Draw a cat.").body["output"]
+    assert talk.types([*first, {"role": "user", "content": "Now make it blue."}])[0] == "image_generation_call"
+    assert talk.types([*first, {"role": "user", "content": "Thanks."}]) == ["message"]
+
+
+@pytest.mark.parametrize(
+    ("model", "phase"),
+    [("gpt-4.1", None), ("gpt-5.2", None), ("gpt-5.3-codex", "final_answer"), ("gpt-5.6-sol", "final_answer")],
+)
+def test_the_newer_models_mark_their_final_answer(model: str, phase: str | None) -> None:
+    assert Conversation(model=model).ask("hi").body["output"][-1].get("phase") == phase
+
+
+@pytest.mark.parametrize(("model", "number"), [("gpt-5.4", 1), ("gpt-5.2", 0)])
+def test_a_verbose_model_with_phases_comments_its_call(model: str, number: int) -> None:
+    talk = Conversation(model=model, tools=[WEATHER], text={"verbosity": "high"})
+    *comments, call = talk.ask("How is the weather?").body["output"]
+    assert call["type"] == "function_call"
+    assert [item["phase"] for item in comments] == ["commentary"] * number
+
+
+def test_an_object_has_the_members_that_the_user_quotes() -> None:
+    wanted = {"text": {"format": {"type": "json_object"}}}
+    said = Conversation(**wanted).ask("A joke as JSON with `setup` and `punchline` keys.").body["output"][-1]
+    assert set(orjson.loads(said["content"][0]["text"])) == {"setup", "punchline"}
+
+
+def test_a_text_has_the_words_that_are_asked_for_unless_its_tokens_end() -> None:
+    whole = Conversation().ask("Tell me a 100 word story.").body
+    assert len(whole["output"][-1]["content"][0]["text"].split()) == 100
+    cut = Conversation(max_output_tokens=16).ask("Tell me a 100 word story.").body
+    assert (cut["status"], cut["incomplete_details"]) == ("incomplete", {"reason": "max_output_tokens"})
