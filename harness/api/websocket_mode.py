@@ -9,8 +9,11 @@ UPGRADE = "WS /responses (upgrade)"
 SOCKET = "WS /responses"
 WARM_UP = "WS /responses (generate: false)"
 STEER = "WS /responses (response.steer)"
-"""The operations of a connection: to open it, to create a response, to prepare one, to steer one."""
+INJECT = "WS /responses (response.inject)"
+"""The operations of a connection: to open it, to create a response, to prepare one, to steer one, to give one outputs."""
 CREATE_EVENT, STEER_EVENT = "response.create", "response.steer"
+INJECT_EVENT = "response.inject"
+"""The event of a client that has asked for the multi-agent beta."""
 CLIENT_EVENTS = (CREATE_EVENT, STEER_EVENT)
 LANE_NAME = re.compile(r"[A-Za-z0-9_.-]{1,256}")
 MAX_LANES = 32

@@ -38,13 +38,15 @@ class Ending:
     """The end of a turn's response: its `status`, and the `members` of the response that it sets.
 
     With `off_schema` the turn need not be what a model could say to the request: a text that breaks its `text.format`,
-    calls that its tools do not allow. With `recorded` the calls were made once, whatever the tools are now.
+    calls that its tools do not allow. With `recorded` the calls were made once, whatever the tools are now. With
+    `awaits_outputs` a response with agents stays open over a WebSocket until the outputs of its calls are injected.
     """
 
     status: str = "completed"
     members: Json = field(default_factory=dict)
     off_schema: bool = False
     recorded: bool = False
+    awaits_outputs: bool = False
 
 
 TurnLine = Item | Ending | Fault
@@ -55,13 +57,14 @@ RECORDED_ENDING = Ending(recorded=True)
 """The end of a completed response that was recorded."""
 
 
-def completed(*, off_schema: bool = False) -> Ending:
+def completed(*, off_schema: bool = False, awaits_outputs: bool = False) -> Ending:
     """The response is complete, as without any ending.
 
     With `off_schema` its text may violate the JSON schema of the request, and its calls need not be of the request's tools
-    or as `tool_choice` says, which no model of the API does.
+    or as `tool_choice` says, which no model of the API does. With `awaits_outputs` a response with agents that calls the
+    client over a WebSocket stays open: with the outputs of `response.inject` it goes on with the next turn.
     """
-    return Ending(off_schema=off_schema)
+    return Ending(off_schema=off_schema, awaits_outputs=awaits_outputs)
 
 
 def incomplete(reason: str = "max_output_tokens") -> Ending:

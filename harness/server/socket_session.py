@@ -11,20 +11,28 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from harness.api.body import parse_body
+from harness.api.multi_agent import enables_agents
 from harness.api.operations import OPERATIONS, Handler
-from harness.api.websocket_mode import SOCKET, STEER, STEER_EVENT, WARM_UP, requested_lane
+from harness.api.websocket_mode import INJECT, INJECT_EVENT, SOCKET, STEER, STEER_EVENT, WARM_UP, requested_lane
 from harness.contract.rule import CREATE_RESPONSE, RULES
 from harness.core.delivery import Delivery
 from harness.core.exchange import Answer, Json, Request
-from harness.items.transcript import input_items
+from harness.items.transcript import conversation_id, input_items
 from harness.server import steering_events
-from harness.world.websocket_state import ConnectionWorld, LaneResponse
+from harness.server.injected_outputs import continue_events, merge_responses, unanswered
+from harness.server.injected_outputs import created_event as inject_created_event
+from harness.server.injected_outputs import failed_event as inject_failed_event
+from harness.world.websocket_state import ConnectionWorld, LaneResponse, OpenResponse
 
 CheckAndAnswer = Callable[[Request, Any, Handler], Answer]
 """Answers a request to a World: the contract's refusal, else the handler's answer; an exception becomes an answer."""
 
 ENVELOPE_MEMBERS = ("type", "stream_id", "generate", "background")
 """Members of a `response.create` that do not belong to the request it carries."""
+
+
+CLOSING_RULES = ("connection_limit_reached", "inject_malformed")
+"""Refusals after which the server hangs up."""
 
 
 class SocketSession:
@@ -55,14 +63,15 @@ class SocketSession:
         body, fault = parse_body(raw)
         sent = Request("WS", "/responses", self._headers, body=body, raw=raw, operation=SOCKET, fault=fault)
         answer = self._judge(sent, self._connection, self._handle_event)
-        self._note(sent, answer)
-        self.closed, self.delivery = answer.rule == "connection_limit_reached", answer.delivery
+        self._note(_as_noted(sent, answer), answer)
+        self.closed, self.delivery = answer.rule in CLOSING_RULES, answer.delivery
         if answer.events is None and answer.delivery:
             return ()
         return [_error_event(answer, requested_lane(body))] if answer.events is None else answer.events
 
     def _handle_event(self, request: Request, connection: ConnectionWorld) -> Answer:
-        return (self._handle_steer if request.body["type"] == STEER_EVENT else self._handle_create)(request, connection)
+        handlers = {STEER_EVENT: self._handle_steer, INJECT_EVENT: self._handle_inject}
+        return handlers.get(request.body["type"], self._handle_create)(request, connection)
 
     def _handle_create(self, request: Request, connection: ConnectionWorld) -> Answer:
         body, lane = request.body, requested_lane(request.body)
@@ -71,12 +80,23 @@ class SocketSession:
         connection.generate = body.get("generate") is not False
         made: Json = {} if connection.generate else {"input": []}
         made |= {name: value for name, value in body.items() if name not in ENVELOPE_MEMBERS}
+        ended = self._end_open_response(lane)
         answer = self._create_response(
             request, made if is_invalid_stream(made.get("stream")) else {**made, "stream": True}, lane
         )
         if answer.rule:
             connection.forget_last_response(lane, body.get("previous_response_id"))
-        return answer
+        if not ended or (answer.events is None and answer.delivery):
+            return answer
+        return answer._replace(events=[*ended, *(answer.events or [_error_event(answer, lane)])])
+
+    def _end_open_response(self, lane: str | None) -> list[Json]:
+        """The last event of the response that waits in this lane: the client goes on without it."""
+        opened = next((each for each in self._connection.open_responses.values() if each.held.lane == lane), None)
+        if opened is None:
+            return []
+        del self._connection.open_responses[opened.response["id"]]
+        return [{**opened.last_event, "sequence_number": opened.held.event_count}]
 
     def _create_response(self, request: Request, body: Json, lane: str | None) -> Answer:
         """The answer to a request in a lane, its events marked with the lane; the lane remembers the response."""
@@ -88,8 +108,55 @@ class SocketSession:
         answer = self._judge(carried, self._connection, create.handler)
         if answer.events is None:
             return answer
-        self._connection.set_last_response(lane, body, len(answer.events))
-        return answer._replace(events=[{**event, "stream_id": lane} for event in answer.events]) if lane else answer
+        held = self._connection.set_last_response(lane, body, len(answer.events))
+        events = [{**event, "stream_id": lane} for event in answer.events] if lane else answer.events
+        return answer._replace(events=self._hold_open(OpenResponse(held, {}), events))
+
+    def _hold_open(self, opened: OpenResponse, events: Sequence[Json]) -> Sequence[Json]:
+        """The events without the last one if the response waits for outputs, as its script wants."""
+        waits = self._connection.awaits_outputs and enables_agents(opened.held.body) and unanswered(opened)
+        if not waits:
+            self._connection.open_responses.pop(opened.response["id"], None)
+            return events
+        *sent, opened.last_event = events
+        opened.held.event_count -= 1
+        self._connection.open_responses[opened.response["id"]] = opened
+        return sent
+
+    def _handle_inject(self, request: Request, connection: ConnectionWorld) -> Answer:
+        answer = self._judge(request._replace(operation=INJECT), connection, self._accept_inject)
+        if answer.events is not None or answer.rule is None or answer.rule == "inject_malformed":
+            return answer
+        held = connection.held(request.body["response_id"])
+        return answer._replace(events=[inject_failed_event(held, request.body, answer.body["error"])])
+
+    def _accept_inject(self, request: Request, connection: ConnectionWorld) -> Answer:
+        """The outputs are part of the response, which goes on as soon as none is missing."""
+        opened = connection.open_responses[request.body["response_id"]]
+        opened.outputs += request.body["input"]
+        created = inject_created_event(opened)
+        if unanswered(opened):
+            return Answer(200, {**opened.response, "output": []}, events=[created])
+        answer = self._continue_response(request, opened)
+        if answer.events is None:
+            ended = self._end_open_response(opened.held.lane)
+            return answer._replace(events=[created, _error_event(answer, opened.held.lane), *ended])
+        merged = merge_responses(opened.response, answer.body)
+        events = list(continue_events(opened, answer.events, merged))
+        connection.extend_response(opened, merged)
+        return answer._replace(
+            body={**merged, "output": answer.body["output"]}, events=[created, *self._hold_open(opened, events)]
+        )
+
+    def _continue_response(self, request: Request, opened: OpenResponse) -> Answer:
+        """The answer to the outputs, as if they were the input of a response that continues the open one."""
+        body = {**opened.held.body, "input": opened.outputs}
+        if conversation_id(body) is None:
+            body["previous_response_id"] = opened.response["id"]
+        create = OPERATIONS[CREATE_RESPONSE]
+        carried = request._replace(method="POST", body=body, operation=CREATE_RESPONSE, schema=create.body_schema)
+        self._connection.generate = True
+        return self._judge(carried, self._connection, create.handler)
 
     def _handle_steer(self, request: Request, connection: ConnectionWorld) -> Answer:
         answer = self._judge(request._replace(operation=STEER), connection, self._accept_steer)
@@ -123,6 +190,15 @@ class SocketSession:
         refused = rule.error.body()
         failed = steering_events.failed_event(held, request.body, refused["error"], accepted["steer"]["id"])
         return Answer(rule.error.status, refused, rule=rule.id, events=[accepted, failed], asked=answer.asked)
+
+
+def _as_noted(sent: Request, answer: Answer) -> Request:
+    """An event as the journal has it: outputs that a response took continue that response, others none."""
+    if not isinstance(sent.body, dict) or sent.body.get("type") != INJECT_EVENT:
+        return sent
+    if answer.events is None or answer.status != 200:
+        return sent._replace(operation=INJECT)
+    return sent._replace(body={**sent.body, "previous_response_id": sent.body["response_id"]})
 
 
 def is_invalid_stream(stream: Any) -> bool:

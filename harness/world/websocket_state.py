@@ -40,10 +40,29 @@ class LaneResponse:
         return self.stored.response
 
 
+@dataclass(slots=True)
+class OpenResponse:
+    """A response that waits for outputs of the client: what its lane remembers of it, and the event that will end it.
+
+    `outputs` are those injected so far, `settled` items of its output are answered for.
+    """
+
+    held: LaneResponse
+    last_event: Json
+    settled: int = 0
+    outputs: list[Json] = field(default_factory=list)
+
+    @property
+    def response(self) -> Json:
+        """The response's object."""
+        return self.held.response
+
+
 class ConnectionWorld:
     """A World as one connection sees it: what rules and `POST /responses` need of it, and the connection's lanes.
 
-    `lanes` are the named lanes it has had, `lane_of` is the lane of each response. With `generate` False the model does not
+    `lanes` are the named lanes it has had, `lane_of` is the lane of each response; `open_responses` wait for outputs, and
+    `awaits_outputs` says whether the script wants that of the latest. With `generate` False the model does not
     run. Zero Data Retention forbids no continuation here: nothing of it is stored.
     """
 
@@ -52,6 +71,8 @@ class ConnectionWorld:
         self.generate = True
         self.lanes: set[str] = set()
         self.lane_of: dict[str, str | None] = {}
+        self.open_responses: dict[str, OpenResponse] = {}
+        self.awaits_outputs = False
         self._opened_at = world.skipped_seconds
         self._last_by_lane: dict[str | None, LaneResponse] = {}
         self._last_made: StoredResponse | None = None
@@ -111,17 +132,29 @@ class ConnectionWorld:
         response = self.world.finish(run._replace(is_stored=run.is_stored and not self.world.account.zdr))
         chain = run.previous.extend(*run.own_input, *response["output"])
         self._last_made = StoredResponse(response, run.own_input, chain)
+        self.awaits_outputs = run.ending.awaits_outputs
         return response
 
     def held(self, id: object) -> LaneResponse | None:
         """The last response of a lane, by its id."""
         return next((held for held in self._last_by_lane.values() if held.response["id"] == id), None)
 
-    def set_last_response(self, lane: str | None, body: Json, event_count: int) -> None:
+    def set_last_response(self, lane: str | None, body: Json, event_count: int) -> LaneResponse:
         """Make the response that this request has just made in so many events the last one of its lane."""
         assert self._last_made is not None  # an answer with events has come from `finish`
-        self._last_by_lane[lane] = LaneResponse(self._last_made, body, lane, event_count)
+        self._last_by_lane[lane] = held = LaneResponse(self._last_made, body, lane, event_count)
         self.lane_of[self._last_made.response["id"]] = lane
+        return held
+
+    def extend_response(self, opened: OpenResponse, merged: Json) -> None:
+        """Make the open response what it has become with the one just made, which is no response of its own."""
+        assert self._last_made is not None  # an answer with events has come from `finish`
+        added, responses = self._last_made, self.world.store.responses
+        opened.settled = len(opened.response["output"])
+        opened.outputs = []
+        opened.held.stored = StoredResponse(merged, opened.held.stored.input, added.chain)
+        if responses.pop(added.response["id"], None):
+            responses[merged["id"]] = opened.held.stored
 
     def forget_last_response(self, lane: str | None, id: object) -> None:
         """Forget the last response of a lane if it has this id; another lane keeps what was forked from it."""

@@ -134,7 +134,8 @@ def _explain_rule_left_out(rule: Rule) -> str:
 def _names_response(step: Case) -> bool:
     """Whether an event other than `response.create` refers to an earlier response."""
     body = step.body or {}
-    return body.get("type", CREATE_EVENT) != CREATE_EVENT and "{" in str(body.get("previous_response_id"))
+    named = (body.get("previous_response_id"), body.get("response_id"))
+    return body.get("type", CREATE_EVENT) != CREATE_EVENT and "{" in str(named)
 
 
 ANOTHER_MODEL = "it is about another model"

@@ -9,7 +9,9 @@ from typing import Any
 
 import openai
 import pytest
+from websockets.exceptions import ConnectionClosedOK
 
+from harness.ending import completed
 from harness.items import agent_message, by_agent, function_call, message, multi_agent_call, multi_agent_call_output
 from harness.world.mock import Mock
 from harness.world.scripting.document import parse_sent_script
@@ -110,3 +112,132 @@ def test_a_script_file_names_agents(mock: Mock, client: openai.OpenAI) -> None:
     parse_sent_script({"script": [lines]}).apply(mock)
     response = client.beta.responses.create(**ASK, betas=[BETA])
     assert agents(response.output)[1:] == [("message", ALPHA), ("message", "/root")]
+
+
+CALLS = [
+    by_agent(ALPHA, function_call("get_proposal", {}, call_id="call_1")),
+    by_agent("/root/beta", function_call("get_proposal", {}, call_id="call_2")),
+]
+
+
+def output(call_id: str) -> Any:
+    return {"type": "function_call_output", "call_id": call_id, "output": "six weeks"}
+
+
+def inject(connection: Any, response: str, *call_ids: str) -> None:
+    connection.send({"type": "response.inject", "response_id": response, "input": [output(id) for id in call_ids]})
+
+
+def told(connection: Any, last: str) -> list[Any]:
+    """The events up to one of this type."""
+    events: list[Any] = []
+    while not events or events[-1].type != last:
+        events.append(connection.recv())
+    return events
+
+
+def create(connection: Any, **members: Any) -> None:
+    connection.send({"type": "response.create", **ASK, "tools": READS, **members})
+
+
+class TestOverAWebSocket:
+    def test_a_response_goes_on_with_the_outputs_that_are_injected(self, mock: Mock, client: openai.OpenAI) -> None:
+        mock.script([*CALLS, completed(awaits_outputs=True)], message("Take Beta."))
+        with client.beta.responses.connect(extra_headers=HEADERS) as connection:
+            create(connection)
+            events = [connection.recv() for _ in range(2)]
+            while [event.type for event in events].count("response.output_item.done") < 2:
+                events.append(connection.recv())
+            id = events[0].response.id
+            inject(connection, id, "call_2")
+            events += told(connection, "response.inject.created")
+            inject(connection, id, "call_1")
+            events += told(connection, "response.completed")
+        assert [event.sequence_number for event in events] == list(range(len(events)))
+        made = events[-1].response
+        assert [item.type for item in made.output] == ["function_call", "function_call", "message"]
+        assert (made.id, final_text(made)) == (id, "Take Beta.")
+        done = [event.output_index for event in events if event.type == "response.output_item.done"]
+        assert done == [0, 1, 2]
+        assert [item.id for item in client.beta.responses.retrieve(id).output] == [item.id for item in made.output]
+
+    def test_what_is_open_can_be_continued_afterwards(self, mock: Mock, client: openai.OpenAI) -> None:
+        mock.script([*CALLS, completed(awaits_outputs=True)], message("Take Beta."), message("Because."))
+        with client.beta.responses.connect(extra_headers=HEADERS) as connection:
+            create(connection, store=False)
+            id = told(connection, "response.created")[0].response.id
+            inject(connection, id, "call_1", "call_2")
+            told(connection, "response.completed")
+            create(connection, store=False, input="Why?", previous_response_id=id)
+            assert final_text(told(connection, "response.completed")[-1].response) == "Because."
+
+    def test_it_can_wait_more_than_once(self, mock: Mock, client: openai.OpenAI) -> None:
+        mock.script(
+            [CALLS[0], completed(awaits_outputs=True)], [CALLS[1], completed(awaits_outputs=True)], message("ok")
+        )
+        with client.beta.responses.connect(extra_headers=HEADERS) as connection:
+            create(connection)
+            id = told(connection, "response.output_item.done")[0].response.id
+            for call in ("call_1", "call_2"):
+                inject(connection, id, call)
+                told(connection, "response.inject.created")
+            made = told(connection, "response.completed")[-1].response
+        assert [item.type for item in made.output] == ["function_call", "function_call", "message"]
+
+    def test_what_comes_too_late_is_returned(self, mock: Mock, client: openai.OpenAI) -> None:
+        mock.script(CALLS[0], message("Take Beta."))
+        with (
+            mock.refuses("inject_response_completed"),
+            client.beta.responses.connect(extra_headers=HEADERS) as connection,
+        ):
+            create(connection)
+            id = told(connection, "response.completed")[-1].response.id
+            inject(connection, id, "call_1")
+            failed = connection.recv()
+            assert (failed.type, failed.response_id) == ("response.inject.failed", id)
+            assert failed.error.code == "response_already_completed"
+            assert failed.error.message == f"Response '{id}' has already completed."
+            back = [item.model_dump(mode="json", exclude_none=True) for item in failed.input]
+            assert back == [output("call_1")]
+            create(connection, input=back, previous_response_id=id)
+            assert final_text(told(connection, "response.completed")[-1].response) == "Take Beta."
+
+    def test_an_unknown_response_is_told(self, mock: Mock, client: openai.OpenAI) -> None:
+        with (
+            mock.refuses("inject_response_not_found"),
+            client.beta.responses.connect(extra_headers=HEADERS) as connection,
+        ):
+            inject(connection, "resp_x", "call_1")
+            assert connection.recv().error.code == "response_not_found"
+
+    @pytest.mark.parametrize("body", [{"input": "x"}, {"input": []}, {"response_id": 1}, {"more": 1}])
+    def test_a_malformed_injection_closes_the_connection(self, mock: Mock, client: openai.OpenAI, body: Any) -> None:
+        sent = {"type": "response.inject", "response_id": "resp_x", "input": [output("call_1")], **body}
+        with mock.refuses("inject_malformed"), client.beta.responses.connect(extra_headers=HEADERS) as connection:
+            connection.send(sent)
+            assert connection.recv().type == "error"
+            with pytest.raises(ConnectionClosedOK):
+                connection.recv()
+
+    def test_a_client_that_goes_on_without_it_gets_the_end(self, mock: Mock, client: openai.OpenAI) -> None:
+        mock.script([CALLS[0], completed(awaits_outputs=True)], message("Take Beta."))
+        with client.beta.responses.connect(extra_headers=HEADERS) as connection:
+            create(connection)
+            id = told(connection, "response.output_item.done")[0].response.id
+            create(connection, input=[output("call_1")], previous_response_id=id)
+            assert told(connection, "response.completed")[-1].response.id == id
+            assert final_text(told(connection, "response.completed")[-1].response) == "Take Beta."
+
+    def test_an_output_of_no_call_is_refused(self, mock: Mock, client: openai.OpenAI) -> None:
+        mock.script([CALLS[0], completed(awaits_outputs=True)])
+        with mock.refuses("output_needs_call"), client.beta.responses.connect(extra_headers=HEADERS) as connection:
+            create(connection)
+            id = told(connection, "response.output_item.done")[0].response.id
+            inject(connection, id, "call_1", "call_9")
+            assert told(connection, "error")[0].type == "response.inject.created"
+            assert connection.recv().type == "response.completed"
+
+    def test_without_the_beta_there_is_no_injection(self, mock: Mock, client: openai.OpenAI) -> None:
+        with mock.refuses("event_type_unknown"), client.responses.connect() as connection:
+            inject(connection, "resp_x", "call_1")
+            assert connection.recv().type == "error"

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.api.multi_agent import MULTI_AGENT_BETA, enables_agents, has_multi_agent_beta
-from harness.contract.rule import Case, assumed, documented, rule
+from harness.api.websocket_mode import INJECT, INJECT_EVENT
+from harness.contract.rule import Case, after, assumed, documented, rule
+from harness.contract.rules.http.websocket import ConnectionView, event_case
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
@@ -78,3 +80,69 @@ def unsupported_with_agents(request: Request) -> Iterator[Json]:
         yield {"name": "max_tool_calls"}
     if isinstance(reasoning, dict) and reasoning.get("summary") is not None:
         yield {"name": "reasoning.summary"}
+
+
+_SOCKET_HEADERS = {"authorization": "Bearer sk-harness-example", "openai-beta": MULTI_AGENT_BETA}
+_OUTPUT: Json = {"type": "function_call_output", "call_id": "call_1", "output": "ok"}
+
+
+def inject_case(id: str = "{0.id}", **members: object) -> Case:
+    """A `response.inject` as an example."""
+    body = {"type": INJECT_EVENT, "response_id": id, "input": [_OUTPUT], **members}
+    return event_case(body, absent=("model",), headers=_SOCKET_HEADERS)
+
+
+@rule(
+    on=INJECT,
+    error=ApiError(400, "Invalid response.inject event."),
+    source=[MULTI_AGENT_GUIDE, assumed("the words; that it is refused with status 400 and a close is known")],
+    rejects=[inject_case("resp_x", input="ok")],
+    fix="Send `type`, `response_id` and `input`, a list of outputs; then open a new connection.",
+)
+def inject_malformed(request: Request) -> Iterator[Json]:
+    """An injection names a response and has outputs of the client's tools; any other closes the connection."""
+    body = request.body
+    items = body.get("input")
+    if (
+        not set(body) <= {"type", "response_id", "input"}
+        or not isinstance(body.get("response_id"), str)
+        or not (isinstance(items, list) and items and all(isinstance(item, dict) for item in items))
+    ):
+        yield {}
+
+
+@rule(
+    on=INJECT,
+    error=ApiError(400, "Response with id '{id}' not found.", code="response_not_found"),
+    source=[
+        MULTI_AGENT_GUIDE,
+        documented("openai 3.54.0: BetaResponseInjectFailedEvent", "2026-11"),
+        assumed("the words"),
+    ],
+    rejects={"Response with id 'resp_x' not found.": inject_case("resp_x")},
+    fix="Use the id of `response.created`, on the connection of the response.",
+)
+def inject_response_not_found(request: Request, world: ConnectionView) -> Iterator[Json]:
+    """The response is one of this connection."""
+    id = request.body["response_id"]
+    if id not in world.lane_of:
+        yield {"id": id}
+
+
+@rule(
+    on=INJECT,
+    error=ApiError(400, "Response '{id}' has already completed.", code="response_already_completed"),
+    source=MULTI_AGENT_GUIDE,
+    rejects={
+        "Response '{0.id}' has already completed.": after(
+            event_case({"model": "gpt-5.6-sol"}, headers=_SOCKET_HEADERS), inject_case()
+        )
+    },
+    fix="Send the returned input with a new `response.create` that continues the response. In a script "
+    "`completed(awaits_outputs=True)` keeps a response open.",
+)
+def inject_response_completed(request: Request, world: ConnectionView) -> Iterator[Json]:
+    """The response still waits for outputs."""
+    id = request.body["response_id"]
+    if id in world.lane_of and id not in world.open_responses:
+        yield {"id": id}

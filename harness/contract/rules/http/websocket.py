@@ -10,7 +10,16 @@ from collections.abc import Iterator, Mapping, Set
 from typing import Any, Protocol
 
 from harness.api.models import Models
-from harness.api.websocket_mode import CLIENT_EVENTS, CREATE_EVENT, MAX_AGE, MAX_LANES, SOCKET, requested_lane
+from harness.api.multi_agent import has_multi_agent_beta
+from harness.api.websocket_mode import (
+    CLIENT_EVENTS,
+    CREATE_EVENT,
+    INJECT_EVENT,
+    MAX_AGE,
+    MAX_LANES,
+    SOCKET,
+    requested_lane,
+)
 from harness.contract.phrasing import describe_actual, quote_and_join
 from harness.contract.rule import Case, after, assumed, documented, reported, rule
 from harness.core.errors import ApiError
@@ -37,6 +46,8 @@ class ConnectionView(Protocol):
     lanes: Set[str]
     lane_of: Mapping[str, str | None]
     models: Models
+
+    open_responses: Mapping[str, Any]
 
     def held(self, id: str) -> LaneResponseView | None:
         """The response of this id if it is the last one of a lane, else None."""
@@ -123,8 +134,9 @@ def event_type_kind(request: Request) -> Iterator[Json]:
     fix="A connection takes `response.create` and `response.steer`; to cancel a response, close the connection.",
 )
 def event_type_unknown(request: Request) -> Iterator[Json]:
-    """An event of a client is one of those of WebSocket mode."""
-    if request.body["type"] not in CLIENT_EVENTS:
+    """An event of a client is one of those of WebSocket mode, or `response.inject` of the multi-agent beta."""
+    known = (*CLIENT_EVENTS, INJECT_EVENT) if has_multi_agent_beta(request) else CLIENT_EVENTS
+    if request.body["type"] not in known:
         yield {"value": request.body["type"]}
 
 

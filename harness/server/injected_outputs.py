@@ -1,0 +1,75 @@
+"""Outputs injected into a response that stays open: the events that say so, and those with which it goes on.
+
+A response with agents may wait for outputs of the client over its connection (`completed(awaits_outputs=True)`); when all
+are there it goes on, and ends as one response.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from harness.core.exchange import Json
+from harness.items.chain import collect_outputs
+from harness.server.steering_events import owed_outputs
+from harness.world.websocket_state import LaneResponse, OpenResponse
+
+
+def created_event(opened: OpenResponse) -> Json:
+    """The input is part of the response."""
+    event = {
+        "type": "response.inject.created",
+        "response_id": opened.response["id"],
+        "sequence_number": opened.held.event_count,
+    }
+    opened.held.event_count += 1
+    return {**event, "stream_id": opened.held.lane} if opened.held.lane else event
+
+
+def failed_event(held: LaneResponse | None, body: Json, error: Json) -> Json:
+    """The input is not part of the response and is returned."""
+    event = {
+        "type": "response.inject.failed",
+        "response_id": body["response_id"],
+        "input": body["input"],
+        "error": {name: error[name] for name in ("code", "message")},
+        "sequence_number": held.event_count if held else 0,
+    }
+    if held is None:
+        return event
+    held.event_count += 1
+    return {**event, "stream_id": held.lane} if held.lane else event
+
+
+def unanswered(opened: OpenResponse) -> list[Json]:
+    """What the client still owes to a response, as stubs of outputs."""
+    given = {id for _, id in collect_outputs(opened.outputs)}
+    return [
+        stub for stub in owed_outputs(opened.response["output"][opened.settled :]) if stub.get("call_id") not in given
+    ]
+
+
+def merge_responses(first: Json, second: Json) -> Json:
+    """One response that did what two did: the first with what the second added to it."""
+    own = {name: first[name] for name in ("id", "created_at", "previous_response_id")}
+    output = [*first["output"], *second["output"]]
+    return {**second, **own, "output": output, "usage": _add_usage(first["usage"], second["usage"])}
+
+
+def _add_usage(first: Any, second: Any) -> Any:
+    if isinstance(first, dict) and isinstance(second, dict):
+        return {name: _add_usage(first.get(name), value) for name, value in second.items()}
+    return first + second if isinstance(first, int) and isinstance(second, int) else second
+
+
+def continue_events(opened: OpenResponse, events: Sequence[Json], merged: Json) -> Iterator[Json]:
+    """The events of a second response as those with which the open one goes on; the last has the merged response."""
+    place = len(opened.response["output"])
+    for event in list(events)[2:]:
+        own: Json = {"sequence_number": opened.held.event_count}
+        if "output_index" in event:
+            own["output_index"] = event["output_index"] + place
+        if "response" in event:
+            own["response"] = merged
+        opened.held.event_count += 1
+        yield {**event, **own, **({"stream_id": opened.held.lane} if opened.held.lane else {})}
