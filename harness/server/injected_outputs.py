@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from harness.core.exchange import Json
-from harness.items.chain import collect_outputs
 from harness.server.steering_events import owed_outputs
 from harness.world.websocket_state import LaneResponse, OpenResponse
 
@@ -43,10 +42,13 @@ def failed_event(held: LaneResponse | None, body: Json, error: Json) -> Json:
 
 def unanswered(opened: OpenResponse) -> list[Json]:
     """What the client still owes to a response, as stubs of outputs."""
-    given = {id for _, id in collect_outputs(opened.outputs)}
-    return [
-        stub for stub in owed_outputs(opened.response["output"][opened.settled :]) if stub.get("call_id") not in given
-    ]
+    given = [_answered_id(item) for item in opened.outputs]
+    owed = owed_outputs(opened.response["output"][opened.settled :])
+    return [stub for stub in owed if _answered_id(stub) not in given]
+
+
+def _answered_id(output: Json) -> Any:
+    return output.get("call_id") or output.get("approval_request_id")
 
 
 def merge_responses(first: Json, second: Json) -> Json:

@@ -138,6 +138,8 @@ class SocketSession:
         if unanswered(opened):
             return Answer(200, {**opened.response, "output": []}, events=[created])
         answer = self._continue_response(request, opened)
+        if answer.events is None and answer.delivery:
+            return answer
         if answer.events is None:
             ended = self._end_open_response(opened.held.lane)
             return answer._replace(events=[created, _error_event(answer, opened.held.lane), *ended])

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -60,6 +59,7 @@ class CasePlayer:
         self, root: str = API_ROOT, fallback: Callable[[Request], Sequence[TurnLine]] = lambda _: OK_TURN
     ) -> None:
         self._root = root
+        self._session: SocketSession | None = None
         self.api = MockApi(fallback=fallback)
         self.mock = self.api.open(EXAMPLE_KEY)
 
@@ -77,19 +77,20 @@ class CasePlayer:
             self.mock.world.account = _fill_account(case.account, before)
         return before
 
-    @cached_property
-    def session(self) -> SocketSession:
-        """The connection, opened when it is first used."""
-        session = self.api.open_session(f"{API_ROOT}/responses", EXAMPLE_HEADERS, {})
-        assert isinstance(session, SocketSession)
-        return session
+    def _open_session(self, headers: Mapping[str, str]) -> SocketSession:
+        """The connection, opened with these headers when it is first used."""
+        if self._session is None:
+            session = self.api.open_session(f"{API_ROOT}/responses", headers, {})
+            assert isinstance(session, SocketSession)
+            self._session = session
+        return self._session
 
     def send(self, case: Case, before: list[Answer]) -> Answer:
         """The answer to a case; `before` are the answers to its earlier steps."""
         self.mock.skip(case.skip or 0)
         request = build_request(case, before, self._root)
         if request.method == "WS":
-            self.session.receive(request.body)
+            self._open_session(EXAMPLE_HEADERS if case.headers is None else case.headers).receive(request.body)
             return self.mock.exchanges[-1].answer
         path, _, query = request.uri.partition("?")
         return self.api.handle(request.method, path, request.headers, dict(parse_qsl(query)), request.body)

@@ -106,7 +106,11 @@ def inject_malformed(request: Request) -> Iterator[Json]:
     if (
         not set(body) <= {"type", "response_id", "input"}
         or not isinstance(body.get("response_id"), str)
-        or not (isinstance(items, list) and items and all(isinstance(item, dict) for item in items))
+        or not (
+            isinstance(items, list)
+            and items
+            and all(isinstance(item, dict) and isinstance(item.get("type"), str) for item in items)
+        )
     ):
         yield {}
 
