@@ -389,6 +389,5 @@ def test_no_json_makes_a_connection_raise(said: Any) -> None:
     for member in ("type", "stream_id", "generate", "background", "stream", "previous_response_id", "input"):
         socket.session.receive(orjson.dumps({"type": "response.create", **MINIMAL_REQUEST, member: said}))
         socket.session.receive(orjson.dumps({"type": "response.steer", "input": "x", member: said}))
-        socket.session.receive(orjson.dumps({"type": "response.inject", "input": [{}], member: said}))
     assert socket.world.problems == []
     assert len(socket.journal) == 16

@@ -1,0 +1,69 @@
+"""`response.inject` on a connection without a network: whatever a client says, it is answered."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.api.multi_agent import MULTI_AGENT_BETA
+from harness.ending import completed
+from harness.items import function_call, mcp_approval_request, message
+from harness.server.mock_api import MockApi
+from harness.server.socket_session import SocketSession
+from tests.support.tools import functions
+
+KEY = "sk-unit"
+HEADERS = {"authorization": f"Bearer {KEY}", "openai-beta": MULTI_AGENT_BETA}
+TEXTS = st.text(max_size=8)
+JSON: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.integers(-9, 9) | TEXTS, lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner), max_leaves=5
+)
+APPROVED = {"type": "mcp", "server_label": "prod", "server_url": "https://mcp.example.org"}
+
+
+def opened() -> tuple[MockApi, SocketSession, str]:
+    """A mock, a connection, and the id of the response that waits on it for an output and an approval."""
+    api = MockApi(fallback=lambda request: [message("ok")])
+    mock = api.open(KEY)
+    asked = mcp_approval_request("prod", "deploy", {})
+    mock.script([function_call("f", "{}", call_id="call_1"), asked, completed(awaits_outputs=True, off_schema=True)])
+    session = api.open_session("/v1/responses", HEADERS, {})
+    assert isinstance(session, SocketSession)
+    body = {
+        "model": "gpt-5.6-sol",
+        "input": "hi",
+        "multi_agent": {"enabled": True},
+        "tools": [*functions("f"), APPROVED],
+    }
+    events = session.receive(orjson.dumps({"type": "response.create", **body}))
+    return api, session, events[0]["response"]["id"]
+
+
+def inject(session: SocketSession, response: Any, items: Any, **members: Any) -> list[str]:
+    body = {"type": "response.inject", "response_id": response, "input": items, **members}
+    return [event["type"] for event in session.receive(orjson.dumps(body))]
+
+
+def test_it_waits_for_approvals_too() -> None:
+    api, session, id = opened()
+    (stored,) = [item for item in api.worlds[KEY].store.responses[id].response["output"] if "server_label" in item]
+    assert inject(session, id, [{"type": "function_call_output", "call_id": "call_1", "output": "1"}]) == [
+        "response.inject.created"
+    ]
+    approval = {"type": "mcp_approval_response", "approval_request_id": stored["id"], "approve": False}
+    assert inject(session, id, [approval])[-1] == "response.completed"
+
+
+@given(JSON)
+@settings(max_examples=100, deadline=None)
+def test_no_injection_makes_a_connection_raise(said: Any) -> None:
+    api, session, id = opened()
+    inject(session, said, [])
+    inject(session, id, said)
+    inject(session, id, [said])
+    inject(session, id, [{"type": "function_call_output", "call_id": said, "output": said}])
+    inject(session, id, [{"type": "function_call_output", "call_id": "call_1", "output": said}], more=said)
+    assert api.worlds[KEY].problems == []
