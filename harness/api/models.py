@@ -62,6 +62,7 @@ class Model:
     sampling: When = "effort none"
     logprobs: When = "effort none"
     search_filters: bool = True
+    images: bool = True
     needs_tools: tuple[str, ...] = ()
     only_tools: tuple[str, ...] = ()
     name_only: bool = False
@@ -186,6 +187,7 @@ def _build_family(name: str, facts: Mapping[str, Sequence[Any]]) -> Model:
         sampling=value("temperature", "unknown"),
         logprobs=value("logprobs", "unknown"),
         search_filters=value("web_search.filters", True),
+        images=value("input.image", True),
         needs_tools=value("needs_tools", ()),
         only_tools=value("only_tools", ()),
         name_only=reasons is None,

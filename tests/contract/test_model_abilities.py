@@ -69,6 +69,16 @@ def refused_options(family: Model) -> Iterator[Refusal]:
     if family.sampling == "never":
         message = "Unsupported parameter: 'top_p' is not supported with this model."
         yield Refusal(family, {"top_p": 0.5}, message, replace(family, sampling="unknown"))
+    if not family.images:
+        message = (
+            f"Model '{family.name}' does not support image inputs. Try again with a vision model. To find out which "
+        )
+        message += (
+            "models are vision-enabled, visit our our models documentation: https://platform.openai.com/docs/models"
+        )
+        image = {"type": "input_image", "image_url": "https://example.com/a.png", "detail": "auto"}
+        body = {"input": [{"role": "user", "content": [image]}]}
+        yield Refusal(family, body, message, replace(family, images=True))
     if not family.schemas:
         message = "Invalid parameter: 'text.format' of type 'json_schema' is not supported with model version "
         yield Refusal(family, {"text": {"format": FORMAT}}, f"{message}`{family.name}`.", replace(family, schemas=True))
@@ -90,7 +100,8 @@ def judge(body: dict[str, Any], family: Model) -> Violation | None:
     last = (date.fromisoformat(family.gone) - timedelta(days=1)).isoformat() if family.gone else CONTRACT_DATE
     world = World(as_of=last)
     world.models = MODELS.with_family(family)
-    tools = {"tools": [{"type": family.needs_tools[0]}]} if family.needs_tools and "tools" not in body else {}
+    search = {"type": "file_search", **TOOLS["file_search"]}
+    tools = {"tools": [search]} if family.needs_tools and "tools" not in body else {}
     return check(REQUEST._replace(body={"model": family.name, "input": "JSON!", **tools, **body}), world)
 
 

@@ -84,3 +84,43 @@ def schema_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
     format, family = (request.body.get("text") or {}).get("format") or {}, family_of(request, world)
     if format.get("type") == "json_schema" and family and not family.schemas:
         yield {"model": request.body["model"]}
+
+
+_IMAGE: Json = {"type": "input_image", "image_url": "https://example.com/a.png", "detail": "auto"}
+
+
+@rule(
+    when="input[]",
+    error=ApiError(
+        400,
+        "Model '{model}' does not support image inputs. Try again with a vision model. To find out which models are "
+        "vision-enabled, visit our our models documentation: https://platform.openai.com/docs/models",
+        "input",
+    ),
+    source=[
+        reported("a public example with the whole error, of another model of Foundry; `our our` is as quoted", "2026"),
+        reported("a public report: gpt-5.3-codex-spark, the first two sentences", "2026-09"),
+    ],
+    rejects={
+        "Model 'o3-mini' does not support image inputs. Try again with a vision model. To find out which models are "
+        "vision-enabled, visit our our models documentation: https://platform.openai.com/docs/models": {
+            "model": "o3-mini",
+            "input": [{"role": "user", "content": [_IMAGE]}],
+        }
+    },
+    accepts=[
+        {"model": "o4-mini", "input": [{"role": "user", "content": [_IMAGE]}]},
+        {"model": "o3-mini", "input": [{"role": "user", "content": "hi"}]},
+    ],
+    fix="Use a model that sees: `harness models NAME`.",
+)
+def images_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
+    """Models without vision take no images."""
+    family = family_of(request, world)
+    if family and not family.images and any(map(_has_image, request.body.get("input") or ())):
+        yield {"model": request.body["model"]}
+
+
+def _has_image(item: Json) -> bool:
+    parts = item.get("content")
+    return isinstance(parts, list) and any(part.get("type") == "input_image" for part in parts)

@@ -109,7 +109,7 @@ def mode_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
     accepts=[
         {"model": "o3", "reasoning": {"context": "current_turn"}},
         {"model": "gpt-5.4", "reasoning": {"context": "all_turns"}},
-        {"model": "o4-mini", "reasoning": {"context": "all_turns"}},
+        {"model": "my-deployment", "reasoning": {"context": "all_turns"}},
     ],
     fix="Use a value the message lists.",
 )
