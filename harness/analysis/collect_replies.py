@@ -14,6 +14,7 @@ from harness.analysis.approval_ledger import APPROVAL_REQUEST, APPROVAL_RESPONSE
 from harness.api.resources.threads import apply_delta
 from harness.api.statuses import ENDED_STATUSES
 from harness.core.exchange import Exchange, Json, Request
+from harness.core.loose_json import as_string
 from harness.core.replies import ModelReplies, ModelReply
 from harness.items.chain import answered_call_id
 from harness.items.kind import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
@@ -115,7 +116,7 @@ def answered_call_ids(request: Request) -> Iterator[str]:
 
 def ids_of_call(call: Json) -> list[str]:
     """The ids by which a client may answer a call."""
-    return [call[name] for name in ("call_id", "id") if call.get(name)]
+    return [id for name in ("call_id", "id") if (id := as_string(call.get(name)))]
 
 
 def required_calls(run: Json) -> list[Json]:

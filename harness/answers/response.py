@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from typing import Any
 
 from harness.answers.parameters import default_parameters, echo_request
 from harness.api.models import FALLBACK_FAMILY, MODELS, Model, Models
@@ -137,10 +138,15 @@ def _render_other_item(item: Json) -> Json:
     return listed
 
 
-def _render_parts(parts: Sequence[Json]) -> list[Json]:
-    """Parts with the members that a list always shows; null members of the client count as absent."""
+def _render_parts(parts: Sequence[Any]) -> list[Any]:
+    """Parts with the members that a list always shows; null members of the client count as absent.
+
+    What is no part, in an item of a kind whose schema does not name it, stays as it is.
+    """
     return [
         {**PART_DEFAULTS.get(part.get("type", ""), {}), **(_drop_nulls(part) if None in part.values() else part)}
+        if isinstance(part, dict) and isinstance(part.get("type", ""), str)
+        else part
         for part in parts
     ]
 

@@ -60,7 +60,10 @@ def filter_page(page: Json, include: Collection[str], full_items: Mapping[str, F
 def _omit_file_data(item: Json) -> Json:
     if not _has_part_member(item, "file_data"):
         return item
-    content = [{name: value for name, value in part.items() if name != "file_data"} for part in item["content"]]
+    content = [
+        {name: value for name, value in part.items() if name != "file_data"} if isinstance(part, dict) else part
+        for part in item["content"]
+    ]
     return {**item, "content": content}
 
 
@@ -115,7 +118,7 @@ def _has_part_member(item: Json, member: str) -> bool:
     content = item.get("content")
     if isinstance(content, list):
         for part in content:
-            if part.get(member):
+            if isinstance(part, dict) and part.get(member):  # not every kind of item has parts in its schema
                 return True
     return False
 

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, JSONResponse
+from starlette.requests import ClientDisconnect
 
 from harness.analysis.loss import losses_of
 from harness.analysis.surfaced import describe_difference
@@ -267,6 +268,8 @@ async def _read_object(request: Request) -> Json:
         sent = await request.json()
     except (ValueError, RecursionError) as problem:
         raise HarnessError(f"the body is not JSON: {problem}") from problem
+    except ClientDisconnect as problem:
+        raise HarnessError("the client has left before its body was whole") from problem
     if not isinstance(sent, dict):
         raise HarnessError('the body must be an object: {"turns": [[{"type": "message", …}]]}')
     return sent

@@ -22,8 +22,10 @@ CLOSE_NORMAL = 1000
 """The code with which a connection is closed that has come to its end."""
 
 _WHY_NOT = (
-    b"This request cannot become a WebSocket: it has a body, a header of more than 8 kB or more than 128 headers."
+    b"This request cannot become a WebSocket: it has a body, a header of more than 8 kB, more than 128 headers, "
+    b"or an address or a header of the handshake that is not ASCII."
 )
+_HANDSHAKE_HEADERS = (b"connection:", b"upgrade:", b"sec-websocket-")
 NOT_AN_UPGRADE = (
     b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain; charset=utf-8\r\n"
     b"content-length: %d\r\nconnection: close\r\n\r\n%b" % (len(_WHY_NOT), _WHY_NOT)
@@ -45,9 +47,11 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
     def data_received(self, data: bytes) -> None:
         """Take what the client sends; an upgrade that the library of WebSockets does not read is refused.
 
-        It comes whole, and the library stays silent when it has a body, or more or longer headers than it takes.
+        It comes whole, and the library stays silent when it has a body, or more or longer headers than it takes; what is
+        not ASCII in the handshake raises in it.
         """
-        super().data_received(data)
+        if self.handshake_initiated or _is_ascii_handshake(data):
+            super().data_received(data)
         if not self.handshake_initiated:
             self.transport.write(NOT_AN_UPGRADE)
             self.transport.close()
@@ -57,6 +61,12 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
         if self.curr_msg_data_type == "text" and not _is_utf8(b"".join(self.frames)):
             self.curr_msg_data_type = "bytes"
         super().send_receive_event_to_app()
+
+
+def _is_ascii_handshake(head: bytes) -> bool:
+    """Whether the first line of an upgrade and the headers that make it one are ASCII."""
+    start, *headers = head.split(b"\r\n")
+    return start.isascii() and all(each.isascii() for each in headers if each.startswith(_HANDSHAKE_HEADERS))
 
 
 def _is_utf8(text: bytes) -> bool:

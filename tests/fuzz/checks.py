@@ -30,6 +30,7 @@ NAMES_OF_THE_API = {
     "file_not_found": "id",
     "download_failed": "url",
     "deferred_without_search": "tools.defer_loading",
+    "search_without_deferred": "tools.tool_search",
 }
 """By rule, a `param` of the API's own that names nothing in the request."""
 

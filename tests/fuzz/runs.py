@@ -11,6 +11,9 @@ from random import Random
 
 from harness.analysis.loss import losses_of
 from harness.core.exchange import Json
+from harness.server.judgement import judge_world
+from harness.world.mock import Mock
+from harness.world.world import World
 from tests.fuzz.checks import complaints
 from tests.fuzz.mutants import mutated, stock_of
 from tests.fuzz.sent import Sent, Stand
@@ -88,12 +91,24 @@ def _session(name: str, make: MakeStand, chance: Random) -> Iterator[Found]:
     yield from (Found(name, tuple(sent), said) for said in _of_journal(stand))
 
 
+READERS: Mapping[str, Callable[[World], object]] = {
+    "losses": lambda world: losses_of(world.exchanges, True),
+    "flow": lambda world: Mock(world).flow.mermaid,
+    "calls": lambda world: [each.as_json() for each in Mock(world).calls],
+    "approvals": lambda world: Mock(world).approvals,
+    "said": lambda world: [each.as_json() for each in Mock(world).said],
+    "report": lambda world: judge_world(Mock(world), verbose=True),
+}
+"""What a test and its report read of a journal."""
+
+
 def _of_journal(stand: Stand) -> Iterator[str]:
     """A test reads the journal when it ends, whatever is in it."""
-    try:
-        losses_of(stand.world.exchanges)
-    except Exception as problem:
-        yield f"exception: losses: {type(problem).__name__}: {problem}"
+    for name, read in READERS.items():
+        try:
+            read(stand.world)
+        except Exception as problem:
+            yield f"exception: {name}: {type(problem).__name__}: {problem}"
 
 
 def _reduced(found: Found, make: MakeStand) -> Found | None:

@@ -212,11 +212,10 @@ def encrypted_content_invalid(world: WorldView, transcript: Transcript) -> Itera
     Texts without the form of one are refused; a foreign one that has it is taken, and so is what a script gave out.
     """
     for item in transcript.added:
-        if "encrypted_content" not in item:
-            continue
-        text, id = item["encrypted_content"], item.get("id")
+        text, id = item.get("encrypted_content"), item.get("id")
         if (
             text
+            and isinstance(text, str)  # not every kind of item has it in its schema
             and text not in world.store.encrypted_contents
             and (reason := rejection_reason(text, id, world.account.name))
         ):

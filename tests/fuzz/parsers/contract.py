@@ -1,0 +1,62 @@
+"""What each parser promises: a value or a documented error that says something, within a second and 256 MiB."""
+
+from __future__ import annotations
+
+import json
+import resource
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.fuzz.parsers.targets import Parser
+
+SECONDS, MEGABYTES = 1.0, 256
+"""CPU time and memory that at most 64,000 bytes may take."""
+KEPT = Path(__file__).parent / "found.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Bytes that a parser did not take as it must, and what it did."""
+
+    parser: str
+    data: bytes
+    complaint: str
+
+    def to_json(self) -> dict[str, str]:
+        """As `found.json` keeps it, each byte a character."""
+        return {"parser": self.parser, "was": self.complaint, "data": self.data.decode("latin-1")}
+
+
+def kept() -> list[Finding]:
+    """What earlier runs have found."""
+    read = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.is_file() else []
+    return [Finding(one["parser"], one["data"].encode("latin-1"), one["was"]) for one in read]
+
+
+def keep(finding: Finding) -> None:
+    """Add a finding to `found.json`."""
+    cases = [each.to_json() for each in (*kept(), finding)]
+    KEPT.write_text(json.dumps(cases, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def complaint(parser: Parser, data: bytes) -> str | None:
+    """What is wrong with how a parser took these bytes; None if nothing is."""
+    began, memory = time.process_time(), peak_megabytes()
+    try:
+        parser.parse(data)
+    except parser.raises as problem:
+        if not (text := str(problem)).strip() or not text.startswith(parser.begins):
+            return f"message: {type(problem).__name__}: {text[:200]!r}"
+    except Exception as problem:
+        return f"exception: {type(problem).__name__}: {str(problem)[:200]}"
+    if (spent := time.process_time() - began) > SECONDS:
+        return f"cost: {spent:.1f} s for {len(data):,} bytes"
+    if (grown := peak_megabytes() - memory) > MEGABYTES:
+        return f"memory: {grown} MiB for {len(data):,} bytes"
+    return None
+
+
+def peak_megabytes() -> int:
+    """The most memory that this process ever had."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10

@@ -1,0 +1,257 @@
+"""What each parser takes: inputs from which others are made, and words that they are made of."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import zlib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import yaml
+
+from harness.answers.stream import encode_events
+from harness.items import function_call, message, reasoning
+from harness.report.formats.json_file import render
+from harness.report.report import Report, ReportCase
+from harness.server.mock_api import MockApi
+from tests.contract.evidence.samples import REQUESTS
+from tests.support.planted_secrets import KINDS
+from tests.verify.recording_files import VARIANTS
+
+FEW = 120
+"""Inputs of one kind at most."""
+AUTH = {"authorization": "Bearer sk-harness-example"}
+
+JSON_WORDS = (
+    *(b'"type":', b'"role":', b'"input":', b'"$ref":', b'"text":{"format":', b"\\ud800", b"\\u0000", b"1e999", b"-0"),
+    *(b'"stream":true', b'"tools":[', b'"properties":', b'"previous_response_id":', b"\xef\xbb\xbf", b"\xff", b"null"),
+)
+STREAM_WORDS = (
+    b"data: ",
+    b"event: ",
+    b"\n\n",
+    b"\r\n",
+    b"\r",
+    b"[DONE]",
+    b"data:{}",
+    b'"sequence_number":',
+    b"\xef\xbb\xbf",
+)
+MEMBERS = (
+    *(b"interactions", b"request", b"response", b"body", b"headers", b"base64_string", b"raw_gzip", b"status", b"wire"),
+    *(
+        b"harness",
+        b"sockets",
+        b"frames",
+        b"log",
+        b"entries",
+        b"&a",
+        b"*a",
+        b"!!binary",
+        b"<<:",
+        b"? ",
+        b"- ",
+        b"\xff\xfe",
+    ),
+)
+FORM_WORDS = (
+    b"--x\r\n",
+    b"--x--\r\n",
+    b"content-disposition: form-data; name=",
+    b"; filename=",
+    b"filename*=",
+    b"boundary=",
+)
+HTTP_WORDS = (
+    *(b"\r\n", b"\r\n\r\n", b"upgrade: websocket\r\n", b"connection: upgrade\r\n", b"sec-websocket-version: 13\r\n"),
+    *(b"transfer-encoding: chunked\r\n", b"content-length: ", b"expect: 100-continue\r\n", b"HTTP/1.0", b"HTTP/2.0"),
+    *(
+        b"GET /_harness/exchanges ",
+        b"POST /_harness/script ",
+        b"host: x\r\n",
+        b"0\r\n\r\n",
+        b"\x81\x80",
+        b"\x88\x80",
+        b"\xff",
+    ),
+)
+SCRIPT_WORDS = (
+    *(b"script:", b"when:", b"repeat: true", b"message:", b"function_call:", b"cut:", b"pattern:", b"organization:"),
+    *(b"&a", b"*a", b"!!python/object", b"{", b"[", b"|", b"? ", b"<<: ", b"mcp:", b"files:", b"gate:"),
+)
+
+SCRIPTS = (
+    "script:\n- message: Hello.\n- function_call: {name: f, arguments: {city: Paris}}\n",
+    "script:\n- [{reasoning: so}, {message: [a]}, {incomplete: max_output_tokens}]\n- [{message: x}, {cut: {after: 4}}]\n",
+    "when:\n- instructions: planner\n  tools: {pattern: '^f'}\n  script: [{message: Ask ops.}]\n  repeat: true\n",
+    "script: [hi]\nrepeat: true\norganization: {models: [gpt-4.1], verified: false}\ncitations: delta\n",
+    "script:\n- {type: message, content: [{type: output_text, text: hi}]}\n- {rate_limit: {}}\n",
+    "mcp:\n  deep: [{name: f, input_schema: {type: object}}]\nfiles: {a.txt: hello}\nscript: [&a {message: x}, *a]\n",
+)
+
+
+def _raw(values: Iterable[Any]) -> list[bytes]:
+    return [json.dumps(each).encode() for each in values][:FEW]
+
+
+def bodies() -> Sequence[bytes]:
+    return _raw(REQUESTS)
+
+
+def streams() -> Sequence[bytes]:
+    """A stream of each of a few turns, and what recorders leave of them."""
+    turns: list[list[Any]] = [[message("Hello, world.")], [reasoning("so"), function_call("f", {"a": 1})]]
+    made = []
+    for turn in turns:
+        mock = MockApi()
+        mock.open("sk-harness-example").script(turn)
+        tools = [{"type": "function", "name": "f", "parameters": {}, "strict": False}]
+        body = json.dumps({"model": "gpt-5", "input": "hi", "stream": True, "tools": tools}).encode()
+        events = mock.handle("POST", "/v1/responses", AUTH, {}, body).events
+        assert events
+        made.append(encode_events(events))
+    return [*made, made[0].replace(b"\n", b"\r\n"), b"data: [DONE]\n\n", b"event: thread.run.created\ndata: {}\n\n"]
+
+
+def encoded() -> Sequence[bytes]:
+    text = json.dumps({"id": "resp_1", "output": []}).encode()
+    packed = (
+        gzip.compress(text),
+        zlib.compress(text),
+        zlib.compress(text, wbits=-15),
+        b"5\r\n" + text[:5] + b"\r\n0\r\n\r\n",
+    )
+    return [
+        b"%b\n%b" % (coding, body)
+        for coding in (b"gzip", b"deflate", b"br", b"zstd", b"chunked", b"")
+        for body in packed
+    ]
+
+
+def _plain(value: Any) -> Any:
+    """Recorded bytes as JSON has them."""
+    if isinstance(value, bytes):
+        return value.decode("latin-1")
+    if isinstance(value, dict):
+        return {str(name): _plain(each) for name, each in value.items()}
+    return [*map(_plain, value)] if isinstance(value, list) else value
+
+
+def cassettes() -> Sequence[bytes]:
+    return [*(yaml.safe_dump(each).encode() for each in VARIANTS.values()), *own_cassettes()]
+
+
+def own_cassettes() -> Sequence[bytes]:
+    frames = [
+        {"at": 0.0, "from": "client", "text": '{"type": "response.create", "model": "gpt-4.1", "input": "hi"}'},
+        {"at": 0.1, "from": "server", "text": '{"type": "error", "status": 400, "error": {"message": "No."}}'},
+    ]
+    header = {"format": 1, "recorded": "2026-09-21", "dialect": "openai", "sdk": "OpenAI/Python"}
+    whole = {
+        "version": 1,
+        "harness": header,
+        "interactions": [
+            {
+                "request": {
+                    "method": "POST",
+                    "uri": "https://api.openai.com/v1/responses",
+                    "headers": {},
+                    "body": "{}",
+                },
+                "response": {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"string": '{"a": 1}'}},
+                "wire": {"request": "compact", "answer": "compact", "arrivals": [[0.1, 3], [0.2, 4]], "cut": True},
+            }
+        ],
+        "sockets": [{"uri": "wss://api.openai.com/v1/responses", "headers": {}, "frames": frames}],
+    }
+    return [yaml.safe_dump(whole).encode(), json.dumps(whole).encode()]
+
+
+def archives() -> Sequence[bytes]:
+    return _raw(map(_plain, VARIANTS.values()))
+
+
+def lines() -> Sequence[bytes]:
+    flat = json.dumps(_plain(VARIANTS["flat"])).encode()
+    return [b"\n".join([flat, flat]), flat + b"\n\n{}\n", *archives()[:10]]
+
+
+def forms() -> Sequence[bytes]:
+    part = b'--x\r\ncontent-disposition: form-data; name="%b"%b\r\n\r\n%b\r\n'
+    file = part % (b"file", b'; filename="a.txt"\r\ncontent-type: text/plain', b"hello")
+    whole = (
+        file + part % (b"purpose", b"", b"user_data") + part % (b"expires_after[seconds]", b"", b"3600") + b"--x--\r\n"
+    )
+    return [b"%b\n%b" % (kind, whole) for kind in (b"multipart/form-data; boundary=x", b"multipart/form-data", b"")]
+
+
+def messages() -> Sequence[bytes]:
+    create = {"type": "response.create", "model": "gpt-4.1", "input": "hi"}
+    steer = {"type": "response.steer", "previous_response_id": "resp_1", "input": "Shorter."}
+    several = [create, {**create, "stream_id": "a"}, {**create, "generate": False}, steer]
+    return [
+        *_raw(several),
+        b"\n".join(_raw(several)),
+        *_raw({"type": "response.create", **each} for each in REQUESTS[:20]),
+    ]
+
+
+def connections() -> Sequence[bytes]:
+    """Bytes of HTTP/1.1, pieces of it after each 0xFF, and an upgrade with frames."""
+    head = b"POST /v1/responses HTTP/1.1\r\nhost: x\r\nauthorization: Bearer sk-a\r\ncontent-type: application/json\r\n"
+    body = b'{"model": "gpt-4.1", "input": "hi", "stream": true}'
+    whole = b"%bcontent-length: %d\r\n\r\n%b" % (head, len(body), body)
+    upgrade = (
+        b"GET /v1/responses HTTP/1.1\r\nhost: x\r\nauthorization: Bearer sk-a\r\nupgrade: websocket\r\n"
+        b"connection: upgrade\r\nsec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+    )
+    frame = b"\x81" + bytes([0x80 | len(body)]) + b"\0\0\0\0" + body
+    return [
+        *(whole, whole + whole, whole[:90] + b"\xff" + whole[90:], upgrade, upgrade + frame, upgrade + b"\xff" + frame),
+        *(
+            upgrade + b"\xff\x89\x80\0\0\0\0",
+            upgrade + b"\xff\x88\x82\0\0\0\0\x03\xe8",
+            upgrade.replace(b"GET", b"POST"),
+        ),
+        b"%btransfer-encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (head, len(body), body),
+        b"GET /v1/models HTTP/1.0\r\n\r\n",
+        b"GET /_harness/health HTTP/1.1\r\nhost: localhost\r\n\r\n",
+        b"POST /_harness/script HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer sk-a\r\ncontent-length: 15\r\n\r\n"
+        b'{"script":["a"]}',
+    ]
+
+
+def scripts() -> Sequence[bytes]:
+    return [each.encode() for each in SCRIPTS]
+
+
+def sent_scripts() -> Sequence[bytes]:
+    return _raw([*(yaml.safe_load(each) for each in SCRIPTS), {"turns": ["Hi."], "when": {"input": "x"}}])
+
+
+def reports() -> Sequence[bytes]:
+    return [
+        render(Report([])).encode(),
+        render(Report([ReportCase("tests/test_a.py::test_b", "tests/test_a.py", 3, "passed", 0.1)])).encode(),
+    ]
+
+
+def paths() -> Sequence[bytes]:
+    body = b'{"input": [{"role": "user", "content": [{"text": "hi"}]}], "a.b": 1}'
+    lines = (
+        b"input[0].content[0].text",
+        b"a.b",
+        b"/v1/responses/resp_1",
+        b"input[99999999999999999999]",
+        b"limit=1&include[]=x",
+    )
+    return [b"%b\n%b" % (line, body) for line in lines]
+
+
+def secrets() -> Sequence[bytes]:
+    """Secrets as they stand in texts, and in the encodings that are looked into."""
+    texts = [around.format(secret).encode() for around, secret in KINDS.values()]
+    wrapped = [json.dumps({"a": text.decode()}).encode() for text in texts[:20]]
+    return [*texts, *wrapped, *map(base64.b64encode, texts[:20]), *map(gzip.compress, texts[:5]), *streams(), *forms()]

@@ -1,0 +1,56 @@
+"""Kinds of items whose schema lets unknown members pass: whatever these hold, everything that reads items takes it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from harness.server.default_model import small_talk
+from harness.server.mock_api import MockApi
+from tests.contract.evidence.samples import REQUESTS
+from tests.fuzz.runs import READERS
+
+KEY = "sk-open"
+HEADERS = {"authorization": f"Bearer {KEY}"}
+MEMBERS = (
+    *("encrypted_content", "id", "call_id", "phase", "status", "content", "summary", "output", "name", "arguments"),
+    *("action", "agent", "tools", "results", "annotations"),
+)
+ODD: tuple[Any, ...] = ({}, [], 1, "", ["x"], [[]], [{"type": {}}], {"a": None})
+
+
+def send(api: MockApi, method: str, path: str, body: Any = None) -> Any:
+    answer = api.handle(method, f"/v1{path}", HEADERS, {}, b"" if body is None else json.dumps(body).encode())
+    assert answer.status < 500, answer.body
+    assert answer.status != 418, answer.body["error"]["message"]
+    return answer
+
+
+def create(item: Any) -> Any:
+    return send(MockApi(fallback=small_talk), "POST", "/responses", {"model": "gpt-5", "input": [item]})
+
+
+ITEMS = {
+    one["type"]: one for body in REQUESTS for one in body.get("input", ()) if isinstance(one, dict) and "type" in one
+}
+OPEN = {kind: item for kind, item in ITEMS.items() if create({**item, "unknown": 1}).status == 200}
+
+
+def test_some_kinds_are_open():
+    assert "multi_agent_call" in OPEN
+
+
+@pytest.mark.parametrize("kind", OPEN)
+def test_odd_members_are_read_everywhere(kind):
+    for item in ({**OPEN[kind], name: value} for name in MEMBERS for value in ODD):
+        api = MockApi(fallback=small_talk)
+        made = send(api, "POST", "/responses", {"model": "gpt-5", "input": [item]})
+        if made.status == 200:
+            id = made.body["id"]
+            send(api, "POST", "/responses", {"model": "gpt-5", "input": "hi", "previous_response_id": id})
+            assert send(api, "GET", f"/responses/{id}/input_items").status == 200
+            send(api, "POST", "/conversations", {"items": [item]})
+        for read in READERS.values():
+            read(api.open(KEY).world)
