@@ -26,6 +26,7 @@ FIRST_VERSION = "2025-03-01-preview"
 DATED_VERSION = re.compile(r"\d{4}-\d{2}-\d{2}(-preview)?")
 UNDATED_VERSIONS = ("v1", "preview", "latest")
 AGENT_REFERENCE = "agent_reference"
+_OPERATIONS_OF_AGENTS = ("POST /responses", "WS /responses")
 AGENT_MEMBERS = (AGENT_REFERENCE, "agent")
 """Members by which a request to Foundry names an agent, which has its own model, instructions and tools."""
 _FOUNDRY_MEMBERS = frozenset({AGENT_REFERENCE, "created_by", "response_id"})
@@ -101,7 +102,7 @@ def apply_agent(request: Request, agents: Mapping[str, Json] | None) -> Request:
     own = dict(body)
     if isinstance(items := body.get("input"), list):
         own["input"] = [_omit_foundry_members(item) for item in items]
-    if isinstance(agent := agent_of(request), dict):
+    if request.operation.startswith(_OPERATIONS_OF_AGENTS) and isinstance(agent := agent_of(request), dict):
         definition = (agents or {}).get(str(agent.get("name")), {})
         own = {
             "model": "",
