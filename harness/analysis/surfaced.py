@@ -60,7 +60,7 @@ def describe_difference(result: Any, said: Any, only: Iterable[str] = ()) -> str
 
 def _parts_to_compare(only: Iterable[str]) -> list[str]:
     named = [only] if isinstance(only, str) else only
-    if not isinstance(named, Collection) or not set(PARTS).issuperset(named):
+    if not isinstance(named, Collection) or not all(name in PARTS for name in named):
         raise ConfigError(f"surfaced(only={only!r}): give some of {', '.join(PARTS)}.")
     return [name for name in PARTS if name in named]
 

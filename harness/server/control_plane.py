@@ -21,6 +21,7 @@ from harness.core.errors import HarnessError
 from harness.core.exchange import Json
 from harness.core.headers import normalize_headers
 from harness.core.vocabulary import VOCABULARIES
+from harness.server.control_bodies import REFUSALS, describe_body
 from harness.server.control_page import CONTENT_SECURITY_POLICY, render_control_page
 from harness.server.judgement import judge_world
 from harness.server.mock_api import CONTROL_ROOT, MockApi
@@ -39,7 +40,8 @@ def control_app(api: MockApi) -> AsgiApp:
     app.state.api = api
     app.add_exception_handler(HarnessError, _render_problem)
     for method, path, handler in CONTROLS:
-        app.add_api_route(f"{CONTROL_ROOT}{path}", handler, methods=[method])
+        body = describe_body(method, path)
+        app.add_api_route(f"{CONTROL_ROOT}{path}", handler, methods=[method], responses=REFUSALS, openapi_extra=body)
     app.add_api_route(f"{CONTROL_ROOT}/docs", docs, include_in_schema=False, response_class=HTMLResponse)
     return app
 
@@ -188,13 +190,13 @@ async def compare(request: Request) -> Json:
 
     `message` says what the client lost, doubled, cut or changed; it is null when it did not.
     """
-    mock, sent = _mock_of(request), await _read_object(request)
-    return {"message": describe_difference(sent.get("result"), mock.said, sent.get("only") or ())}
+    mock, sent = _mock_of(request), check_members(await _read_object(request), "member", ("result", "only"))
+    return {"message": describe_difference(sent.get("result"), mock.said, sent.get("only", ()))}
 
 
 async def open_gate(request: Request) -> Json:
     """Open a gate that a turn waits for: `{"gate": "shown"}`."""
-    name = (await _read_object(request)).get("gate")
+    name = check_members(await _read_object(request), "member", ("gate",)).get("gate")
     if not isinstance(name, str):
         raise HarnessError('`gate` must be the name of a gate: {"gate": "shown"}.')
     _mock_of(request).gate(name).open()

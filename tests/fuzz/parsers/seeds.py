@@ -238,6 +238,29 @@ def reports() -> Sequence[bytes]:
     ]
 
 
+def results() -> Sequence[bytes]:
+    """What clients show of answers: texts, messages, streams, the wire's own objects."""
+    parts = [{"type": "output_text", "text": "Hello.", "annotations": [{"type": "url_citation", "url": "u"}]}]
+    item = {"type": "message", "id": "msg_1", "role": "assistant", "content": parts}
+    delta = {"type": "response.output_text.delta", "delta": "Hello."}
+    choice = {"index": 0, "message": {"content": "Hello."}, "delta": {"content": "H", "tool_calls": [{"index": 0}]}}
+    kinds: list[Any] = [
+        *("Hello.", ["Hel", "lo."], [delta], item, {"object": "response", "id": "resp_1", "output": [item]}),
+        {
+            "text": "Hello.",
+            "annotations": [],
+            "calls": [{"name": "f", "arguments": "{}"}],
+            "reasoning": None,
+            "usage": {},
+        },
+        {"object": "chat.completion", "id": "c", "choices": [choice]},
+        [{"object": "chat.completion.chunk", "id": "c", "choices": [choice]}],
+        [{"event": "thread.message.delta", "data": {"delta": {"content": [{"type": "text", "text": {"value": "H"}}]}}}],
+        {"object": "list", "data": [{"object": "thread.message", "role": "assistant", "content": []}]},
+    ]
+    return _raw([*kinds, {"messages": kinds}])
+
+
 def paths() -> Sequence[bytes]:
     body = b'{"input": [{"role": "user", "content": [{"text": "hi"}]}], "a.b": 1}'
     lines = (

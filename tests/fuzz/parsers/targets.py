@@ -15,6 +15,7 @@ from typing import Any
 
 import orjson
 
+from harness.analysis.surfaced import describe_difference
 from harness.answers.stream import StreamError, encode_events, read_recorded
 from harness.api import decoding
 from harness.api.body import parse_body, parse_query
@@ -26,12 +27,14 @@ from harness.cassettes.format.untrusted_text import UnreadableRecording
 from harness.cassettes.scrubbing.mask_text import Masker, Unsearchable
 from harness.core.errors import ConfigError, HarnessError, ScriptError
 from harness.core.exchange import Request
+from harness.core.replies import ModelReplies
+from harness.items import function_call, message
 from harness.report.formats.json_file import read_report
 from harness.report.refusal import describe_sent_part, resolve_path
 from harness.server.default_model import small_talk
 from harness.server.mock_api import API_ROOT, MockApi
 from harness.server.socket_session import SocketSession
-from harness.verify.examples import EXAMPLE_HEADERS
+from harness.verify.examples import EXAMPLE_HEADERS, EXAMPLE_KEY
 from harness.verify.read_files import read_recording
 from harness.world.mock import Mock
 from harness.world.scripting.document import parse_sent_script
@@ -105,8 +108,8 @@ def _socket(raw: bytes) -> None:
     """Messages of a WebSocket, one a line."""
     session = MockApi(fallback=small_talk).open_session(f"{API_ROOT}/responses", EXAMPLE_HEADERS, {})
     assert isinstance(session, SocketSession)
-    for message in raw.split(b"\n")[:20]:
-        encode_events(session.receive(message))
+    for each in raw.split(b"\n")[:20]:
+        encode_events(session.receive(each))
 
 
 def _script(raw: bytes) -> None:
@@ -117,6 +120,23 @@ def _sent_script(raw: bytes) -> None:
     value, _ = parse_body(raw)
     if isinstance(value, dict):
         parse_sent_script(value).apply(Mock(World("trial")))
+
+
+def _surfaced(raw: bytes) -> None:
+    """What a client shows, as the control plane takes it."""
+    value, _ = parse_body(raw)
+    describe_difference(value, _said())
+
+
+@cache
+def _said() -> ModelReplies:
+    api = MockApi()
+    mock = api.open(EXAMPLE_KEY)
+    mock.script([message("Hello."), function_call("f", {"a": 1})])
+    tools = [{"type": "function", "name": "f", "parameters": {}, "strict": False}]
+    body = orjson.dumps({"model": "gpt-5", "input": "hi", "tools": tools})
+    assert api.handle("POST", f"{API_ROOT}/responses", EXAMPLE_HEADERS, {}, body).status == 200
+    return mock.said
 
 
 def _report(raw: bytes) -> None:
@@ -171,6 +191,7 @@ def parsers() -> dict[str, Parser]:
         "connection": Parser(feed_connection, seeds.connections, words=seeds.HTTP_WORDS),
         "script": Parser(_script, seeds.scripts, (ScriptError,), str(_folder() / "fuzz.yaml:"), seeds.SCRIPT_WORDS),
         "sent-script": Parser(_sent_script, seeds.sent_scripts, (HarnessError,), words=seeds.JSON_WORDS),
+        "surfaced": Parser(_surfaced, seeds.results, (ConfigError,), words=seeds.JSON_WORDS),
         "report": Parser(_report, seeds.reports, (ConfigError,), str(_folder() / "fuzz.json: ")),
         "path": Parser(_path, seeds.paths),
         "scrubbing": Parser(_masked, seeds.secrets, (Unsearchable,)),

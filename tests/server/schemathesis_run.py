@@ -1,0 +1,85 @@
+"""The control plane against its own OpenAPI document, by schemathesis: `python -m tests.server.schemathesis_run`.
+
+Runs in process, in an environment with schemathesis, which `test_control_openapi` makes: its plugin of pytest would cost
+each of the many short runs of the tests more than a second. Prints each failure once; ends with 1 if there is any.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable
+
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.errors import Unsatisfiable
+
+from harness.items import function_call, message
+from harness.server.asgi import App
+from harness.server.control_access import control_access
+from harness.server.mock_api import MockApi
+from tests.fuzz.stands import sampled
+
+EXAMPLES = 60
+KEY = "sk-openapi"
+AUTH = {"authorization": f"Bearer {KEY}"}
+
+
+def main() -> int:
+    """Check every operation with requests that fit the document, and with some that do not."""
+    import schemathesis
+    from schemathesis.core.failures import FailureGroup
+    from schemathesis.specs.openapi.checks import positive_data_acceptance
+
+    app = App(MockApi(), control_access("127.0.0.1", hosts=("testserver",)))
+    document = schemathesis.openapi.from_asgi("/_harness/openapi.json", app)
+    failures: dict[str, str] = {}
+    sent = 0
+    for operation in (each.ok() for each in document.get_all_operations()):
+        for mode in schemathesis.GenerationMode:
+
+            @settings(
+                max_examples=EXAMPLES,
+                deadline=None,
+                database=None,
+                derandomize=True,
+                suppress_health_check=[*HealthCheck],
+                phases=[Phase.generate],
+            )
+            @given(case=operation.as_strategy(generation_mode=mode))
+            def check(case: schemathesis.Case) -> None:
+                nonlocal sent
+                sent += 1
+                use(app.api)
+                try:  # what a script may hold, and what was said before, no schema says
+                    case.call_and_validate(headers=AUTH, excluded_checks=[positive_data_acceptance])
+                except FailureGroup as group:
+                    failures.update((f"{case.operation.label}: {one.title}", str(one)) for one in group.exceptions)
+                except Exception as problem:
+                    if type(problem).__module__.startswith("hypothesis"):
+                        raise
+                    failures[f"{case.operation.label}: {type(problem).__name__}"] = f"{problem}\n{case.body!r}"
+
+            run(check)
+    for name, said in failures.items():
+        print(f"{name}\n{said}\n")
+    print(f"{sent} requests, {len(failures)} kinds of failure")
+    return 1 if failures else 0
+
+
+def run(check: Callable[[], None]) -> None:
+    """Run a check; an operation without a body and parameters has no requests that do not fit."""
+    with contextlib.suppress(Unsatisfiable):
+        check()
+
+
+def use(api: MockApi) -> None:
+    """Have something in the journal that the requests can read."""
+    mock = api.open(KEY)
+    if not mock.exchanges:
+        mock.script([function_call("f", {"a": 1})], message("Hi."))
+        for one in sampled().seeds[:12]:
+            api.handle(one.method, one.path, {**one.headers, **AUTH}, one.query, one.body)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
