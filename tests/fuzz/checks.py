@@ -27,6 +27,7 @@ CPU_BUDGET = 0.25
 INTERNAL = re.compile(r" raised \w+|\.py:\d|/harness/")
 """What a problem says that is no script's fault."""
 NAMES_OF_THE_API = {
+    "container_file_incomplete": "file",
     "file_not_found": "id",
     "download_failed": "url",
     "deferred_without_search": "tools.defer_loading",
