@@ -46,16 +46,16 @@ def exponent(points: Sequence[tuple[int, float]]) -> float:
     return sum((x - mean_x) * (y - mean_y) for x, y in logs) / spread if spread else 0.0
 
 
-def measure(name: str, build: Build) -> str:
-    """The line of a case."""
+def measure(name: str, build: Build, sizes: Sequence[int] = SIZES, dear_ms: float | None = DEAR_MS) -> str:
+    """The line of a case; without `dear_ms` no cost is too much, and only the growth marks it."""
     points: list[tuple[int, float]] = []
-    for size in SIZES:
+    for size in sizes:
         points.append(cpu_ms(build, size))
-        if points[-1][1] > HOPELESS_SECONDS * 1e3:
+        if points[-1][1] > HOPELESS_SECONDS * 1e3 * (1 if dear_ms else 10):
             break
     slope = exponent(points)
     cells = "  ".join(f"{sent / KIB:6,.0f}K {ms:9.2f}" for sent, ms in points)
-    mark = "  !" if points[-1][1] > DEAR_MS or (slope > STEEP and points[-1][1] > 20) else ""
+    mark = "  !" if (dear_ms and points[-1][1] > dear_ms) or (slope > STEEP and points[-1][1] > 20) else ""
     return f"{name:30} {cells}  n^{slope:.2f}{mark}"
 
 
