@@ -1,4 +1,4 @@
-"""What scrubbing large bodies costs: `python -m bench.worst_scrubbing [WORDS…]` prints a line a case, MiB → ms, and the growth.
+"""What scrubbing large bodies costs: `python -m bench.worst_scrubbing [WORDS…]` prints a line a case, MiB → ms, its growth.
 
 Each body is searched as a recording's is, with everything that it encodes. WORDS choose the cases whose names contain one.
 """
