@@ -14,6 +14,7 @@ import orjson
 
 from harness.analysis.collect_replies import ITEM_TYPES, ids_of_call, required_calls
 from harness.core.exchange import Exchange, Json
+from harness.core.loose_json import as_string, objects_in
 from harness.items.chain import answered_call_id
 from harness.items.kind import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
 from harness.items.transcript import conversation_id, input_items
@@ -73,7 +74,7 @@ class _CallLedger:
         body = request.body if isinstance(request.body, dict) else {}
         conversation = request.params.get("conversation_id") or conversation_id(body)
         self._add_tool_outputs(exchange.number, body)
-        outputs = self._add_outputs(exchange.number, body, body.get("previous_response_id") or conversation)
+        outputs = self._add_outputs(exchange.number, body, as_string(body.get("previous_response_id")) or conversation)
         if not isinstance(answer, dict):
             return
         if answer.get("object") in ("response", "conversation"):
@@ -84,19 +85,21 @@ class _CallLedger:
             self._add_call(item, exchange.number)
 
     def _add_call(self, item: Json, exchange: int | None) -> None:
-        if (id := item.get("call_id")) and item["type"] in ITEM_TYPES["calls"]:
-            self.calls.setdefault(id, Call(item["type"], item.get("name") or "", id, call_arguments(item), exchange))
+        if (id := as_string(item.get("call_id"))) and item["type"] in ITEM_TYPES["calls"]:
+            self.calls.setdefault(
+                id, Call(item["type"], as_string(item.get("name")), id, call_arguments(item), exchange)
+            )
             self._call_ids.update((name, id) for name in ids_of_call(item))
 
     def _add_tool_outputs(self, number: int, body: Json) -> None:
         """Record the outputs that are submitted to a run."""
-        for each in body.get("tool_outputs") or ():
+        for each in objects_in(body.get("tool_outputs")):
             self._record_output(number, each.get("tool_call_id"), each.get("output"))
 
     def _add_outputs(self, number: int, body: Json, previous: str | None) -> Counter[CallOutput]:
         """Record the outputs of a request; returns those of its whole transcript, the previous ones included."""
-        added = input_items(body) or body.get("items") or ()
-        items = [item for item in added if isinstance(item, dict)]
+        added = objects_in(input_items(body) or body.get("items"))
+        items = [item for item in added if isinstance(item.get("type", ""), str)]  # no schema says so of every request
         for item in items:
             if item.get("type") in CLIENT_CALL_NAMES:
                 self._add_call(item, None)
@@ -123,8 +126,8 @@ class _CallLedger:
         return self._call_ids.get(id, id), _canonical_json(item.get("output", item.get("tools")))
 
     def _record_output(self, number: int, call_id: Any, output: Any) -> None:
-        if call := self.calls.get(call_id):
-            self.calls[call_id] = replace(call, outputs=(*call.outputs, (number, output)))
+        if call := self.calls.get(as_string(call_id)):
+            self.calls[call.call_id] = replace(call, outputs=(*call.outputs, (number, output)))
 
 
 def _calls_of_answer(answer: Json) -> list[Json]:

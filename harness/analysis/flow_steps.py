@@ -99,7 +99,7 @@ def _new_items(items: Sequence[Json], known: Counter[tuple[str, ...]], known_ids
     for item in items:
         mark = _item_key(item)
         known[mark] -= 1
-        if known[mark] < 0 and not (item.get("type") == "item_reference" and item.get("id") in known_ids):
+        if known[mark] < 0 and not (item.get("type") == "item_reference" and as_string(item.get("id")) in known_ids):
             found.append(item)
     return found
 

@@ -38,7 +38,7 @@ def request_from(
             multipart.parse_form(raw or b"", headers.get("content-type", "")) if body is None or raw is None else body
         )
         raw = raw if raw and (len(raw) <= MAX_FORM_KEPT or not body) else b""
-    elif raw is not None and (operation.body_schema or ((operation.is_project or operation.is_form_or_json) and raw)):
+    elif raw is not None and (operation.body_schema or ((operation.takes_json or operation.is_form_or_json) and raw)):
         body, fault = parse_body(raw)
     elif operation.body_schema and body is None:
         body = {}

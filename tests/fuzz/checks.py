@@ -32,6 +32,7 @@ NAMES_OF_THE_API = {
     "download_failed": "url",
     "deferred_without_search": "tools.defer_loading",
     "search_without_deferred": "tools.tool_search",
+    "upload_not_found": "id",
 }
 """By rule, a `param` of the API's own that names nothing in the request."""
 

@@ -6,6 +6,7 @@ import base64
 import html
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from urllib.parse import quote, urlencode
 
 import pytest
@@ -222,6 +223,21 @@ def test_a_request_with_secrets_is_replayed():
     assert [
         kind for kind, one in zip(KINDS, requests, strict=True) if not isinstance(replay.play(one), Interaction)
     ] == []
+
+
+@pytest.mark.parametrize("coding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_no_kind_is_left_in_a_file_of_utf16(coding):
+    head = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.env"\r\n\r\n'
+    left = []
+    for kind, (around, secret) in KINDS.items():
+        body = head + around.format(secret).encode(coding) + b"\r\n--b--\r\n"
+        one = replace(file(""), body=body)
+        (clean,) = scrub_interactions([one])
+        longest = max(secret.splitlines(), key=len)
+        wide = longest.encode("utf-16-be" if coding == "utf-16-be" else "utf-16-le")
+        assert wide in body
+        left += [kind] if wide in clean.body or not secrets_in(dump_cassette(CassetteHeader(), [one])) else []
+    assert left == []
 
 
 def test_how_many_are_planted():
