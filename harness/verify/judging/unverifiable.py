@@ -51,6 +51,8 @@ BACKGROUND_AREAS = ("lifecycle", "runs")
 """Areas of rules about background work, which may end unobserved."""
 UPLOAD_RULES = ("upload_incomplete", "upload_empty", "upload_not_a_form")
 """Rules about the bytes of an upload, which recorders omit."""
+UPLOADED_RULES = ("file_not_readable",)
+"""Rules about a file that may have been uploaded before the recording."""
 VERSION_RULES = ("version_missing", "project_version_missing")
 """Rules about a version in the query, which recorders omit."""
 PREVIOUS_NOT_FOUND = "previous_response_not_found"
@@ -92,6 +94,8 @@ def explain_unverifiable_error(
             return DEPENDS_ON_ACCOUNT
         if rule.area in BACKGROUND_AREAS and _is_pending(request, world):
             return ENDED_UNSEEN
+        if rule.id in UPLOADED_RULES and not violation:
+            return BEGAN_BEFORE
         if rule.until and (not (rule.check and recorded.date) or is_uncertain_on(recorded.date[:10], "", rule.until)):
             return f"the API said so until {rule.until}"
         if rule.area in LONG_VALUE_AREAS and _is_cut(recorded):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.contract.rule import Case, WorldView, after, assumed, reported, rule
+from harness.contract.rule import Case, WorldView, after, assumed, recorded, reported, rule
 from harness.contract.rules.request.media import find_part_texts
 from harness.contract.rules.stored.uploads import ANY_UPLOAD, upload
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
+from harness.items.transcript import input_items
 
 NOT_DOWNLOADABLE = ("assistants", "user_data")
 """Purposes whose files cannot be downloaded; for other purposes no refusal is known."""
@@ -108,3 +109,72 @@ def input_file_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     missing = [id for _, id in find_part_texts(request, "file_id") if world.uploads.file(id) is None]
     if missing:
         yield {"id": missing[0], "missing": missing}
+
+
+READABLE_FILES = (
+    ".art, .bat, .brf, .c, .cls, .css, .csv, .diff, .doc, .docx, .dot, .eml, .es, .h, .hs, .htm, .html, .hwp, "
+    ".hwpx, .ics, .ifb, .java, .js, .json, .keynote, .ksh, .ltx, .mail, .markdown, .md, .mht, .mhtml, .mjs, "
+    ".nws, .odt, .pages, .patch, .pdf, .pl, .pm, .pot, .ppa, .pps, .ppt, .pptx, .pwz, .py, .rst, .rtf, .scala, "
+    ".sh, .shtml, .srt, .sty, .svg, .svgz, .tex, .text, .txt, .vcf, .vtt, .wiz, .xla, .xlb, .xlc, .xlm, .xls, "
+    ".xlsx, .xlt, .xlw, .xml, .yaml, .yml"
+)
+"""The ends of the names of files whose text can be read, as the API lists them."""
+_NOT_READABLE = f"Invalid input: Expected context stuffing file type to be a supported format: {READABLE_FILES} but got"
+
+
+@rule(
+    when="input[]",
+    error=ApiError(400, f"{_NOT_READABLE} {{suffix}}.", "input"),
+    source=recorded("pydantic/pydantic-ai: an uploaded picture as an input_file", "2026-03-04"),
+    rejects={
+        f"{_NOT_READABLE} .jpg.": after(upload("purpose=user_data", name="a.jpg"), Case(_file_body("{0.id}"))),
+    },
+    accepts=[
+        after(upload("purpose=user_data", name="a.csv"), Case(_file_body("{0.id}"))),
+        after(upload("purpose=user_data", name="a.jpg"), Case(_image_body("{0.id}"))),
+    ],
+    fix="Send a picture as `input_image`; other files only of the types that the message lists.",
+)
+def file_not_readable(request: Request, world: WorldView) -> Iterator[Json]:
+    """An uploaded file that stands as an `input_file` must be of a type whose text can be read, by the end of its name."""
+    for part in _file_parts(request):
+        file = world.uploads.file(part["file_id"]) if isinstance(part.get("file_id"), str) else None
+        _, dot, ending = str(file.object["filename"]).rpartition(".") if file else ("", "", "")
+        if dot and f".{ending.lower()}" not in READABLE_FILES.split(", "):
+            yield {"suffix": f".{ending.lower()}"}
+
+
+def _file_parts(request: Request) -> Iterator[Json]:
+    if request.raw and b"input_file" not in request.raw:
+        return
+    for item in input_items(request.body):
+        for held in (item.get("content"), item.get("output")):
+            yield from (
+                part
+                for part in (held if isinstance(held, list) else ())
+                if isinstance(part, dict) and part.get("type") == "input_file"
+            )
+
+
+@rule(
+    when="input[]",
+    error=ApiError(
+        400, "The file type you uploaded is not supported. Please try again with a pdf", "input", "unsupported_file"
+    ),
+    source=recorded("pydantic/pydantic-ai: addresses of mp3 files", "2026-06"),
+    rejects=[
+        {"input": [{"role": "user", "content": [{"type": "input_file", "file_url": "https://example.org/a.mp3?x=1"}]}]}
+    ],
+    accepts=[
+        {"input": [{"role": "user", "content": [{"type": "input_file", "file_url": "https://example.org/a.pdf"}]}]}
+    ],
+    fix="Sound and video are not taken as files.",
+)
+def file_url_not_readable(request: Request) -> Iterator[Json]:
+    """The address of a file must not lead to sound or video, by the end of its path: the mock fetches nothing."""
+    for _, url in find_part_texts(request, "file_url"):
+        if url.partition("?")[0].partition("#")[0].lower().endswith(_SOUND_AND_VIDEO):
+            yield {}
+
+
+_SOUND_AND_VIDEO = (".aac", ".flac", ".m4a", ".mov", ".mp3", ".mp4", ".ogg", ".wav", ".webm")
