@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 
 from harness.answers.echo import echo_tools
 from harness.api.tokens import estimate_tokens
@@ -23,7 +24,7 @@ from harness.items import custom_tool_call, function_call, message, reasoning, t
 from harness.items.kind import Item
 from harness.items.message import url_citation
 from harness.server.least_instance import compact_json, filled_instance
-from harness.server.model.filling import Filling
+from harness.server.model.filling import Filling, make_text
 from harness.server.model.hosted_picker import pick_hosted
 from harness.server.model.hosted_tools import call_approved, call_hosted, is_client_search, needs_client
 from harness.server.model.logprobs import make_logprobs
@@ -71,6 +72,8 @@ def _answer(reading: Reading) -> list[Item]:
         return _call_named(reading, found, "required", reading.user_text) or [_say(reading, THANKS)]
     if kind.endswith("_output"):
         return [_say(reading, THANKS)]
+    if not reading.tools:
+        return [_say(reading, GREETING)]
     if called := _call_named(reading, reading.named_tools, reading.body.get("tool_choice"), reading.said):
         return called
     if tool := pick_hosted(reading):
@@ -124,13 +127,18 @@ def _say(reading: Reading, default: str, turn: Sequence[Item] = ()) -> Item:
     elif wanted.get("type") == "json_object":
         text = compact_json(Filling(reading.user_text).object())
     else:
-        text = FOUND if searched else Filling(reading.user_text).text() or default
-    return message(
-        text,
-        annotations=[SOURCE] if text is FOUND else (),
-        logprobs=make_logprobs(text, reading.body),
-        phase="final_answer" if _marks_phases(reading) else None,
-    )
+        text = FOUND if searched else make_text(reading.user_text) or default
+    phase = "final_answer" if _marks_phases(reading) else None
+    if text is default and not make_logprobs(text, reading.body):
+        return _say_default(text, phase)
+    notes = [SOURCE] if text is FOUND else ()
+    return message(text, annotations=notes, logprobs=make_logprobs(text, reading.body), phase=phase)
+
+
+@cache
+def _say_default(text: str, phase: str | None) -> Item:
+    """One of the texts that are said most: the item is the same for each request."""
+    return message(text, phase=phase)
 
 
 def _is_wordy(reading: Reading) -> bool:
@@ -144,7 +152,10 @@ def _marks_phases(reading: Reading) -> bool:
 
 def _think(reading: Reading) -> list[Item]:
     """The reasoning that the request asks for: by an effort, or a summary, which shows a text."""
-    asked, family = reading.body.get("reasoning") or {}, reading.family
+    asked = reading.body.get("reasoning")
+    if not asked:
+        return []
+    family = reading.family
     summary = asked.get("summary") or asked.get("generate_summary")
     effort = asked.get("effort") or (family.effort if summary else "none")
     if effort in (None, "none", "minimal") or not family.reasons:

@@ -7,7 +7,6 @@ so that a lookup costs what the request itself has, however long the chain is th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from hashlib import blake2b
 
 import orjson
 
@@ -28,7 +27,7 @@ class PromptCache:
     """The beginnings of the prompts of one key."""
 
     def __init__(self) -> None:
-        self._blocks: dict[bytes, None] = {}
+        self._blocks: dict[int, None] = {}
 
     def read(self, body: Json, tokens: int, continued: Json | None) -> int:
         """The tokens of a prompt that are cached, of `tokens` in all; from now on the prompt is cached itself.
@@ -46,7 +45,7 @@ class PromptCache:
     def _add_blocks(self, raw: bytes) -> int:
         """Remember the blocks of a prompt; returns the bytes that were known."""
         known, is_known = 0, True
-        for block in _digest_blocks(raw):
+        for block in _hash_blocks(raw):
             is_known = is_known and block in self._blocks
             known += BLOCK_SIZE * is_known
             self._blocks[block] = None
@@ -55,12 +54,12 @@ class PromptCache:
         return min(known, len(raw))
 
 
-def _digest_blocks(raw: bytes) -> Iterator[bytes]:
-    """A digest for each block, of all bytes up to its end; the last block may be short, so that a prompt is cached whole."""
-    digest = blake2b(digest_size=8)
+def _hash_blocks(raw: bytes) -> Iterator[int]:
+    """A hash for each block, of all bytes up to its end; the last block may be short, so that a prompt is cached whole."""
+    before = 0
     for start in range(0, min(len(raw), MAX_BLOCKS * BLOCK_SIZE), BLOCK_SIZE):
-        digest.update(raw[start : start + BLOCK_SIZE])
-        yield digest.digest()
+        before = hash((before, raw[start : start + BLOCK_SIZE]))
+        yield before
 
 
 def _round(tokens: int) -> int:

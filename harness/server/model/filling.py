@@ -63,12 +63,6 @@ class Filling:
         names = [name for name in self._phrases if _IDENTIFIER.fullmatch(name)]
         return {name: WORDS[(self._seed + _hash(name)) % len(WORDS)] for name in dict.fromkeys(names[:20])}
 
-    def text(self) -> str:
-        """A text of as many words as are asked for; empty where none are."""
-        asked = _WORDS_ASKED.search(self._said)
-        number = min(int(asked[1]), MAX_WORDS) if asked else 0
-        return " ".join(WORDS[place % len(WORDS)] for place in range(number)).capitalize()
-
     def choose(self, optional: Iterable[str]) -> list[str]:
         """The optional members that are filled, in order of their names."""
         return [name for name in sorted(optional) if not (self._seed ^ _hash(name)) % OPTIONAL_EVERY]
@@ -100,6 +94,13 @@ class Filling:
             longer = " ".join(words * (1 + least // 50))
             yield from (word for word in words if least <= len(word) <= most)
             yield longer[: max(least, min(most, len(words[0])))]
+
+
+def make_text(said: str) -> str:
+    """A text of as many words as the user asks for; empty where none are."""
+    asked = _WORDS_ASKED.search(said, 0, MAX_SAID) if "word" in said else None
+    number = min(int(asked[1]), MAX_WORDS) if asked else 0
+    return " ".join(WORDS[place % len(WORDS)] for place in range(number)).capitalize()
 
 
 def _hash(name: str) -> int:

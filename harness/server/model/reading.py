@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from harness.api.models import MODELS, Model
-from harness.api.tools import declared_tools, is_deferred, loaded_tools
+from harness.api.tools import declared_tools, loaded_tools
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Json, Request
 from harness.items.chain import EMPTY_CHAIN
@@ -59,10 +59,15 @@ class Reading:
         """The items of the request, or all there are where something earlier matters."""
         return self.transcript.items_from_first(*REMEMBERED_TYPES)
 
+    @cached_property
+    def own(self) -> Sequence[Json]:
+        """The items of the request as they were sent: most of what matters is there, and they need no look-up."""
+        return input_items(self.body)
+
     @property
     def last(self) -> Json:
         """The last item of the request."""
-        return next(reversed(self.transcript.added), {})
+        return next(reversed(self.own), {})
 
     @property
     def family(self) -> Model:
@@ -74,7 +79,10 @@ class Reading:
     @cached_property
     def user_text(self) -> str:
         """What the user said last."""
-        return next((text for item in reversed(self.items) if (text := user_text(item))), "")
+        for items in (self.own, self.items):
+            if text := next((text for item in reversed(items) if (text := user_text(item))), ""):
+                return text
+        return ""
 
     @property
     def said(self) -> str:
@@ -84,25 +92,31 @@ class Reading:
     @cached_property
     def tools(self) -> list[Json]:
         """The tools that are declared, here or by the input, and those that searches have loaded beside them."""
+        if not self.body.get("tools") and self._stands_alone():
+            return []
         declared = declared_tools(self.body, self.items)
         names = {tool.get("name") for tool in declared}
-        return [*declared, *(tool for name, tool in self._loaded(declared).items() if name not in names)]
+        return [*declared, *(tool for name, tool in self._loaded.items() if name not in names)]
 
     @cached_property
     def named_tools(self) -> list[NamedTool]:
         """The functions and custom tools, those of namespaces too."""
         return list(self._list_named())
 
-    def deferred_tools(self) -> list[Json]:
-        """The tools that wait for a search."""
-        return [tool for tool in self.tools if is_deferred(tool)]
+    def _stands_alone(self) -> bool:
+        """Whether the request continues nothing and brings along no tools in its input."""
+        continues = "previous_response_id" in self.body or "conversation" in self.body
+        return not continues and not any(item.get("type") in REMEMBERED_TYPES for item in self.own)
 
-    def _loaded(self, declared: Sequence[Json]) -> dict[str, Json]:
+    @cached_property
+    def _loaded(self) -> dict[str, Json]:
+        """The tools that searches have loaded, by name."""
         searches = [item for item in self.items if item.get("type") == "tool_search_output"]
-        return {name: tool for item in searches for name, tool in loaded_tools(item, declared).items()}
+        waiting = declared_tools(self.body, self.items) if searches else ()
+        return {name: tool for item in searches for name, tool in loaded_tools(item, waiting).items()}
 
     def _list_named(self) -> Iterator[NamedTool]:
-        loaded = self._loaded(self.tools)
+        loaded = self._loaded
         for tool in self.tools:
             if tool.get("type") in NAMED_TYPES:
                 waits = tool.get("defer_loading")
