@@ -119,6 +119,8 @@ def summary_lines(tally: Tally, verbose: bool = False) -> Iterator[str]:
         yield f"… and {more} more; --json FILE has them all."
     for at in ("requests.unverifiable", "refusals.unverifiable", "skipped"):
         yield from (f"{at}  {times} × {why}" for why, times in count_reasons(tally, at).items())
+    if unlisted := count_reasons(tally, "models"):
+        yield f"models  nothing is known of what they can do, so that nothing was refused for it: {', '.join(unlisted)}"
     for host, times in count_reasons(tally, "gateways").items():
         yield f"skipped  {pluralize(times, 'request')} for responses to {host}: --host {host} judges such"
     if others := tally.counts["others"]:

@@ -24,6 +24,7 @@ from harness.core.redact import redact
 from harness.verify.judging.gateways import adopt_gateway, looks_like_gateway
 from harness.verify.judging.judge import Verdict, judge
 from harness.verify.judging.rerender import judge_rerendering
+from harness.verify.judging.unlisted_model import unlisted_model
 from harness.verify.read_files import NotARecording, Recorded, read_numbered
 from harness.world.world import World
 
@@ -31,8 +32,11 @@ MAX_OPEN_WORLDS = 32
 """Worlds that are held at a time: JSON lines may mix the exchanges of several recordings."""
 EXCHANGE_VERDICT, EVENT_VERDICT = "exchanges", "streams.events"
 """The verdicts that only count: one before the others on an exchange, and one for each event of a stream."""
-COUNTED_BY_REASON = ("requests.unverifiable", "refusals.unverifiable", "skipped", "hosts", "gateways")
-"""Verdicts that are counted by their reason and not listed; `hosts` and `gateways` by the host of the exchange."""
+COUNTED_BY_REASON = ("requests.unverifiable", "refusals.unverifiable", "skipped", "hosts", "gateways", "models")
+"""Verdicts that are counted by their reason and not listed.
+
+`hosts` and `gateways` are counted by the host of the exchange, `models` by an unlisted model that it names.
+"""
 GROUPED_VERDICTS = ("answers.drift", "streams.drift")
 """Verdicts whose equal entries, whatever their indices, are listed once, with `times`."""
 MAX_GROUPED = 10_000
@@ -230,6 +234,8 @@ def _judge_recording(
                 yield Verdict("hosts", {"why": recorded.host})
             if looks_like_gateway(recorded):
                 yield Verdict("gateways", {"why": recorded.host})
+            if model := unlisted_model(recorded):
+                yield Verdict("models", {"why": model})
             yield from judge_exchange(recorded, world, respelled)
     except NotARecording as problem:
         yield Verdict("unreadable" if explicit else "others", _unreadable_entry(recording, problem))

@@ -91,3 +91,11 @@ def test_the_page_of_a_model_says_what_is_open() -> None:
     assert page["facts"]["efforts"]["sources"][0]["level"] == "recorded"
     assert "tool.shell" in page["open"]
     assert not set(page["open"]) & set(page["facts"])
+
+
+def test_verify_names_a_model_that_is_not_in_the_table_once(tmp_path: Path) -> None:
+    for number, model in enumerate(("our-model", "our-model", "gpt-5.4", "ft:gpt-4.1:acme::1")):
+        write_recording(tmp_path / f"{number}.jsonl", model, 200)
+    result = CliRunner().invoke(app, ["verify", str(tmp_path)])
+    said = "models  nothing is known of what they can do, so that nothing was refused for it: our-model\n"
+    assert said in result.output
