@@ -10,6 +10,7 @@ from dataclasses import fields
 import orjson
 
 from harness.api.dialects import OPENAI, omit_dialect_members, parse_api_path
+from harness.api.multi_agent import omit_agents
 from harness.api.operations import OPERATIONS
 from harness.contract import first_violation, schema
 from harness.contract.check import drop_nulls
@@ -163,7 +164,7 @@ def _of_validators(request: Request, answer: Answer) -> Iterator[str]:
     """What decides about a body and what explains it must agree; where the schema refused it, it has been explained."""
     if not request.schema or request.fault or (answer.rule in RULES and not RULES[answer.rule].check):
         return
-    body = drop_nulls(omit_dialect_members(request))
+    body = drop_nulls(omit_agents(request, omit_dialect_members(request)))
     valid = schema.validator(request.schema).is_valid(body)
     walked = next(iter(first_violation._load_ordered_validator(request.schema).iter_errors(body)), None)
     if (walked is None) is not valid:
