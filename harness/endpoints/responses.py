@@ -17,9 +17,10 @@ from harness.api.resources.containers import CODE_CALL
 from harness.api.tokens import TOKENS_PER_TOOL, estimate_tokens, make_usage
 from harness.api.tools import declared_tools, namespace_of
 from harness.contract.check import drop_nulls
+from harness.contract.rules.request.limits import WINDOW_EXCEEDED, exceeds_window
 from harness.core.delivery import Fault
 from harness.core.exchange import Answer, Json, Request
-from harness.ending import Ending, TurnLine, incomplete, split_ending, to_api_error
+from harness.ending import Ending, TurnLine, failed, incomplete, split_ending, to_api_error
 from harness.endpoints import output_limits
 from harness.faults import find_cut
 from harness.faults.broken_off import apply_faults
@@ -40,6 +41,9 @@ def create(request: Request, world: World) -> Answer:
     In the background the object is queued; a stream is rendered to its end at once, background or not.
     """
     body = drop_nulls(request.body)
+    if body.get("stream") and exceeds_window(request, world):
+        ending = failed("context_length_exceeded", WINDOW_EXCEEDED)
+        return _build_answer(_run_model(body, [], ending, world), body, [], world)
     lines, held = _next_turn(request, body, world)
     items, ending = split_ending(lines)
     world.script.check_turn(body, items, ending, lambda: world.store.transcript(body).items)

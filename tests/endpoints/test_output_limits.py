@@ -81,3 +81,17 @@ class TestMaxOutputTokens:
         said = cut(client).body
         assert said["incomplete_details"] == {"reason": "content_filter"}
         assert said["output"][0]["content"][0]["text"] == WORDS
+
+
+class TestAnInputThatExceedsTheWindow:
+    def test_fails_in_its_stream_and_takes_no_turn(self, client: Client) -> None:
+        client.mock.script(message("Next."))
+        answer = client.ask(model="gpt-4", input="more " * 8_193, stream=True)
+        events = list(answer.events or ())
+        assert answer.status == 200
+        assert [event["type"] for event in events[-2:]] == ["error", "response.failed"]
+        assert events[-1]["response"]["error"]["code"] == "context_length_exceeded"
+        assert client.ask(model="gpt-4", input="hi").body["output"][0]["content"][0]["text"] == "Next."
+
+    def test_is_refused_without_a_stream(self, client: Client) -> None:
+        assert client.ask(model="gpt-4", input="more " * 8_193).status == 400

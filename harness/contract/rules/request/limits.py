@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from harness.api.tokens import count_words
 from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, recorded, reported, rule
@@ -12,6 +13,7 @@ from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 from harness.items.transcript import input_items
 
+WINDOW_EXCEEDED = "Your input exceeds the context window of this model. Please adjust your input and try again."
 _VERIFY_HINT = (
     "Please go to: https://platform.openai.com/settings/organization/general and click on Verify Organization. If you just "
     "verified, it can take up to 15 minutes for access to propagate."
@@ -53,15 +55,20 @@ def organization_unverified(request: Request, world: WorldView) -> Iterator[Json
 @rule(
     error=ApiError(
         400,
-        "Your input exceeds the context window of this model. Please adjust your input and try again.",
+        WINDOW_EXCEEDED,
         "input",
         "context_length_exceeded",
     ),
-    source=[recorded("crmne/ruby_llm", "2025-10"), reported("public reports of three origins", "2026")],
+    source=[
+        recorded("crmne/ruby_llm", "2025-10"),
+        reported("public reports of three origins", "2026"),
+        reported("agentic-api: of a stream the status is 200, then `error`, then `response.failed`", "2026-03"),
+    ],
     rejects=[{"model": "gpt-4", "input": "more " * 8_193}],
     accepts=[
         {"model": "gpt-4", "input": "more " * 8_000},
         {"model": "gpt-4", "input": "more " * 8_193, "truncation": "auto"},
+        {"model": "gpt-4", "input": "more " * 8_193, "stream": True},
         {"model": "my-deployment", "input": "more " * 8_193},
     ],
     fix="Shorten the input, or set `truncation: auto`.",
@@ -69,13 +76,18 @@ def organization_unverified(request: Request, world: WorldView) -> Iterator[Json
 def context_length_exceeded(request: Request, world: WorldView) -> Iterator[Json]:
     """The input must fit the model; refused is what cannot fit it, for no token spans two words.
 
-    Only what the request itself brings is counted.
+    Only what the request itself brings is counted. A stream begins all the same, and ends as failed.
     """
+    if not request.body.get("stream") and exceeds_window(request, world):
+        yield {}
+
+
+def exceeds_window(request: Request, world: Any) -> bool:
+    """Whether what a request brings cannot fit the context window of its model."""
     family = family_of(request, world)
     if not family or not family.window or request.body.get("truncation") == "auto":
-        return
+        return False
     if 0 < len(request.raw) <= 2 * family.window:  # so few bytes cannot hold so many words
-        return
+        return False
     texts = [{"text": request.body.get("instructions")}, *input_items(request.body)]
-    if count_words(texts) > family.window:
-        yield {}
+    return count_words(texts) > family.window
