@@ -36,3 +36,8 @@ class StoredContent(str):
 def content_size(content: str) -> int:
     """The number of bytes of a content: a text with one character per byte, or one that stands for it."""
     return content.size if isinstance(content, StoredContent) else len(content)
+
+
+def read_content(content: str) -> bytes:
+    """The bytes of a content: a text with one character per byte (Latin-1), or one that stands for them."""
+    return content.read() if isinstance(content, StoredContent) else content.encode("latin-1")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.api.multipart import ENCODING
 from harness.api.operations import operation
 from harness.api.paging import page
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Answer, Request
+from harness.core.stored_content import read_content
 from harness.world.world import World
 
 CONTAINER_PATH = "/containers/{container_id}"
@@ -58,7 +58,7 @@ def create_file(request: Request, world: World) -> Answer:
     if file is None:
         return Answer(200, world.copy_to_container(id, world.store.files[request.body["file_id"]]))
     name = f"{world.ids.hex('', 32)}-{file['filename']}"
-    return Answer(200, world.containers.add_file(id, name, file["data"].encode(ENCODING)))
+    return Answer(200, world.containers.add_file(id, name, read_content(file["data"])))
 
 
 def _sent_file(request: Request) -> Any:

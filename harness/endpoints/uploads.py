@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from harness.api.multipart import ENCODING
 from harness.api.operations import operation
 from harness.api.resources.parted_uploads import join_parts, new_upload
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Answer, Request
+from harness.core.stored_content import read_content
 from harness.world.world import World
 
 UPLOAD_PATH = "/uploads/{upload_id}"
@@ -25,7 +25,7 @@ def add_part(request: Request, world: World) -> Answer:
     """Add a part; the order of the parts is given when the upload is completed."""
     id = request.params["upload_id"]
     upload, now, part = world.store.parted_uploads[id], world.tick(), world.ids.hex("part_", 32)
-    upload.parts[part] = request.body["data"]["data"].encode(ENCODING)
+    upload.parts[part] = read_content(request.body["data"]["data"])
     world.store.parted_uploads[id] = upload
     return Answer(200, {"id": part, "object": "upload.part", "created_at": now, "upload_id": id})
 

@@ -9,6 +9,7 @@ import httpx2 as httpx
 import pytest
 
 from harness.core.exchange import Answer
+from harness.core.stored_content import StoredContent
 from tests.support.in_process import KEY, Client, error
 
 ANNOUNCED = {"bytes": 5, "filename": "a.txt", "mime_type": "text/plain", "purpose": "user_data"}
@@ -117,3 +118,13 @@ def test_a_batch_names_its_files_once(client):
     call, both = f"POST /vector_stores/{store}/file_batches", {"file_ids": [file], "files": [{"file_id": file}]}
     assert error(client.send(call, both))[::3] == (400, "mutually_exclusive_parameters")
     assert [client.send(call, {**both, name: None}).status for name in both] == [200, 200]
+
+
+def test_a_part_that_is_kept_on_disk_is_part_of_the_file(client):
+    data = bytes(range(256))
+    stored = StoredContent(len(data), lambda start=0, length=-1: data[start : None if length < 0 else start + length])
+    form = {"data": {"filename": "part", "content_type": "", "data": stored}}
+    upload, headers = begin(client, bytes=256, purpose="batch"), {"authorization": f"Bearer {KEY}"}
+    part = client.api.handle("POST", f"/v1/uploads/{upload}/parts", headers, {}, b"x", form)
+    file = complete(client, upload, part).body["file"]["id"]
+    assert client.send(f"GET /files/{file}/content").body == data

@@ -15,7 +15,7 @@ from harness.core.account import Organization
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
 from harness.core.ids import Ids
-from harness.core.stored_content import StoredContent, content_size
+from harness.core.stored_content import content_size, read_content
 
 BYTES_AS_TEXT = "latin-1"
 """The encoding in which bytes are text with one character per byte."""
@@ -43,7 +43,7 @@ class File(NamedTuple):
     @property
     def data(self) -> bytes:
         """The bytes."""
-        return self.text.read() if isinstance(self.text, StoredContent) else self.text.encode(BYTES_AS_TEXT)
+        return read_content(self.text)
 
 
 def new_file(id: str, name: str, text: str, purpose: str, now: int, expires_after: int | None = None) -> File:

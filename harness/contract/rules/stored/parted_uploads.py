@@ -14,6 +14,7 @@ from harness.contract.rules.stored.uploads import ADD_PART, FORM_HEADERS
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
+from harness.core.stored_content import content_size
 
 COMPLETE = "POST /uploads/{upload_id}/complete"
 LARGEST_PART = 64 * 1024 * 1024
@@ -107,7 +108,7 @@ def part_incomplete(request: Request) -> Iterator[Json]:
 )
 def part_too_large(request: Request, world: WorldView) -> Iterator[Json]:
     """A part has at most 64 MB, and no more than a whole file may have."""
-    if len(request.body["data"]["data"]) > min(LARGEST_PART, world.account.largest_file):
+    if content_size(request.body["data"]["data"]) > min(LARGEST_PART, world.account.largest_file):
         yield {}
 
 
