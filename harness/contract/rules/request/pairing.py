@@ -57,7 +57,6 @@ _CLIENT_SEARCH: Json = {
         reported("https://github.com/router-for-me/CLIProxyAPI/issues/2368", "2026-03-27"),
         reported("https://github.com/microsoft/agent-framework/issues/8663", "2026-09"),
         documented(ASYNC_GUIDE, "2026"),
-        recorded("pydantic/pydantic-ai: a function's output answers a tool search of the client", "2026-07-31"),
     ],
     rejects={
         "No tool output found for function call call_1.": {"input": [HI, CALL]},
