@@ -259,7 +259,9 @@ def test_every_command_and_option_is_there():
 
 
 def test_every_file_that_is_named_is_there():
-    named = {name for page in DOCUMENTS for name in re.findall(r"`([\w./-]+\.(?:md|toml)|tests/[\w/]+\.py)`", text_of(page))}
+    named = {
+        name for page in DOCUMENTS for name in re.findall(r"`([\w./-]+\.(?:md|toml)|tests/[\w/]+\.py)`", text_of(page))
+    }
     assert not [name for name in named if not (ROOT / name).exists()]
 
 
