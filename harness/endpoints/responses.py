@@ -165,7 +165,9 @@ def _make_usage(
         return make_usage(tokens, output, spent)
     previous = world.store.responses.get(body.get("previous_response_id") or "")
     cached = world.prompt_cache.read(body, tokens, previous and previous.response)
-    effort = started["reasoning"]["effort"] if spent is None and body.get("max_output_tokens") is None else None
+    effort = transcript.effort or started["reasoning"]["effort"]
+    if spent is not None or body.get("max_output_tokens") is not None:
+        effort = None
     return make_usage(tokens, output, spent, cached=cached, effort=effort)
 
 

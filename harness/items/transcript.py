@@ -40,6 +40,13 @@ class Transcript:
         return found
 
     @property
+    def effort(self) -> str | None:
+        """The effort that the last `configuration_update` of the request sets; None without one."""
+        updates = self.added_by_type.get("configuration_update") or ({},)
+        effort: str | None = (updates[-1].get("reasoning") or {}).get("effort")
+        return effort
+
+    @property
     def tokens(self) -> int:
         """The estimated tokens of all items."""
         return self.stored.facts.tokens + estimate_tokens(self.added)

@@ -152,12 +152,13 @@ def _marks_phases(reading: Reading) -> bool:
 
 def _think(reading: Reading) -> list[Item]:
     """The reasoning that the request asks for: by an effort, or a summary, which shows a text."""
-    asked = reading.body.get("reasoning")
+    updated = None if reading.stands_alone else reading.transcript.effort
+    asked = reading.body.get("reasoning") or ({"effort": updated} if updated else None)
     if not asked:
         return []
     family = reading.family
     summary = asked.get("summary") or asked.get("generate_summary")
-    effort = asked.get("effort") or (family.effort if summary else "none")
+    effort = updated or asked.get("effort") or (family.effort if summary else "none")
     if effort in (None, "none", "minimal") or not family.reasons:
         return []
     shown = THOUGHTS if summary else ()

@@ -166,3 +166,10 @@ def test_a_text_has_the_words_that_are_asked_for_unless_its_tokens_end() -> None
     assert len(whole["output"][-1]["content"][0]["text"].split()) == 100
     cut = Conversation(max_output_tokens=16).ask("Tell me a 100 word story.").body
     assert (cut["status"], cut["incomplete_details"]) == ("incomplete", {"reason": "max_output_tokens"})
+
+
+def test_an_effort_that_the_input_updates_is_that_of_the_answer() -> None:
+    update = {"type": "configuration_update", "reasoning": {"effort": "high"}}
+    talk = Conversation(model="gpt-6-astra", reasoning={"effort": "low"})
+    answer = talk.ask([{"role": "user", "content": "hi"}, update, {"role": "user", "content": "And now?"}])
+    assert answer.body["usage"]["output_tokens_details"]["reasoning_tokens"] == 448

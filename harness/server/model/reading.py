@@ -16,6 +16,7 @@ from harness.items.transcript import Transcript, input_items
 
 REMEMBERED_TYPES = (
     "additional_tools",
+    "configuration_update",
     "mcp_approval_request",
     "mcp_list_tools",
     "tool_search_call",
@@ -92,7 +93,7 @@ class Reading:
     @cached_property
     def tools(self) -> list[Json]:
         """The tools that are declared, here or by the input, and those that searches have loaded beside them."""
-        if not self.body.get("tools") and self._stands_alone():
+        if not self.body.get("tools") and self.stands_alone:
             return []
         declared = declared_tools(self.body, self.items)
         names = {tool.get("name") for tool in declared}
@@ -103,8 +104,9 @@ class Reading:
         """The functions and custom tools, those of namespaces too."""
         return list(self._list_named())
 
-    def _stands_alone(self) -> bool:
-        """Whether the request continues nothing and brings along no tools in its input."""
+    @cached_property
+    def stands_alone(self) -> bool:
+        """Whether the request continues nothing and has no item of REMEMBERED_TYPES."""
         continues = "previous_response_id" in self.body or "conversation" in self.body
         return not continues and not any(item.get("type") in REMEMBERED_TYPES for item in self.own)
 
