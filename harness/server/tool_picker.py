@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from itertools import takewhile
 
 from harness.core.exchange import Json
+from harness.core.loose_json import as_object, as_string
 from harness.items.transcript import input_items
 from harness.server.model.reading import NAMED_TYPES, user_text
 
@@ -107,9 +108,10 @@ def _match_score(tool: Json, text: str) -> tuple[int, int, int]:
 
 def _is_given_all_numbers(tool: Json, text: str) -> bool:
     """Whether a tool takes several numbers and nothing else, and the user says as many."""
-    parameters = tool.get("parameters") or {}
-    declared, required = parameters.get("properties") or {}, parameters.get("required") or ()
-    kinds = [isinstance(each := declared.get(name), dict) and each.get("type") for name in required]
+    parameters = as_object(tool.get("parameters"))
+    declared, required = as_object(parameters.get("properties")), parameters.get("required")
+    names = required if isinstance(required, list) else ()
+    kinds = [as_string(as_object(declared.get(as_string(name))).get("type")) for name in names]
     return len(kinds) > 1 and set(kinds) <= {"integer", "number"} and len(_NUMBER.findall(text)) == len(kinds)
 
 

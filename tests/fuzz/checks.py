@@ -32,6 +32,7 @@ NAMES_OF_THE_API = {
     "file_not_found": "id",
     "download_failed": "url",
     "deferred_without_search": "tools.defer_loading",
+    "namespace_named_like_hosted": "tools.namespace",
     "search_without_deferred": "tools.tool_search",
     "upload_not_found": "id",
 }
