@@ -68,7 +68,6 @@ def organization_unverified(request: Request, world: WorldView) -> Iterator[Json
     accepts=[
         {"model": "gpt-4", "input": "more " * 8_000},
         {"model": "gpt-4", "input": "more " * 8_193, "truncation": "auto"},
-        {"model": "gpt-4", "input": "more " * 8_193, "stream": True},
         {"model": "my-deployment", "input": "more " * 8_193},
     ],
     fix="Shorten the input, or set `truncation: auto`.",

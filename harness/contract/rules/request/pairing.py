@@ -97,7 +97,7 @@ def call_needs_output(transcript: Transcript) -> Iterator[Json]:
     """Every call that the client executes needs an output with its `call_id`; the first without one is named.
 
     Order does not matter, and other items may stand between. A call with `async: true` may stay unanswered; calls the
-    API executes itself need no output.
+    API executes itself need no output. A function's output answers a tool search of the client, too (recorded 2026-07).
     """
     for kind, call_id in transcript.unanswered_calls:
         yield {"kind": CLIENT_CALL_NAMES[kind], "call_id": call_id}
