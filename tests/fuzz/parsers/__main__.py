@@ -74,7 +74,7 @@ def _fuzz(name: str, minutes: float, keeps: bool) -> None:
         for number, seed in enumerate(parser.seeds()):
             (corpus / str(number)).write_bytes(seed[:LARGEST])
         words = Path(folder, "words")
-        words.write_text("".join(f'"{_escape(word)}"\n' for word in parser.words))
+        words.write_text("".join(f'"{_escape(word)}"\n' for word in (*parser.words, b"x")))  # none at all is an error
         limits = [f"-max_total_time={minutes * 60:.0f}", f"-max_len={LARGEST}", "-timeout=20", "-rss_limit_mb=2048"]
         quiet = ["-verbosity=0", "-print_final_stats=1", f"-artifact_prefix={folder}/"]
         atheris.Setup([sys.argv[0], *limits, *quiet, f"-dict={words}", str(corpus)], take)
