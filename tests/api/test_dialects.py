@@ -28,7 +28,9 @@ HELPER = {"type": "agent_reference", "name": "helper"}
 
 
 def to_foundry(body: Any, **more: Any) -> Request:
-    return Request("POST", "/responses", body=body, dialect=FOUNDRY, root=API_ROOTS[FOUNDRY], **more)
+    return Request(
+        "POST", "/responses", body=body, dialect=FOUNDRY, root=API_ROOTS[FOUNDRY], operation="POST /responses", **more
+    )
 
 
 @pytest.mark.parametrize(
