@@ -25,6 +25,7 @@ def closed(**properties: Any) -> Json:
     [
         ({"type": "string"}, "schema must be a JSON Schema of 'type: \"object\"', got 'type: \"string\"'."),
         ({"anyOf": []}, "schema must be a JSON Schema of 'type: \"object\"', got 'type: \"None\"'."),
+        ({}, "schema must be a JSON Schema of 'type: \"object\"', got 'type: \"None\"'."),
         ({"type": None}, "schema must be a JSON Schema of 'type: \"object\"', got 'type: \"None\"'."),
         ({**closed(a=TEXT), "required": []}, f"In context=(), {EVERY} Missing 'a'."),
         ({**closed(a=TEXT), "required": None}, f"In context=(), {EVERY} Missing 'a'."),
@@ -52,7 +53,7 @@ def test_strict_mode_names_the_outermost_problem_first(schema: Json, problem: st
 
 @pytest.mark.parametrize(
     "schema",
-    [{}, {"$ref": "#/$defs/D", "$defs": {"D": closed()}}, closed(a=TEXT, b={"anyOf": [TEXT, {"type": "null"}]})],
+    [{"$ref": "#/$defs/D", "$defs": {"D": closed()}}, closed(a=TEXT, b={"anyOf": [TEXT, {"type": "null"}]})],
 )
 def test_a_closed_schema_has_no_problem(schema: Json) -> None:
     assert list(format_problems(schema)) == []
