@@ -1,4 +1,4 @@
-"""The `harness` command: serve, record, rules, losses, models, verify, report, drift, cassettes, schemas, demo.
+"""The `harness` command: serve, record, rules, losses, models, verify, learn, report, drift, cassettes, schemas, demo.
 
 One module each. It parses options and prints; what the commands do lives in the packages above. Exit codes: 0 done, 1
 something was found or a check failed, 2 the command line is wrong, explained in one message on stderr; `record` and
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from harness.cli import cassettes, demo, drift, losses, models, record, report, rules, serve, verify
+from harness.cli import cassettes, demo, drift, learn, losses, models, record, report, rules, serve, verify
 from harness.cli.app import app, refuse_outside_checkout
 
 COMMANDS = (
@@ -19,6 +19,7 @@ COMMANDS = (
     losses.losses,
     models.models,
     verify.verify,
+    learn.learn,
     report.report,
     drift.drift,
     cassettes.cassettes,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -20,6 +21,12 @@ def rules(
     area: Annotated[str, typer.Option(autocompletion=complete_area, help="Only the rules of this area.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     assumed: Annotated[bool, typer.Option("--assumed", help="Only what is assumed, not known.")] = False,
+    contract: Annotated[
+        Path | None,
+        typer.Option(
+            "--contract", metavar="FILE", help="Also the rules that `harness learn` wrote; their area is yours."
+        ),
+    ] = None,
     coverage: Annotated[
         bool, typer.Option("--coverage", help="How well each area is known, and what proves it.")
     ] = False,
@@ -28,23 +35,29 @@ def rules(
 
     The list is in order of precedence: the API reports one error, the first.
     """
+    from harness.contract.own_contract import AREA, rule_of
     from harness.contract.rule import RULES
     from harness.report.catalogue import rule_json, rule_row, rule_sections
+    from harness.verify.disagreements.own_file import exemption_rows, load_contract
 
     if coverage:
         if name or area or assumed:
             raise typer.BadParameter("--coverage is of all rules; give it alone, or with --json.")
         _print_coverage(as_json)
         return
+    own = load_contract(contract, Path())
+    yours = {rule.id: rule for rule in (rule_of(entry, own.file) for entry in own.refusals)} if own else {}
+    known = {**RULES, **yours}
     if name:
-        rule = RULES[require_known("rule", name, RULES, "harness rules")]
+        rule = known[require_known("rule", name, known, "harness rules")]
         title = f"{rule.id}  ({rule.area}, {rule.level})"
         print_json(rule_json(rule)) if as_json else print_page(title, rule.doc, rule_sections(rule))
         return
     if area:
-        require_known("area", area, {rule.area: None for rule in RULES.values()})
-    chosen = [r for r in RULES.values() if area in ("", r.area) and (r.level == "assumed" or not assumed)]
-    print_rows([rule_row(rule) for rule in chosen], as_json)
+        require_known("area", area, {**{rule.area: None for rule in known.values()}, **({AREA: None} if own else {})})
+    chosen = [r for r in known.values() if area in ("", r.area) and (r.level == "assumed" or not assumed)]
+    exempt = exemption_rows(own) if own and area in ("", AREA) and not assumed else []
+    print_rows([*map(rule_row, chosen), *exempt], as_json)
 
 
 def _print_coverage(as_json: bool) -> None:

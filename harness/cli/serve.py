@@ -19,6 +19,7 @@ from harness.cli.exit_codes import ExitCode
 from harness.cli.serve_command import TOKEN_VARIABLE, run_with_mock
 
 if TYPE_CHECKING:
+    from harness.contract.own_contract import OwnContract
     from harness.core.account import Organization
     from harness.server.mock_api import MockApi
     from harness.server.stoppable_server import AsgiApp, StoppableServer
@@ -60,6 +61,9 @@ def serve(
     as_of: Annotated[
         str, typer.Option(metavar="DATE", help="The day, or the month, whose API is served: 2026-03-15, 2026-03.")
     ] = "",
+    contract: Annotated[
+        Path | None, typer.Option("--contract", metavar="FILE", help="What `harness learn` wrote, which overrules.")
+    ] = None,
     replay: Annotated[
         Path | None, typer.Option(metavar="DIR|FILE", help="Play these recordings; nothing is made up.")
     ] = None,
@@ -77,9 +81,10 @@ def serve(
     from harness.core.dates import CONTRACT_DATE, parse_as_of
     from harness.server.asgi import App
     from harness.server.control_access import control_access
+    from harness.verify.disagreements.own_file import load_contract
 
     if replay:
-        if command or script or scripted or keys or models or zdr or dialect or as_of or allowed_host:
+        if command or script or scripted or keys or models or zdr or dialect or as_of or contract or allowed_host:
             raise typer.BadParameter("--replay plays what was recorded; give it with --host, --port and --paced alone.")
         _replay_recordings(replay, host, _or_default(port), paced)
         return
@@ -89,6 +94,7 @@ def serve(
         _make_account(_split_names(models), zdr, assistants),
         dialect or None,
         as_of=parse_as_of(as_of, "--as-of") if as_of else CONTRACT_DATE,
+        own_contract=load_contract(contract, Path()),
         scripted=scripted,
         journal=None if command else JOURNAL_LIMIT,
     )
@@ -201,6 +207,7 @@ def _make_mock(
     dialect: str | None,
     *,
     as_of: str,
+    own_contract: OwnContract | None,
     scripted: bool,
     journal: int | None,
 ) -> MockApi:
@@ -216,6 +223,7 @@ def _make_mock(
         journal=journal,
         dialect=dialect,
         as_of=as_of,
+        own_contract=own_contract,
         vocabulary=PYTHON_FILE if script and script.suffix == ".py" else JSON,
     )
     if script is None:

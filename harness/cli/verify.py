@@ -40,6 +40,10 @@ def verify(
         list[str] | None,
         typer.Option("--host", metavar="HOST", help="Of recordings: a gateway that speaks the API; repeatable."),
     ] = None,
+    contract: Annotated[
+        Path | None,
+        typer.Option("--contract", metavar="FILE", help="Of recordings: what `harness learn` wrote, which overrules."),
+    ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Name the files that are no recordings.")] = False,
     respell: Annotated[
         bool,
@@ -56,13 +60,15 @@ def verify(
     if bool(paths) == bool(server):
         raise typer.BadParameter("give recordings, or --server URL.")
     if server:
-        if respell or reports or host or verbose:
-            raise typer.BadParameter("--respell, --report, --host and -v are of recordings.")
+        if respell or reports or host or contract or verbose:
+            raise typer.BadParameter("--respell, --report, --host, --contract and -v are of recordings.")
         _verify_server(server, model, key_env, timeout, jobs, as_json)
         return
     if model or key_env:
         raise typer.BadParameter("--model and --key-env go with --server.")
-    _verify_recordings(paths or [], as_json, reports or [], host or [], jobs=jobs, respell=respell, verbose=verbose)
+    _verify_recordings(
+        paths or [], as_json, reports or [], host or [], contract, jobs=jobs, respell=respell, verbose=verbose
+    )
 
 
 def _verify_recordings(
@@ -70,6 +76,7 @@ def _verify_recordings(
     as_json: Path | None,
     reports: list[Path],
     hosts: list[str],
+    contract: Path | None,
     *,
     jobs: int,
     respell: bool,
@@ -77,11 +84,12 @@ def _verify_recordings(
 ) -> None:
     from tempfile import TemporaryDirectory
 
+    from harness.verify.disagreements.own_file import find_unused, load_contract
     from harness.verify.judging.gateways import parse_host
     from harness.verify.nothing_judged import explain_bare_paths, explain_missing_hosts, explain_nothing_judged
     from harness.verify.run import verify_recordings
 
-    gateways = [parse_host(text) for text in hosts]
+    gateways, own_contract = [parse_host(text) for text in hosts], load_contract(contract, Path())
 
     make_observer = _case_collector(reports)
     with TemporaryDirectory(prefix="harness-verify-") as folder:
@@ -92,6 +100,7 @@ def _verify_recordings(
                 jobs,
                 hosts=gateways,
                 respelled=respell,
+                own_contract=own_contract,
                 make_observer=make_observer,
                 progress=advance,
             )
@@ -99,6 +108,9 @@ def _verify_recordings(
         why = explain_missing_hosts(tally, gateways) or nothing or explain_bare_paths(tally)
         _write_reports(Path(folder), reports, paths[0], why)
         _print_tally(tally, as_json, why, verbose)
+        if own_contract and as_json != Path("-"):
+            for line in find_unused(own_contract, tally.acted, tally.judged_files):
+                print_text(line)
     if not why:
         raise typer.Exit(ExitCode.OK if tally.is_clean else ExitCode.FOUND)
     if tally.is_clean:

@@ -16,6 +16,7 @@ import orjson
 from harness.api.dialects import FOUNDRY, OPENAI, apply_agent, omit_dialect_members
 from harness.api.multi_agent import omit_agents
 from harness.contract import first_violation, schema
+from harness.contract.own_contract import OwnContract, repair_body
 from harness.contract.rule import (
     CHECK_PARAMETERS,
     CREATE_RESPONSE,
@@ -35,6 +36,8 @@ from harness.items.transcript import Transcript
 
 BoundRule = tuple[Rule, RuleCheck]
 
+MAX_REPAIRS = 100
+"""Places of one body that a World's own contract exempts at most."""
 AREAS_BEFORE_SCHEMA = ("access", "gateway", "transport", "beta", "multi_agent", "agents")
 PROMPT_SCHEMAS = ("CreateResponse", "InputTokenCount", "CompactResponse")
 """Bodies of which an unknown member is refused even when it is null (public probe, project smg, 2026-08-21: `stop`)."""
@@ -56,9 +59,46 @@ def check(request: Request, world: Any) -> Violation | None:
 
     `world` is None if the key has no World. The body is not changed; null members at the top level count as absent.
     """
+    if world is None or world.own_contract is None:
+        return _check_rules(request, world, None)
+    own = world.own_contract
+    admitted = admit(request, world)
+    try:
+        violation = _check_rules(admitted, world, own)
+    except Exception:
+        if admitted is request:
+            raise
+        violation = None  # a rule relies on the schema, which does not hold for what the user's recordings exempt
+    found = own.find_refusal(request, world.models, violation.rule.id if violation else "")
+    return Violation(found[0], found[0].error_for(found[1]), found[1]) if found else violation
+
+
+def admit(request: Request, world: Any) -> Request:
+    """A request as rules and endpoints may read it: without what its schema forbids and the World's own contract exempts."""
+    own: OwnContract | None = None if world is None else world.own_contract
+    if own is None or not own.exemptions or not request.schema or not isinstance(request.body, dict):
+        return request
+    admitted, last = request, ""
+    for _ in range(MAX_REPAIRS):
+        found = _find_schema_violation(admitted, world.as_of)
+        if found is None:
+            break
+        rule, path = rule_for(found.keyword, found.rule), found.path
+        param = rule.error_for(found.facts).param
+        if own.exempts(rule.id, found.facts, param, admitted, world.models) is None:
+            break
+        place = path.rpartition(".")[0] if path == last else path
+        repaired = repair_body(admitted.body, place, found.filler)
+        if repaired == admitted.body:
+            break
+        admitted, last = admitted._replace(body=repaired), path
+    return admitted
+
+
+def _check_rules(request: Request, world: Any, own: OwnContract | None) -> Violation | None:
     as_of = CONTRACT_DATE if world is None else world.as_of
     plan = _plan_rules(request.operation, _collect_when_names(request, world), request.dialect, _epoch_of(as_of))
-    violation = _find_first_violation(plan.before, request, world, None)
+    violation = _find_first_violation(plan.before, request, world, None, own)
     if request.dialect == FOUNDRY and world is not None:
         request = apply_agent(request, world.account.agents)
     violation = violation or _check_schema(request, as_of)
@@ -67,7 +107,7 @@ def check(request: Request, world: Any) -> Violation | None:
     if holder := ITEMS_MEMBER.get(request.operation):
         request = request._replace(body={"input": request.body.get(holder) or []})
     transcript = world.store.transcript(request.body or {}) if plan.reads_transcript else None
-    violation = _find_first_violation(plan.after, _with_raw_bytes(request), world, transcript)
+    violation = _find_first_violation(plan.after, _with_raw_bytes(request), world, transcript, own)
     return _relocate_violation(violation, holder) if violation and holder else violation
 
 
@@ -98,20 +138,30 @@ def _relocate_violation(violation: Violation, holder: str) -> Violation:
 
 
 def _find_first_violation(
-    checks: tuple[BoundRule, ...], request: Request, world: Any, transcript: Transcript | None
+    checks: tuple[BoundRule, ...],
+    request: Request,
+    world: Any,
+    transcript: Transcript | None,
+    own: OwnContract | None,
 ) -> Violation | None:
     for rule, rule_check in checks:
         for facts in rule_check(request, world, transcript):
-            return Violation(rule, rule.error_for(facts), facts)
+            error = rule.error_for(facts)
+            if own is None or own.exempts(rule.id, facts, error.param, request, world.models) is None:
+                return Violation(rule, error, facts)
     return None
 
 
 def _check_schema(request: Request, as_of: str) -> Violation | None:
+    found = _find_schema_violation(request, as_of)
+    return _to_violation(found) if found else None
+
+
+def _find_schema_violation(request: Request, as_of: str) -> first_violation.SchemaViolation | None:
     if not request.schema:
         return None
     body = drop_nulls(omit_agents(request, omit_dialect_members(request)), request.schema)
-    found = first_violation.find_violation(request.schema, body, as_of)
-    return _to_violation(found) if found else None
+    return first_violation.find_violation(request.schema, body, as_of)
 
 
 def conforms_to_schema(request: Request, world: Any, violation: Violation | None) -> bool:

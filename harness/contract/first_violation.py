@@ -26,11 +26,15 @@ NAMED_RULE_KEYWORDS = ("enum", "pattern", "not")
 
 @dataclass(frozen=True, slots=True)
 class SchemaViolation:
-    """The first schema violation of a body: the keyword, the rule that the schema names (if any), and the facts."""
+    """The first schema violation of a body: the keyword, the rule that the schema names (if any), and the facts.
+
+    `filler` is a value that a missing member may have.
+    """
 
     keyword: str
     rule: str | None
     facts: Mapping[str, Any]
+    filler: Any = None
 
     @property
     def path(self) -> str:
@@ -83,7 +87,19 @@ def _to_schema_violation(error: ValidationError, body: Any) -> SchemaViolation:
         facts["hint"] = did_you_mean(str(error.absolute_path[-1]), known, body)
     if keyword == "type" and error.instance is None and len(error.absolute_path) == 1:
         keyword = "null"
-    return SchemaViolation(keyword, schema.get("x-rule") if keyword in NAMED_RULE_KEYWORDS else None, facts)
+    named = schema.get("x-rule") if keyword in NAMED_RULE_KEYWORDS else None
+    return SchemaViolation(keyword, named, facts, _make_filler(error, schema) if keyword == "required" else None)
+
+
+def _make_filler(error: ValidationError, schema: Json) -> Any:
+    """The emptiest value of a missing member, by its type."""
+    member = schema.get("properties", {}).get(error.validator_value, {})
+    for each in member.get("anyOf", [member]):
+        if "const" in each or "enum" in each:
+            return each.get("const", each.get("enum", [None])[0])
+        if isinstance(each.get("type"), str):
+            return {"string": "", "array": [], "integer": 0, "number": 0, "boolean": False}.get(each["type"], {})
+    return {}
 
 
 def _type_facts(error: ValidationError, schema: Json) -> tuple[str, Json]:

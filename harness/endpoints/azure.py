@@ -130,7 +130,8 @@ def add_headers(request: Request, answer: Answer, id: str, models: Models) -> An
     streamed = answer.events is not None
     kind = "text/event-stream; charset=utf-8" if streamed else "application/json"
     headers = {"content-type": kind, "apim-request-id": id}
-    if not (answer.rule and RULES[answer.rule].area == "gateway"):
+    rule = RULES.get(answer.rule or "")
+    if rule is None or rule.area != "gateway":
         headers |= _shared_headers(request, id)
         if request.dialect == AZURE:
             headers |= (

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from harness.core.dates import parse_as_of
 from harness.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from harness.contract.own_contract import OwnContract
 
 UNUSED_VALUES = ("fail", "allow")
 LOSSES_VALUES = ("fail", "allow", "strict")
@@ -20,13 +24,18 @@ MARKER_VALUES: dict[str, tuple[str, ...]] = {
     "dialect": ("openai", "azure", "foundry"),
     "key": (),
     "as_of": (),
+    "contract": (),
 }
 """The options of the marker `harness` with their values; without a dialect the mock has the paths of all of them.
 
 `losses` may also be a list, the ids of the losses to allow, and `refusals` one of the rules and areas to allow. `key` is any
-text: one more API key of the test; `as_of` is a day or a month.
+text: one more API key of the test; `as_of` is a day or a month, `contract` a
+file that `harness learn` wrote, below the root of the project.
 """
 REFUSALS_INI = "harness_refusals"
+CONTRACT_INI = "harness_contract"
+CONTRACT_OPTION = "--contract"
+_CONTRACTS_STASH_KEY = pytest.StashKey[dict[Path, "OwnContract"]]()
 
 
 def add_ini_options(parser: pytest.Parser) -> None:
@@ -37,6 +46,33 @@ def add_ini_options(parser: pytest.Parser) -> None:
         type="args",
         default=[REFUSALS_VALUES[0]],
     )
+    parser.addini(CONTRACT_INI, "the file that `harness learn` wrote, below the root of the project", default="")
+    parser.getgroup("harness").addoption(
+        CONTRACT_OPTION,
+        metavar="FILE",
+        default="",
+        help="what `harness learn` wrote: it overrules the mock's contract.",
+    )
+
+
+def own_contract_of(node: pytest.Item) -> OwnContract | None:
+    """The contract of a test: that of its marker, else of the command line, else of the project; read once a run."""
+    from harness.verify.disagreements.own_file import find_project_contract, read_contract
+
+    config, marked = node.config, read_marker_options(node).get("contract")
+    option = config.getoption(CONTRACT_OPTION)
+    if marked:
+        file = config.rootpath / marked
+    elif option:
+        file = Path(config.invocation_params.dir, option)
+    elif found := find_project_contract(config.rootpath, config.getini(CONTRACT_INI)):
+        file = found
+    else:
+        return None
+    known = config.stash.setdefault(_CONTRACTS_STASH_KEY, {})
+    if file not in known:
+        known[file] = read_contract(file)
+    return known[file]
 
 
 def read_marker_options(node: pytest.Item) -> dict[str, Any]:
@@ -81,6 +117,8 @@ def _describe_misfit(name: str, value: Any) -> str:
     if name == "key":
         is_text = isinstance(value, str) and value.strip()
         return "" if is_text else "give the API key that the program sends, as in key='sk-test'."
+    if name == "contract":
+        return "" if isinstance(value, str) and value else "give the name of a file, as in contract='contract.yaml'."
     if name == "as_of":
         return _describe_misfit_date(value)
     if name == "refusals" and isinstance(value, list):

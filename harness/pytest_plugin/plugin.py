@@ -16,7 +16,7 @@ from harness.core.errors import HarnessError
 from harness.pytest_plugin.caught_errors import note_caught_errors
 from harness.pytest_plugin.environment import SESSION_KEY, session_server, set_environment
 from harness.pytest_plugin.guard import is_live_api_refused
-from harness.pytest_plugin.options import add_ini_options, allowed_refusals, read_marker_options
+from harness.pytest_plugin.options import add_ini_options, allowed_refusals, own_contract_of, read_marker_options
 
 if TYPE_CHECKING:
     from harness.analysis.loss import Lost
@@ -56,7 +56,8 @@ def pytest_configure(config: pytest.Config) -> None:
         'permits all of them, refusals=["call_needs_output", "tools"] those of these rules and areas. '
         'harness(dialect="azure"): the mock is that provider alone (openai, azure, foundry), and so is the environment. '
         'harness(key="sk-test"): requests with this key belong to the test, too. '
-        'harness(as_of="2026-03"): the mock is the API of that day or month.',
+        'harness(as_of="2026-03"): the mock is the API of that day or month. '
+        'harness(contract="contract.yaml"): what `harness learn` wrote overrules it.',
     )
 
 
@@ -95,6 +96,7 @@ def mock(
     world.dialect = dialect
     if as_of := options.get("as_of"):
         world.set_date(as_of)
+    world.own_contract = own_contract_of(request.node)
     for text in allowed_refusals(request.node):
         world.refusals.expect(text, required=False)
     for alias in (SESSION_KEY, options.get("key")):

@@ -20,7 +20,8 @@ from harness.api.models import MODELS
 from harness.api.operations import OPERATIONS, Handler, find_operation
 from harness.api.other_apis import find_other_api
 from harness.api.websocket_mode import UPGRADE
-from harness.contract.check import Violation, check
+from harness.contract.check import Violation, admit, check
+from harness.contract.own_contract import OwnContract
 from harness.contract.rules.http.websocket import UPGRADE_RULES
 from harness.core.account import DEFAULT_ORGANIZATION, Organization
 from harness.core.dates import CONTRACT_DATE, parse_as_of
@@ -58,10 +59,10 @@ class MockApi:
     With `keys` None any key that starts with `sk-` opens a World of its own; otherwise only the named keys are known.
     `fallback` answers what was never scripted, `prepare` is called with each new World, `journal` bounds how many
     exchanges a World keeps (None: all). `dialect` is the only one to speak (openai, azure, foundry), None is all of them:
-    a request speaks the one that its path has. `as_of` is the day whose API it is (`World`). `reserved` are keys that lead
-    to a World only while they are its alias, each with the text of the 418 that it gets meanwhile; `vocabulary` words the
-    advice to those who read it. `strays` are the newest requests without a World; `request_count` counts the others, those
-    of closed Worlds too.
+    a request speaks the one that its path has. `as_of` is the day whose API it is (`World`), `own_contract` what overrules
+    that. `reserved` are keys that lead to a World only while they are its alias, each with the text of the 418 that it gets
+    meanwhile; `vocabulary` words the advice to those who read it. `strays` are the newest requests without a World;
+    `request_count` counts the others, those of closed Worlds too.
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class MockApi:
         journal: int | None = None,
         dialect: str | None = None,
         as_of: str = CONTRACT_DATE,
+        own_contract: OwnContract | None = None,
         reserved: Mapping[str, str] = MappingProxyType({}),
         vocabulary: Vocabulary = PYTHON,
     ) -> None:
@@ -91,6 +93,7 @@ class MockApi:
         self._journal = journal
         self._dialect = check_dialect(dialect)
         self._as_of = parse_as_of(as_of)
+        self._own_contract = own_contract
         self._vocabulary = vocabulary
 
     def open(self, key: str, name: str = "", base_url: str = "", vocabulary: Vocabulary | None = None) -> Mock:
@@ -109,6 +112,7 @@ class MockApi:
                 as_of=self._as_of,
                 vocabulary=vocabulary or self._vocabulary,
             )
+            world.own_contract = self._own_contract
             self._prepare(Mock(world))
             self.worlds[key] = world
         return self.worlds[key]
@@ -250,7 +254,7 @@ def _check_and_answer(request: Request, world: Any, handler: Handler) -> Answer:
     """The contract's refusal, else the handler's answer; an exception of a rule or the handler is reported as a problem."""
     try:
         refusal = check(request, world)
-        return _refuse(refusal, request, world) if refusal else handler(request, world)
+        return _refuse(refusal, request, world) if refusal else handler(admit(request, world), world)
     except ScriptedRefusal as fault:
         return _refuse_as_scripted(fault, request, world)
     except HarnessError as problem:

@@ -18,6 +18,7 @@ from typing import Protocol
 import orjson
 
 from harness.cassettes.listing import files
+from harness.contract.own_contract import OwnContract
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json
 from harness.core.redact import redact
@@ -53,7 +54,8 @@ class Tally:
     An exchange counts once under a verdict, however many differences are listed; `streams.events` counts events.
     `spools` are files of JSON lines, `[verdict, entry]` each, in the order of the recordings. `respelled` says whether
     answers were compared with the mock's own. `bare_paths` are those of the paths given that held no exchange, and nothing
-    unreadable.
+    unreadable. `acted` are the lines of those entries of the user's own contract that changed anything, `judged_files` the
+    recordings.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -62,6 +64,8 @@ class Tally:
     spools: list[Path] = field(default_factory=list)
     respelled: bool = False
     bare_paths: list[Path] = field(default_factory=list)
+    acted: set[int] = field(default_factory=set)
+    judged_files: set[str] = field(default_factory=set)
 
     def add_grouped(self, at: str, entry: Json) -> None:
         """Note an entry that may be frequent: the first of its kind, and their number."""
@@ -76,6 +80,8 @@ class Tally:
         self.counts += other.counts
         self.reasons += other.reasons
         self.spools += other.spools
+        self.acted |= other.acted
+        self.judged_files |= other.judged_files
         for (at, *_), entry in other.grouped.items():
             self.add_grouped(at, entry)
 
@@ -124,15 +130,16 @@ def verify_recordings(
     *,
     hosts: Collection[str] = (),
     respelled: bool = False,
+    own_contract: OwnContract | None = None,
     make_observer: Callable[[Path, Path], JudgeObserver] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Tally:
     """Judge every recording at `paths`, files or folders; `folder` is an empty folder for the findings.
 
     `hosts` are gateways, whose exchanges are judged as OpenAI's. With `respelled` every answer is also compared with the
-    mock's own (`judging.rerender`). `make_observer` is called in the process that judges a recording, with its path and that
-    of a file in `folder` (`<n>.seen`) which the observer may write. `progress` is called with the number of judged files and
-    of all files.
+    mock's own (`judging.rerender`). `own_contract` overrules the mock. `make_observer` is called in the process that judges
+    a recording, with its path and that of a file in `folder` (`<n>.seen`) which the observer may write. `progress` is called
+    with the number of judged files and of all files.
     HarnessError when a path does not exist; a file that is no recording is counted, an unreadable one is listed.
     """
     tally = Tally(respelled=respelled)
@@ -140,7 +147,13 @@ def verify_recordings(
     listed = {path: list(files([path])) for path in paths}
     recordings = list(dict.fromkeys(file for found in listed.values() for file in found))
     spools = (folder / f"{number}.jsonl" for number in range(len(recordings)))
-    judge_one = partial(_judge_file, hosts=tuple(hosts), respelled=respelled, make_observer=make_observer)
+    judge_one = partial(
+        _judge_file,
+        hosts=tuple(hosts),
+        respelled=respelled,
+        own_contract=own_contract,
+        make_observer=make_observer,
+    )
     judged_files = _judge_files(judge_one, recordings, spools, [file in named for file in recordings], jobs)
     filled: set[Path] = set()
     for number, (file, each) in enumerate(zip(recordings, judged_files, strict=True), 1):
@@ -174,12 +187,16 @@ def _judge_file(
     *,
     hosts: Collection[str],
     respelled: bool,
+    own_contract: OwnContract | None,
     make_observer: Callable[[Path, Path], JudgeObserver] | None,
 ) -> Tally:
     observer = make_observer(recording, spool.with_suffix(OBSERVER_SUFFIX)) if make_observer else None
-    verdicts = _judge_recording(recording, explicit, hosts, respelled, observer)
+    verdicts = _judge_recording(recording, explicit, hosts, respelled, own_contract, observer)
     tally = tally_verdicts(_observe(verdicts, observer) if observer else verdicts, spool)
     tally.counts["files"] = 1
+    tally.judged_files = {recording.as_posix()}
+    if own_contract:
+        tally.acted = {each.line for each in own_contract.entries if id(each) in own_contract.acted}
     if observer:
         observer.close()
     return tally
@@ -220,13 +237,19 @@ def _observe(verdicts: Iterable[Verdict], observer: JudgeObserver) -> Iterator[V
 
 
 def _judge_recording(
-    recording: Path, explicit: bool, hosts: Collection[str], respelled: bool, observer: JudgeObserver | None
+    recording: Path,
+    explicit: bool,
+    hosts: Collection[str],
+    respelled: bool,
+    own_contract: OwnContract | None,
+    observer: JudgeObserver | None,
 ) -> Iterator[Verdict]:
     worlds: OrderedDict[str, World] = OrderedDict()
     try:
         for number, read in read_numbered(recording):
             recorded = adopt_gateway(read, hosts)
-            world = _world_of_file(worlds, recorded.file)
+            world = world_of_file(worlds, recorded.file)
+            world.own_contract = own_contract
             if observer:
                 observer.begin_exchange(number, recorded, world)
             yield Verdict(EXCHANGE_VERDICT)
@@ -260,7 +283,7 @@ def _unreadable_entry(recording: Path, problem: HarnessError) -> Json:
     return {"file": recording.as_posix(), "message": redact(str(problem))}
 
 
-def _world_of_file(worlds: OrderedDict[str, World], file: str) -> World:
+def world_of_file(worlds: OrderedDict[str, World], file: str) -> World:
     """The World of the exchanges of one file; beyond MAX_OPEN_WORLDS the least recently used one is dropped."""
     world = worlds.pop(file, None) or World(file)
     worlds[file] = world

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any
 
 import harness.contract.rules  # noqa: F401  (registers every rule)
+from harness.contract.own_contract import AREA
 from harness.contract.rule import RULES
 from harness.core.exchange import Exchange, Json
 from harness.core.registry import suggest_name
@@ -179,13 +180,13 @@ class RefusalLedger:
 
 def rule_names() -> set[str]:
     """The ids of all rules, and their areas."""
-    return {*RULES, *(rule.area for rule in RULES.values())}
+    return {*RULES, *(rule.area for rule in RULES.values()), AREA}
 
 
 def _is_refused_by(exchange: Exchange, text: str) -> bool:
     rule = exchange.answer.rule or ""
     if text in rule_names():
-        return text in (rule, RULES[rule].area)
+        return text in (rule, RULES[rule].area if rule in RULES else AREA)
     return text in str(answer_error(exchange).get("message"))
 
 

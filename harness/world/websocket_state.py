@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 
 from harness.api.models import Models
+from harness.contract.own_contract import OwnContract
 from harness.core.account import Organization
 from harness.core.exchange import Json
 from harness.world.script import Script
@@ -99,6 +100,11 @@ class ConnectionWorld:
         """The account behind the key, as far as it limits a connection."""
         account = self.world.account
         return replace(account, zdr=False) if account.zdr else account
+
+    @property
+    def own_contract(self) -> OwnContract | None:
+        """What the user's recordings say against the mock."""
+        return self.world.own_contract
 
     @property
     def as_of(self) -> str:

@@ -19,6 +19,7 @@ from harness.api.include import FullItem, filter_item
 from harness.api.models import MODELS
 from harness.api.resources.containers import Containers
 from harness.api.resources.files import File, Uploads
+from harness.contract.own_contract import OwnContract
 from harness.core.account import DEFAULT_ORGANIZATION, Organization
 from harness.core.dates import CONTRACT_DATE, parse_as_of, start_of_clock
 from harness.core.delivery import Gate
@@ -72,6 +73,7 @@ class World:
         self.dialect = check_dialect(dialect)
         self.vocabulary = vocabulary
         self.account = organization or DEFAULT_ORGANIZATION
+        self.own_contract: OwnContract | None = None
         self.models = MODELS
         self.ids = Ids(name)
         self.set_date(as_of)

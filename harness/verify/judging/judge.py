@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import harness.endpoints  # noqa: F401  (registers every operation)
@@ -24,7 +24,7 @@ from harness.endpoints.request import request_from
 from harness.verify.compare import differing_error_members, select_error_members
 from harness.verify.judging.presume_files import presume_files
 from harness.verify.judging.recording_day import enter_day
-from harness.verify.judging.response_stream import judge_response_stream
+from harness.verify.judging.response_stream import RESPONSE_EVENT_SCHEMA, judge_response_stream
 from harness.verify.judging.run_stream import judge_run_stream
 from harness.verify.judging.unverifiable import explain_unverifiable_error, explain_unverifiable_violation
 from harness.verify.learn import remember
@@ -92,7 +92,7 @@ def _judge_parts(recorded: Recorded, world: World, operation: Operation, request
     elif 400 <= recorded.status < 500:
         yield from _judge_refused(recorded, world, request, violation)
     if recorded.events is None:
-        yield from _judge_answer(recorded, operation, world.as_of)
+        yield from _judge_answer(recorded, operation, world)
     else:
         yield from _judge_stream(recorded, world, request)
     if accepted and not absent and conforms_to_schema(request, world, violation):
@@ -170,17 +170,29 @@ def _judge_refused(
         yield Verdict("refusals.different" if violation else "refusals.missed", entry)
 
 
-def _judge_answer(recorded: Recorded, operation: Operation, as_of: str) -> Iterator[Verdict]:
+def answer_root(recorded: Recorded, answer_schema: str | None) -> str | None:
+    """The schema of a recorded answer: `Error` for a refusal, else that of its operation."""
+    answer = recorded.answer
+    failed = recorded.status >= 300 or (not recorded.status and isinstance(answer, dict) and "object" not in answer)
+    return "Error" if failed else answer_schema
+
+
+def _drop_own(root: str, unknown: Iterable[Finding], world: World) -> Iterator[Finding]:
+    """Unknown members, but those that the World's own contract knows."""
+    own = world.own_contract
+    return (each for each in unknown if own is None or not own.knows_member(root, each.at))
+
+
+def _judge_answer(recorded: Recorded, operation: Operation, world: World) -> Iterator[Verdict]:
     answer = recorded.answer
     if answer is None or not recorded.flags.isdisjoint(("unread-answer", "transcribed")):
         return
-    failed = recorded.status >= 300 or (not recorded.status and isinstance(answer, dict) and "object" not in answer)
-    root = "Error" if failed else operation.answer_schema
+    root = answer_root(recorded, operation.answer_schema)
     if root is None:
         return
-    finding = check_answer(root, recorded.answer, as_of)
+    finding = check_answer(root, recorded.answer, world.as_of)
     yield from _finding_verdicts("answers", [finding] if finding else [])
-    unknown = find_unknown_members(root, recorded.answer, as_of)
+    unknown = _drop_own(root, find_unknown_members(root, recorded.answer, world.as_of), world)
     yield from (Verdict("answers.drift", _finding_json(each)) for each in unknown)
 
 
@@ -202,7 +214,10 @@ def _judge_stream(recorded: Recorded, world: World, request: Request) -> Iterato
         judgment = judge_response_stream(recorded, stored.events if stored else None, world.as_of)
     yield from (Verdict("streams.events") for _ in recorded.events or ())
     yield from _finding_verdicts("streams", judgment.findings)
-    yield from (Verdict("streams.drift", _finding_json(each)) for each in judgment.drift)
+    events = (each._replace(at=each.at.partition("].")[2]) for each in judgment.drift)
+    known = {place for place, each in enumerate(events) if not any(_drop_own(RESPONSE_EVENT_SCHEMA, [each], world))}
+    drift = (each for place, each in enumerate(judgment.drift) if place not in known)
+    yield from (Verdict("streams.drift", _finding_json(each)) for each in drift)
 
 
 def answer_object(recorded: Recorded) -> Any:

@@ -1,0 +1,111 @@
+"""`harness learn`: a user's recordings overrule the mock."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness.cli.app import print_text
+from harness.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from harness.contract.own_contract import OwnContract
+    from harness.verify.disagreements.derive import Derived
+
+
+def learn(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="Recordings, or folders of them.")],
+    contract: Annotated[
+        Path | None,
+        typer.Option(
+            "--contract",
+            metavar="FILE",
+            help="The file to write.",
+            show_default="that of [tool.harness], else contract.yaml beside the recordings",
+        ),
+    ] = None,
+    host: Annotated[
+        list[str] | None,
+        typer.Option("--host", metavar="HOST", help="A gateway that speaks the API; repeatable."),
+    ] = None,
+    share: Annotated[
+        Path | None,
+        typer.Option(
+            "--share", metavar="FILE", help="Write the disagreements for the maintainers instead: cut and scrubbed."
+        ),
+    ] = None,
+) -> None:
+    """Learn from recordings: where the API did otherwise than the mock, the mock will do as the API did.
+
+    What was learned is one readable file; serve, verify and pytest load it.
+    """
+    from harness.verify.disagreements.derive import derive_contract, relative_evidence
+    from harness.verify.disagreements.own_file import (
+        DEFAULT_NAME,
+        find_project_contract,
+        merge_contracts,
+        read_contract,
+        scrub_contract,
+        write_contract,
+    )
+    from harness.verify.judging.gateways import parse_host
+    from harness.verify.report_cases import path_from_root
+
+    beside = paths[0] if paths[0].is_dir() else paths[0].parent
+    file = contract or find_project_contract(Path()) or beside / DEFAULT_NAME
+    old = read_contract(file) if file.exists() and not share else None
+    derived = derive_contract(paths, hosts=[parse_host(text) for text in host or ()])
+    if share:
+        _write_bundle(derived, share)
+        return
+    learned = relative_evidence(derived.contract, lambda name: path_from_root(Path(name)))
+    learned, left_out = scrub_contract(learned)
+    gone: list[str] = []
+    if old:
+        judged = {path_from_root(Path(name)) for name in derived.judged_files}
+        learned, gone = merge_contracts(old, learned, judged)
+    _print_learned(derived, learned)
+    for line in left_out:
+        print_text(f"not learned: {line}")
+    for line in gone:
+        print_text(f"no longer needed: {line}")
+    if learned.entries or old:
+        write_contract(learned, file)
+        print_text(f"written: {file.as_posix()}")
+
+
+def _print_learned(derived: Derived, learned: OwnContract) -> None:
+    from harness.core.shorten import pluralize, shorten
+    from harness.verify.disagreements.own_file import describe_entry
+
+    before, after = len(derived.before), len(derived.after)
+    print_text(
+        f"{pluralize(derived.exchanges, 'exchange')}: {before} disagree with the mock, {after} with what was learned"
+    )
+    for name, entries in (("taken", learned.exemptions), ("refused", learned.refusals), ("known", learned.members)):
+        for entry in entries:
+            about = describe_entry(entry)
+            print_text(f"{name}: {shorten(about, 200)}" if name == "taken" else shorten(about, 200))
+    for key, why in derived.dropped.items():
+        print_text(f"not learned: {key}: {why}, and nothing tells the two apart")
+    for name, why in derived.unreadable.items():
+        print_text(f"unreadable: {why if name in why else f'{name}: {why}'}", err=True)
+
+
+def _write_bundle(derived: Derived, file: Path) -> None:
+    from harness.cassettes.scrubbing.leak_check import secrets_in
+    from harness.verify.disagreements.share import render_bundle
+
+    text = render_bundle(derived.before)
+    if not text:
+        print_text("nothing to share: recordings and mock agree.")
+        return
+    if leaks := [place for place in secrets_in(text) if "form of a key" in place]:
+        raise ConfigError(f"{file}: not written: {leaks[0]}.")
+    try:
+        file.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as problem:
+        raise ConfigError(f"{file}: cannot be written: {problem.strerror}.") from None
+    print_text(f"{text.count(chr(10))} exchanges written: {file.as_posix()}. Read it before you send it.")

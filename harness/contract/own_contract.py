@@ -1,0 +1,311 @@
+"""What a user's recordings say against the mock: exemptions, refusals and members, which overrule its rules and schemas.
+
+A World has at most one such contract. `own_contract_file` reads and writes it, `verify/disagreements/` derives it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.api.models import Models
+from harness.contract.rule import CREATE_RESPONSE, Rule, recorded
+from harness.core.errors import ApiError
+from harness.core.exchange import Json, Request
+
+AREA = "yours"
+"""The area of the rules that recordings made."""
+ABSENT: Any = object()
+"""The value of a member that is not there."""
+KINDS = ("absent", "null", "boolean", "number", "text", "list", "object")
+_STEP = re.compile(r"([^.\[\]]+)|\[(\d*)\]")
+_INDEX = re.compile(r"\[\d+\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The recorded exchange behind an entry: file, number in it (from 1), day (YYYY-MM-DD, empty if unknown)."""
+
+    file: str
+    exchange: int
+    date: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MemberCondition:
+    """A member somewhere in a body: its place (`input[].status`), and the values or kinds (KINDS) that it may have.
+
+    `of` is the type of the object that has it, say `function_call`; empty for any.
+    """
+
+    at: str
+    values: tuple[Any, ...] = ()
+    kinds: tuple[str, ...] = ()
+    of: str = ""
+
+    def is_met(self, holder: Any, value: Any) -> bool:
+        """Whether a value in its place is one of those."""
+        if self.of and type_of(holder) != self.of:
+            return False
+        if not self.values and not self.kinds:
+            return value is not ABSENT
+        same = any(value == each and type(value) is type(each) for each in self.values)
+        return same or kind_of(value) in self.kinds
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """The requests that an entry is about; `models` are families, and names that belong to none. All parts must hold."""
+
+    on: str = CREATE_RESPONSE
+    dialect: str = "openai"
+    models: tuple[str, ...] = ()
+    members: tuple[MemberCondition, ...] = ()
+
+    def holds(self, request: Request, models: Models) -> bool:
+        """Whether a request is one of these."""
+        if request.operation != self.on or request.dialect != self.dialect:
+            return False
+        if self.models and family_of(request, models) not in self.models:
+            return False
+        return all(self._is_anywhere(member, request.body) for member in self.members)
+
+    @staticmethod
+    def _is_anywhere(member: MemberCondition, body: Any) -> bool:
+        return any(member.is_met(holder, value) for holder, value in find_places(body, member.at))
+
+
+@dataclass(frozen=True, slots=True)
+class Exemption:
+    """A refusal of the mock that the API does not make: by this rule, at this place (`input[].status`, empty for none).
+
+    `words` are facts of the violation that must be the same.
+    """
+
+    rule: str
+    at: str
+    condition: Condition
+    words: Mapping[str, str] = field(default_factory=dict)
+    seen: tuple[Evidence, ...] = ()
+    line: int = 0
+
+    def covers(self, rule: str, facts: Mapping[str, Any], param: str | None, request: Request, models: Models) -> bool:
+        """Whether a violation of a request is one of these."""
+        path = violation_path(facts, param)
+        if rule != self.rule or normalize_path(path) != self.at:
+            return False
+        if any(str(facts.get(name)) != word for name, word in self.words.items()):
+            return False
+        here = value_at(request.body, path)
+        own = [member for member in self.condition.members if member.at == self.at]
+        return all(member.is_met(*here) for member in own) and self.condition.holds(request, models)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnRefusal:
+    """A refusal of the API that the mock does not make, with its recorded words.
+
+    The texts of `error` may hold `{model}`, `{path}` and `{value}`: the model of the request, the place and the value of
+    the first member of the condition. It stands in for a refusal by the rule `instead`, if that is given.
+    """
+
+    error: ApiError
+    condition: Condition
+    instead: str = ""
+    seen: tuple[Evidence, ...] = ()
+    line: int = 0
+
+    def find_facts(self, request: Request, models: Models) -> Json | None:
+        """The facts of the error for a request; None where it is not refused so."""
+        if not self.condition.holds(request, models):
+            return None
+        body = request.body if isinstance(request.body, dict) else {}
+        facts: Json = {"model": body.get("model", ""), "path": "", "value": ""}
+        for member in self.condition.members[:1]:
+            for path, holder, value in walk_places(body, member.at):
+                if member.is_met(holder, value):
+                    return {**facts, "path": path, "value": "" if value is ABSENT else value}
+        return facts
+
+
+@dataclass(frozen=True, slots=True)
+class OwnMember:
+    """A member of answers that no schema knows: the schema of the answer or event (`root`) and the place in it."""
+
+    root: str
+    at: str
+    seen: tuple[Evidence, ...] = ()
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class OwnContract:
+    """All entries of a file; `acted` are those that have changed anything: entries, by identity, of this object."""
+
+    exemptions: tuple[Exemption, ...] = ()
+    refusals: tuple[OwnRefusal, ...] = ()
+    members: tuple[OwnMember, ...] = ()
+    file: str = ""
+    acted: set[int] = field(default_factory=set, compare=False, repr=False)
+
+    @property
+    def entries(self) -> tuple[Exemption | OwnRefusal | OwnMember, ...]:
+        """All entries, in the order of the file."""
+        return (*self.exemptions, *self.refusals, *self.members)
+
+    def exempts(
+        self, rule: str, facts: Mapping[str, Any], param: str | None, request: Request, models: Models
+    ) -> Exemption | None:
+        """The exemption for a violation, if there is one; it has acted then."""
+        for each in self.exemptions:
+            if each.covers(rule, facts, param, request, models):
+                self.acted.add(id(each))
+                return each
+        return None
+
+    def find_refusal(self, request: Request, models: Models, instead: str) -> tuple[Rule, Json] | None:
+        """The refusal of a request that the mock takes, or refuses by the rule `instead`: as a rule, with its facts."""
+        for each in self.refusals:
+            if each.instead == instead and (facts := each.find_facts(request, models)) is not None:
+                self.acted.add(id(each))
+                return rule_of(each, self.file), facts
+        return None
+
+    def knows_member(self, root: str, at: str) -> bool:
+        """Whether a member that no schema knows is one of these."""
+        place = normalize_path(at)
+        for each in self.members:
+            if (each.root, each.at) == (root, place):
+                self.acted.add(id(each))
+                return True
+        return False
+
+
+def rule_of(entry: OwnRefusal, file: str) -> Rule:
+    """A refusal as a rule, whose area is `yours`."""
+    about = entry.error.param or entry.error.code or "request"
+    name = re.sub(r"\W+", "_", f"{AREA} {entry.error.status} {about}".replace("{", "").replace("}", "")).strip("_")
+    sources = tuple(recorded(f"{each.file}#{each.exchange}", each.date) for each in entry.seen)
+    return Rule(
+        id=name.lower(),
+        area=AREA,
+        doc=f"Your recordings say so ({file or 'contract.yaml'}{f':{entry.line}' if entry.line else ''}).",
+        error=entry.error,
+        sources=sources or (recorded(file or "contract.yaml"),),
+        rejects={},
+        accepts=(),
+        on=(entry.condition.on,),
+        dialects=(entry.condition.dialect,),
+        fix="Send what the API takes; if it takes this now, record it again and run `harness learn`.",
+    )
+
+
+def family_of(request: Request, models: Models) -> str:
+    """The family of a request's model, or its name if it belongs to none."""
+    name = request.body.get("model") if isinstance(request.body, dict) else None
+    if not isinstance(name, str):
+        return ""
+    family = models.find(name)
+    return family.name if family else name
+
+
+def violation_path(facts: Mapping[str, Any], param: str | None) -> str:
+    """The place that a violation is about, empty if it names none."""
+    return str(facts.get("path") or param or "")
+
+
+def normalize_path(path: str) -> str:
+    """`input[3].status` as `input[].status`."""
+    return _INDEX.sub("[]", path)
+
+
+def type_of(holder: Any) -> str:
+    """The type of an item, a part or a tool; a message needs none."""
+    if not isinstance(holder, dict):
+        return ""
+    kind = holder.get("type")
+    return kind if isinstance(kind, str) else "message" if "role" in holder else ""
+
+
+def kind_of(value: Any) -> str:
+    """What kind of value it is, one of KINDS."""
+    if value is ABSENT:
+        return "absent"
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else "boolean"
+    return (
+        "number"
+        if isinstance(value, int | float)
+        else "text"
+        if isinstance(value, str)
+        else ("list" if isinstance(value, list) else "object")
+    )
+
+
+def split_path(path: str) -> list[str | int]:
+    """`tools[0].name` as `["tools", 0, "name"]`; an index that is not given is -1."""
+    return [name or (int(index) if index else -1) for name, index in _STEP.findall(path)]
+
+
+def value_at(body: Any, path: str) -> tuple[Any, Any]:
+    """The object that holds the member at a path, and the member's value; ABSENT where there is none."""
+    holder, value = None, body
+    for step in split_path(path):
+        holder = value
+        if isinstance(step, int):
+            value = value[step] if isinstance(value, list) and 0 <= step < len(value) else ABSENT
+            holder = value if isinstance(value, dict) else holder
+        else:
+            value = value.get(step, ABSENT) if isinstance(value, dict) else ABSENT
+    return holder, value
+
+
+def find_places(body: Any, at: str) -> Iterator[tuple[Any, Any]]:
+    """Each object at a place like `input[].status`, and the value of the member in it, ABSENT where it has none."""
+    return ((holder, value) for _, holder, value in walk_places(body, at))
+
+
+def walk_places(body: Any, at: str) -> Iterator[tuple[str, Any, Any]]:
+    """The same with the path of each."""
+    yield from _walk("", None, body, split_path(at))
+
+
+def _walk(path: str, holder: Any, value: Any, steps: Sequence[str | int]) -> Iterator[tuple[str, Any, Any]]:
+    if not steps:
+        yield path, holder, value
+        return
+    step, rest = steps[0], steps[1:]
+    if isinstance(step, int):
+        for index, each in enumerate(value if isinstance(value, list) else ()):
+            yield from _walk(f"{path}[{index}]", each, each, rest)
+    elif isinstance(value, dict) and step in value:
+        yield from _walk(f"{path}.{step}" if path else step, value, value[step], rest)
+    elif not any(isinstance(each, int) for each in rest):
+        yield f"{path}.{step}" if path else step, value if isinstance(value, dict) else {}, ABSENT
+
+
+def repair_body(body: Any, path: str, filler: Any) -> Any:
+    """A copy of a body without the member at a path; where it is missing, with `filler` there instead.
+
+    What an exempted body holds against the schema would surprise the rules and endpoints that come after it.
+    """
+    return _repair(body, split_path(path), filler)
+
+
+def _repair(value: Any, steps: Sequence[str | int], filler: Any) -> Any:
+    if not steps:
+        return value
+    step, rest = steps[0], steps[1:]
+    if isinstance(step, int):
+        if not isinstance(value, list) or not 0 <= step < len(value):
+            return value
+        return [*value[:step], *([_repair(value[step], rest, filler)] if rest else []), *value[step + 1 :]]
+    if not isinstance(value, dict):
+        return value
+    if rest:
+        return {**value, step: _repair(value[step], rest, filler)} if step in value else value
+    if step in value:
+        return {name: each for name, each in value.items() if name != step}
+    return {**value, step: filler}

@@ -1,0 +1,322 @@
+"""`contract.yaml`: what a user's recordings say against the mock, as a file that people read and review.
+
+    format: 1
+    exemptions:                                # the API took it, the mock refuses it
+    - rule: invalid_type                       # the rule that does not hold …
+      at: input[].status                       # … at this place (none: of the whole request)
+      words: {kind: tool search call}          # … with these facts in its message
+      operation: POST /responses               # the default
+      when: [{at: input[].status, value: [null], of: function_call}]
+      seen: [{file: tests/cassettes/a.yaml, exchange: 2, date: 2025-10-02}]
+    refusals:                                  # the API refused it, the mock takes it
+    - error: {status: 400, message: "… '{value}' …", type: invalid_request_error, param: reasoning.context, code: …}
+      instead: invalid_value                   # the rule by which the mock refused it, in other words
+      models: [o3]
+      when: [{at: reasoning.context, value: [all_turns]}]
+    members:                                   # an answer had it, no schema knows it
+    - {in: Response, at: output[].caller}
+
+A condition (`when`) has a place, values and kinds of the member (`is`: absent, null, boolean, number, text, list, object),
+and the type of the object that holds it (`of`). `dialect` is openai unless it says azure or foundry.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+import yaml
+
+from harness.api.operations import OPERATIONS
+from harness.contract.own_contract import (
+    KINDS,
+    Condition,
+    Evidence,
+    Exemption,
+    MemberCondition,
+    OwnContract,
+    OwnMember,
+    OwnRefusal,
+)
+from harness.contract.rule import CREATE_RESPONSE, RULES
+from harness.core.errors import ApiError, ConfigError
+from harness.core.exchange import Json
+
+FORMAT = 1
+HEADER = """\
+# What the API did in your recordings, and this release of responses-harness did not know: `harness learn` wrote it.
+# Read it, change it, delete what you do not want: docs/learn.md says what each line means.
+"""
+DIALECT_NAMES = ("openai", "azure", "foundry")
+MAX_DEPTH = 30
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_FIELD = re.compile(r"\{(\w*)\}")
+_FACTS = ("model", "path", "value")
+_CONDITION_KEYS = ("operation", "dialect", "models", "when")
+
+
+class Lined(NamedTuple):
+    """A value of a YAML file with its line, from 1; objects and lists hold these again."""
+
+    value: Any
+    line: int
+
+
+class _Reader:
+    """Reads the values of one file; a mistake is a ConfigError that names file and line."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+
+    def fail(self, line: int, problem: str) -> ConfigError:
+        return ConfigError(f"{self.file}:{line}: {problem}")
+
+    def members(self, node: Lined, what: str, known: Sequence[str], required: Sequence[str] = ()) -> dict[str, Lined]:
+        if not isinstance(node.value, dict):
+            raise self.fail(node.line, f"{what} is a mapping, got {_show(node.value)}.")
+        for name, member in node.value.items():
+            if name not in known:
+                raise self.fail(member.line, f"{what} has no `{name}`. {_nearest(name, known)}")
+        if missing := [name for name in required if name not in node.value]:
+            raise self.fail(node.line, f"{what} needs `{missing[0]}`.")
+        return node.value
+
+    def items(self, node: Lined | None, what: str) -> list[Lined]:
+        if node is None or node.value is None:
+            return []
+        if not isinstance(node.value, list):
+            raise self.fail(node.line, f"{what} is a list, got {_show(node.value)}.")
+        return node.value
+
+    def text(self, node: Lined | None, what: str, default: str = "") -> str:
+        if node is None:
+            return default
+        if not isinstance(node.value, str):
+            raise self.fail(node.line, f"{what} is a text, got {_show(node.value)}.")
+        return node.value
+
+    def one_of(self, node: Lined | None, what: str, known: Iterable[str], default: str = "") -> str:
+        value, names = self.text(node, what, default), list(known)
+        if node is not None and value not in names:
+            raise self.fail(node.line, f"{what} {value!r} is not known. {_nearest(value, names)}")
+        return value
+
+
+def parse_contract(text: str, file: str = "contract.yaml") -> OwnContract:
+    """The contract in a text; ConfigError with the line and the nearest name for a mistake in it."""
+    read = _Reader(file)
+    top = read.members(_compose(text, file), "a contract", ("format", "exemptions", "refusals", "members"), ("format",))
+    version = top["format"].value
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise read.fail(top["format"].line, f"`format` is {FORMAT}, got {_show(version)}.")
+    if version > FORMAT:
+        raise read.fail(
+            top["format"].line,
+            f"format {version} is of a newer release; this one reads format {FORMAT}. Update responses-harness.",
+        )
+    exemptions = tuple(_read_exemption(read, node) for node in read.items(top.get("exemptions"), "`exemptions`"))
+    refusals = tuple(_read_refusal(read, node) for node in read.items(top.get("refusals"), "`refusals`"))
+    members = tuple(_read_member(read, node) for node in read.items(top.get("members"), "`members`"))
+    _refuse_contradictions(read, exemptions, refusals)
+    return OwnContract(exemptions, refusals, members, file)
+
+
+def _read_exemption(read: _Reader, node: Lined) -> Exemption:
+    own = read.members(node, "an exemption", (*_CONDITION_KEYS, "rule", "at", "words", "seen"), ("rule",))
+    words = read.members(own["words"], "`words`", list(own["words"].value or ())) if "words" in own else {}
+    return Exemption(
+        read.one_of(own["rule"], "the rule", RULES),
+        read.text(own.get("at"), "`at`"),
+        _read_condition(read, own),
+        {name: read.text(each, f"`words.{name}`") for name, each in words.items()},
+        _read_seen(read, own.get("seen")),
+        node.line,
+    )
+
+
+def _read_refusal(read: _Reader, node: Lined) -> OwnRefusal:
+    own = read.members(node, "a refusal", (*_CONDITION_KEYS, "error", "instead", "seen"), ("error",))
+    error = read.members(own["error"], "`error`", ("status", "message", "type", "param", "code"), ("status", "message"))
+    status = error["status"].value
+    if not isinstance(status, int) or not 400 <= status < 500:
+        raise read.fail(error["status"].line, f"`status` is one from 400 to 499, got {_show(status)}.")
+    condition = _read_condition(read, own)
+    if not condition.members and not condition.models:
+        raise read.fail(node.line, "a refusal needs `when` or `models`: it would refuse every request.")
+    optional: dict[str, str] = {
+        name: read.text(error[name], f"`error.{name}`")
+        for name in ("param", "code")
+        if name in error and error[name].value is not None
+    }
+    kind = read.text(error.get("type"), "`error.type`", "invalid_request_error")
+    message = read.text(error["message"], "`error.message`")
+    texts: dict[str, str] = {"message": message, **optional}
+    for name, text in texts.items():
+        _check_template(read, error[name].line, text)
+    return OwnRefusal(
+        ApiError(status, message, optional.get("param"), optional.get("code"), kind),
+        condition,
+        read.one_of(own.get("instead"), "the rule", RULES),
+        _read_seen(read, own.get("seen")),
+        node.line,
+    )
+
+
+def _check_template(read: _Reader, line: int, text: str) -> None:
+    plain = text.replace("{{", "").replace("}}", "")
+    for name in _FIELD.findall(plain):
+        if name not in _FACTS:
+            raise read.fail(line, f"{{{name}}} is no fact. {_nearest(name, _FACTS)} A brace itself is {{{{ or }}}}.")
+    if "{" in _FIELD.sub("", plain) or "}" in _FIELD.sub("", plain):
+        raise read.fail(line, "a brace stands alone; write {{ or }}.")
+
+
+def _read_member(read: _Reader, node: Lined) -> OwnMember:
+    own = read.members(node, "a member", ("in", "at", "seen"), ("in", "at"))
+    return OwnMember(
+        read.text(own["in"], "`in`"), read.text(own["at"], "`at`"), _read_seen(read, own.get("seen")), node.line
+    )
+
+
+def _read_condition(read: _Reader, own: Mapping[str, Lined]) -> Condition:
+    models = tuple(read.text(each, "a model") for each in read.items(own.get("models"), "`models`"))
+    members = tuple(_read_member_condition(read, each) for each in read.items(own.get("when"), "`when`"))
+    on = read.one_of(own.get("operation"), "the operation", OPERATIONS, CREATE_RESPONSE)
+    return Condition(on, read.one_of(own.get("dialect"), "the dialect", DIALECT_NAMES, "openai"), models, members)
+
+
+def _read_member_condition(read: _Reader, node: Lined) -> MemberCondition:
+    own = read.members(node, "a condition", ("at", "value", "is", "of"), ("at",))
+    values = tuple(each.value for each in read.items(own.get("value"), "`value`"))
+    if odd := [value for value in values if isinstance(value, dict | list)]:
+        raise read.fail(own["value"].line, f"`value` lists texts, numbers, booleans and nulls, got {_show(odd[0])}.")
+    kinds = tuple(read.one_of(each, "the kind", KINDS) for each in read.items(own.get("is"), "`is`"))
+    return MemberCondition(read.text(own["at"], "`at`"), values, kinds, read.text(own.get("of"), "`of`"))
+
+
+def _read_seen(read: _Reader, node: Lined | None) -> tuple[Evidence, ...]:
+    found = []
+    for each in read.items(node, "`seen`"):
+        own = read.members(each, "an exchange", ("file", "exchange", "date"), ("file", "exchange"))
+        number = own["exchange"].value
+        if not isinstance(number, int):
+            raise read.fail(own["exchange"].line, f"`exchange` is a number, got {_show(number)}.")
+        date = own["date"].value if "date" in own else ""
+        found.append(Evidence(read.text(own["file"], "`file`"), number, str(date or "")))
+    return tuple(found)
+
+
+def _refuse_contradictions(read: _Reader, exemptions: Sequence[Exemption], refusals: Sequence[OwnRefusal]) -> None:
+    """Entries about the same requests of which one says they are taken, or refused, and the other something else."""
+    for number, one in enumerate(refusals):
+        for other in refusals[:number]:
+            if _overlap(one.condition, other.condition) and (one.instead, other.instead) in (
+                (one.instead, one.instead),
+            ):
+                what = "twice the same" if one.error == other.error else "another error for the same requests"
+                raise read.fail(one.line, f"it says {what} as line {other.line}; delete one of them.")
+        for taken in exemptions:
+            if one.instead == taken.rule and _overlap(one.condition, taken.condition):
+                raise read.fail(
+                    one.line,
+                    f"the API refused these requests, but line {taken.line} says that it took them; delete one of them.",
+                )
+    for number, each in enumerate(exemptions):
+        for before in exemptions[:number]:
+            same = (each.rule, each.at, each.words) == (before.rule, before.at, before.words)
+            if same and each.condition == before.condition:
+                raise read.fail(each.line, f"it says the same as line {before.line}; delete one of them.")
+
+
+def _overlap(one: Condition, other: Condition) -> bool:
+    if (one.on, one.dialect) != (other.on, other.dialect) or set(one.members) != set(other.members):
+        return False
+    return not one.models or not other.models or not set(one.models).isdisjoint(other.models)
+
+
+def _compose(text: str, file: str) -> Lined:
+    try:
+        node = yaml.compose(text, _LOADER)
+        return Lined({}, 1) if node is None else _convert(node, _LOADER(""), 0)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or "it cannot be read"
+        raise ConfigError(f"{file}:{mark.line + 1 if mark else 1}: no YAML: {problem}.") from None
+    except (RecursionError, ValueError):
+        raise ConfigError(f"{file}:1: no contract: it cannot be read.") from None
+
+
+def _convert(node: yaml.Node, loader: Any, depth: int) -> Lined:
+    line = node.start_mark.line + 1
+    if depth > MAX_DEPTH:
+        raise ValueError("nested too deep")
+    if isinstance(node, yaml.MappingNode):
+        return Lined({str(key.value): _convert(value, loader, depth + 1) for key, value in node.value}, line)
+    if isinstance(node, yaml.SequenceNode):
+        return Lined([_convert(each, loader, depth + 1) for each in node.value], line)
+    value = node.value if node.tag.endswith(":timestamp") else loader.construct_object(node)
+    return Lined(value, line)
+
+
+def _show(value: Any) -> str:
+    return {dict: "a mapping", list: "a list", type(None): "nothing"}.get(type(value)) or repr(value)
+
+
+def _nearest(name: object, known: Iterable[str]) -> str:
+    names = list(known)
+    near = get_close_matches(str(name), names, n=1, cutoff=0.5)
+    return f"Did you mean {near[0]!r}?" if near else f"It is one of {', '.join(names)}." if len(names) < 12 else ""
+
+
+class _ContractDumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
+    """Writes no aliases."""
+
+    def ignore_aliases(self, _: Any) -> bool:
+        """Whether a value is written out again where it stands twice."""
+        return True
+
+
+def render_contract(contract: OwnContract) -> str:
+    """The text of a contract."""
+    parts: list[tuple[str, Sequence[Any], Callable[[Any], Json]]] = [
+        ("exemptions", contract.exemptions, _exemption_json),
+        ("refusals", contract.refusals, _refusal_json),
+        ("members", contract.members, _member_json),
+    ]
+    document = {"format": FORMAT} | {name: [write(each) for each in own] for name, own, write in parts if own}
+    return HEADER + yaml.dump(document, Dumper=_ContractDumper, sort_keys=False, allow_unicode=True, width=120)
+
+
+def _exemption_json(entry: Exemption) -> Json:
+    first: Json = {"rule": entry.rule, "at": entry.at, "words": dict(entry.words)}
+    return _drop_empty({**first, **_condition_json(entry.condition), "seen": _seen_json(entry.seen)})
+
+
+def _refusal_json(entry: OwnRefusal) -> Json:
+    error = {"status": entry.error.status, **entry.error.members()}
+    first: Json = {"error": error, "instead": entry.instead}
+    return _drop_empty({**first, **_condition_json(entry.condition), "seen": _seen_json(entry.seen)})
+
+
+def _member_json(entry: OwnMember) -> Json:
+    return _drop_empty({"in": entry.root, "at": entry.at, "seen": _seen_json(entry.seen)})
+
+
+def _condition_json(condition: Condition) -> Json:
+    when = [
+        _drop_empty({"at": each.at, "value": list(each.values), "is": list(each.kinds), "of": each.of})
+        for each in condition.members
+    ]
+    dialect = condition.dialect if condition.dialect != "openai" else ""
+    operation = condition.on if condition.on != CREATE_RESPONSE else ""
+    return {"operation": operation, "dialect": dialect, "models": list(condition.models), "when": when}
+
+
+def _seen_json(seen: Iterable[Evidence]) -> list[Json]:
+    return [_drop_empty({"file": each.file, "exchange": each.exchange, "date": each.date}) for each in seen]
+
+
+def _drop_empty(entry: Json) -> Json:
+    return {name: value for name, value in entry.items() if value not in ("", [], {})}

@@ -1,0 +1,165 @@
+"""The file of a contract of one's own: where a project has it, how it is read, scrubbed and written."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+from harness.cassettes.scrubbing.leak_check import secrets_in
+from harness.cassettes.scrubbing.mask_text import Masker
+from harness.contract.own_contract import AREA, Condition, Exemption, OwnContract, OwnMember, OwnRefusal
+from harness.contract.own_contract_file import parse_contract, render_contract
+from harness.core.errors import ConfigError
+from harness.core.redact import redact
+from harness.core.registry import suggest_name
+
+Entry = TypeVar("Entry", Exemption, OwnRefusal)
+DEFAULT_NAME = "contract.yaml"
+MAX_BYTES = 10_000_000
+PROJECT_SETTINGS = ("contract",)
+"""What `[tool.harness]` of pyproject.toml may set."""
+
+
+def read_contract(file: Path) -> OwnContract:
+    """The contract in a file; ConfigError when it cannot be read or has a mistake, with the line."""
+    try:
+        if file.stat().st_size > MAX_BYTES:
+            raise ConfigError(f"{file}: it has more than {MAX_BYTES:,} bytes, and is no contract.")
+        text = file.read_bytes().decode()
+    except OSError as problem:
+        raise ConfigError(f"{file}: cannot be read: {problem.strerror}. `harness learn PATH` writes one.") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{file}: not UTF-8, and no contract.") from None
+    return parse_contract(text, file.as_posix())
+
+
+def find_project_contract(root: Path, ini: str = "") -> Path | None:
+    """The file that a project names: `[tool.harness] contract` in pyproject.toml, or `ini`; ConfigError if both differ."""
+    settings = root / "pyproject.toml"
+    named = ""
+    if settings.is_file():
+        try:
+            own = tomllib.loads(settings.read_text(encoding="utf-8")).get("tool", {}).get("harness", {})
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+            raise ConfigError(f"{settings}: not readable: {problem}") from None
+        for name in own:
+            if name not in PROJECT_SETTINGS:
+                raise ConfigError(f"{settings}: [tool.harness] has no {name!r}. {suggest_name(name, PROJECT_SETTINGS)}")
+        named = own.get("contract", "")
+        if not isinstance(named, str):
+            raise ConfigError(f"{settings}: [tool.harness] contract is the name of a file, got {named!r}.")
+    if named and ini and (root / named).resolve() != (root / ini).resolve():
+        raise ConfigError(
+            f"two contracts: [tool.harness] in {settings} names {named!r}, harness_contract of pytest names {ini!r}. "
+            "Delete one of them."
+        )
+    return root / (named or ini) if named or ini else None
+
+
+def load_contract(option: Path | None, root: Path) -> OwnContract | None:
+    """The contract that an option names, else the one of the project at `root`, else None."""
+    file = option or find_project_contract(root)
+    return read_contract(file) if file else None
+
+
+def scrub_contract(contract: OwnContract) -> tuple[OwnContract, list[str]]:
+    """The contract without secrets, and what was left out because a secret cannot be masked in it, a line each."""
+    masker = Masker()
+
+    def clean(text: str) -> str:
+        return masker.mask_text(str(redact(text)))
+
+    left_out: list[str] = []
+    refusals = tuple(
+        replace(each, error=replace(each.error, message=clean(each.error.message))) for each in contract.refusals
+    )
+    cleaned = replace(
+        contract,
+        exemptions=tuple(_without_secrets(contract.exemptions, masker, left_out)),
+        refusals=tuple(_without_secrets(refusals, masker, left_out)),
+    )
+    return cleaned, left_out
+
+
+def _without_secrets(entries: Iterable[Entry], masker: Masker, left_out: list[str]) -> Iterator[Entry]:
+    for entry in entries:
+        condition: Condition = entry.condition
+        texts = [*condition.models, *(value for member in condition.members for value in member.values)]
+        if any(isinstance(text, str) and (masker.mask_text(text) != text or redact(text) != text) for text in texts):
+            seen = entry.seen[0] if entry.seen else None
+            left_out.append(f"{seen.file}#{seen.exchange}: a value of it seems to be a secret" if seen else "a secret")
+        else:
+            yield entry
+
+
+def write_contract(contract: OwnContract, file: Path) -> None:
+    """Write a contract; ConfigError when it would hold a secret, or cannot be written."""
+    text = render_contract(contract)
+    if leaks := [place for place in secrets_in(text) if "no cassette" not in place and "form of a key" in place]:
+        raise ConfigError(f"{file}: not written: {leaks[0]}.")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as problem:
+        raise ConfigError(f"{file}: cannot be written: {problem.strerror}.") from None
+
+
+def merge_contracts(old: OwnContract, new: OwnContract, judged: Iterable[str]) -> tuple[OwnContract, list[str]]:
+    """The new contract with the old entries that other recordings justify, and those of no recording.
+
+    Also the old entries that these recordings no longer justify, a line each.
+    """
+    files = set(judged)
+    fresh = {_identity(each) for each in new.entries}
+    old_entries = [each for each in old.entries if _identity(each) not in fresh]
+    gone = [each for each in old_entries if each.seen and all(seen.file in files for seen in each.seen)]
+    kept = [each for each in old_entries if each not in gone]
+    merged = replace(
+        new,
+        exemptions=(*new.exemptions, *(each for each in kept if isinstance(each, Exemption))),
+        refusals=(*new.refusals, *(each for each in kept if isinstance(each, OwnRefusal))),
+        members=(*new.members, *(each for each in kept if isinstance(each, OwnMember))),
+    )
+    return merged, [f"{old.file}:{each.line}: {describe_entry(each)}" for each in gone]
+
+
+def _identity(entry: Exemption | OwnRefusal | OwnMember) -> str:
+    return repr(replace(entry, seen=(), line=0))
+
+
+def describe_entry(entry: Exemption | OwnRefusal | OwnMember) -> str:
+    """An entry in a line: what it is about."""
+    if isinstance(entry, Exemption):
+        about = f"{entry.rule} does not hold{f' at {entry.at}' if entry.at else ''}"
+    elif isinstance(entry, OwnRefusal):
+        about = f"refused: {entry.error.status} {entry.error.message}"
+    else:
+        return f"known in {entry.root}: {entry.at}"
+    condition = entry.condition
+    parts = [*(["models " + ", ".join(condition.models)] if condition.models else [])]
+    for member in condition.members:
+        values = ["null" if value is None else str(value) for value in member.values]
+        held = f" of {member.of}" if member.of else ""
+        parts.append(f"{member.at}{held}: {' or '.join([*values, *member.kinds]) or 'any'}")
+    return f"{about} ({'; '.join(parts)})" if parts else about
+
+
+def exemption_rows(contract: OwnContract) -> list[dict[str, str]]:
+    """The exemptions as rows of `harness rules`: what of which rule does not hold."""
+    return [
+        {"id": each.rule, "area": AREA, "level": "recorded", "summary": describe_entry(each)}
+        for each in contract.exemptions
+    ]
+
+
+def find_unused(contract: OwnContract, acted: Iterable[int], judged: Iterable[str]) -> list[str]:
+    """The entries that changed nothing although their recordings were judged, a line each with the file's line."""
+    used, files = set(acted), [Path(each).resolve() for each in judged]
+    return [
+        f"{contract.file}:{each.line}: changes nothing any more: {describe_entry(each)}"
+        for each in contract.entries
+        if each.line not in used and each.seen and any(Path(seen.file).resolve() in files for seen in each.seen)
+    ]

@@ -1,0 +1,301 @@
+"""From disagreements to entries, each about no more than the members, values and models of its recordings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from harness.contract.own_contract import (
+    ABSENT,
+    Condition,
+    Evidence,
+    Exemption,
+    MemberCondition,
+    OwnRefusal,
+    kind_of,
+    normalize_path,
+    type_of,
+    value_at,
+    violation_path,
+)
+from harness.contract.rule import Rule
+from harness.core.errors import ApiError
+from harness.core.exchange import Json
+from harness.verify.disagreements.observe import Seen, atoms_of, is_name
+from harness.verify.judging.unverifiable import MODEL_AREAS
+
+MAX_EVIDENCE = 3
+"""Exchanges that an entry names, the first ones of different files."""
+MODEL_RULE_AREAS = (*MODEL_AREAS, "reasoning", "model", "limits")
+"""Areas of rules that may hold for one model and not for another."""
+VALUE_KEYWORDS = ("enum", "const", "minimum", "maximum", "minLength", "maxLength", "maxItems", "minItems", "pattern")
+"""Keywords of schemas that are about the value of a member rather than its kind."""
+SHAPE_CODES = (
+    *("unknown_parameter", "invalid_type", "missing_required_parameter", "invalid_value", "empty_string"),
+    *("string_above_max_length", "integer_below_min_value", "integer_above_max_value", "array_above_max_length"),
+)
+"""Codes of errors about the form of a request, which is the same for all models."""
+_QUOTED = re.compile(r"'([^']{1,60})'")
+_SHAPING = ("tools", "tool_choice", "reasoning", "text", "previous_response_id", "conversation", "background", "stream")
+"""Members of which the absence may matter."""
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """An entry and the exchanges that it is made from; `widened` is how often it was narrowed."""
+
+    entry: Exemption | OwnRefusal
+    made_from: tuple[Seen, ...]
+
+    @property
+    def condition(self) -> Condition:
+        """The condition of the entry."""
+        return self.entry.condition
+
+    def with_condition(self, condition: Condition) -> Proposal:
+        """The same with another condition."""
+        return replace(self, entry=replace(self.entry, condition=condition))
+
+
+def propose_entries(disagreements: Iterable[Seen]) -> list[Proposal]:
+    """An entry for each kind of disagreement, those about the same rule or words together."""
+    groups: dict[tuple[Any, ...], list[Seen]] = {}
+    for seen in disagreements:
+        key = _exemption_key(seen) if seen.verdict == "requests.refused" else _refusal_key(seen)
+        if key is not None:
+            groups.setdefault(key, []).append(seen)
+    return [
+        _propose_exemption(group) if group[0].verdict == "requests.refused" else _propose_refusal(group)
+        for group in groups.values()
+    ]
+
+
+def evidence_of(made_from: Sequence[Seen]) -> tuple[Evidence, ...]:
+    """The exchanges that an entry names."""
+    by_file = {seen.file: seen for seen in reversed(made_from)}
+    return tuple(Evidence(each.file, each.number, each.date) for each in list(by_file.values())[::-1][:MAX_EVIDENCE])
+
+
+def _place_of(seen: Seen) -> tuple[str, Any, Any]:
+    """Where a violation is: the path, the object that holds the member, and its value."""
+    assert seen.violation is not None
+    path = violation_path(seen.violation.facts, seen.violation.error.param)
+    return path, *value_at(seen.request.body, path)
+
+
+def _exemption_key(seen: Seen) -> tuple[Any, ...] | None:
+    if seen.violation is None:
+        return None
+    path, holder, value = _place_of(seen)
+    rule, words = seen.violation.rule, _words_of(seen.violation.rule, seen.violation.facts)
+    shape = "value" if _is_about_value(rule) else kind_of(value)
+    at = normalize_path(path)
+    return (
+        "taken",
+        rule.id,
+        seen.request.operation,
+        seen.request.dialect,
+        at,
+        type_of(holder),
+        shape,
+        tuple(words.items()),
+    )
+
+
+def _words_of(rule: Rule, facts: Mapping[str, Any]) -> dict[str, str]:
+    """The facts of a violation that are one of few, without places and what the condition says already."""
+    ignored = ("path", "param", "value", "values", "hint", "expected", "kind_of", "model", "limit", "name")
+    named = {name: str(each) for name, each in facts.items() if name not in ignored and isinstance(each, str)}
+    return {} if rule.keyword else {name: word for name, word in named.items() if re.fullmatch(r"[a-z][a-z_ ]*", word)}
+
+
+def _is_about_value(rule: Rule) -> bool:
+    return rule.keyword in VALUE_KEYWORDS or (rule.check is not None and rule.area != "pairing")
+
+
+def _propose_exemption(group: Sequence[Seen]) -> Proposal:
+    first = group[0]
+    assert first.violation is not None
+    rule = first.violation.rule
+    path, holder, _ = _place_of(first)
+    members: tuple[MemberCondition, ...] = ()
+    if normalize_path(path) not in ("", "input"):
+        members = (_condition_at(path, type_of(holder), [_place_of(each)[2] for each in group], _is_about_value(rule)),)
+    models = _models_of(group) if rule.area in MODEL_RULE_AREAS else ()
+    condition = Condition(first.request.operation, first.request.dialect, models, members)
+    words = _words_of(rule, first.violation.facts)
+    entry = Exemption(rule.id, normalize_path(path), condition, words, evidence_of(group))
+    return Proposal(entry, tuple(group))
+
+
+def _condition_at(path: str, of: str, values: Sequence[Any], exact: bool) -> MemberCondition:
+    """The values at a place, one by one if they matter and are short, the others by their kind."""
+    listed = [each for each in values if each is None or isinstance(each, bool)]
+    if exact:
+        listed += [each for each in values if is_name(each) or isinstance(each, int | float)]
+    kinds = [kind_of(each) for each in values if not any(each is known for known in listed) or each is ABSENT]
+    return MemberCondition(normalize_path(path), _unique(listed), tuple(dict.fromkeys(kinds)), of)
+
+
+def _unique(values: Iterable[Any]) -> tuple[Any, ...]:
+    return tuple({(type(each), each): each for each in values}.values())
+
+
+def _models_of(group: Iterable[Seen]) -> tuple[str, ...]:
+    return tuple(sorted({seen.family for seen in group if seen.family}))
+
+
+def _refusal_key(seen: Seen) -> tuple[Any, ...] | None:
+    error, request = seen.error, seen.request
+    if not isinstance(error.get("message"), str) or not isinstance(request.body, dict):
+        return None
+    instead = seen.violation.rule.id if seen.violation else ""
+    template, place = _template_of(seen), _refused_place(seen)
+    return (
+        *("refused", request.operation, request.dialect, instead, tuple(template.items())),
+        *(normalize_path(place[0]) if place else "", type_of(place[1]) if place else ""),
+    )
+
+
+def _refused_place(seen: Seen) -> tuple[str, Any, Any] | None:
+    """The place that the recorded error names, if it is a member that decides: not the model, nor all of the input."""
+    param = seen.error.get("param")
+    if not isinstance(param, str) or param in ("", "model", "input"):
+        return None
+    holder, value = value_at(seen.request.body, param)
+    return (param, holder, value) if isinstance(holder, dict) else None
+
+
+def _template_of(seen: Seen) -> Json:
+    """The recorded error with `{model}`, `{path}` and `{value}` for what is the request's own."""
+    model, place = seen.request.body.get("model"), _refused_place(seen)
+    facts = {"model": model if isinstance(model, str) else ""}
+    if place:
+        facts |= {"path": place[0], "value": place[2] if isinstance(place[2], str) else ""}
+
+    def fill(text: Any, quoted: bool) -> Any:
+        if not isinstance(text, str):
+            return text
+        text = text.replace("{", "{{").replace("}", "}}")
+        for name, fact in sorted(facts.items(), key=lambda each: -len(each[1])):
+            if fact and (name == "model" or (quoted and name == "path" and ("[" in fact or "." in fact))):
+                text = re.sub(rf"(?<![\w.-]){re.escape(fact)}(?![\w-]|\.\w)", f"{{{name}}}", text)
+            elif fact and quoted:
+                text = text.replace(f"'{fact}'", f"'{{{name}}}'", 1)
+        return text
+
+    error = seen.error
+    param = "{path}" if place and "[" in place[0] else error.get("param")
+    return {
+        "status": error["status"],
+        "message": fill(error["message"], True),
+        "type": error.get("type") or "invalid_request_error",
+        "param": param,
+        "code": error.get("code"),
+    }
+
+
+def _propose_refusal(group: Sequence[Seen]) -> Proposal:
+    first = group[0]
+    template = _template_of(first)
+    error = ApiError(template["status"], template["message"], template["param"], template["code"], template["type"])
+    is_of_shape = error.code in SHAPE_CODES and "{model}" not in error.message
+    condition = Condition(
+        first.request.operation,
+        first.request.dialect,
+        () if is_of_shape and len(_models_of(group)) > 1 else _models_of(group),
+        _refused_members(group),
+    )
+    instead = first.violation.rule.id if first.violation else ""
+    return Proposal(OwnRefusal(error, condition, instead, evidence_of(group)), tuple(group))
+
+
+def _refused_members(group: Sequence[Seen]) -> tuple[MemberCondition, ...]:
+    places = [_refused_place(seen) for seen in group]
+    members: list[MemberCondition] = []
+    if places[0] is not None:
+        values = [place[2] for place in places if place]
+        members.append(_condition_at(places[0][0], type_of(places[0][1]), values, exact=True))
+    members += _named_members(group, {member.at for member in members})
+    if not members and group[0].error.get("param") != "model":
+        members += _whole_shape(group)
+    return tuple(members)
+
+
+def _named_members(group: Sequence[Seen], known: set[str]) -> list[MemberCondition]:
+    """The values that the message quotes and all requests have."""
+    quoted = set(_QUOTED.findall(str(group[0].error["message"])))
+    shared = _shared_atoms(group)
+    named = {
+        place: value for place, value in shared if isinstance(value, str) and value in quoted and place not in known
+    }
+    return [MemberCondition(place, (value,)) for place, value in named.items() if place != "model"][:3]
+
+
+def _shared_atoms(group: Sequence[Seen]) -> list[tuple[str, Any]]:
+    first, *others = (atoms_of(seen.request.body) for seen in group)
+    return [atom for atom in first if all(atom in other for other in others)]
+
+
+def _whole_shape(group: Sequence[Seen]) -> list[MemberCondition]:
+    """What all these requests have, and what none of them has, where neither param nor message names a member."""
+    shared = [
+        (place, value)
+        for place, value in _shared_atoms(group)
+        if place not in ("model", "stream", "store")
+        and value not in ("list", "text")
+        and not place.startswith("metadata")
+    ]
+    absent = [name for name in _SHAPING if all(name not in seen.request.body for seen in group)]
+    return [
+        *(MemberCondition(place, (value,)) for place, value in shared[:12]),
+        *(MemberCondition(name, kinds=("absent",)) for name in absent),
+    ]
+
+
+def narrow(proposal: Proposal, against: Sequence[Seen]) -> list[Proposal]:
+    """Entries for fewer requests than one that holds for those `against`, too; none when nothing tells them apart.
+
+    Its values are parted first, then its models; an entry for one value and one model gets another condition.
+    """
+    for key in (_value_key, lambda seen: seen.family):
+        parts: dict[Any, list[Seen]] = {}
+        for seen in proposal.made_from:
+            parts.setdefault(key(seen), []).append(seen)
+        if len(parts) > 1:
+            propose = _propose_exemption if isinstance(proposal.entry, Exemption) else _propose_refusal
+            return [propose(part) for part in parts.values()]
+    narrowed = _add_condition(proposal, against)
+    return [narrowed] if narrowed else []
+
+
+def _value_key(seen: Seen) -> Any:
+    place = _place_of(seen) if seen.verdict == "requests.refused" else _refused_place(seen)
+    value = place[2] if place else None
+    return (type(value), value) if isinstance(value, str | int | float | None) else kind_of(value)
+
+
+def _add_condition(proposal: Proposal, against: Sequence[Seen]) -> Proposal | None:
+    condition, group = proposal.condition, proposal.made_from
+    if not condition.models and (models := _models_of(group)) and not {each.family for each in against} & set(models):
+        return proposal.with_condition(replace(condition, models=models))
+    theirs = [atoms_of(seen.request.body) for seen in against]
+    used = {member.at for member in condition.members}
+    for place, value in _shared_atoms(group):
+        if (
+            place not in used
+            and place != "model"
+            and value not in ("text", "list")
+            and not any((place, value) in each for each in theirs)
+        ):
+            added = MemberCondition(place, (value,))
+            return proposal.with_condition(replace(condition, members=(*condition.members, added)))
+    ours = {place for seen in group for place, _ in atoms_of(seen.request.body)}
+    common = [place for place, _ in theirs[0] if all(any(place == each for each, _ in one) for one in theirs)]
+    for place in dict.fromkeys(common):
+        if place not in ours and "[]" not in place and place not in used:
+            added = MemberCondition(place, kinds=("absent",))
+            return proposal.with_condition(replace(condition, members=(*condition.members, added)))
+    return None

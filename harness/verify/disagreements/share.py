@@ -1,0 +1,117 @@
+"""A bundle of disagreements for the maintainers: exchanges cut to what matters, without secrets, as JSON lines.
+
+`harness verify` reads it, and shows the disagreements again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import orjson
+
+from harness.api.dialects import API_ROOTS
+from harness.cassettes.scrubbing.mask_text import Masker
+from harness.contract.check import check
+from harness.contract.own_contract import normalize_path, split_path, violation_path
+from harness.core.exchange import Json
+from harness.core.redact import redact
+from harness.verify.disagreements.observe import Seen
+from harness.world.world import World
+
+SHORT = 40
+"""Characters of a text that is kept; of a longer one its beginning stays, if the disagreement does."""
+
+
+def render_bundle(disagreements: Iterable[Seen]) -> str:
+    """The lines of a bundle, one an exchange and each kind of disagreement once."""
+    masker, lines, known = Masker(), dict[str, None](), set[str]()
+    for number, seen in enumerate(disagreements, 1):
+        entry = _share_exchange(seen, number)
+        same = orjson.dumps([seen.verdict, seen.error, _violated(seen.violation), entry["request"]]).decode()
+        if same not in known:
+            known.add(same)
+            lines[masker.mask_text(orjson.dumps(redact(entry)).decode())] = None
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _share_exchange(seen: Seen, number: int) -> Json:
+    error = {name: value for name, value in seen.error.items() if name != "status"}
+    request = seen.request
+    return {
+        "id": f"shared-{number}#1",
+        "provider": request.dialect,
+        "method": request.method,
+        "url_path": f"{API_ROOTS[request.dialect]}{request.path}",
+        "recorded_at": seen.date or None,
+        "request": cut_body(seen),
+        "status": seen.error["status"],
+        "response": {"error": error} if error else None,
+    }
+
+
+def cut_body(seen: Seen) -> Any:
+    """The body without what the disagreement does not depend on, as far as the mock can tell."""
+    body = seen.request.body
+    if not isinstance(body, dict):
+        return body
+    wanted = _violated(seen.violation)
+    needed = {str(split_path(str(seen.error.get("param") or ""))[0:1] or ""), "model"}
+
+    def still(candidate: Any) -> bool:
+        world = World("share")
+        if seen.date:
+            world.as_of = min(seen.date, world.as_of)
+        try:
+            return _violated(check(seen.request._replace(body=candidate, raw=b""), world)) == wanted
+        except Exception:
+            return False
+
+    if not still(body):  # it depends on what came before it
+        return _shorten(body, lambda _: True)
+    cut = dict(body)
+    for name in list(body):
+        without = {each: value for each, value in cut.items() if each != name}
+        if name not in needed and not _is_named(name, seen) and still(without):
+            cut = without
+    return _shorten(cut, still)
+
+
+def _is_named(name: str, seen: Seen) -> bool:
+    """Whether the error of either side names a member."""
+    texts = [str(seen.error.get("param")), str(seen.error.get("message"))]
+    if seen.violation:
+        texts += [str(seen.violation.error.param), seen.violation.error.message]
+    return any(name in text for text in texts)
+
+
+def _violated(violation: Any) -> str:
+    if violation is None:
+        return ""
+    return f"{violation.rule.id} {normalize_path(violation_path(violation.facts, violation.error.param))}"
+
+
+def _shorten(body: Json, still: Callable[[Any], bool]) -> Json:
+    """The body with its long texts cut, one by one, wherever the disagreement stays."""
+    for path, text in list(_long_texts(body, ())):
+        changed = _with_text(body, path, f"{text[:SHORT]}…")
+        if still(changed):
+            body = changed
+    return body
+
+
+def _long_texts(value: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], str]]:
+    if isinstance(value, str) and len(value) > SHORT and not value.startswith("data:"):
+        yield path, value
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for step, each in inner:
+        yield from _long_texts(each, (*path, step))
+
+
+def _with_text(value: Any, path: tuple[Any, ...], text: str) -> Any:
+    if not path:
+        return text
+    step, rest = path[0], path[1:]
+    if isinstance(value, dict):
+        return {**value, step: _with_text(value[step], rest, text)}
+    return [*value[:step], _with_text(value[step], rest, text), *value[step + 1 :]]

@@ -1,0 +1,229 @@
+"""`harness learn`: where the API did otherwise than the mock, the mock does as the API did, and nothing more."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from harness.cli import app
+from harness.contract.own_contract_file import parse_contract
+from tests.support.recordings import HI, KEY, error, exchange, recorded, write_jsonl
+
+ASK = {"model": "gpt-4.1", "input": "hi"}
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, [*map(str, arguments)])
+
+
+def taken(**body: Any) -> dict[str, Any]:
+    """An exchange whose request the API took, though the mock would not."""
+    (one,) = recorded(HI)
+    return {**one, "recorded_at": "2026-05-05T00:00:00Z", "request": {**ASK, **body}}
+
+
+def refused(message: str, param: str | None, code: str | None = None, **body: Any) -> dict[str, Any]:
+    """An exchange whose request the API refused, though the mock would not."""
+    one = exchange(1, {**ASK, **body}, 400, error(message, param=param, code=code))
+    return {**one, "recorded_at": "2026-05-05T00:00:00Z"}
+
+
+Learn = Callable[..., str]
+
+
+@pytest.fixture
+def learn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Learn:
+    """Learns from exchanges, returns what the command printed; the file is contract.yaml."""
+    monkeypatch.chdir(tmp_path)
+
+    def learned(*exchanges: dict[str, Any]) -> str:
+        file = write_jsonl(tmp_path, [{**one, "id": f"a.yaml#{n}"} for n, one in enumerate(exchanges, 1)])
+        result = run("learn", file.relative_to(tmp_path))
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    return learned
+
+
+def contract() -> Any:
+    return parse_contract(Path("contract.yaml").read_text())
+
+
+def verdict(**body: Any) -> str:
+    """What the mock with the learned contract says to a request: the message, or nothing."""
+    from harness.contract.check import check
+    from harness.core.exchange import Request
+    from harness.world.world import World
+
+    world = World()
+    world.own_contract = contract()
+    headers = {"authorization": "Bearer sk-x", "content-type": "application/json"}
+    asked = Request(
+        "POST", "/responses", headers, body={**ASK, **body}, operation="POST /responses", schema="CreateResponse"
+    )
+    found = check(asked, world)
+    return found.error.message if found else ""
+
+
+class TestWhatTheApiTook:
+    def test_becomes_an_exemption_of_that_rule_at_that_place(self, learn: Learn) -> None:
+        assert learn(taken(colour="blue")) == (
+            "1 exchange: 1 disagree with the mock, 0 with what was learned\n"
+            "taken: unknown_parameter does not hold at colour (colour: text)\n"
+            "written: contract.yaml\n"
+        )
+        (entry,) = contract().exemptions
+        assert (entry.rule, entry.at, entry.seen[0].date) == ("unknown_parameter", "colour", "2026-05-05")
+        assert (verdict(colour="red"), verdict(color="red")) == ("", "Unknown parameter: 'color'.")
+
+    def test_is_no_wider_than_the_kind_of_the_value(self, learn: Learn) -> None:
+        learn(taken(temperature="1.0"))
+        assert verdict(temperature="0.5") == ""
+        assert verdict(temperature=[]).startswith("Invalid type for 'temperature'")
+
+    def test_of_a_value_is_no_wider_than_the_value(self, learn: Learn) -> None:
+        learn(taken(truncation="middle"))
+        assert verdict(truncation="middle") == ""
+        assert verdict(truncation="left").startswith("Invalid value: 'left'.")
+
+    def test_is_of_the_kind_of_item_that_has_it(self, learn: Learn) -> None:
+        call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}", "colour": 1}
+        output = {"type": "function_call_output", "call_id": "c", "output": "x"}
+        learn(taken(input=[call, output]))
+        assert verdict(input=[call, output]) == ""
+        assert verdict(input=[{**call, "colour": None}, {**output, "colour": 1}]) != ""
+
+    def test_may_have_two_reasons_in_one_request(self, learn: Learn) -> None:
+        learn(taken(colour="blue", shape="round"))
+        assert verdict(colour="red", shape="flat") == ""
+        assert verdict(size=1) == "Unknown parameter: 'size'."
+
+    def test_a_missing_member_is_missing_for_all_that_comes_after(self, learn: Learn) -> None:
+        learn(taken(tools=[{"type": "file_search"}]))
+        assert verdict(tools=[{"type": "file_search"}]) == ""
+
+
+class TestWhatTheApiRefused:
+    def test_becomes_a_refusal_in_its_words(self, learn: Learn) -> None:
+        said = "Unsupported value: 'auto' is not supported with the 'gpt-4.1' model."
+        printed = learn(refused(said, "truncation", "unsupported_value", truncation="auto"))
+        assert "refused: 400 Unsupported value: '{value}' is not supported with the '{model}' model." in printed
+        assert verdict(truncation="auto") == said
+        assert verdict(truncation="disabled") == verdict(truncation="auto", model="gpt-4o") == ""
+
+    def test_that_was_taken_elsewhere_holds_for_the_difference_only(self, learn: Learn) -> None:
+        (accepted,) = recorded({**ASK, "truncation": "auto", "temperature": 1})
+        learn(refused("No.", "truncation", "no", truncation="auto"), {**accepted, "id": "b#1"})
+        assert (verdict(truncation="auto"), verdict(truncation="auto", temperature=0.5)) == ("No.", "")
+
+    def test_that_nothing_tells_apart_from_what_was_taken_is_not_learned(self, learn: Learn) -> None:
+        (accepted,) = recorded({**ASK, "truncation": "auto"})
+        printed = learn(refused("No.", "truncation", "no", truncation="auto"), accepted)
+        assert "not learned: a.yaml#1: the API did otherwise in " in printed
+        assert not Path("contract.yaml").exists()
+
+    def test_in_other_words_stands_in_for_the_mocks_rule(self, learn: Learn) -> None:
+        learn(refused("Nope: 'colour'.", "colour", "nope", colour="blue"))
+        assert (contract().refusals[0].instead, verdict(colour="blue")) == ("unknown_parameter", "Nope: 'colour'.")
+        assert verdict(colour=1) == "Unknown parameter: 'colour'."
+
+    def test_is_for_the_pairs_of_model_and_value_that_were_refused(self, learn: Learn) -> None:
+        words = "not supported with this model"
+        learn(
+            refused(words, "truncation", "no", truncation="auto"),
+            refused(words, "truncation", "no", truncation="disabled", model="gpt-4o"),
+            *recorded({**ASK, "truncation": "disabled"}),
+        )
+        assert [verdict(truncation=each) for each in ("auto", "disabled")] == [words, ""]
+        assert [verdict(truncation=each, model="gpt-4o") for each in ("auto", "disabled")] == ["", words]
+
+
+def test_a_member_that_no_schema_knows_is_known_then(learn: Learn, tmp_path: Path) -> None:
+    (one,) = recorded(HI)
+    one["response"]["mood"] = "good"
+    assert "known in Response: mood" in learn(one)
+    (file,) = tmp_path.glob("*.jsonl")
+    drift = [
+        run("verify", *more, file).stdout.splitlines()[3].split()[-1] for more in ([], ["--contract", "contract.yaml"])
+    ]
+    assert drift == ["1", "-"]
+
+
+def test_an_entry_that_changes_nothing_any_more_is_reported_and_goes(learn: Learn, tmp_path: Path) -> None:
+    learn(taken(colour="blue"), taken(shape="round"))
+    (file,) = tmp_path.glob("*.jsonl")
+    write_jsonl(tmp_path, recorded(HI))
+    printed = run("verify", "--contract", "contract.yaml", file).stdout
+    assert "contract.yaml:5: changes nothing any more: unknown_parameter does not hold at colour" in printed
+    again = run("learn", file.name).stdout
+    assert "no longer needed: contract.yaml:5: unknown_parameter does not hold at colour" in again
+    assert contract().entries == ()
+
+
+def test_the_file_of_the_project_is_found(learn: Learn, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.harness]\ncontract = "tests/own.yaml"\n')
+    assert "written: tests/own.yaml" in learn(taken(colour="blue"))
+    (file,) = tmp_path.glob("*.jsonl")
+    assert run("verify", file).exit_code == 0
+    assert "unknown_parameter" in run("rules", "--area", "yours").stdout
+
+
+def test_rules_of_ones_own_are_listed_as_yours(learn: Learn) -> None:
+    learn(refused("No.", "truncation", "no", truncation="auto"))
+    listed = run("rules", "--contract", "contract.yaml", "--area", "yours").stdout
+    assert "yours_400_truncation" in listed
+    assert "a.jsonl#1" not in listed
+    assert "400 No." in run("rules", "yours_400_truncation", "--contract", "contract.yaml").stdout
+
+
+class TestNothingToLearn:
+    @pytest.mark.parametrize("content", ["", "garbage", '{"a": 1}\n', "- 1\n- 2\n", "\x00\x01"])
+    def test_garbage_is_said_to_be_none(self, tmp_path: Path, content: str) -> None:
+        (tmp_path / "a.jsonl").write_text(content)
+        result = run("learn", tmp_path)
+        assert result.exit_code == 2
+        assert "nothing to learn from in " in result.stderr
+
+    def test_another_providers_model_is_another_service(self, tmp_path: Path) -> None:
+        (one,) = recorded(HI)
+        claude = {
+            **one,
+            "provider": "",
+            "host": "api.anthropic.com",
+            "url_path": "/v1/messages",
+            "request": {**ASK, "x": 1},
+        }
+        file = write_jsonl(tmp_path, [claude])
+        assert "nothing to learn from in " in run("learn", file).stderr
+
+    def test_recordings_that_agree_write_no_file(self, learn: Learn) -> None:
+        assert learn(*recorded(HI)) == "1 exchange: 0 disagree with the mock, 0 with what was learned\n"
+        assert not Path("contract.yaml").exists()
+
+
+class TestSecrets:
+    def test_none_gets_into_the_file(self, learn: Learn) -> None:
+        learn(
+            taken(colour=KEY),
+            refused(f"The colour {KEY} of ann@example.org is taken.", "truncation", "no", truncation="auto"),
+            refused("No.", "truncation", "no", truncation="auto", model=f"ft:{KEY}"),
+        )
+        text = Path("contract.yaml").read_text()
+        assert KEY not in text
+        assert "ann@example.org" not in text
+
+    def test_none_gets_into_a_bundle_that_is_cut_to_what_matters(self, learn: Learn, tmp_path: Path) -> None:
+        learn(taken(colour="blue", instructions=f"My key is {KEY}. " + "x" * 500, metadata={"a": "b"}))
+        (file,) = tmp_path.glob("*.jsonl")
+        result = run("learn", "--share", tmp_path / "shared.jsonl", file)
+        assert "1 exchanges written" in result.stdout, result.output
+        (line,) = (tmp_path / "shared.jsonl").read_text().splitlines()
+        assert json.loads(line)["request"] == {"model": "gpt-4.1", "colour": "blue", "input": "hi"} or KEY not in line
+        assert "instructions" not in line
+        assert '"colour"' in line
+        assert "requests.refused" in run("verify", tmp_path / "shared.jsonl").stdout
