@@ -20,6 +20,10 @@ collect_ignore = ["clients"]
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+# Coverage is measured in the processes that run tests; to measure what they start would take as long again.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.pop("COVERAGE_PROCESS_START", None)
+
 # Every client loads the authorities that it trusts, 35 ms for those of a system; no test speaks to the world outside.
 os.environ["SSL_CERT_FILE"] = str(Path(__file__).parent / "support" / "authority.pem")
 
