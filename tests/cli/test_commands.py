@@ -136,6 +136,7 @@ class TestSchemas:
         result = run("schemas", "--check")
         assert (result.exit_code, result.stdout) == (0, "ok\n")
 
+    @pytest.mark.slow
     def test_check_fails_with_the_problems(self, schemas: Path) -> None:
         (schemas / "openai" / "Thread.json").write_text("{}")
         result = run("schemas", "--check")

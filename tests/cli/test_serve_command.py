@@ -14,6 +14,7 @@ import pytest
 
 from tests.support.processes import run as run_child
 from tests.support.processes import spawn
+from tests.support.slow import slow_except
 
 ROOT = Path(__file__).parents[2]
 ASK = """
@@ -61,6 +62,7 @@ class TestTheCommand:
         assert (ended.returncode, ended.stdout) == (0, "Sure.\n")
         assert ended.stderr == "harness: 2 requests, nothing is wrong\n"
 
+    @pytest.mark.slow
     def test_finds_nothing_in_its_environment_that_leads_elsewhere(self) -> None:
         names = "OPENAI_ORG_ID", "AZURE_OPENAI_ENDPOINT", "NO_PROXY", "OPENAI_API_KEY", "HARNESS_URL"
         printing = f"ask(); print(*(os.environ.get(name) for name in {names}))"
@@ -111,6 +113,7 @@ class TestTheExitCode:
         assert (ended.returncode, ended.stderr.count("harness: ")) == (1, 1)
         assert ended.stderr.startswith("harness: sk-b:\n")
 
+    @pytest.mark.slow
     def test_is_2_when_no_request_came(self, script: str) -> None:
         ended = serve("--script", script, "--", "true")
         assert (ended.returncode, "no request came from the command" in ended.stderr) == (2, True)
@@ -146,7 +149,7 @@ class TestTheExitCode:
 
 
 class TestASignal:
-    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    @pytest.mark.parametrize("number", slow_except([0], [signal.SIGINT, signal.SIGTERM]))
     def test_reaches_the_command_and_what_it_started(self, number: int) -> None:
         catching = f"trap 'echo caught; exit 3' {number}; echo ready; while :; do sleep 0.05; done"
         with serving("--", "sh", "-c", catching) as child:

@@ -103,6 +103,7 @@ class TestTheToken:
             assert ask(own.port, "/_harness/rules")[0] == 401
             assert ask(own.port, "/_harness/rules", **{"X-Harness-Token": printed[1]})[0] == 200
 
+    @pytest.mark.slow
     def test_is_given_to_a_command(self) -> None:
         asking = (
             "import os, urllib.request as get\n"

@@ -81,6 +81,7 @@ class TestTheClient:
         judge(method, read_all(of(client, method, "")(**CALLS[method].arguments(stage))))
 
     @pytest.mark.parametrize("method", which(RAW))
+    @pytest.mark.slow
     def test_raw(self, client: openai.OpenAI, stage: Stage, method: str) -> None:
         raw = of(client, method, RAW)(**CALLS[method].arguments(stage))
         assert (raw.status_code, raw.headers["openai-version"]) == (200, "2020-10-01")
@@ -100,12 +101,14 @@ class TestTheAsyncClient:
         judge(method, await later(of(async_client, method, "")(**CALLS[method].arguments(stage))))
 
     @pytest.mark.parametrize("method", which(RAW))
+    @pytest.mark.slow
     async def test_raw(self, async_client: openai.AsyncOpenAI, stage: Stage, method: str) -> None:
         raw = await of(async_client, method, RAW)(**CALLS[method].arguments(stage))
         assert (raw.status_code, raw.headers["openai-version"]) == (200, "2020-10-01")
         judge(method, await later(raw.parse()))
 
     @pytest.mark.parametrize("method", which(STREAMING))
+    @pytest.mark.slow
     async def test_streaming(self, async_client: openai.AsyncOpenAI, stage: Stage, method: str) -> None:
         async with of(async_client, method, STREAMING)(**CALLS[method].arguments(stage)) as raw:
             assert raw.status_code == 200
