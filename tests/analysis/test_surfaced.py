@@ -216,7 +216,10 @@ class TestCalls:
         surfaced({"calls": [{"name": "f", "arguments": "{oops"}]}, client.mock.said)
 
     def test_without_a_name_are_not_expected(self) -> None:
-        surfaced({"calls": []}, said(shell_call(["ls"])).mock.said)
+        client = Client()
+        client.mock.script(turn := shell_call(["ls"]))
+        client.ask(model="gpt-5.4", tools=tools_for(turn))
+        surfaced({"calls": []}, client.mock.said)
 
     def test_that_ask_for_leave_are_calls(self) -> None:
         client = said(mcp_approval_request("prod", "deploy", {"ref": "v2"}))

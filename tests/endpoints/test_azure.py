@@ -252,11 +252,9 @@ class TestHeaders:
         assert headers["x-ms-response-type"] == "standard"
 
     def test_of_a_refusal_by_the_gateway_are_few(self, azure: Client) -> None:
-        headers = azure.ask("POST", "/responses", GOOD, {}).headers
-        assert dict(headers) == {
-            "content-type": "application/json",
-            "apim-request-id": "00000000-0000-0000-0000-000000000000",
-        }
+        headers = dict(azure.ask("POST", "/responses", GOOD, {}).headers)
+        assert headers.pop("apim-request-id").startswith("00000000-0000-0000-0000-")
+        assert headers == {"content-type": "application/json"}
 
 
 class TestOneDialectAlone:

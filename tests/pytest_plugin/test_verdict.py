@@ -232,16 +232,19 @@ class TestApp(unittest.TestCase):
     result.stdout.fnmatch_lines(["Request 1, POST /responses, could not be answered*"])
 
 
+KNOWN = "unused, losses, refusals, dialect, key, as_of, contract"
+
+
 @pytest.mark.parametrize(
     ("marker", "words"),
     [
         (
             'unusd="allow"',
-            "@pytest.mark.harness(unusd=…): it knows unused, losses, refusals, dialect, key, as in unused='allow'.",
+            f"@pytest.mark.harness(unusd=…): it knows {KNOWN}, as in unused='allow'.",
         ),
         (
             '"allow"',
-            "@pytest.mark.harness('allow'): it knows unused, losses, refusals, dialect, key, as in unused='allow'.",
+            f"@pytest.mark.harness('allow'): it knows {KNOWN}, as in unused='allow'.",
         ),
         ('dialect="aws"', "@pytest.mark.harness(dialect='aws'): give one of 'openai', 'azure', 'foundry'."),
         ("unused=True", "@pytest.mark.harness(unused=True): give one of 'fail', 'allow'."),

@@ -110,7 +110,7 @@ def test_two_forms_on_stdout_are_refused(a: Path, arguments: list[str], why: str
     assert (said.exit_code, said.stdout, why in said.stderr) == (2, "", True)
 
 
-@pytest.mark.parametrize(("least", "code"), [("0.5", 0), ("50", 1)])
+@pytest.mark.parametrize(("least", "code"), [("0.1", 0), ("50", 1)])
 def test_the_gate(a: Path, least: str, code: int) -> None:
     said = run(a, "--fail-under", least)
     assert said.exit_code == code

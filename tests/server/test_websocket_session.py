@@ -26,6 +26,7 @@ NOT_FOUND = (400, "previous_response_not_found", "previous_response_id")
 SAID_OTHERWISE = {
     "stream_options_without_stream": None,
     "previous_response_zdr": "previous_response_not_found",
+    "context_length_exceeded": None,  # the stream fails
 }
 """What a connection refuses otherwise, and by which rule: it always streams, and what it remembers is not stored."""
 OF_STREAMS = ("unknown_parameter", "organization_unverified")

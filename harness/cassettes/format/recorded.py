@@ -39,6 +39,7 @@ _MASKED_ID = re.compile(rb"[\"/][a-z]{2,12}_\w{0,40}(?:%s)" % b"|".join(_MASKS))
 _PATH_PLACEHOLDER = re.compile(r"/[{<][^/]*[}>]")
 """A part of a path that was replaced by its name: `/conversations/{conversation_id}`."""
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_DAY_LENGTH = len("YYYY-MM-DD")
 _EARLIEST_TIMESTAMP = 1_577_836_800
 """2020: the API is younger, so that an earlier time is not that of a recording."""
 
@@ -162,8 +163,13 @@ def _is_request_unknown(interaction: Interaction, path: str, request: Any, raw: 
 
 
 def _find_date(interaction: Interaction, answer: decoding.DecodedAnswer) -> str:
-    """The time of the recording by the recorder, by the answer's headers, or by the created object; else empty."""
-    for text in (interaction.date, interaction.answer_headers.get("date", "")):
+    """The time of the recording by the recorder, its source, the answer's headers or the created object; else empty."""
+    published = str(interaction.origin.get("date") or "")
+    for text in (
+        interaction.date,
+        published if len(published) == _DAY_LENGTH else "",
+        interaction.answer_headers.get("date", ""),
+    ):
         if date := _parse_date(text):
             return date
     created = (_answered_object(answer) or {}).get("created_at") if interaction.method == "POST" else None

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import orjson
 
 from harness.api.dialects import API_ROOTS, OPENAI, parse_api_path
-from harness.api.websocket_mode import CREATE_EVENT, SOCKET
+from harness.api.websocket_mode import CREATE_EVENT, INJECT_EVENT, SOCKET
 from harness.contract.rule import CREATE_RESPONSE, RULES, Case, Rule
 from harness.contract.rules.stored.uploads import ANY_UPLOAD as ANY_FILE
 from harness.live.conformance.minimal_requests import minimal_requests
@@ -132,8 +132,10 @@ def _explain_rule_left_out(rule: Rule) -> str:
 
 
 def _names_response(step: Case) -> bool:
-    """Whether an event other than `response.create` refers to an earlier response."""
+    """Whether an event other than `response.create` refers to an earlier response, or brings outputs for one."""
     body = step.body or {}
+    if body.get("type") == INJECT_EVENT:
+        return True
     named = (body.get("previous_response_id"), body.get("response_id"))
     return body.get("type", CREATE_EVENT) != CREATE_EVENT and "{" in str(named)
 

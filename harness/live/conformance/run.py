@@ -117,7 +117,8 @@ class Examination:
         before: list[ServerReply] = []
         reply = None
         # The answers before may lack what the question refers to, above all an id.
-        with suppress(LookupError, TypeError), closing(self._new_socket()) as socket:
+        headers = question.case.headers if question.case.on == SOCKET else None
+        with suppress(LookupError, TypeError), closing(self._new_socket(headers)) as socket:
             reply = self._send_case(question, before, socket)
         self._record_outcome(question, before, reply)
 
@@ -146,8 +147,9 @@ class Examination:
             return self._send_event(socket, body or b"", judged=judged)
         return self._send_request(on, EXAMPLE_HEADERS if case.headers is None else case.headers, body, judged=judged)
 
-    def _new_socket(self) -> ConformanceSocket:
-        return ConformanceSocket(self._client.url, self._with_key(EXAMPLE_HEADERS), self.timeout)
+    def _new_socket(self, headers: Mapping[str, str] | None = None) -> ConformanceSocket:
+        headers = EXAMPLE_HEADERS if headers is None else headers
+        return ConformanceSocket(self._client.url, self._with_key(headers), self.timeout)
 
     def _send_event(self, socket: ConformanceSocket, event: bytes, *, judged: bool = True) -> ServerReply:
         return self._judge_reply(SOCKET, lambda: socket.send_event(event), judged)

@@ -274,7 +274,7 @@ def _of_rules() -> Iterator[Json]:
 
 
 def _is_plain(case: Case) -> bool:
-    special = case.before or case.turns or case.absent or case.headers or case.raw or case.account
+    special = case.before or case.turns or case.absent or case.headers or case.raw or case.account or case.as_of
     return isinstance(case.body, dict) and not special and case.on in (None, CREATE_RESPONSE)
 
 

@@ -142,8 +142,8 @@ def inject_response_not_found(request: Request, world: ConnectionView) -> Iterat
             event_case({"model": "gpt-5.6-sol"}, headers=_SOCKET_HEADERS), inject_case()
         )
     },
-    fix="Send the returned input with a new `response.create` that continues the response. In a script "
-    "`completed(awaits_outputs=True)` keeps a response open.",
+    fix="Send the returned input with a new `response.create` that continues the response. A script can "
+    "keep a response open for its outputs.",
 )
 def inject_response_completed(request: Request, world: ConnectionView) -> Iterator[Json]:
     """The response still waits for outputs."""

@@ -234,7 +234,7 @@ def mcp_label_twice(request: Request) -> Iterator[Json]:
     },
     accepts=[{"tools": [_mcp_tool("a", "http://localhost.example.org/mcp")]}],
     dialects="openai",
-    fix="Give an address that the API can reach, or script the server with `mock.mcp`, whose address is never asked.",
+    fix="Give an address that the API can reach, or script the MCP server: its address is never asked.",
 )
 def mcp_loopback(request: Request) -> Iterator[Json]:
     """An MCP server is asked by the API itself: an address of the client's own machine leads nowhere."""

@@ -70,7 +70,7 @@ def container_id_prefix(request: Request) -> Iterator[Json]:
         ),
     },
     accepts=[after(CREATE_CONTAINER, Case(on="GET /containers/{0.id}"))],
-    fix="Use the id the API gave, with the same key; in a test `mock.container()` makes one.",
+    fix="Use the id the API gave, with the same key.",
 )
 def container_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """The id in the path must name a container of this key."""
@@ -177,7 +177,7 @@ def container_source_not_found(request: Request, world: WorldView) -> Iterator[J
         ),
     },
     accepts=[after(CREATE_CONTAINER, _code_body("{0.id}")), _code_body("cntr_elsewhere"), _code_body({"type": "auto"})],
-    fix='Make it first: `POST /containers`, or `mock.container()` in a test; `{"type": "auto"}` needs none.',
+    fix='Make it first: `POST /containers`; `{"type": "auto"}` needs none.',
 )
 def tool_container_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """The container of `code_interpreter` must be there, made with the same key, once the key has made any itself."""
