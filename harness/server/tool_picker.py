@@ -85,7 +85,7 @@ def _allowed_tools(body: Json, tools: Sequence[Json]) -> tuple[Sequence[Json], s
     if isinstance(choice, str):
         return tools, choice
     if "mode" in choice:
-        allowed = {tool.get("name") for tool in choice.get("tools") or ()}
+        allowed = {name for tool in choice.get("tools") or () if isinstance(name := tool.get("name"), str)}
         return [tool for tool in tools if tool["name"] in allowed], choice["mode"]
     named = [tool for tool in tools if (tool["type"], tool["name"]) == (choice.get("type"), choice.get("name"))]
     return named, "required"
