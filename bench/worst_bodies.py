@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from harness.core.exchange import Json, Request
 from harness.items import message
 from harness.items.kind import Item
-from harness.server.default_model import small_talk
 from harness.server.mock_api import MockApi
+from harness.server.model.default_model import small_talk
 
 KEY = "sk-worst"
 HEADERS = {"authorization": f"Bearer {KEY}", "content-type": "application/json"}

@@ -234,7 +234,7 @@ def test_every_level_is_explained():
 
 
 def test_every_control_path_is_listed():
-    from harness.server.control_plane import control_app
+    from harness.server.control_plane.app import control_app
     from harness.server.mock_api import CONTROL_ROOT, MockApi
 
     served = {route.path for route in control_app(MockApi()).routes}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from harness.contract.own_contract import OwnContract
     from harness.core.account import Organization
     from harness.server.mock_api import MockApi
-    from harness.server.stoppable_server import AsgiApp, StoppableServer
+    from harness.server.transport.stoppable_server import AsgiApp, StoppableServer
     from harness.world.world import World
 
 DEFAULT_PORT = 8765
@@ -80,7 +80,7 @@ def serve(
     from harness.api.dialects import API_ROOTS, OPENAI
     from harness.core.dates import CONTRACT_DATE, parse_as_of
     from harness.server.asgi import App
-    from harness.server.control_access import control_access
+    from harness.server.control_plane.access import control_access
     from harness.verify.disagreements.own_file import load_contract
 
     if replay:
@@ -137,7 +137,7 @@ def _serve_foreground(
     """
     from harness.core.shorten import pluralize
     from harness.server.asgi import bind, uvicorn_config
-    from harness.server.stoppable_server import StoppableServer
+    from harness.server.transport.stoppable_server import StoppableServer
 
     listening = bind(host, port)
     server = StoppableServer(uvicorn_config(app))
@@ -212,8 +212,8 @@ def _make_mock(
     journal: int | None,
 ) -> MockApi:
     from harness.core.vocabulary import JSON, PYTHON_FILE
-    from harness.server.default_model import small_talk
     from harness.server.mock_api import MockApi
+    from harness.server.model.default_model import small_talk
 
     mock = partial(
         MockApi,

@@ -12,7 +12,7 @@ from harness.cli.app import print_text
 from harness.cli.run_command import run_command
 
 if TYPE_CHECKING:
-    from harness.server.control_access import ControlAccess
+    from harness.server.control_plane.access import ControlAccess
     from harness.server.mock_api import MockApi
 
 URL_VARIABLE = "HARNESS_URL"

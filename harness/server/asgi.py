@@ -25,13 +25,13 @@ from harness.core.exchange import Answer
 from harness.core.headers import encode_headers
 from harness.core.stored_content import StoredContent
 from harness.report.replace_file import describe_write_error
-from harness.server.connection_close import ClosingHttpProtocol
-from harness.server.control_access import LOOPBACK_ACCESS, ControlAccess, control_access
-from harness.server.faulty_delivery import deliver_answer
-from harness.server.http_protocol import HttpProtocol
+from harness.server.control_plane.access import LOOPBACK_ACCESS, ControlAccess, control_access
 from harness.server.mock_api import CONTROL_ROOT, MockApi, teapot_answer
-from harness.server.stoppable_server import AsgiApp, Receive, Scope, Send, StoppableServer, end_when_cancelled
-from harness.server.upload_spool import read_form
+from harness.server.transport.connection_close import ClosingHttpProtocol
+from harness.server.transport.faulty_delivery import deliver_answer
+from harness.server.transport.http_protocol import HttpProtocol
+from harness.server.transport.stoppable_server import AsgiApp, Receive, Scope, Send, StoppableServer, end_when_cancelled
+from harness.server.transport.upload_spool import read_form
 
 WRITE_SIZE = 64 * 1024
 READ_SIZE = 1 << 20
@@ -50,7 +50,7 @@ class App:
     @cached_property
     def _control_plane(self) -> AsgiApp:
         # FastAPI takes longer to import than all the rest, and most test runs never need it.
-        from harness.server.control_plane import control_app
+        from harness.server.control_plane.app import control_app
 
         return control_app(self.api)
 
@@ -90,7 +90,7 @@ class App:
         return None if read is None else self.api.handle(method, path, headers, query, *read)
 
     async def _serve_websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
-        from harness.server.websocket import refuse_upgrade, serve_session
+        from harness.server.websocket.protocol import refuse_upgrade, serve_session
 
         await receive()
         opened = self.api.open_session(scope["path"], *_headers_and_query(scope))
@@ -105,7 +105,7 @@ def _headers_and_query(scope: Scope) -> tuple[dict[str, str], dict[str, str | li
 
 def websocket_protocol(**arguments: Any) -> asyncio.Protocol:
     """The protocol of a connection that becomes a WebSocket; loaded with the first one, most servers never see one."""
-    from harness.server.websocket import WebSocketProtocol as Sockets
+    from harness.server.websocket.protocol import WebSocketProtocol as Sockets
 
     return Sockets(**arguments)
 

@@ -33,7 +33,7 @@ from harness.ending import TurnLine
 from harness.endpoints import azure
 from harness.endpoints.request import request_from
 from harness.faults import ScriptedRefusal
-from harness.server.socket_session import SocketSession
+from harness.server.websocket.session import SocketSession
 from harness.world.mock import Mock
 from harness.world.websocket_state import ConnectionWorld
 from harness.world.world import World

@@ -22,7 +22,7 @@ from harness.ending import RECORDED_ENDING, Ending, TurnLine, completed
 from harness.items import message
 from harness.items.kind import Item
 from harness.server.mock_api import API_ROOT, MockApi
-from harness.server.socket_session import SocketSession
+from harness.server.websocket.session import SocketSession
 from harness.world.script import Turn
 
 MINIMAL_REQUEST: Json = {"model": "gpt-4.1", "input": "hi"}

@@ -29,7 +29,7 @@ from harness.contract.rule import RULES
 from harness.contract.schemagen import sync
 from harness.server.demo import REFUSAL_RULE, run_demo
 from harness.server.mock_api import MockApi
-from harness.server.stoppable_server import AsgiApp
+from harness.server.transport.stoppable_server import AsgiApp
 from tests.support.live_server import serving
 from tests.support.processes import free_port, spawn
 from tests.support.processes import run as run_child

@@ -17,7 +17,7 @@ import pytest
 
 from harness.cassettes.format.interaction import CassetteHeader, Interaction
 from harness.cassettes.recording.writer import open_recorder
-from harness.server.stoppable_server import STOP_SECONDS
+from harness.server.transport.stoppable_server import STOP_SECONDS
 from tests.support.live_server import request_head
 from tests.support.processes import spawn
 from tests.support.served import ROOT, Served, read_until, serving
@@ -39,7 +39,7 @@ def script(request):
 STREAM = json.dumps({"model": "gpt-4.1", "input": "hi", "stream": True}).encode()
 PLAIN = json.dumps({"model": "gpt-4.1", "input": "hi"}).encode()
 UPGRADE = b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: " + b"A" * 22
-PATIENT = "import harness.server.stoppable_server as made; made.STOP_SECONDS = 600"
+PATIENT = "import harness.server.transport.stoppable_server as made; made.STOP_SECONDS = 600"
 """A server that gives answers under way so long, that only a second signal ends it."""
 IN_SECONDS = 10 * STOP_SECONDS
 """What a signal may take: the machine may be busy, and a server that waits for its clients never ends."""

@@ -9,7 +9,7 @@ from typing import Any
 from harness.cassettes.format.interaction import Interaction
 from harness.core.exchange import Answer, Exchange, Json
 from harness.server.mock_api import API_ROOT, MockApi
-from harness.server.socket_session import SocketSession
+from harness.server.websocket.session import SocketSession
 from harness.verify.examples import EXAMPLE_HEADERS, EXAMPLE_KEY
 from harness.world.world import World
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from harness.server.default_model import small_talk
 from harness.server.mock_api import MockApi
+from harness.server.model.default_model import small_talk
 from tests.contract.evidence.samples import REQUESTS
 from tests.fuzz.runs import READERS
 

@@ -12,8 +12,8 @@ from typer.testing import CliRunner, Result
 
 from harness.cli import app, live_api
 from harness.live.drift.ids import pair_ids, translate_ids
-from harness.server.default_model import small_talk
 from harness.server.mock_api import MockApi
+from harness.server.model.default_model import small_talk
 from tests.support.live_api import Change, error, live
 from tests.support.recordings import HEADERS, HI, exchange, recorded
 from tests.support.recordings import write_jsonl as recording

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 import pytest
 
 from harness.live.client.http import HttpClient
-from harness.server.default_model import small_talk
 from harness.server.mock_api import MockApi
+from harness.server.model.default_model import small_talk
 from tests.support.live_server import over_tls
 
 

@@ -26,8 +26,8 @@ from rich.text import Text
 
 from harness.core.errors import ConfigError, HarnessError
 from harness.server.asgi import bind, serve_in_thread
-from harness.server.default_model import small_talk
 from harness.server.mock_api import MockApi
+from harness.server.model.default_model import small_talk
 from tests.clients.environments import prepared
 from tests.servers.kinds import KEY, KINDS, Kind, Start, variables
 

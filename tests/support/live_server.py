@@ -19,7 +19,7 @@ from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.recording.in_flight import InteractionObserver, Recording
 from harness.cassettes.recording.proxy import run_proxy
 from harness.server.asgi import App, bind, uvicorn_config
-from harness.server.stoppable_server import StoppableServer
+from harness.server.transport.stoppable_server import StoppableServer
 from tests.support.processes import run, wait_until
 
 

@@ -11,7 +11,7 @@ from harness.cassettes.format.interaction import CLIENT, SERVER, CassetteHeader,
 from harness.cassettes.format.serializer import dump_cassette
 from harness.contract.check import check_answer
 from harness.core.exchange import Exchange
-from harness.server.socket_session import SocketSession
+from harness.server.websocket.session import SocketSession
 from tests.support.in_process import KEY, Client
 
 Event = dict[str, Any]

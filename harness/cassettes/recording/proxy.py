@@ -22,8 +22,8 @@ from harness.cassettes.recording.websocket_proxy import OPEN_TIMEOUT, tunnel_web
 from harness.core.exchange import Answer
 from harness.core.headers import header_pairs, normalize_headers
 from harness.server.asgi import read_body, send_answer, uvicorn_config
-from harness.server.faulty_delivery import disconnect
-from harness.server.stoppable_server import STOP_SECONDS, Receive, Scope, Send, StoppableServer
+from harness.server.transport.faulty_delivery import disconnect
+from harness.server.transport.stoppable_server import STOP_SECONDS, Receive, Scope, Send, StoppableServer
 
 REQUEST_HOP_HEADERS = frozenset(
     {

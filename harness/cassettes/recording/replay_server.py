@@ -24,9 +24,9 @@ from harness.core.errors import ConfigError
 from harness.core.exchange import Answer
 from harness.core.headers import encode_headers, normalize_headers
 from harness.server.asgi import read_body, send_answer
-from harness.server.faulty_delivery import disconnect
-from harness.server.stoppable_server import Receive, Scope, Send
-from harness.server.websocket import CLOSE_NORMAL, refuse_upgrade
+from harness.server.transport.faulty_delivery import disconnect
+from harness.server.transport.stoppable_server import Receive, Scope, Send
+from harness.server.websocket.protocol import CLOSE_NORMAL, refuse_upgrade
 
 API_KEY_HEADERS = ("authorization", "api-key")
 """Headers with the key of a client."""

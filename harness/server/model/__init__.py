@@ -1,1 +1,4 @@
-"""What the model does when nothing is scripted: what it reads, which tool it calls, with what, and what it says."""
+"""The model of a request for which nothing is scripted: what it reads, which tool it calls, with what, and what it says.
+
+Scripted answers are in `world.script`.
+"""

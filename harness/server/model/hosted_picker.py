@@ -9,7 +9,7 @@ from typing import Any
 from harness.core.exchange import Json
 from harness.server.model.hosted_tools import HOSTED_TYPES, is_client_search
 from harness.server.model.reading import Reading
-from harness.server.tool_picker import is_forbidden
+from harness.server.model.tool_picker import is_forbidden
 
 _FAMILIES = ("web_search", "computer", "mcp")
 """Types by which a choice may name a tool of another version."""

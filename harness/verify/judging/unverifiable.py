@@ -21,7 +21,7 @@ from harness.contract.rules.http.cursors import ITEM_LISTS
 from harness.core.dates import is_uncertain_on
 from harness.core.exchange import Json, Request
 from harness.items.transcript import conversation_id
-from harness.server.socket_session import ENVELOPE_MEMBERS
+from harness.server.websocket.session import ENVELOPE_MEMBERS
 from harness.verify.learn import PRESUMED
 from harness.verify.newer_enum_values import is_accepted_now
 from harness.world.world import World

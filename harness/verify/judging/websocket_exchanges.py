@@ -19,7 +19,7 @@ from harness.cassettes.format.bodies import encode_body
 from harness.cassettes.format.interaction import CLIENT, SERVER, Interaction
 from harness.cassettes.format.recorded import Recorded, parse_recorded
 from harness.core.exchange import Json
-from harness.server.socket_session import ENVELOPE_MEMBERS, is_invalid_stream
+from harness.server.websocket.session import ENVELOPE_MEMBERS, is_invalid_stream
 from harness.verify.judging.rerender import UNORDERED_EVENTS
 from harness.verify.judging.websocket_pairs import SocketExchange, SocketLog, parse_event, refusal_status, stream_id
 

@@ -23,7 +23,7 @@ from harness.core.dates import CONTRACT_DATE
 from harness.core.exchange import Answer, Request
 from harness.live.rule_evidence.store import build_header
 from harness.server.mock_api import API_ROOT, MockApi
-from harness.server.socket_session import SocketSession
+from harness.server.websocket.session import SocketSession
 from harness.verify import evidence, evidence_coverage
 from harness.verify.evidence import RuleCassette, SourcedInteraction
 from harness.verify.examples import OK_TURN

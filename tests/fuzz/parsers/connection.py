@@ -11,9 +11,9 @@ from uvicorn import Config
 from uvicorn.server import ServerState
 
 from harness.server.asgi import App, uvicorn_config
-from harness.server.default_model import small_talk
-from harness.server.http_protocol import HttpProtocol
 from harness.server.mock_api import MockApi
+from harness.server.model.default_model import small_talk
+from harness.server.transport.http_protocol import HttpProtocol
 
 TURNS = 20
 """How often the event loop runs after each piece, so that what it began can end."""

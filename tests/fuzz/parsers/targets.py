@@ -31,9 +31,9 @@ from harness.core.replies import ModelReplies
 from harness.items import function_call, message
 from harness.report.formats.json_file import read_report
 from harness.report.refusal import describe_sent_part, resolve_path
-from harness.server.default_model import small_talk
 from harness.server.mock_api import API_ROOT, MockApi
-from harness.server.socket_session import SocketSession
+from harness.server.model.default_model import small_talk
+from harness.server.websocket.session import SocketSession
 from harness.verify.examples import EXAMPLE_HEADERS, EXAMPLE_KEY
 from harness.verify.read_files import read_recording
 from harness.world.mock import Mock

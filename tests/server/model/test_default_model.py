@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from harness.core.exchange import Request
-from harness.server.default_model import CUSTOM_TOOL_INPUT, GREETING, THANKS, small_talk
 from harness.server.mock_api import MockApi
+from harness.server.model.default_model import CUSTOM_TOOL_INPUT, GREETING, THANKS, small_talk
 
 WEATHER = {
     "type": "function",

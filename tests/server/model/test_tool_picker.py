@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.server.tool_picker import pick_tool
+from harness.server.model.tool_picker import pick_tool
 
 
 def tool(name: str, description: str = "", type: str = "function") -> dict[str, Any]:

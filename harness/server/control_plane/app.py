@@ -21,8 +21,8 @@ from harness.core.errors import HarnessError
 from harness.core.exchange import Json
 from harness.core.headers import normalize_headers
 from harness.core.vocabulary import VOCABULARIES
-from harness.server.control_bodies import REFUSALS, describe_body
-from harness.server.control_page import CONTENT_SECURITY_POLICY, render_control_page
+from harness.server.control_plane.docs_page import CONTENT_SECURITY_POLICY, render_control_page
+from harness.server.control_plane.openapi import REFUSALS, describe_body
 from harness.server.judgement import judge_world
 from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.world.mock import Mock

@@ -6,7 +6,7 @@ whose event loop is closed: it can be neither used nor closed any more.
 
 from __future__ import annotations
 
-from harness.server.http_protocol import HttpProtocol
+from harness.server.transport.http_protocol import HttpProtocol
 
 
 class ClosingHttpProtocol(HttpProtocol):

@@ -12,7 +12,7 @@ from typing import Any, cast
 import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-from harness.server.coalesced_write import CoalescingTransport
+from harness.server.transport.coalesced_write import CoalescingTransport
 
 REQUEST_SECONDS = 20.0
 """Seconds in which a request has to be whole, and one more for each RECEIVED_PER_SECOND bytes that came."""

@@ -18,10 +18,10 @@ from harness.contract.rule import CREATE_RESPONSE, RULES
 from harness.core.delivery import Delivery
 from harness.core.exchange import Answer, Json, Request
 from harness.items.transcript import conversation_id, input_items
-from harness.server import steering_events
-from harness.server.injected_outputs import continue_events, merge_responses, unanswered
-from harness.server.injected_outputs import created_event as inject_created_event
-from harness.server.injected_outputs import failed_event as inject_failed_event
+from harness.server.websocket import steering_events
+from harness.server.websocket.injected_outputs import continue_events, merge_responses, unanswered
+from harness.server.websocket.injected_outputs import created_event as inject_created_event
+from harness.server.websocket.injected_outputs import failed_event as inject_failed_event
 from harness.world.websocket_state import ConnectionWorld, LaneResponse, OpenResponse
 
 CheckAndAnswer = Callable[[Request, Any, Handler], Answer]

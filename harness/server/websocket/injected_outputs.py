@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from harness.core.exchange import Json
-from harness.server.steering_events import owed_outputs
+from harness.server.websocket.steering_events import owed_outputs
 from harness.world.websocket_state import LaneResponse, OpenResponse
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import uvicorn
 
-from harness.server.http_protocol import HttpProtocol
+from harness.server.transport.http_protocol import HttpProtocol
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]

@@ -11,8 +11,8 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 
 from harness.core.exchange import Answer
 from harness.core.headers import encode_headers
-from harness.server.faulty_delivery import send_events
-from harness.server.socket_session import SocketSession
+from harness.server.transport.faulty_delivery import send_events
+from harness.server.websocket.session import SocketSession
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]

@@ -17,7 +17,7 @@ from harness.core.errors import ConfigError
 from harness.core.exchange import Answer
 from harness.items import function_call, message, reasoning
 from harness.server.mock_api import MockApi
-from harness.server.socket_session import SocketSession
+from harness.server.websocket.session import SocketSession
 from harness.verify.examples import MINIMAL_REQUEST, play_case
 from tests.support.tools import functions
 from tests.support.websockets import AUTH, Socket, error, types

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from harness.server.asgi import serve_in_thread
-from harness.server.control_access import control_access
+from harness.server.control_plane.access import control_access
 from harness.server.mock_api import MockApi
 from tests.support.processes import run as run_child
 from tests.support.served import ROOT, Served, serving

@@ -1,6 +1,6 @@
-"""The control plane against its own OpenAPI document, by schemathesis: `python -m tests.server.schemathesis_run`.
+"""The control plane against its own OpenAPI document: `python -m tests.server.control_plane.schemathesis_run`.
 
-Runs in process, in an environment with schemathesis, which `test_control_openapi` makes: its plugin of pytest would cost
+Runs in process, in an environment with schemathesis, which `test_openapi` makes: its plugin of pytest would cost
 each of the many short runs of the tests more than a second. Prints each failure once; ends with 1 if there is any.
 """
 
@@ -15,7 +15,7 @@ from hypothesis.errors import Unsatisfiable
 
 from harness.items import function_call, message
 from harness.server.asgi import App
-from harness.server.control_access import control_access
+from harness.server.control_plane.access import control_access
 from harness.server.mock_api import MockApi
 from tests.fuzz.stands import sampled
 

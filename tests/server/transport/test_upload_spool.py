@@ -17,10 +17,10 @@ import pytest
 
 from harness.api.multipart import FormParser
 from harness.core.stored_content import StoredContent
-from harness.server import upload_spool
 from harness.server.asgi import Server, serve_in_thread
 from harness.server.mock_api import MockApi
-from harness.server.upload_spool import LARGE_FORM, MAX_IN_MEMORY, SpooledContent, read_form
+from harness.server.transport import upload_spool
+from harness.server.transport.upload_spool import LARGE_FORM, MAX_IN_MEMORY, SpooledContent, read_form
 
 MIB = 1 << 20
 KEY = "sk-uploads"

@@ -20,8 +20,8 @@ from harness.items import message
 from harness.server import asgi as module
 from harness.server.asgi import App, Server, serve_in_thread, uvicorn_config
 from harness.server.mock_api import MockApi
-from harness.server.socket_session import SocketSession
-from harness.server.websocket import serve_session
+from harness.server.websocket.protocol import serve_session
+from harness.server.websocket.session import SocketSession
 from tests.support.processes import wait_until
 
 CREATE = {"type": "response.create", "model": "gpt-4.1", "input": "hi"}

@@ -23,13 +23,13 @@ from harness.core.exchange import Json, Request
 from harness.items import custom_tool_call, function_call, message, reasoning, tool_search_call, tool_search_output
 from harness.items.kind import Item
 from harness.items.message import url_citation
-from harness.server.least_instance import compact_json, filled_instance
 from harness.server.model.filling import Filling, make_text
 from harness.server.model.hosted_picker import pick_hosted
 from harness.server.model.hosted_tools import call_approved, call_hosted, is_client_search, needs_client
+from harness.server.model.least_instance import compact_json, filled_instance
 from harness.server.model.logprobs import make_logprobs
 from harness.server.model.reading import NamedTool, Reading
-from harness.server.tool_picker import pick_tool
+from harness.server.model.tool_picker import pick_tool
 
 GREETING = "Hello. Nothing is scripted, so this is small talk."
 THANKS = "Thanks, I have what the tool returned."

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from harness.server.coalesced_write import FLUSH_SIZE, CoalescingTransport
+from harness.server.transport.coalesced_write import FLUSH_SIZE, CoalescingTransport
 
 
 class Wire:
