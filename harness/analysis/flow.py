@@ -10,7 +10,7 @@ from harness.analysis.flow_steps import FlowStep, build_steps, item_line
 from harness.analysis.lanes import HandOff, LaneExchange
 from harness.core.exchange import Json
 from harness.core.loose_json import as_string
-from harness.core.shorten import item_text, pluralize, shorten, summarize_item
+from harness.core.text.shorten import item_text, pluralize, shorten, summarize_item
 
 LINE_WIDTH = 140
 """The longest line of the text, in characters, without number and lane."""

@@ -27,7 +27,7 @@ from harness.analysis.text_match import (
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
 from harness.core.replies import ModelReplies, ModelReply, annotations_of, sum_token_counts, text_parts, token_counts
-from harness.core.shorten import quote, shorten
+from harness.core.text.shorten import quote, shorten
 
 POSITIONS = ("start_index", "end_index")
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from harness.core.exchange import Json
 from harness.core.replies import ModelReply, text_parts
-from harness.core.shorten import quote
+from harness.core.text.shorten import quote
 
 MAX_STEPS = 10_000
 """How many ways to begin a text with messages are tried."""

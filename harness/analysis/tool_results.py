@@ -16,7 +16,7 @@ from harness.analysis.history_items import answered_id, client_call_id
 from harness.analysis.similar_text import letters_of
 from harness.core.exchange import Exchange, Json
 from harness.core.loose_json import as_object, as_string, objects_in
-from harness.core.shorten import quote
+from harness.core.text.shorten import quote
 from harness.core.tool_runs import ToolRun, ToolRuns
 from harness.items.transcript import input_items
 

@@ -13,7 +13,7 @@ import harness.items  # noqa: F401  (registers every kind)
 from harness.api.statuses import ENDED_STATUSES
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json
-from harness.core.shorten import shorten_repr
+from harness.core.text.shorten import shorten_repr
 from harness.items.kind import ITEMS, ItemKind
 
 ENCRYPTED_MEMBERS = ("encrypted_content", "fingerprint")

@@ -16,8 +16,8 @@ from typer.core import TyperGroup
 
 from harness.cli.exit_codes import ExitCode
 from harness.core.errors import ConfigError, HarnessError
-from harness.core.printable import escape_controls
 from harness.core.registry import suggest_name
+from harness.core.text.printable import escape_controls
 from harness.report.replace_file import WRITE_ERROR_FIXES, describe_write_error
 
 if TYPE_CHECKING:

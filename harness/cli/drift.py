@@ -70,8 +70,8 @@ def drift(
 
 
 def _print_drift(found: Sequence[ResentExchange]) -> None:
-    from harness.core.redact import redact
-    from harness.core.shorten import pluralize, shorten
+    from harness.core.text.redact import redact
+    from harness.core.text.shorten import pluralize, shorten
     from harness.live.drift.resend import CONTINUES_LOST_ANSWER
 
     console = make_console()

@@ -77,7 +77,7 @@ def learn(
 
 
 def _print_learned(derived: Derived, learned: OwnContract) -> None:
-    from harness.core.shorten import pluralize, shorten
+    from harness.core.text.shorten import pluralize, shorten
     from harness.verify.disagreements.own_file import describe_entry
 
     before, after = len(derived.before), len(derived.after)

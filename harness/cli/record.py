@@ -190,7 +190,7 @@ def _record_until_signal(environment: Mapping[str, str], recording: Recording, m
 
 def _print_result(recording: Recording, file: Path, watch: RecordingJudge | None) -> None:
     """Print what was recorded, problems, and findings."""
-    from harness.core.shorten import pluralize
+    from harness.core.text.shorten import pluralize
     from harness.verify import output
     from harness.verify.nothing_judged import explain_nothing_judged
 

@@ -119,8 +119,8 @@ def _print_outcomes(outcomes: Sequence[ProbeOutcome]) -> None:
 
 
 def _outcome_lines(outcome: ProbeOutcome) -> Iterator[str]:
-    from harness.core.redact import redact
-    from harness.core.shorten import shorten, shorten_json
+    from harness.core.text.redact import redact
+    from harness.core.text.shorten import shorten, shorten_json
 
     message = outcome.probe.expected_message
     what = "an example that it takes" if message is None else shorten(message)

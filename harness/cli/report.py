@@ -15,7 +15,7 @@ import typer
 from harness.cli.app import make_console, print_text
 from harness.cli.exit_codes import ExitCode
 from harness.core.errors import ConfigError
-from harness.core.shorten import pluralize
+from harness.core.text.shorten import pluralize
 from harness.report.formats import ACTIONS_VARIABLE, FORMATS, render_report, write_report
 
 if TYPE_CHECKING:

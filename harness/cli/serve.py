@@ -135,7 +135,7 @@ def _serve_foreground(
 
     A signal stops the server, which gives answers under way a few seconds; a second one ends it at once.
     """
-    from harness.core.shorten import pluralize
+    from harness.core.text.shorten import pluralize
     from harness.server.asgi import bind, uvicorn_config
     from harness.server.transport.stoppable_server import StoppableServer
 
@@ -183,7 +183,7 @@ def _summarize_world(world: World) -> str:
     """The problems of a World in one line; empty when there were none."""
     from harness.analysis.flow_steps import is_unanswered
     from harness.analysis.loss import losses_of
-    from harness.core.shorten import pluralize, shorten
+    from harness.core.text.shorten import pluralize, shorten
 
     unanswered = sum(is_unanswered(exchange) for exchange in world.exchanges)
     refused = sum(exchange.status >= 400 for exchange in world.exchanges) - unanswered
@@ -211,7 +211,7 @@ def _make_mock(
     scripted: bool,
     journal: int | None,
 ) -> MockApi:
-    from harness.core.vocabulary import JSON, PYTHON_FILE
+    from harness.core.text.vocabulary import JSON, PYTHON_FILE
     from harness.server.mock_api import MockApi
     from harness.server.model.default_model import small_talk
 

@@ -35,7 +35,7 @@ def run_with_mock(
 
     It is the command's own; if that is 0, 1 when a verdict on a World is not null, and 2 when there is nothing to judge.
     """
-    from harness.core.shorten import pluralize
+    from harness.core.text.shorten import pluralize
     from harness.server.asgi import serve_in_thread
 
     with serve_in_thread(api, host, port, access=access) as server:
@@ -73,7 +73,7 @@ def _command_environment(origin: str, dialect: str, key: str, environment: Mappi
 
 def _problems(api: MockApi) -> Iterator[str]:
     """Why a run fails that its command passed, one text for each World and for requests that reached none."""
-    from harness.core.shorten import pluralize
+    from harness.core.text.shorten import pluralize
     from harness.server.judgement import judge_world
     from harness.world.mock import Mock
 

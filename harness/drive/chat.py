@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 from harness.api.statuses import END_EVENTS
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
-from harness.core.shorten import item_text
+from harness.core.text.shorten import item_text
 
 Mode = Literal["replay", "chain", "both"]
 """How a turn continues: by sending all previous items again, by `previous_response_id`, or by both."""

@@ -19,7 +19,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from harness.core.errors import ConfigError, HarnessError
-from harness.core.printable import escape_controls
+from harness.core.text.printable import escape_controls
 from harness.pytest_plugin.options import read_marker_options
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def _describe_unanswered(item: pytest.Item) -> str:
     session = item.stash.get(CASSETTE_STASH_KEY, None)
     if not session or not session.failures:
         return ""
-    from harness.core.vocabulary import PYTHON
+    from harness.core.text.vocabulary import PYTHON
     from harness.report.cause import render_causes
     from harness.report.find_causes import miss_cause
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from harness.core.errors import HarnessError
-from harness.core.shorten import pluralize
+from harness.core.text.shorten import pluralize
 from harness.pytest_plugin.cassettes import CASSETTE_STASH_KEY, cassette_path
 
 _USE_ATTRIBUTE = "_harness_cassette_use"

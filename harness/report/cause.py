@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 
-from harness.core.shorten import pluralize, shorten
-from harness.core.vocabulary import Vocabulary
+from harness.core.text.shorten import pluralize, shorten
+from harness.core.text.vocabulary import Vocabulary
 
 CAUSE_WIDTH = 120
 """The maximum length of a line of a cause."""

@@ -11,8 +11,8 @@ from harness.analysis.lanes import LaneExchange, assign_lanes
 from harness.analysis.loss import Lost
 from harness.contract.rule import RULES
 from harness.core.exchange import Exchange, Json
-from harness.core.redact import secrets_in_headers
-from harness.core.shorten import answer_error
+from harness.core.text.redact import secrets_in_headers
+from harness.core.text.shorten import answer_error
 from harness.report.api_coverage import is_account_rule
 from harness.report.find_causes import summarize_turn
 from harness.report.refusal_cause import explain_refusal

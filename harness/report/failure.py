@@ -9,7 +9,7 @@ from harness.analysis.lanes import asks_model, without_probes
 from harness.analysis.loss import Lost
 from harness.contract.rule import RULES
 from harness.core.exchange import Exchange
-from harness.core.printable import escape_controls
+from harness.core.text.printable import escape_controls
 from harness.report.cause import Cause, render_cause, render_causes
 from harness.report.find_causes import (
     MAX_EXPLAINED,

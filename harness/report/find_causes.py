@@ -11,8 +11,8 @@ from harness.contract.rule import RULES
 from harness.contract.rules.http.access import mask_key
 from harness.core.delivery import Fault
 from harness.core.exchange import Exchange, Request
-from harness.core.shorten import pluralize, summarize_item
-from harness.core.vocabulary import PYTHON, Vocabulary
+from harness.core.text.shorten import pluralize, summarize_item
+from harness.core.text.vocabulary import PYTHON, Vocabulary
 from harness.ending import Ending
 from harness.items.kind import Item
 from harness.report.cause import Cause

@@ -9,7 +9,7 @@ from typing import Any
 from harness.analysis.lanes import CLIENT_LANE, is_probe
 from harness.core.exchange import Exchange
 from harness.core.loose_json import as_object
-from harness.core.shorten import answer_error, pluralize, quote, shorten, shorten_json, summarize_item
+from harness.core.text.shorten import answer_error, pluralize, quote, shorten, shorten_json, summarize_item
 
 MAX_LINES = 20
 """How many lines are shown, the newest ones."""

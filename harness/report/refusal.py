@@ -10,7 +10,7 @@ from typing import Any
 
 from harness.contract.rule import LEVELS, Rule, Source
 from harness.core.exchange import Exchange, Request
-from harness.core.shorten import pluralize, quote, shorten, shorten_json
+from harness.core.text.shorten import pluralize, quote, shorten, shorten_json
 
 _PATH_STEP = re.compile(r"\[(\d+)]|([^.\[\]]+)")
 _LEADING_MEMBERS = ("type", "role")

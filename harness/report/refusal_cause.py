@@ -16,7 +16,7 @@ from harness.analysis.loss import Lost
 from harness.contract.rule import RULES
 from harness.core.exchange import Exchange, Json
 from harness.core.loose_json import as_object, as_string, objects_in
-from harness.core.shorten import answer_error, shorten, shorten_json
+from harness.core.text.shorten import answer_error, shorten, shorten_json
 from harness.report.pairs import APPROVAL_TYPES, PlacedItem, find_origin, find_pairs
 from harness.report.refusal import describe_sent_part, resolve_path
 

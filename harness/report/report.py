@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from harness.analysis.loss import LOSSES
 from harness.contract.rule import RULES
 from harness.core.exchange import Json
-from harness.core.shorten import pluralize
+from harness.core.text.shorten import pluralize
 from harness.report.api_coverage import DIMENSIONS, Coverage, api_surface, merge_coverage, percent_covered
 
 REPORT_VERSION = 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from harness.core.redact import redact
+from harness.core.text.redact import redact
 
 MAX_TEXT_LENGTH = 4000
 """The longest text in a report, in characters."""

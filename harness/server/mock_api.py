@@ -28,7 +28,7 @@ from harness.core.dates import CONTRACT_DATE, parse_as_of
 from harness.core.delivery import DISCONNECT_AT_END
 from harness.core.errors import ConfigError, HarnessError
 from harness.core.exchange import Answer, Json, Request, Stray
-from harness.core.vocabulary import PYTHON, Vocabulary
+from harness.core.text.vocabulary import PYTHON, Vocabulary
 from harness.ending import TurnLine
 from harness.endpoints import azure
 from harness.endpoints.request import request_from

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from harness.core.exchange import Json
-from harness.core.shorten import shorten_repr
+from harness.core.text.shorten import shorten_repr
 
 ABSENT = "absent"
 """What a side has at a place where the other one alone has a member."""

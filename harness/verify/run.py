@@ -21,7 +21,7 @@ from harness.cassettes.listing import files
 from harness.contract.own_contract import OwnContract
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json
-from harness.core.redact import redact
+from harness.core.text.redact import redact
 from harness.verify.judging.gateways import adopt_gateway, looks_like_gateway
 from harness.verify.judging.judge import Verdict, judge
 from harness.verify.judging.rerender import judge_rerendering

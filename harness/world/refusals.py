@@ -15,7 +15,7 @@ from harness.contract.own_contract import AREA
 from harness.contract.rule import RULES
 from harness.core.exchange import Exchange, Json
 from harness.core.registry import suggest_name
-from harness.core.shorten import answer_error, pluralize, shorten
+from harness.core.text.shorten import answer_error, pluralize, shorten
 
 REQUEST_ID_HEADERS = ("x-request-id", "apim-request-id")
 """The headers of an answer that name its request, one for each provider."""

@@ -21,8 +21,8 @@ from harness.answers.turn_problem import ReadItems, find_turn_problem
 from harness.core.delivery import Fault
 from harness.core.errors import HarnessError, NoTurn, ScriptError
 from harness.core.exchange import Json, Request
-from harness.core.shorten import pluralize, shorten
-from harness.core.vocabulary import PYTHON, Vocabulary
+from harness.core.text.shorten import pluralize, shorten
+from harness.core.text.vocabulary import PYTHON, Vocabulary
 from harness.ending import DEFAULT_ENDING, Ending, TurnLine
 from harness.faults import Refusal, ScriptedRefusal
 from harness.items import message

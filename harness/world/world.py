@@ -26,8 +26,8 @@ from harness.core.delivery import Gate
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer, Exchange, Json, Request, Stray
 from harness.core.ids import Ids
+from harness.core.text.vocabulary import PYTHON, Vocabulary
 from harness.core.tool_runs import ToolRuns
-from harness.core.vocabulary import PYTHON, Vocabulary
 from harness.ending import TurnLine
 from harness.items.kind import id_prefix
 from harness.world.mcp_approvals import McpServers

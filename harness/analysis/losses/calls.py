@@ -20,7 +20,7 @@ from harness.analysis.losses.examples import DEPLOY, NEXT, NOTIFY, PROMPT, REPLY
 from harness.contract.rule import Case, after
 from harness.core.exchange import Json
 from harness.core.loose_json import as_string
-from harness.core.shorten import shorten_json
+from harness.core.text.shorten import shorten_json
 from harness.items import function_call, mcp_approval_request, message
 
 CONTENT_MEMBERS = ("name", "arguments", "input", "action", "actions", "operation")

@@ -14,7 +14,7 @@ from harness.analysis.similar_text import describe_edit, is_similar_text, letter
 from harness.contract.rule import after
 from harness.core.exchange import Json
 from harness.core.loose_json import as_string, objects_in
-from harness.core.shorten import quote
+from harness.core.text.shorten import quote
 from harness.items import message, url_citation
 
 ANNOTATION = url_citation("https://example.org/v2", "Notes of v2")

@@ -17,7 +17,7 @@ from harness.analysis.losses.text import is_doubled
 from harness.analysis.tool_results import output_text
 from harness.contract.rule import Case, after
 from harness.core.exchange import Json
-from harness.core.shorten import quote
+from harness.core.text.shorten import quote
 from harness.items import mcp_approval_request
 
 PRINTED_NOTHING = ("None", "null", "undefined", "[object Object]")

@@ -14,7 +14,7 @@ from harness.analysis.losses.examples import NEXT, PROMPT, REPLY, TEXT, assistan
 from harness.contract.rule import Case, after
 from harness.core.exchange import Json
 from harness.core.loose_json import as_string
-from harness.core.shorten import quote
+from harness.core.text.shorten import quote
 from harness.items import message
 
 _ELLIPSIS = re.compile(r"(…|\.\.\.|\[[^\]]*\]|\([^)]*(?:truncated|omitted)[^)]*\))\s*$", re.I)

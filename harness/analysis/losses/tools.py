@@ -14,7 +14,7 @@ from harness.analysis.tool_results import describe_result, output_text
 from harness.contract.rule import after
 from harness.core.exchange import Json
 from harness.core.loose_json import as_string
-from harness.core.shorten import quote
+from harness.core.text.shorten import quote
 
 _NOT_EXECUTED = re.compile(
     r"\b(?:skipped|interrupted|not (?:been )?(?:executed|run)|never (?:executed|ran)|cancell?ed|aborted)\b", re.I

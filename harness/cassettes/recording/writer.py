@@ -23,7 +23,7 @@ from harness.cassettes.scrubbing.leak_check import secrets_in
 from harness.cassettes.scrubbing.mask_interactions import known_secrets, scrub_interactions
 from harness.core.bounded_file import read_bounded
 from harness.core.errors import HarnessError, Malformed
-from harness.core.shorten import pluralize
+from harness.core.text.shorten import pluralize
 from harness.report.replace_file import WRITE_ERROR_FIXES, describe_write_error, open_replacement
 
 MAX_PLACES_LISTED = 5

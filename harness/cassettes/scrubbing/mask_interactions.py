@@ -16,7 +16,7 @@ from harness.cassettes.scrubbing.encodings import decode_string, find_strings, i
 from harness.cassettes.scrubbing.mask_text import Masker, Unsearchable
 from harness.cassettes.scrubbing.secret_forms import mask
 from harness.cassettes.scrubbing.split_secrets import find_pieces
-from harness.core.redact import SECRET_HEADERS
+from harness.core.text.redact import SECRET_HEADERS
 
 ALLOWED_HEADERS = frozenset(
     {

@@ -8,7 +8,7 @@ from functools import partial
 
 from harness.cassettes.scrubbing.pseudonyms import pseudonym
 from harness.cassettes.scrubbing.secret_names import ends_as_secret, is_assigned_secret
-from harness.core.token_forms import TOKEN_PATTERN
+from harness.core.text.token_forms import TOKEN_PATTERN
 
 _VISIBLE_PREFIX = re.compile(
     r"Bearer\s+|-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|github_pat_|[A-Za-z]{2,5}[-_]|AKIA|ASIA|AIza|eyJ"

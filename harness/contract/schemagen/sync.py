@@ -28,7 +28,7 @@ from harness.contract.schemagen.from_sdk import generate, sdk_version
 from harness.core.dates import ALWAYS, days_of_change, is_valid_on
 from harness.core.errors import SchemaError
 from harness.core.exchange import Json
-from harness.core.shorten import shorten
+from harness.core.text.shorten import shorten
 
 __all__ = ["Change", "check", "diff", "generate", "pretty", "sync"]
 

@@ -15,7 +15,7 @@ from websockets.sync.client import ClientConnection, connect
 from harness.cassettes.format.interaction import CLIENT, SERVER, Frame, Interaction
 from harness.core.exchange import Json
 from harness.core.headers import normalize_headers
-from harness.core.redact import redact
+from harness.core.text.redact import redact
 from harness.verify.judging.websocket_pairs import SocketExchange, SocketLog
 
 SWITCHING_PROTOCOLS = 101

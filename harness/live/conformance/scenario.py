@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
 from harness.core.exchange import Json
-from harness.core.shorten import shorten
+from harness.core.text.shorten import shorten
 from harness.live.client.http import ServerReply
 
 QUESTION = "What is the capital of France? Answer in one word."

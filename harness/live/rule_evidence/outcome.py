@@ -12,8 +12,8 @@ from harness.cassettes.format.interaction import CLIENT, Interaction
 from harness.cassettes.format.recorded import Recorded, parse_recorded
 from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
 from harness.core.exchange import Answer, Json
-from harness.core.redact import redact
-from harness.core.shorten import shorten
+from harness.core.text.redact import redact
+from harness.core.text.shorten import shorten
 from harness.live.rule_evidence.probes import Probe, select_headers, wrong_key
 from harness.verify.evidence import SourcedInteraction
 from harness.verify.examples import build_request

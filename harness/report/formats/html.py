@@ -13,7 +13,7 @@ import orjson
 
 from harness.core.exchange import Json
 from harness.core.loose_json import as_object, as_string, objects_in
-from harness.core.shorten import quote, shorten_json, summarize_item
+from harness.core.text.shorten import quote, shorten_json, summarize_item
 from harness.report.api_coverage import DIMENSIONS
 from harness.report.report import Report, ReportCase, explain, summary_line
 

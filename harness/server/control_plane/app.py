@@ -20,7 +20,7 @@ from harness.contract.rule import RULES
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json
 from harness.core.headers import normalize_headers
-from harness.core.vocabulary import VOCABULARIES
+from harness.core.text.vocabulary import VOCABULARIES
 from harness.server.control_plane.docs_page import CONTENT_SECURITY_POLICY, render_control_page
 from harness.server.control_plane.openapi import REFUSALS, describe_body
 from harness.server.judgement import judge_world

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.core.exchange import Json
-from harness.core.vocabulary import VOCABULARIES
+from harness.core.text.vocabulary import VOCABULARIES
 
 _TEXT: Json = {"type": "string"}
 _OBJECT: Json = {"type": "object"}

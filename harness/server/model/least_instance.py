@@ -13,7 +13,7 @@ from typing import Any
 from harness.contract.compile_schema import compile_request_schema, compile_schema, resolve_pointer
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
-from harness.core.shorten import shorten
+from harness.core.text.shorten import shorten
 from harness.server.model.filling import Filling
 
 MAX_STEPS = 10_000

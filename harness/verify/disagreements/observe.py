@@ -13,7 +13,7 @@ from harness.contract.check import Violation, check
 from harness.contract.own_contract import OwnContract, family_of, normalize_path
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json, Request
-from harness.core.redact import redact, secrets_in_headers
+from harness.core.text.redact import redact, secrets_in_headers
 from harness.verify.judging.gateways import adopt_gateway
 from harness.verify.judging.judge import answer_root, rebuild_request, recorded_error
 from harness.verify.judging.presume_files import presume_files

@@ -13,8 +13,8 @@ from harness.cassettes.scrubbing.mask_text import Masker
 from harness.contract.own_contract import AREA, Condition, Exemption, OwnContract, OwnMember, OwnRefusal
 from harness.contract.own_contract_file import parse_contract, render_contract
 from harness.core.errors import ConfigError
-from harness.core.redact import redact
 from harness.core.registry import suggest_name
+from harness.core.text.redact import redact
 
 Entry = TypeVar("Entry", Exemption, OwnRefusal)
 DEFAULT_NAME = "contract.yaml"

@@ -15,7 +15,7 @@ from harness.cassettes.scrubbing.mask_text import Masker
 from harness.contract.check import check
 from harness.contract.own_contract import normalize_path, split_path, violation_path
 from harness.core.exchange import Json
-from harness.core.redact import redact
+from harness.core.text.redact import redact
 from harness.verify.disagreements.observe import Seen
 from harness.world.world import World
 

@@ -19,7 +19,7 @@ from harness.contract.check import check, check_answer, conforms_to_schema
 from harness.contract.unknown_members import find_unknown_members
 from harness.core.errors import HarnessError
 from harness.core.exchange import Answer, Json
-from harness.core.redact import redact, secrets_in_headers
+from harness.core.text.redact import redact, secrets_in_headers
 from harness.verify.compare import ABSENT, Difference, Profile, compare, map_strings
 from harness.verify.judging.judge import Verdict, rebuild_request
 from harness.verify.judging.mock_answer import is_response_request, render_mock_answer, renderable_response

@@ -19,7 +19,7 @@ from typing import Any
 from harness.core.delivery import Fault
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json, Request
-from harness.core.vocabulary import JSON, render_json
+from harness.core.text.vocabulary import JSON, render_json
 from harness.ending import Ending, TurnLine, line_from_wire
 from harness.faults import NON_ITEM_LINES, Refusal
 from harness.items import message

@@ -23,7 +23,7 @@ from harness.api.dialects import check_dialect
 from harness.core.account import Organization, RateLimit
 from harness.core.dates import parse_as_of
 from harness.core.exchange import Json
-from harness.core.vocabulary import render_json
+from harness.core.text.vocabulary import render_json
 from harness.world.mcp_server import TOOL_MEMBERS, McpServer, ToolError, build_server
 from harness.world.mock import Mock
 from harness.world.refusals import ANY

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from harness.core.token_forms import TOKEN_PATTERN
+from harness.core.text.token_forms import TOKEN_PATTERN
 
 SECRET_HEADERS = frozenset(
     {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.core.shorten import item_text, pluralize, shorten, shorten_json, summarize_item
+from harness.core.text.shorten import item_text, pluralize, shorten, shorten_json, summarize_item
 
 
 @pytest.mark.parametrize(
