@@ -33,8 +33,8 @@ from harness.analysis.history_request import (
 from harness.analysis.similar_text import SimilarTexts
 from harness.analysis.text_holders import TextHolders
 from harness.analysis.tool_results import ToolResults, output_text
+from harness.api.http.websocket_mode import SOCKET
 from harness.api.statuses import PENDING_STATUSES
-from harness.api.websocket_mode import SOCKET
 from harness.contract.rule import CREATE_RESPONSE
 from harness.core.exchange import Exchange, Json
 from harness.core.loose_json import as_string, objects_in

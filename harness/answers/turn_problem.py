@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from harness.answers.schema_mismatch import describe_mismatch
-from harness.api.dialects import AGENT_REFERENCE
+from harness.api.http.dialects import AGENT_REFERENCE
 from harness.api.multi_agent import MULTI_AGENT_BETA, enables_agents
 from harness.api.strict_schema import apply_strictness
 from harness.api.tools import all_tools, declared_tools

@@ -26,7 +26,7 @@ from harness.cli.run_command import run_command
 from harness.core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from harness.api.upstream import Upstream
+    from harness.api.http.upstream import Upstream
     from harness.cassettes.recording.in_flight import Recording
     from harness.verify.watch import RecordingJudge
 
@@ -89,7 +89,7 @@ def record(
     """
     if rules:
         record_rules(command or [], upstream or OPENAI_URL, into, key_env=key_env, yes=yes, fresh=fresh)
-    from harness.api.upstream import parse_upstream, redirected_environment
+    from harness.api.http.upstream import parse_upstream, redirected_environment
     from harness.cassettes.format.interaction import RECORD_COMMAND, CassetteHeader
     from harness.cassettes.recording.in_flight import Recording
     from harness.cassettes.recording.proxy import run_proxy

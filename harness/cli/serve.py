@@ -77,7 +77,7 @@ def serve(
     ] = "",
 ) -> None:
     """Serve the mock, every key that starts with `sk-` a world of its own, until interrupted or a COMMAND has ended."""
-    from harness.api.dialects import API_ROOTS, OPENAI
+    from harness.api.http.dialects import API_ROOTS, OPENAI
     from harness.core.dates import CONTRACT_DATE, parse_as_of
     from harness.server.asgi import App
     from harness.server.control_plane.access import control_access

@@ -56,7 +56,7 @@ def run_with_mock(
 
 def _command_environment(origin: str, dialect: str, key: str, environment: Mapping[str, str]) -> dict[str, str]:
     """The environment of a command whose clients are to reach the World of a key."""
-    from harness.api.dialects import API_ROOTS, OPENAI
+    from harness.api.http.dialects import API_ROOTS, OPENAI
     from harness.server.client_environment import client_variables, environment_changes
     from harness.world.mock import Mock
     from harness.world.world import World

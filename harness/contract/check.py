@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from harness.api.dialects import FOUNDRY, OPENAI, apply_agent, omit_dialect_members
+from harness.api.http.dialects import FOUNDRY, OPENAI, apply_agent, omit_dialect_members
 from harness.api.multi_agent import omit_agents
 from harness.contract import first_violation, schema
 from harness.contract.own_contract import OwnContract, repair_body

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from harness.api.content_filters import filter_result
-from harness.api.dialects import AGENT_REFERENCE, AZURE, FOUNDRY, VERSION_PARAMETER, agent_of, apply_agent
+from harness.api.http.dialects import AGENT_REFERENCE, AZURE, FOUNDRY, VERSION_PARAMETER, agent_of, apply_agent
 from harness.api.models import Models
 from harness.api.operations import Handler
 from harness.api.resources import foundry_agents

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from harness.answers.response import render_input_items
 from harness.api import include
-from harness.api.dialects import FOUNDRY
+from harness.api.http.dialects import FOUNDRY
 from harness.api.operations import operation
 from harness.api.paging import list_object, page
 from harness.contract.check import drop_nulls

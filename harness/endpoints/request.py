@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from harness.api import multipart
-from harness.api.body import coerce_query, parse_body
-from harness.api.dialects import ApiPath
+from harness.api.http import multipart
+from harness.api.http.body import coerce_query, parse_body
+from harness.api.http.dialects import ApiPath
 from harness.api.operations import Operation
 from harness.contract import schema
 from harness.core.exchange import Request

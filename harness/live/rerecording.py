@@ -10,9 +10,9 @@ from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from harness.api.dialects import AZURE, OPENAI
-from harness.api.providers import PROVIDERS, provider_of_host, root_of
-from harness.api.upstream import AZURE_VARIABLE, PROJECT_VARIABLES
+from harness.api.http.dialects import AZURE, OPENAI
+from harness.api.http.providers import PROVIDERS, provider_of_host, root_of
+from harness.api.http.upstream import AZURE_VARIABLE, PROJECT_VARIABLES
 from harness.cassettes.format.interaction import PYTEST_COMMAND, RECORD_COMMAND
 from harness.cassettes.format.recorded import Recorded
 from harness.cassettes.format.serializer import CassetteContent

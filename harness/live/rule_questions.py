@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from harness.api.dialects import OPENAI, parse_api_path
+from harness.api.http.dialects import OPENAI, parse_api_path
 from harness.contract.rule import CREATE_RESPONSE, Case, Rule
 from harness.core.dates import CONTRACT_DATE, is_valid_on
 from harness.core.exchange import Answer, Json

@@ -54,7 +54,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 @pytest.fixture
 def _live_api_guard(request: pytest.FixtureRequest) -> Iterator[None]:
     """No connection to a provider while the test runs."""
-    from harness.api.providers import provider_of_host
+    from harness.api.http.providers import provider_of_host
     from harness.cassettes.recording.block_network import block_network
 
     item = request.node

@@ -84,7 +84,7 @@ def mock(
     `@pytest.mark.harness(refusals="allow")`), a turn is unused (unless `unused="allow"`), or the client lost something
     (unless `losses="allow"`). Ids, times and key of a test are the same in every run.
     """
-    from harness.api.dialects import API_ROOTS
+    from harness.api.http.dialects import API_ROOTS
     from harness.drive.counted import record_runs
 
     options = read_marker_options(request.node)

@@ -12,10 +12,10 @@ from typing import Any
 
 import harness.contract.rules  # noqa: F401  (registers every rule)
 from harness.analysis.lanes import asks_model
-from harness.api.dialects import omit_dialect_members
+from harness.api.http.dialects import omit_dialect_members
+from harness.api.http.providers import PROVIDERS
+from harness.api.http.websocket_mode import CREATE_EVENT, SOCKET
 from harness.api.operations import OPERATIONS
-from harness.api.providers import PROVIDERS
-from harness.api.websocket_mode import CREATE_EVENT, SOCKET
 from harness.contract import check, schema
 from harness.contract.first_violation import NAMED_RULE_KEYWORDS
 from harness.contract.ordered_validator import JSON_TYPES, allowed_types, deref, discriminator_values

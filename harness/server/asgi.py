@@ -18,8 +18,8 @@ import orjson
 import uvicorn
 
 from harness.answers.stream import encode_events
-from harness.api import multipart
-from harness.api.body import parse_query
+from harness.api.http import multipart
+from harness.api.http.body import parse_query
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer
 from harness.core.headers import encode_headers

@@ -15,11 +15,11 @@ from typing import Any
 from uuid import UUID
 
 import harness.endpoints  # noqa: F401  (registers every operation)
-from harness.api.dialects import OPENAI, ApiPath, check_dialect, parse_api_path
+from harness.api.http.dialects import OPENAI, ApiPath, check_dialect, parse_api_path
+from harness.api.http.other_apis import find_other_api
+from harness.api.http.websocket_mode import UPGRADE
 from harness.api.models import MODELS
 from harness.api.operations import OPERATIONS, Handler, find_operation
-from harness.api.other_apis import find_other_api
-from harness.api.websocket_mode import UPGRADE
 from harness.contract.check import Violation, admit, check
 from harness.contract.own_contract import OwnContract
 from harness.contract.rules.http.websocket import UPGRADE_RULES

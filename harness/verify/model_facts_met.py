@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from harness.api.dialects import OPENAI
+from harness.api.http.dialects import OPENAI
 from harness.api.model_facts import FACTS
 from harness.api.models import MODELS, Model
 from harness.cassettes.format.recorded import Recorded

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
-from harness.api.upstream import Upstream
+from harness.api.http.upstream import Upstream
 from harness.cassettes.format.interaction import Interaction
 from harness.verify.judging.judge import Verdict, predict_violation
 from harness.verify.judging.websocket_exchanges import to_recorded

@@ -14,7 +14,7 @@ from harness.analysis.flow import Flow, build_flow
 from harness.analysis.lanes import assign_lanes, group_by_lane, without_probes
 from harness.analysis.loss import Lost, losses_of
 from harness.answers.run_events import CitationPlacement
-from harness.api.dialects import API_ROOTS, FOUNDRY
+from harness.api.http.dialects import API_ROOTS, FOUNDRY
 from harness.api.models import Model
 from harness.core.account import Organization
 from harness.core.delivery import Gate

@@ -13,8 +13,8 @@ from typing import Any
 from harness.analysis.approval_ledger import ApprovalLedger
 from harness.answers.response import finish_response
 from harness.answers.run_events import CitationPlacement
-from harness.api.dialects import check_dialect
 from harness.api.encrypted_content import ContentOwner, make_encrypted_content
+from harness.api.http.dialects import check_dialect
 from harness.api.include import FullItem, filter_item
 from harness.api.models import MODELS
 from harness.api.resources.containers import Containers

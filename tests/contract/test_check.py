@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.api.body import MAX_BODY_DEPTH, coerce_query, count_members, find_duplicate_name, parse_body
+from harness.api.http.body import MAX_BODY_DEPTH, coerce_query, count_members, find_duplicate_name, parse_body
 from harness.contract import check as contract
 from harness.contract.check import check, check_answer, drop_nulls, named_rules, rule_for
 from harness.contract.rule import RULES, assumed, rule
@@ -230,7 +230,7 @@ class TestABody:
         self, monkeypatch: pytest.MonkeyPatch, raw: bytes, slow: bool
     ) -> None:
         searched: list[Any] = []
-        monkeypatch.setattr("harness.api.body._find_duplicate", lambda value, path: searched.append(value))
+        monkeypatch.setattr("harness.api.http.body._find_duplicate", lambda value, path: searched.append(value))
         assert find_duplicate_name(raw, parse_body(raw)[0]) is None
         assert bool(searched) is slow
 

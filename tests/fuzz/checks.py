@@ -9,7 +9,7 @@ from dataclasses import fields
 
 import orjson
 
-from harness.api.dialects import OPENAI, omit_dialect_members, parse_api_path
+from harness.api.http.dialects import OPENAI, omit_dialect_members, parse_api_path
 from harness.api.multi_agent import omit_agents
 from harness.api.operations import OPERATIONS
 from harness.contract import first_violation, schema

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from random import Random
 
-from harness.api.body import parse_body
-from harness.api.dialects import API_ROOTS
+from harness.api.http.body import parse_body
+from harness.api.http.dialects import API_ROOTS
 from tests.contract.evidence.mutate import Stock, mutate
 from tests.contract.evidence.samples import NAMED, REQUESTS
 from tests.fuzz.sent import SOCKET, Sent

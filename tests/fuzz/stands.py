@@ -9,8 +9,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from harness.api.body import parse_query
-from harness.api.dialects import API_ROOTS
+from harness.api.http.body import parse_query
+from harness.api.http.dialects import API_ROOTS
 from harness.api.operations import OPERATIONS
 from harness.contract.rule import RULES, Case
 from harness.contract.rules.stored.uploads import UPLOAD

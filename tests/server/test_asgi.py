@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from harness.api.body import parse_query
+from harness.api.http.body import parse_query
 from harness.core.errors import ConfigError
 from harness.items import message
 from harness.server import asgi as module

@@ -12,7 +12,7 @@ import httpx2
 import pytest
 from websockets.sync.client import connect
 
-from harness.api.upstream import parse_upstream
+from harness.api.http.upstream import parse_upstream
 from harness.cassettes.format.interaction import Interaction
 from harness.ending import incomplete
 from harness.items import (

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 import orjson
 
-from harness.api.decoding import decode_base64
+from harness.api.http.decoding import decode_base64
 from harness.cassettes.format.members import first_present, member_text, name_value_pairs, normalize_names
 from harness.cassettes.format.untrusted_text import parse_json
 from harness.core.errors import Malformed

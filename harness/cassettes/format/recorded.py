@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from harness.api import decoding
-from harness.api.body import parse_query
-from harness.api.providers import (
+from harness.api.http import decoding
+from harness.api.http.body import parse_query
+from harness.api.http.providers import (
     PROVIDERS,
     guess_provider,
     is_host_hidden,

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import harness.items  # noqa: F401  (registers every kind)
-from harness.api import decoding
+from harness.api.http import decoding
 from harness.api.statuses import END_EVENTS
 from harness.cassettes.format.interaction import Interaction
 from harness.core.errors import HarnessError, ScriptError

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from harness.api.dialects import parse_api_path
+from harness.api.http.dialects import parse_api_path
 from harness.cassettes.format.interaction import CassetteHeader, Interaction, find_client
 from harness.cassettes.format.serializer import CassetteContent, dump_cassette, parse_cassette
 from harness.cassettes.format.untrusted_text import UnreadableRecording, decode_text

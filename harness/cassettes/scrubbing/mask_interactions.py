@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import accumulate
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
-from harness.api.decoding import undo_encodings
+from harness.api.http.decoding import undo_encodings
 from harness.cassettes.format.interaction import Chunk, Frame, Interaction
 from harness.cassettes.scrubbing.encodings import decode_string, find_strings, is_json
 from harness.cassettes.scrubbing.mask_text import Masker, Unsearchable

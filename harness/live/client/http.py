@@ -15,8 +15,8 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 import httpx2
 
-from harness.api.decoding import decode_answer
-from harness.api.dialects import OPENAI
+from harness.api.http.decoding import decode_answer
+from harness.api.http.dialects import OPENAI
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.format.recorded import Recorded
 from harness.core.errors import ConfigError

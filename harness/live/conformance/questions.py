@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 import orjson
 
-from harness.api.dialects import API_ROOTS, OPENAI, parse_api_path
-from harness.api.websocket_mode import CREATE_EVENT, INJECT_EVENT, SOCKET
+from harness.api.http.dialects import API_ROOTS, OPENAI, parse_api_path
+from harness.api.http.websocket_mode import CREATE_EVENT, INJECT_EVENT, SOCKET
 from harness.contract.rule import CREATE_RESPONSE, RULES, Case, Rule
 from harness.contract.rules.stored.uploads import ANY_UPLOAD as ANY_FILE
 from harness.live.conformance.minimal_requests import minimal_requests

@@ -12,9 +12,9 @@ from typing import Any
 import orjson
 
 import harness.contract.rules  # noqa: F401  (registers every rule)
-from harness.api.dialects import AZURE
+from harness.api.http.dialects import AZURE
+from harness.api.http.websocket_mode import CREATE_EVENT, SOCKET
 from harness.api.operations import find_operation
-from harness.api.websocket_mode import CREATE_EVENT, SOCKET
 from harness.contract.check import check_answer
 from harness.contract.rule import CREATE_RESPONSE, Case
 from harness.contract.rules.http.beta import is_assistants_operation

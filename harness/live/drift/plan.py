@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import orjson
 
+from harness.api.http.providers import path_below_root
 from harness.api.operations import find_operation
-from harness.api.providers import path_below_root
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.format.recorded import Recorded
 from harness.cassettes.listing import files

@@ -14,8 +14,8 @@ from urllib.parse import urlencode
 
 import orjson
 
-from harness.api.dialects import API_ROOTS, OPENAI
-from harness.api.providers import root_of
+from harness.api.http.dialects import API_ROOTS, OPENAI
+from harness.api.http.providers import root_of
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.format.recorded import Recorded
 from harness.core.exchange import Json

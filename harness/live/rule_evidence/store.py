@@ -11,7 +11,7 @@ from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from harness.api.dialects import parse_api_path
+from harness.api.http.dialects import parse_api_path
 from harness.cassettes.format.interaction import CassetteHeader, Interaction
 from harness.cassettes.format.serializer import dump_cassette, parse_cassette
 from harness.cassettes.format.splice import splice

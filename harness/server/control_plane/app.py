@@ -15,7 +15,7 @@ from starlette.requests import ClientDisconnect
 
 from harness.analysis.loss import losses_of
 from harness.analysis.surfaced import describe_difference
-from harness.api.dialects import AZURE, OPENAI
+from harness.api.http.dialects import AZURE, OPENAI
 from harness.contract.rule import RULES
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json

@@ -11,7 +11,7 @@ from threading import Lock
 from typing import IO
 from weakref import finalize
 
-from harness.api.multipart import FormParser
+from harness.api.http.multipart import FormParser
 from harness.core.exchange import Json
 from harness.core.stored_content import StoredContent
 from harness.server.transport.stoppable_server import Receive

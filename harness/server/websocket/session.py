@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from harness.api.body import parse_body
+from harness.api.http.body import parse_body
+from harness.api.http.websocket_mode import INJECT, INJECT_EVENT, SOCKET, STEER, STEER_EVENT, WARM_UP, requested_lane
 from harness.api.multi_agent import enables_agents
 from harness.api.operations import OPERATIONS, Handler
-from harness.api.websocket_mode import INJECT, INJECT_EVENT, SOCKET, STEER, STEER_EVENT, WARM_UP, requested_lane
 from harness.contract.rule import CREATE_RESPONSE, RULES
 from harness.core.delivery import Delivery
 from harness.core.exchange import Answer, Json, Request

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from harness.api.dialects import API_ROOTS
+from harness.api.http.dialects import API_ROOTS
 from harness.cassettes.scrubbing.mask_text import Masker
 from harness.contract.check import check
 from harness.contract.own_contract import normalize_path, split_path, violation_path

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from urllib.parse import urlsplit
 
-from harness.api.dialects import API_ROOTS, OPENAI, parse_api_path
+from harness.api.http.dialects import API_ROOTS, OPENAI, parse_api_path
+from harness.api.http.providers import root_of
 from harness.api.operations import find_operation
-from harness.api.providers import root_of
 from harness.cassettes.format.recorded import Recorded
 from harness.core.errors import ConfigError
 

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import harness.endpoints  # noqa: F401  (registers every operation)
-from harness.api.dialects import API_ROOTS, OPENAI, ApiPath, parse_api_path
+from harness.api.http.dialects import API_ROOTS, OPENAI, ApiPath, parse_api_path
+from harness.api.http.providers import path_below_root, root_of
 from harness.api.operations import Operation, find_operation
-from harness.api.providers import path_below_root, root_of
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.check import Violation, check, check_answer, conforms_to_schema
 from harness.contract.rules.http.beta import ASSISTANTS_V2, is_assistants_operation

@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness.api.dialects import OPENAI
+from harness.api.http.dialects import OPENAI
+from harness.api.http.providers import path_below_root
 from harness.api.include import infer_include
 from harness.api.operations import OPERATIONS
-from harness.api.providers import path_below_root
 from harness.api.statuses import PENDING_STATUSES
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.rule import CREATE_RESPONSE

@@ -11,7 +11,7 @@ from typing import Any
 
 from harness.answers.parameters import PARAMETERS, parameters_decided_by
 from harness.answers.reader import strip_volatile
-from harness.api.dialects import AZURE_DIALECTS, OPENAI, agent_of
+from harness.api.http.dialects import AZURE_DIALECTS, OPENAI, agent_of
 from harness.cassettes.format.recorded import Recorded
 from harness.core.exchange import Json, Request
 from harness.items.transcript import conversation_id

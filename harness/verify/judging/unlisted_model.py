@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.api.dialects import OPENAI
+from harness.api.http.dialects import OPENAI
 from harness.api.models import MODELS
 from harness.cassettes.format.recorded import Recorded
 

@@ -12,7 +12,7 @@ from functools import cache
 from string import Formatter
 from typing import Any
 
-from harness.api.dialects import AZURE_DIALECTS, agent_of
+from harness.api.http.dialects import AZURE_DIALECTS, agent_of
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.check import Violation
 from harness.contract.rule import RULES, Rule

@@ -12,8 +12,8 @@ from typing import Any
 
 import orjson
 
+from harness.api.http.websocket_mode import CREATE_EVENT, STEER_EVENT
 from harness.api.statuses import END_EVENTS
-from harness.api.websocket_mode import CREATE_EVENT, STEER_EVENT
 from harness.cassettes.format.interaction import CLIENT, Frame
 from harness.core.exchange import Answer, Json
 from harness.core.headers import normalize_headers

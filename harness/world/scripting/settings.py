@@ -19,7 +19,7 @@ from dataclasses import MISSING, Field, fields
 from typing import Any, get_args
 
 from harness.answers.run_events import CitationPlacement
-from harness.api.dialects import check_dialect
+from harness.api.http.dialects import check_dialect
 from harness.core.account import Organization, RateLimit
 from harness.core.dates import parse_as_of
 from harness.core.exchange import Json

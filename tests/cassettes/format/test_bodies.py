@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness.api.decoding import DecodedAnswer, decode_answer, decode_request
+from harness.api.http.decoding import DecodedAnswer, decode_answer, decode_request
 from harness.cassettes.format.bodies import INVALID_BODY, encode_body
 
 JSON = {"content-type": "application/json"}

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from harness.answers.turn_problem import find_turn_problem
-from harness.api.dialects import apply_agent
+from harness.api.http.dialects import apply_agent
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Json

@@ -17,10 +17,10 @@ import orjson
 
 from harness.analysis.surfaced import describe_difference
 from harness.answers.stream import StreamError, encode_events, read_recorded
-from harness.api import decoding
-from harness.api.body import parse_body, parse_query
-from harness.api.dialects import parse_api_path
-from harness.api.multipart import parse_form
+from harness.api.http import decoding
+from harness.api.http.body import parse_body, parse_query
+from harness.api.http.dialects import parse_api_path
+from harness.api.http.multipart import parse_form
 from harness.api.operations import find_operation
 from harness.cassettes.format.serializer import dump_cassette, parse_cassette
 from harness.cassettes.format.untrusted_text import UnreadableRecording

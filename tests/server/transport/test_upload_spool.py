@@ -15,7 +15,7 @@ from weakref import ref
 import httpx
 import pytest
 
-from harness.api.multipart import FormParser
+from harness.api.http.multipart import FormParser
 from harness.core.stored_content import StoredContent
 from harness.server.asgi import Server, serve_in_thread
 from harness.server.mock_api import MockApi

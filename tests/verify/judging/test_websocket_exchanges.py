@@ -9,8 +9,8 @@ import orjson
 import pytest
 
 import harness.contract.rules  # noqa: F401  (registers every rule)
-from harness.api.decoding import decode_answer
-from harness.api.upstream import parse_upstream
+from harness.api.http.decoding import decode_answer
+from harness.api.http.upstream import parse_upstream
 from harness.cassettes.format.interaction import CLIENT, SERVER, Frame, Interaction
 from harness.contract.rule import RULES, Case
 from harness.items import function_call, message

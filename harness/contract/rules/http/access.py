@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import ceil
 
-from harness.api.dialects import OPENAI
+from harness.api.http.dialects import OPENAI
 from harness.contract.rule import (
     LIMITED_ACCOUNT,
     UNKNOWN_KEY,

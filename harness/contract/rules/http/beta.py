@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.api.dialects import AZURE, OPENAI
+from harness.api.http.dialects import AZURE, OPENAI
 from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, assumed, matches_operation, reported, rule
 from harness.core.account import Organization
 from harness.core.errors import ApiError

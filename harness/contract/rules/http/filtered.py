@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.api.content_filters import filter_result
-from harness.api.dialects import AZURE_DIALECTS
+from harness.api.http.dialects import AZURE_DIALECTS
 from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, reported, rule
 from harness.core.account import Organization
 from harness.core.errors import ApiError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import ceil
 
-from harness.api.dialects import (
+from harness.api.http.dialects import (
     AZURE,
     AZURE_DIALECTS,
     DATED_VERSION,

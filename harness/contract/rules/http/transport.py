@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.api.dialects import OPENAI
+from harness.api.http.dialects import OPENAI
 from harness.contract.phrasing import describe_actual
 from harness.contract.rule import JSON_BODY, UNREADABLE_BODY, Case, assumed, recorded, reported, rule
 from harness.core.errors import ApiError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.api.dialects import OPENAI
+from harness.api.http.dialects import OPENAI
 from harness.api.models import is_nonexistent_model
 from harness.contract.rule import Case, WorldView, recorded, reported, rule
 from harness.contract.rules.request.family import family_of

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from harness.api.dialects import FOUNDRY, agent_of
+from harness.api.http.dialects import FOUNDRY, agent_of
 from harness.api.resources import foundry_agents
 from harness.contract.rule import Case, Source, WorldView, after, assumed, reported, rule
 from harness.contract.rules.http.gateway import ON_FOUNDRY, PROJECT_PATH

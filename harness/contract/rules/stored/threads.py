@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from harness.api.dialects import AZURE, FOUNDRY, OPENAI
+from harness.api.http.dialects import AZURE, FOUNDRY, OPENAI
 from harness.contract.rule import Case, WorldView, after, assumed, recorded, reported, rule
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from harness.api.multipart import CONTENT_TYPE
+from harness.api.http.multipart import CONTENT_TYPE
 from harness.contract.rule import Case, WorldView, assumed, documented, reported, rule
 from harness.core.account import Organization
 from harness.core.errors import ApiError

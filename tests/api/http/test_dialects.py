@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from harness.api.content_filters import filter_result
-from harness.api.dialects import (
+from harness.api.http.dialects import (
     API_ROOTS,
     AZURE,
     FOUNDRY,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.api.multipart import CONTENT_TYPE, ENCODING, parse_form
+from harness.api.http.multipart import CONTENT_TYPE, ENCODING, parse_form
 
 HEADER = f"{CONTENT_TYPE}; boundary=x"
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.api.body import MAX_BODY_DEPTH, coerce_query, count_members, parse_body
+from harness.api.http.body import MAX_BODY_DEPTH, coerce_query, count_members, parse_body
 from harness.core.exchange import JsonFault
 
 TEXTS = st.text(st.sampled_from('ab":\\ {}[],\n\t\u20ac\U0001f600'), max_size=6) | st.text(

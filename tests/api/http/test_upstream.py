@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.api.upstream import parse_upstream, redirected_environment
+from harness.api.http.upstream import parse_upstream, redirected_environment
 from harness.core.errors import ConfigError
 
 HERE = "http://127.0.0.1:8765"

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from harness.api.body import parse_body
+from harness.api.http.body import parse_body
 from harness.core.exchange import Json
 
 MAX_DECODED_SIZE = 1 << 28

@@ -1,6 +1,6 @@
 """The dialect of a request: OpenAI, Azure OpenAI or a project in Azure AI Foundry.
 
-The form of the path decides (see `harness.api.providers`). The errors of a dialect are in the rules `gateway`, `agents`
+The form of the path decides (see `harness.api.http.providers`). The errors of a dialect are in the rules `gateway`, `agents`
 and `filtered`, its answers in `harness.endpoints.azure`; otherwise the rules of OpenAI apply.
 """
 
@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from harness.api.providers import PROVIDERS, root_of
+from harness.api.http.providers import PROVIDERS, root_of
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json, Request
 

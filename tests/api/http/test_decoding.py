@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from harness.api import decoding
-from harness.api.decoding import decode_answer, decode_request, parse_sse
+from harness.api.http import decoding
+from harness.api.http.decoding import decode_answer, decode_request, parse_sse
 
 EVENTS = {"content-type": "text/event-stream; charset=utf-8"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.api.providers import (
+from harness.api.http.providers import (
     guess_provider,
     is_host_hidden,
     path_below_root,

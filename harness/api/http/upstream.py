@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
-from harness.api.dialects import API_ROOTS, AZURE, FOUNDRY, OPENAI, parse_api_path
-from harness.api.providers import provider_of_host, root_of
+from harness.api.http.dialects import API_ROOTS, AZURE, FOUNDRY, OPENAI, parse_api_path
+from harness.api.http.providers import provider_of_host, root_of
 from harness.core.errors import ConfigError
 
 BASE_URL_VARIABLE = "OPENAI_BASE_URL"
