@@ -10,7 +10,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 from harness.cli import cassettes, demo, drift, learn, losses, models, record, report, rules, serve, verify
-from harness.cli.app import app, refuse_outside_checkout
+from harness.cli.support.app import app, refuse_outside_checkout
 
 COMMANDS = (
     serve.serve,

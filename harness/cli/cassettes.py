@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.cli.app import make_console, print_json
-from harness.cli.exit_codes import ExitCode
+from harness.cli.support.app import make_console, print_json
+from harness.cli.support.exit_codes import ExitCode
 from harness.core.errors import ConfigError
 
 if TYPE_CHECKING:

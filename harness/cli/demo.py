@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from harness.cli.app import make_console, print_text
-from harness.cli.exit_codes import ExitCode
+from harness.cli.support.app import make_console, print_text
+from harness.cli.support.exit_codes import ExitCode
 
 
 def demo() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.cli.app import print_text
+from harness.cli.support.app import print_text
 from harness.core.errors import ConfigError
 
 if TYPE_CHECKING:

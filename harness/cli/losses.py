@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from harness.cli.app import print_json, print_page, print_rows, require_known
-from harness.cli.completion import complete_loss
+from harness.cli.support.app import print_json, print_page, print_rows, require_known
+from harness.cli.support.completion import complete_loss
 
 
 def losses(

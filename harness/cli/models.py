@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from harness.cli.app import make_console, print_json, print_page, print_rows, require_known
-from harness.cli.completion import complete_model
+from harness.cli.support.app import make_console, print_json, print_page, print_rows, require_known
+from harness.cli.support.completion import complete_model
 
 
 def models(

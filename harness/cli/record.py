@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.cli.app import call_on_signals, make_console, print_text
-from harness.cli.completion import complete_area_or_all
-from harness.cli.exit_codes import ExitCode
-from harness.cli.live_api import KeyEnvOption, YesOption
 from harness.cli.record_rules import FRESH_DAYS, record_rules
-from harness.cli.run_command import run_command
+from harness.cli.support.app import call_on_signals, make_console, print_text
+from harness.cli.support.completion import complete_area_or_all
+from harness.cli.support.exit_codes import ExitCode
+from harness.cli.support.live_api import KeyEnvOption, YesOption
+from harness.cli.support.run_command import run_command
 from harness.core.errors import ConfigError
 
 if TYPE_CHECKING:

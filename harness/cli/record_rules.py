@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from harness.cli.app import make_console, require_known
-from harness.cli.exit_codes import ExitCode
-from harness.cli.live_api import confirm_cost, make_sender, print_left_out, with_progress
+from harness.cli.support.app import make_console, require_known
+from harness.cli.support.exit_codes import ExitCode
+from harness.cli.support.live_api import confirm_cost, make_sender, print_left_out, with_progress
 from harness.core.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from harness.cli.app import print_text
-from harness.cli.exit_codes import ExitCode
+from harness.cli.support.app import print_text
+from harness.cli.support.exit_codes import ExitCode
 
 
 def schemas(

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.cli.app import call_on_signals, print_text
-from harness.cli.exit_codes import ExitCode
 from harness.cli.serve_command import TOKEN_VARIABLE, run_with_mock
+from harness.cli.support.app import call_on_signals, print_text
+from harness.cli.support.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from harness.contract.own_contract import OwnContract

@@ -8,8 +8,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from harness.cli.app import print_text
-from harness.cli.run_command import run_command
+from harness.cli.support.app import print_text
+from harness.cli.support.run_command import run_command
 
 if TYPE_CHECKING:
     from harness.server.control_plane.access import ControlAccess

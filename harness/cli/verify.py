@@ -10,8 +10,8 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from harness.cli.app import make_console, print_json, print_text, progress
-from harness.cli.exit_codes import ExitCode
+from harness.cli.support.app import make_console, print_json, print_text, progress
+from harness.cli.support.exit_codes import ExitCode
 from harness.core.errors import ConfigError
 from harness.report.formats import FORMATS
 from harness.report.replace_file import WRITE_ERROR_FIXES, describe_write_error, open_replacement

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from harness.cli import COMMANDS, app
-from harness.cli.exit_codes import ExitCode
-from harness.cli.live_api import confirm_cost
+from harness.cli import COMMANDS
+from harness.cli.support import app
+from harness.cli.support.exit_codes import ExitCode
+from harness.cli.support.live_api import confirm_cost
 from harness.contract import schema
 from harness.core.errors import ConfigError
 from tests.support.processes import spawn

@@ -16,8 +16,8 @@ import pytest
 import vcr
 from typer.testing import CliRunner, Result
 
-from harness.cli import app
-from harness.cli.app import REDRAW_SECONDS, progress
+from harness.cli.support import app
+from harness.cli.support.app import REDRAW_SECONDS, progress
 from harness.contract.schema import schemas_directory
 from harness.verify.run import verify_recordings
 from tests.support.processes import run as run_child

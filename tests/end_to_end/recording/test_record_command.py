@@ -21,7 +21,7 @@ from typer.testing import CliRunner, Result
 
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.recording.writer import lock_cassette, read_cassette
-from harness.cli import app
+from harness.cli.support import app
 from harness.faults import Gate, pause, rate_limit
 from harness.items import message
 from harness.server.mock_api import MockApi
@@ -303,7 +303,7 @@ class TestAnInterruption:
         assert [each.name for each in tmp_path.iterdir()] == ["a.yaml"]
 
     def test_ends_also_a_command_that_does_not_listen(self, live, tmp_path, monkeypatch):
-        monkeypatch.setattr("harness.cli.run_command.GRACE_SECONDS", 0.2)
+        monkeypatch.setattr("harness.cli.support.run_command.GRACE_SECONDS", 0.2)
         (deaf := tmp_path / "deaf").touch()
         ignoring = (
             f"import os, signal, time; signal.signal(2, signal.SIG_IGN); signal.signal(15, signal.SIG_IGN); "

@@ -25,7 +25,8 @@ from tests.support.processes import free_port, is_listening, spawn, wait_until
 RECORD = """
 import sys
 from harness.cassettes.recording import writer
-from harness.cli import app, record
+from harness.cli import record
+from harness.cli.support import app
 
 writer.SAVE_INTERVAL = record.GRACE_SECONDS = 0.2
 app(sys.argv[1:], prog_name="harness")

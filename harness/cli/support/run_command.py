@@ -11,7 +11,7 @@ from time import monotonic, sleep
 
 import typer
 
-from harness.cli.app import call_on_signals, print_text
+from harness.cli.support.app import call_on_signals, print_text
 
 GRACE_SECONDS = 3.0
 """Seconds that an interrupted command has to end by itself, and again after SIGTERM."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from harness.cli.app import print_text, progress
+from harness.cli.support.app import print_text, progress
 from harness.core.errors import ConfigError
 
 if TYPE_CHECKING:

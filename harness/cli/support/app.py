@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any, cast
 import typer
 from typer.core import TyperGroup
 
-from harness.cli.exit_codes import ExitCode
+from harness.cli.support.exit_codes import ExitCode
 from harness.core.errors import ConfigError, HarnessError
 from harness.core.registry import suggest_name
 from harness.core.text.printable import escape_controls
