@@ -15,9 +15,9 @@ import orjson
 from harness.analysis.collect_replies import ITEM_TYPES, ids_of_call, required_calls
 from harness.core.exchange import Exchange, Json
 from harness.core.loose_json import as_string, objects_in
-from harness.items.chain import answered_call_id
+from harness.items.history.chain import answered_call_id
+from harness.items.history.transcript import conversation_id, input_items
 from harness.items.kind import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
-from harness.items.transcript import conversation_id, input_items
 
 CallOutput = tuple[str, bytes]
 """The `call_id` that an output answers, and its value as canonical JSON."""

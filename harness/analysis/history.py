@@ -38,7 +38,7 @@ from harness.api.statuses import PENDING_STATUSES
 from harness.contract.rule import CREATE_RESPONSE
 from harness.core.exchange import Exchange, Json
 from harness.core.loose_json import as_string, objects_in
-from harness.items.transcript import conversation_id, input_items
+from harness.items.history.transcript import conversation_id, input_items
 
 RETRIEVE_RESPONSE = "GET /responses/{response_id}"
 CREATE_CONVERSATION = "POST /conversations"

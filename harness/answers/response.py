@@ -12,9 +12,9 @@ from harness.contract.check import check_answer
 from harness.core.exchange import Finding, Json
 from harness.core.ids import Ids
 from harness.ending import DEFAULT_ENDING, Ending
+from harness.items.history.transcript import input_items
 from harness.items.kind import Item, has_listed_status, render_item
 from harness.items.message import PART_DEFAULTS
-from harness.items.transcript import input_items
 
 TOOL_USAGE: Json = {
     "image_gen": {

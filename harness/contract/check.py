@@ -32,7 +32,7 @@ from harness.core.account import DEFAULT_ORGANIZATION
 from harness.core.dates import CONTRACT_DATE, days_of_change, is_valid_on, start_of_epoch
 from harness.core.errors import ApiError
 from harness.core.exchange import Finding, Request
-from harness.items.transcript import Transcript
+from harness.items.history.transcript import Transcript
 
 BoundRule = tuple[Rule, RuleCheck]
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from harness.analysis.lanes import asks_model, group_by_lane
 from harness.core.exchange import Exchange, Json
 from harness.core.text.shorten import item_text, quote, summarize_item
+from harness.items.history.transcript import input_items
 from harness.items.kind import CALL_OF_OUTPUT
-from harness.items.transcript import input_items
 
 
 def linear(exchanges: Iterable[Exchange], texts: Sequence[str] = ()) -> None:

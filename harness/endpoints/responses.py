@@ -25,8 +25,8 @@ from harness.endpoints import output_limits
 from harness.faults import find_cut
 from harness.faults.broken_off import apply_faults
 from harness.items.agents import ROOT_AGENT, by_agent
+from harness.items.history.transcript import Transcript, conversation_id
 from harness.items.kind import Item, render_item
-from harness.items.transcript import Transcript, conversation_id
 from harness.world.store import PendingResponse
 from harness.world.world import World
 

@@ -22,8 +22,8 @@ from harness.contract.ordered_validator import JSON_TYPES, allowed_types, deref,
 from harness.contract.rule import CREATE_RESPONSE, LIMITED_ACCOUNT, RULES, Rule
 from harness.core.exchange import Exchange, Json, Request
 from harness.core.loose_json import as_object, as_string, objects_in
+from harness.items.history.transcript import input_items
 from harness.items.kind import ITEMS
-from harness.items.transcript import input_items
 
 Coverage = Mapping[str, frozenset[str]]
 """The covered names by dimension."""

@@ -26,8 +26,8 @@ from harness.core.text.vocabulary import PYTHON, Vocabulary
 from harness.ending import DEFAULT_ENDING, Ending, TurnLine
 from harness.faults import Refusal, ScriptedRefusal
 from harness.items import message
+from harness.items.history.transcript import input_items
 from harness.items.kind import Item
-from harness.items.transcript import input_items
 from harness.world.pattern_search import SEARCH_SECONDS, SearchTooLongError, has_match
 
 Turn = str | TurnLine | Sequence[str | TurnLine] | Callable[[Request], Any] | Iterator[Any]

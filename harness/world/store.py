@@ -17,8 +17,8 @@ from harness.api.resources.parted_uploads import PartedUpload
 from harness.api.resources.threads import Thread
 from harness.core.exchange import Json
 from harness.ending import DEFAULT_ENDING, Ending
-from harness.items.chain import EMPTY_CHAIN, ItemChain
-from harness.items.transcript import Transcript, conversation_id, resolve_transcript
+from harness.items.history.chain import EMPTY_CHAIN, ItemChain
+from harness.items.history.transcript import Transcript, conversation_id, resolve_transcript
 
 T = TypeVar("T")
 Table = MutableMapping[str, T]

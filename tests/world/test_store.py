@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 
-from harness.items.chain import EMPTY_CHAIN, ItemChain
+from harness.items.history.chain import EMPTY_CHAIN, ItemChain
 from harness.server.mock_api import MockApi
 from harness.world.store import MemoryStore
 from tests.support.in_process import Client

@@ -12,8 +12,8 @@ from harness.core.account import Organization, RateLimit
 from harness.core.errors import ConfigError, ScriptError
 from harness.core.exchange import Answer, Request
 from harness.items import message
-from harness.items.chain import EMPTY_CHAIN, ItemChain
-from harness.items.transcript import conversation_id
+from harness.items.history.chain import EMPTY_CHAIN, ItemChain
+from harness.items.history.transcript import conversation_id
 from harness.world.mock import Mock
 from harness.world.store import Conversation, MemoryStore
 from harness.world.world import CLOCK_START, World

@@ -11,8 +11,8 @@ from harness.api.models import MODELS, Model
 from harness.api.tools import declared_tools, loaded_tools
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Json, Request
-from harness.items.chain import EMPTY_CHAIN
-from harness.items.transcript import Transcript, input_items
+from harness.items.history.chain import EMPTY_CHAIN
+from harness.items.history.transcript import Transcript, input_items
 
 REMEMBERED_TYPES = (
     "additional_tools",

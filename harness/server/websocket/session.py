@@ -17,7 +17,7 @@ from harness.api.operations import OPERATIONS, Handler
 from harness.contract.rule import CREATE_RESPONSE, RULES
 from harness.core.delivery import Delivery
 from harness.core.exchange import Answer, Json, Request
-from harness.items.transcript import conversation_id, input_items
+from harness.items.history.transcript import conversation_id, input_items
 from harness.server.websocket import steering_events
 from harness.server.websocket.injected_outputs import continue_events, merge_responses, unanswered
 from harness.server.websocket.injected_outputs import created_event as inject_created_event

@@ -20,7 +20,7 @@ from harness.contract.rules.http.beta import is_assistants_operation
 from harness.contract.rules.http.cursors import ITEM_LISTS
 from harness.core.dates import is_uncertain_on
 from harness.core.exchange import Json, Request
-from harness.items.transcript import conversation_id
+from harness.items.history.transcript import conversation_id
 from harness.server.websocket.session import ENVELOPE_MEMBERS
 from harness.verify.learn import PRESUMED
 from harness.verify.newer_enum_values import is_accepted_now

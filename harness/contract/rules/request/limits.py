@@ -11,7 +11,7 @@ from harness.contract.rules.request.family import family_of
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
-from harness.items.transcript import input_items
+from harness.items.history.transcript import input_items
 
 WINDOW_EXCEEDED = "Your input exceeds the context window of this model. Please adjust your input and try again."
 _VERIFY_HINT = (

@@ -11,8 +11,8 @@ from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, after, recor
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
+from harness.items.history.transcript import input_items
 from harness.items.image import ONE_PIXEL_PNG
-from harness.items.transcript import input_items
 
 CHECKED_CHARACTERS = 64
 """Characters of base64 of which the alphabet is checked before a picture is decoded."""

@@ -9,9 +9,9 @@ from harness.contract.rules.request.references import CALL, HI, OUTPUT
 from harness.core.errors import ApiError
 from harness.core.exchange import Json
 from harness.items import function_call, message
+from harness.items.history.transcript import Transcript
 from harness.items.image import ONE_PIXEL_PNG
 from harness.items.kind import CLIENT_CALL_NAMES
-from harness.items.transcript import Transcript
 
 APPROVAL_REQUEST: Json = {
     "type": "mcp_approval_request",

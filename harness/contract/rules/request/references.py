@@ -16,7 +16,7 @@ from harness.contract.rule import TRANSCRIPT_MEMBERS, Case, WorldView, after, re
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 from harness.items import message, reasoning
-from harness.items.transcript import Transcript
+from harness.items.history.transcript import Transcript
 
 HI: Json = {"role": "user", "content": "hi"}
 CALL: Json = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}

@@ -9,7 +9,7 @@ from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, assumed, rep
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
-from harness.items.transcript import input_items
+from harness.items.history.transcript import input_items
 
 FUNCTION_TOOL: Json = {"type": "function", "name": "f"}
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from harness.api.tokens import estimate_tokens
 from harness.items import message
-from harness.items.chain import EMPTY_CHAIN, ItemChain, collect_calls, collect_outputs
-from harness.items.transcript import Transcript
+from harness.items.history.chain import EMPTY_CHAIN, ItemChain, collect_calls, collect_outputs
+from harness.items.history.transcript import Transcript
 from harness.server.mock_api import MockApi
 
 IDS = st.sampled_from(["c1", "c2", "c3"])

@@ -12,7 +12,7 @@ from typing import Any
 
 from harness.api.tokens import estimate_tokens
 from harness.core.exchange import Json
-from harness.items.chain import CallKey, ItemChain, collect_calls, collect_outputs, pair_outputs
+from harness.items.history.chain import CallKey, ItemChain, collect_calls, collect_outputs, pair_outputs
 
 
 @dataclass(frozen=True)
