@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Required, TypedDict, Unpack
 
-from harness.analysis.history import History, collect_sent
-from harness.analysis.history_request import HistoryRequest
-from harness.analysis.tool_results import ToolResults
+from harness.analysis.history.history import History, collect_sent
+from harness.analysis.history.request import HistoryRequest
+from harness.analysis.history.tool_results import ToolResults
 from harness.contract.rule import Case
 from harness.core.errors import RegistrationError
 from harness.core.exchange import Exchange

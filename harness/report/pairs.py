@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from harness.analysis.approval_ledger import APPROVAL_REQUEST, APPROVAL_RESPONSE
-from harness.analysis.history import History
-from harness.analysis.history_items import answered_id, client_call_id, item_type
-from harness.analysis.history_request import HistoryRequest, OutputItem
+from harness.analysis.history.history import History
+from harness.analysis.history.items import answered_id, client_call_id, item_type
+from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.core.exchange import Json
 from harness.items.kind import CALL_OF_OUTPUT
 

@@ -9,9 +9,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from harness.analysis.history import History
-from harness.analysis.history_items import answered_id, client_call_id, describe_item, item_type
-from harness.analysis.history_request import OutputItem
+from harness.analysis.history.history import History
+from harness.analysis.history.items import answered_id, client_call_id, describe_item, item_type
+from harness.analysis.history.request import OutputItem
 from harness.analysis.loss import Lost
 from harness.contract.rule import RULES
 from harness.core.exchange import Exchange, Json

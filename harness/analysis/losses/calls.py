@@ -8,13 +8,13 @@ from typing import Any
 
 import orjson
 
-from harness.analysis.history import History
-from harness.analysis.history_items import (
+from harness.analysis.history.history import History
+from harness.analysis.history.items import (
     client_call_id,
     describe_item,
     is_assistant,
 )
-from harness.analysis.history_request import HistoryRequest, OutputItem
+from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import DEPLOY, NEXT, NOTIFY, PROMPT, REPLY, TEXT, TOOLS, assistant, call, output
 from harness.contract.rule import Case, after

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.analysis.history import History
-from harness.analysis.history_items import describe_item, message_text
-from harness.analysis.history_request import HistoryRequest, OutputItem, count_annotations
+from harness.analysis.history.history import History
+from harness.analysis.history.items import describe_item, message_text
+from harness.analysis.history.request import HistoryRequest, OutputItem, count_annotations
+from harness.analysis.history.similar_text import describe_edit, is_similar_text, letters_of
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import NEXT, PROMPT, assistant, user
 from harness.analysis.losses.text import describe_damage, without_citations
-from harness.analysis.similar_text import describe_edit, is_similar_text, letters_of
 from harness.contract.rule import after
 from harness.core.exchange import Json
 from harness.core.loose_json import as_string, objects_in

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.analysis.history import History
-from harness.analysis.history_items import describe_item, is_assistant
-from harness.analysis.history_request import HistoryRequest, OutputItem
+from harness.analysis.history.history import History
+from harness.analysis.history.items import describe_item, is_assistant
+from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, assistant, call, output
 from harness.contract.rule import after

@@ -12,8 +12,8 @@ from warnings import catch_warnings, simplefilter
 
 import orjson
 
-from harness.analysis.history import History
-from harness.analysis.history_items import (
+from harness.analysis.history.history import History
+from harness.analysis.history.items import (
     MESSAGE,
     ItemKey,
     answered_id,
@@ -24,7 +24,7 @@ from harness.analysis.history_items import (
     item_type,
     message_text,
 )
-from harness.analysis.history_request import HistoryRequest, OutputItem
+from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, THOUGHT, assistant, call, output, user
 from harness.analysis.losses.text import is_doubled

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from harness.analysis.history import History
-from harness.analysis.history_items import answered_id, client_call_id, describe_item, item_type
-from harness.analysis.history_request import HistoryRequest, OutputItem
+from harness.analysis.history.history import History
+from harness.analysis.history.items import answered_id, client_call_id, describe_item, item_type
+from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import DEPLOY, NEXT, NOTIFY, PROMPT, REPLY, TEXT, THOUGHT, assistant, call, output
 from harness.analysis.losses.tools import is_not_executed

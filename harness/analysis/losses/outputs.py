@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from harness.analysis.history import History
-from harness.analysis.history_items import answered_id, client_call_id, describe_item
-from harness.analysis.history_request import HistoryRequest
+from harness.analysis.history.history import History
+from harness.analysis.history.items import answered_id, client_call_id, describe_item
+from harness.analysis.history.request import HistoryRequest
+from harness.analysis.history.tool_results import output_text
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, assistant, call, output
 from harness.analysis.losses.text import is_doubled
-from harness.analysis.tool_results import output_text
 from harness.contract.rule import Case, after
 from harness.core.exchange import Json
 from harness.core.text.shorten import quote

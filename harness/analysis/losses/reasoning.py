@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.analysis.history import History
-from harness.analysis.history_items import client_call_id, describe_item, item_type
-from harness.analysis.history_request import HistoryRequest, OutputItem
+from harness.analysis.history.history import History
+from harness.analysis.history.items import client_call_id, describe_item, item_type
+from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, THOUGHT, assistant, call, output
 from harness.contract.rule import after

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from itertools import takewhile
 
-from harness.analysis.history import History
-from harness.analysis.history_items import describe_item, is_assistant, message_text
-from harness.analysis.history_request import HistoryRequest, OutputItem
+from harness.analysis.history.history import History
+from harness.analysis.history.items import describe_item, is_assistant, message_text
+from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import NEXT, PROMPT, REPLY, TEXT, assistant, user
 from harness.contract.rule import Case, after

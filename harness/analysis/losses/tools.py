@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from harness.analysis.history import History
-from harness.analysis.history_items import client_call_id, describe_item, is_assistant
-from harness.analysis.history_request import HistoryRequest, OutputItem, PlacedItem
+from harness.analysis.history.history import History
+from harness.analysis.history.items import client_call_id, describe_item, is_assistant
+from harness.analysis.history.request import HistoryRequest, OutputItem, PlacedItem
+from harness.analysis.history.tool_results import describe_result, output_text
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, assistant, call, output
-from harness.analysis.tool_results import describe_result, output_text
 from harness.contract.rule import after
 from harness.core.exchange import Json
 from harness.core.loose_json import as_string

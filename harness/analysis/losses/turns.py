@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-from harness.analysis.history import History
-from harness.analysis.history_items import (
+from harness.analysis.history.history import History
+from harness.analysis.history.items import (
     MESSAGE,
     client_call_id,
     describe_item,
@@ -15,10 +15,10 @@ from harness.analysis.history_items import (
     item_type,
     message_text,
 )
-from harness.analysis.history_request import HistoryReply, HistoryRequest
+from harness.analysis.history.request import HistoryReply, HistoryRequest
+from harness.analysis.history.similar_text import letters_of
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, assistant, call, output, user
-from harness.analysis.similar_text import letters_of
 from harness.contract.rule import after
 from harness.core.exchange import Json
 from harness.core.loose_json import as_object, as_string, objects_in

@@ -12,8 +12,8 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
 
-from harness.analysis.history_items import answered_id, client_call_id
-from harness.analysis.similar_text import letters_of
+from harness.analysis.history.items import answered_id, client_call_id
+from harness.analysis.history.similar_text import letters_of
 from harness.core.exchange import Exchange, Json
 from harness.core.loose_json import as_object, as_string, objects_in
 from harness.core.text.shorten import quote

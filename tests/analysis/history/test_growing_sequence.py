@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.analysis.growing_sequence import GrowingSequence
+from harness.analysis.history.growing_sequence import GrowingSequence
 
 STEPS = st.lists(st.tuples(st.integers(0, 9), st.lists(st.integers(0, 3), max_size=4)), max_size=12)
 

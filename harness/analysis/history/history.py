@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from harness.analysis.history_items import (
+from harness.analysis.history.items import (
     ItemKey,
     answered_id,
     client_call_id,
@@ -19,7 +19,7 @@ from harness.analysis.history_items import (
     item_type,
     message_text,
 )
-from harness.analysis.history_request import (
+from harness.analysis.history.request import (
     FAILED_OR_CUT_OFF,
     NO_ITEMS,
     HistoryReply,
@@ -30,9 +30,9 @@ from harness.analysis.history_request import (
     SaidText,
     said_once,
 )
-from harness.analysis.similar_text import SimilarTexts
-from harness.analysis.text_holders import TextHolders
-from harness.analysis.tool_results import ToolResults, output_text
+from harness.analysis.history.similar_text import SimilarTexts
+from harness.analysis.history.text_holders import TextHolders
+from harness.analysis.history.tool_results import ToolResults, output_text
 from harness.api.http.websocket_mode import SOCKET
 from harness.api.statuses import PENDING_STATUSES
 from harness.contract.rule import CREATE_RESPONSE

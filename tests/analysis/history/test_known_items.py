@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.analysis import history_request
-from harness.analysis.history_items import hash_sequence, item_key
-from harness.analysis.history_request import NO_ITEMS
+from harness.analysis.history import request as history_request
+from harness.analysis.history.items import hash_sequence, item_key
+from harness.analysis.history.request import NO_ITEMS
 from harness.items import message
 from harness.server.mock_api import MockApi
 

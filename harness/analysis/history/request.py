@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from harness.analysis.agent_names import mask_dates_and_ids
-from harness.analysis.growing_sequence import GrowingSequence
-from harness.analysis.history_items import (
+from harness.analysis.history.growing_sequence import GrowingSequence
+from harness.analysis.history.items import (
     MESSAGE,
     ItemKey,
     answered_id,
@@ -20,8 +20,8 @@ from harness.analysis.history_items import (
     item_type,
     message_text,
 )
+from harness.analysis.history.similar_text import letters_of
 from harness.analysis.lanes import INSTRUCTION_ROLES
-from harness.analysis.similar_text import letters_of
 from harness.core.exchange import Json
 from harness.core.loose_json import as_string, objects_in
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.analysis.text_holders import TextHolders
+from harness.analysis.history.text_holders import TextHolders
 
 TEXTS = st.text("ab", max_size=3)
 
