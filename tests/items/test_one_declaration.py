@@ -10,7 +10,7 @@ import pytest
 from harness.answers.response import render_input_items
 from harness.answers.stream import render_events
 from harness.contract import schema
-from harness.contract.rules.request.pairing import call_needs_output, output_needs_call
+from harness.contract.rules.request.input_items.pairing import call_needs_output, output_needs_call
 from harness.core.errors import RegistrationError
 from harness.items.examples import after_message
 from harness.items.history.chain import EMPTY_CHAIN

@@ -7,7 +7,7 @@ from typing import Any
 
 from harness.api.tokens import count_words
 from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, recorded, reported, rule
-from harness.contract.rules.request.family import family_of
+from harness.contract.rules.request.models.family import family_of
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.contract.rule import Case, WorldView, after, assumed, recorded, reported, rule
-from harness.contract.rules.request.family import is_missing_model
-from harness.contract.rules.request.ids import BY_CONVERSATION_ID, BY_ITEM_ID, BY_RESPONSE_ID
+from harness.contract.rules.request.input_items.ids import BY_CONVERSATION_ID, BY_ITEM_ID, BY_RESPONSE_ID
+from harness.contract.rules.request.models.family import is_missing_model
 from harness.contract.rules.request.shape import PROBE_ADDRESS, PROBE_DATE
 from harness.core.account import Organization
 from harness.core.errors import ApiError

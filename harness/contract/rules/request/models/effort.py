@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from harness.contract.phrasing import quote_and_join
 from harness.contract.rule import Case, WorldView, recorded, reported, rule
-from harness.contract.rules.request.family import family_of, reasoning_options
+from harness.contract.rules.request.models.family import family_of, reasoning_options
 from harness.contract.rules.request.shape import PROBED
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request

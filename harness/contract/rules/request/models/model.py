@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from harness.api.http.dialects import OPENAI
 from harness.api.models import is_nonexistent_model
 from harness.contract.rule import Case, WorldView, recorded, reported, rule
-from harness.contract.rules.request.family import family_of
+from harness.contract.rules.request.models.family import family_of
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request

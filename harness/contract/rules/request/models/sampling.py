@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from harness.api.models import Model, When
 from harness.contract.rule import Case, WorldView, recorded, reported, rule
-from harness.contract.rules.request.family import family_of, reasoning_options
+from harness.contract.rules.request.models.family import family_of, reasoning_options
 from harness.contract.rules.request.shape import PROBE_ADDRESS, PROBE_DATE
 from harness.core.account import Organization
 from harness.core.errors import ApiError

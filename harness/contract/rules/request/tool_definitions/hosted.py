@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from harness.api.tools import function_namespaces
 from harness.contract.rule import WorldView, assumed, reported, rule
-from harness.contract.rules.request.family import family_of, tool_types
+from harness.contract.rules.request.models.family import family_of, tool_types
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 

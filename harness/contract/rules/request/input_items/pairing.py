@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.contract.rule import TRANSCRIPT_MEMBERS, Case, after, documented, recorded, reported, rule
-from harness.contract.rules.request.references import CALL, HI, OUTPUT
+from harness.contract.rules.request.input_items.references import CALL, HI, OUTPUT
 from harness.core.errors import ApiError
 from harness.core.exchange import Json
 from harness.items import function_call, message
