@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 import harness.endpoints  # noqa: F401  (registers every operation)
 from harness.api.operations import OPERATIONS
-from harness.cli.support import app
+from harness.cli import app
 from harness.contract.rule import LEVELS
 from harness.core.account import Organization
 from harness.items.kind import ITEMS

@@ -22,9 +22,8 @@ import openai
 import pytest
 from typer.testing import CliRunner, Result
 
-from harness.cli import main
+from harness.cli import app, main
 from harness.cli.rules import rules
-from harness.cli.support import app
 from harness.contract import schema
 from harness.contract.rule import RULES
 from harness.contract.schemagen import sync

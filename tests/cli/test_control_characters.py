@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import harness.cli
-from harness.cli.support import app
+from harness.cli import app
 from harness.cli.support.app import make_console, print_json
 from harness.core.text.printable import escape_controls
 from harness.report.failure import render_diagram, render_section, verdict

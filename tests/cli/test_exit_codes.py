@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from harness.cli import COMMANDS
-from harness.cli.support import app
+from harness.cli import COMMANDS, app
 from harness.cli.support.exit_codes import ExitCode
 from harness.cli.support.live_api import confirm_cost
 from harness.contract import schema

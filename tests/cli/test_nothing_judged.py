@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 from typer.testing import CliRunner, Result
 
-from harness.cli.support import app
+from harness.cli import app
 from harness.contract.schema import schemas_directory
 from harness.core.errors import ConfigError
 from harness.live.conformance.score import Score, explain_nothing_asked

@@ -15,7 +15,7 @@ import pytest
 import typer.main
 from typer.testing import CliRunner
 
-from harness.cli.support import app
+from harness.cli import app
 from harness.cli.support.app import make_console, print_page, print_rows
 from tests.support.processes import run as run_child
 

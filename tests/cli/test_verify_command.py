@@ -16,7 +16,7 @@ import pytest
 import vcr
 from typer.testing import CliRunner, Result
 
-from harness.cli.support import app
+from harness.cli import app
 from harness.cli.support.app import REDRAW_SECONDS, progress
 from harness.contract.schema import schemas_directory
 from harness.verify.run import verify_recordings

@@ -19,7 +19,7 @@ from typer.testing import CliRunner, Result
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import serve
 
-from harness.cli.support import app
+from harness.cli import app
 from harness.contract.schema import load, schemas_directory
 from harness.core.errors import ConfigError
 from harness.items.kind import item_types

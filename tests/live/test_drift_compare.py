@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from harness.cli.support import app, live_api
+from harness.cli import app
+from harness.cli.support import live_api
 from harness.live.drift.ids import pair_ids, translate_ids
 from harness.server.mock_api import MockApi
 from harness.server.model.default_model import small_talk

@@ -16,7 +16,7 @@ from typer.testing import CliRunner, Result
 from harness.cassettes.format.interaction import CassetteHeader, Interaction
 from harness.cassettes.format.serializer import dump_cassette
 from harness.cassettes.recording import last_used
-from harness.cli.support import app
+from harness.cli import app
 from harness.live.inventory import installed_version
 
 TODAY = date.today().isoformat()

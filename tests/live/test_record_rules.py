@@ -15,8 +15,7 @@ from typer.testing import CliRunner, Result
 import harness.server.mock_api  # noqa: F401  (registers the rules)
 from harness.cassettes.format.interaction import CassetteHeader
 from harness.cassettes.recording.writer import SecretFound, lock_cassette, read_cassette
-from harness.cli import record_rules
-from harness.cli.support import app
+from harness.cli import app, record_rules
 from harness.contract.rule import RULES
 from harness.live.rule_evidence import store
 from harness.live.rule_evidence.outcome import ProbeFinding, build_interaction, judge_probe

@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 
 from harness.cassettes.format.interaction import CLIENT, SERVER, CassetteHeader, Frame, Interaction
 from harness.cassettes.format.serializer import dump_cassette
-from harness.cli.support import app
+from harness.cli import app
 from harness.core.exchange import Answer
 from harness.items import message
 from tests.support.live_api import KEY, Event, EventChange, live_websocket

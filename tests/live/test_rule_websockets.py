@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 import harness.server.mock_api  # noqa: F401  (registers the rules)
 from harness.api.http.upstream import parse_upstream
 from harness.cassettes.recording.writer import read_cassette
-from harness.cli.support import app
+from harness.cli import app
 from harness.contract.rule import RULES, Case
 from harness.core.exchange import Answer
 from harness.live.client.paced import LiveApi, Sender, UpstreamError

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from harness.cli.support import app
+from harness.cli import app
 from harness.report.formats import write_report
 from harness.report.formats.json_file import read_report
 from harness.report.report import Report, ReportCase, ReportFinding

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from harness.api.models import MODELS
-from harness.cli.support import app
+from harness.cli import app
 from harness.verify.model_facts_met import asked_facts, count_met_facts, shown_facts
 
 TOOLS = [{"type": "web_search_preview_2025_03_11", "filters": {"allowed_domains": ["example.com"]}}, {"type": "shell"}]

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 from typer.testing import CliRunner, Result
 
-from harness.cli.support import app
+from harness.cli import app
 from harness.contract.schema import schemas_directory
 from harness.items import message
 from harness.report.formats.json_file import read_report

@@ -1,1 +1,1 @@
-"""The API as traffic: its addresses and dialects, bodies and their encodings. What the bodies say of models and tools is above."""
+"""The API as traffic: addresses, dialects, bodies, encodings. What bodies say of models and tools is in `harness.api`."""

@@ -1,1 +1,1 @@
-"""Texts for people: short, escaped, without secrets, worded for the reader's language. What they say is decided elsewhere."""
+"""Texts for people: short, escaped, without secrets, in the reader's language. What they say is decided elsewhere."""

@@ -18,7 +18,7 @@ from harness.cassettes.recording.replay_server import ReplayApp, load_recordings
 from harness.cassettes.recording.vcr import use_cassette
 from harness.cassettes.recording.writer import open_recorder, read_cassette
 from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
-from harness.cli.support import app
+from harness.cli import app
 from harness.core.errors import ConfigError
 from harness.faults import pause
 from harness.items import message

@@ -21,7 +21,7 @@ from typer.testing import CliRunner, Result
 
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.recording.writer import lock_cassette, read_cassette
-from harness.cli.support import app
+from harness.cli import app
 from harness.faults import Gate, pause, rate_limit
 from harness.items import message
 from harness.server.mock_api import MockApi

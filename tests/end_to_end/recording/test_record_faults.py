@@ -26,7 +26,7 @@ RECORD = """
 import sys
 from harness.cassettes.recording import writer
 from harness.cli import record
-from harness.cli.support import app
+from harness.cli import app
 
 writer.SAVE_INTERVAL = record.GRACE_SECONDS = 0.2
 app(sys.argv[1:], prog_name="harness")

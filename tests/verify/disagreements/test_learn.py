@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from harness.cli.support import app
+from harness.cli import app
 from harness.contract.own_contract_file import parse_contract
 from tests.support.recordings import HI, KEY, error, exchange, recorded, write_jsonl
 

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from harness.cli.support import app
+from harness.cli import app
 from harness.contract.schema import schemas_directory
 from harness.ending import failed, incomplete
 from harness.items import (

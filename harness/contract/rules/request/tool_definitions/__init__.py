@@ -1,1 +1,1 @@
-"""Rules about `tools` and `tool_choice`: functions and their schemas, deferred and hosted tools. Calls and outputs are in `input_items`."""
+"""Rules about `tools` and `tool_choice`: functions, schemas, deferred and hosted tools; calls are in `input_items`."""
