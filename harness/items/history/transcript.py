@@ -13,6 +13,7 @@ from typing import Any
 from harness.api.tokens import estimate_tokens
 from harness.core.exchange import Json
 from harness.items.history.chain import CallKey, ItemChain, collect_calls, collect_outputs, pair_outputs
+from harness.items.kind import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,11 @@ class Transcript:
         """The items of the request itself by type, in order; messages without a type have the type ''."""
         found: dict[str, list[Json]] = {}
         for item in self.added:
-            found.setdefault(item.get("type") or "", []).append(item)
+            kind = item.get("type") or ""
+            if kind in found:
+                found[kind].append(item)
+            else:
+                found[kind] = [item]
         return found
 
     @property
@@ -55,11 +60,17 @@ class Transcript:
         """All items when one of these types is stored, else those of the request: enough to find items of the types."""
         return self.added if self.stored.facts.types.isdisjoint(types) else self.items
 
+    def items_of(self, kind: str) -> Sequence[Json]:
+        """All items of a type, in order."""
+        if kind in self.stored.facts.types:
+            return [item for item in self.items if item.get("type") == kind]
+        return self.added_by_type.get(kind, ())
+
     @cached_property
     def unanswered_calls(self) -> Sequence[CallKey]:
         """The calls that need an output and have none, in order; those with `async` need none."""
         calls = self._recent_calls
-        answered = pair_outputs(collect_outputs(self.added), calls)
+        answered = self._recent_answers
         if all(key in answered or call.get("async") for key, call in calls.items()):
             return ()
         calls = collect_calls(self.items)
@@ -70,8 +81,7 @@ class Transcript:
     def uncalled_outputs(self) -> Sequence[CallKey]:
         """The calls that outputs answer and that are not there, in order."""
         calls = self._recent_calls
-        outputs = pair_outputs(collect_outputs(self.added), calls)
-        if self.stored.facts.is_paired and all(key in calls for key in outputs):
+        if self.stored.facts.is_paired and all(key in calls for key in self._recent_answers):
             return ()
         calls = collect_calls(self.items)
         return [key for key in pair_outputs(collect_outputs(self.items), calls) if key not in calls]
@@ -79,7 +89,19 @@ class Transcript:
     @cached_property
     def _recent_calls(self) -> Mapping[CallKey, Json]:
         """The calls that the request may answer: those still open in what is stored, and its own."""
-        return {**self.stored.facts.open_calls, **collect_calls(self.added)}
+        return {**self.stored.facts.open_calls, **collect_calls(self._added_in(CLIENT_CALL_NAMES))}
+
+    @cached_property
+    def _recent_answers(self) -> Mapping[CallKey, None]:
+        """The calls that the outputs of the request answer, whether these are there or not."""
+        return pair_outputs(collect_outputs(self._added_in(CALL_OF_OUTPUT)), self._recent_calls)
+
+    def _added_in(self, kinds: Mapping[str, str]) -> Sequence[Json]:
+        """The items of the request whose type is one of these, in order."""
+        groups = [items for kind, items in self.added_by_type.items() if kind in kinds]
+        if len(groups) > 1:
+            return [item for item in self.added if item.get("type") in kinds]
+        return groups[0] if groups else ()
 
 
 def input_items(body: Json) -> list[Json]:
@@ -92,22 +114,27 @@ def input_items(body: Json) -> list[Json]:
 
 def resolve_transcript(stored: ItemChain, body: Json, items: Mapping[str, Json]) -> Transcript:
     """The transcript of a request: stored items first, then its own, with references replaced by the stored items."""
-    read: list[Json] = []
-    missing = []
-    for item in input_items(body):
-        if not _is_reference(item):
-            read.append(item)
-        elif (named := items.get(id := str(item.get("id", "")))) is not None:
-            read.append(named)
-        else:
-            missing.append(id)
-    return Transcript(stored, read, tuple(missing))
+    given = input_items(body)
+    references = _references(given)
+    if not references:
+        return Transcript(stored, given)
+    named = {id(item) for item in references}
+    read = [items.get(_referenced_id(item)) if id(item) in named else item for item in given]
+    missing = [name for item in references if (name := _referenced_id(item)) not in items]
+    return Transcript(stored, [item for item in read if item is not None], tuple(missing))
 
 
-def _is_reference(item: Mapping[str, Any]) -> bool:
-    """Whether an item is a reference to a stored one; the type may be absent."""
-    kind = item.get("type")
-    return kind == "item_reference" or (kind is None and "role" not in item and "id" in item)
+def _references(given: Sequence[Json]) -> list[Json]:
+    """The items that are references to stored ones; their type may be absent."""
+    return [
+        item
+        for item in given
+        if (kind := item.get("type")) == "item_reference" or (kind is None and "role" not in item and "id" in item)
+    ]
+
+
+def _referenced_id(reference: Json) -> str:
+    return str(reference.get("id", ""))
 
 
 def conversation_id(body: Mapping[str, Any]) -> str | None:

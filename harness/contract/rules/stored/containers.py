@@ -224,7 +224,7 @@ def tool_container_expired(request: Request, world: WorldView, transcript: Trans
     tools = [tool for tool in request.body.get("tools") or () if tool["type"] == "code_interpreter"]
     named = list(_tool_containers(request))
     if tools and not named:
-        calls = [item for item in transcript.items_from_first(CODE_CALL) if item.get("type") == CODE_CALL]
+        calls = transcript.items_of(CODE_CALL)
         named = [id for item in calls[-1:] if isinstance(id := item.get("container_id"), str)]
     if any(world.containers.is_expired(id) for id in named):
         yield {}

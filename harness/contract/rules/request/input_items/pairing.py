@@ -165,9 +165,9 @@ def output_needs_call(transcript: Transcript) -> Iterator[Json]:
 )
 def approval_request_unanswered(transcript: Transcript) -> Iterator[Json]:
     """Every MCP approval request needs its response, or the call it led to, before the next turn."""
-    items = transcript.items_from_first("mcp_approval_request")
-    requests = [item["id"] for item in items if item.get("type") == "mcp_approval_request" and item.get("id")]
-    settled = {item.get("approval_request_id") for item in items} if requests else set()
+    requests = [item["id"] for item in transcript.items_of("mcp_approval_request") if item.get("id")]
+    items = transcript.items_from_first("mcp_approval_request") if requests else ()
+    settled = {item.get("approval_request_id") for item in items}
     if open_requests := [id for id in requests if id not in settled]:
         yield {"ids": ", ".join(open_requests)}
 

@@ -101,7 +101,7 @@ def duplicate_item(world: WorldView, transcript: Transcript) -> Iterator[Json]:
     Items without id are never duplicates, nor are messages under an id this key never stored (recorded: the API took two
     with the same made-up id); a `call_id` that stands twice is no fault.
     """
-    if not any(item.get("id") for item in transcript.added):
+    if not [True for item in transcript.added if item.get("id")]:
         return
     seen = {item.get("id") for item in transcript.stored}
     for item in transcript.added:
@@ -211,11 +211,10 @@ def encrypted_content_invalid(world: WorldView, transcript: Transcript) -> Itera
 
     Texts without the form of one are refused; a foreign one that has it is taken, and so is what a script gave out.
     """
-    for item in transcript.added:
-        text, id = item.get("encrypted_content"), item.get("id")
+    for item in [item for item in transcript.added if item.get("encrypted_content")]:
+        text, id = item["encrypted_content"], item.get("id")
         if (
-            text
-            and isinstance(text, str)  # not every kind of item has it in its schema
+            isinstance(text, str)  # not every kind of item has it in its schema
             and text not in world.store.encrypted_contents
             and (reason := rejection_reason(text, id, world.account.name))
         ):
