@@ -162,6 +162,21 @@ class ConnectionWorld:
         if responses.pop(added.response["id"], None):
             responses[merged["id"]] = opened.held.stored
 
+    def hold_open(self, opened: OpenResponse) -> None:
+        """Let a response wait for outputs: whoever reads it meanwhile sees it under way."""
+        self.open_responses[opened.response["id"]] = opened
+        running = {**opened.response, "status": "in_progress", "completed_at": None, "usage": None}
+        self._show_response(opened, opened.held.stored._replace(response=running))
+
+    def end_open(self, opened: OpenResponse) -> None:
+        """End a response that waits, with the outputs that it has."""
+        del self.open_responses[opened.response["id"]]
+        self._show_response(opened, opened.held.stored)
+
+    def _show_response(self, opened: OpenResponse, shown: StoredResponse) -> None:
+        if opened.response["id"] in self.world.store.responses:
+            self.world.store.responses[opened.response["id"]] = shown
+
     def forget_last_response(self, lane: str | None, id: object) -> None:
         """Forget the last response of a lane if it has this id; another lane keeps what was forked from it."""
         if (held := self._last_by_lane.get(lane)) and held.response["id"] == id:

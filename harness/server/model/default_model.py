@@ -6,6 +6,7 @@ the user speaks of what a tool is for    a call as well: of `get_weather` for "W
 an approval of a server's call           that call
 text.format requires JSON                a text that is an instance of the schema
 a compaction is due, or triggered        a compaction after the text, or nothing else
+agents are enabled, and it calls a tool  over a WebSocket the response stays open for the outputs
 else                                     a text
 
 An effort or a summary that is asked for brings reasoning before all of this.
@@ -18,8 +19,10 @@ from collections.abc import Sequence
 from functools import cache
 
 from harness.answers.echo import echo_tools
+from harness.api.multi_agent import enables_agents
 from harness.api.tokens import estimate_tokens
 from harness.core.exchange import Json, Request
+from harness.ending import TurnLine, completed
 from harness.items import custom_tool_call, function_call, message, reasoning, tool_search_call, tool_search_output
 from harness.items.kind import Item
 from harness.items.message import url_citation
@@ -50,11 +53,16 @@ COMPACTION = Item("compaction", {"encrypted_content": None})
 """A compaction, whose ciphertext the World makes."""
 
 
-def small_talk(request: Request) -> list[Item]:
-    """The items that answer a request when nothing is scripted; ScriptError when no instance of a schema is found."""
+def small_talk(request: Request) -> list[TurnLine]:
+    """The turn that answers a request when nothing is scripted; ScriptError when no instance of a schema is found."""
     reading = Reading(request)
     if reading.last.get("type") == "compaction_trigger":
         return [COMPACTION]
+    turn = _make_items(reading)
+    return [*turn, completed(awaits_outputs=True)] if enables_agents(reading.body) and needs_client(turn) else [*turn]
+
+
+def _make_items(reading: Reading) -> list[Item]:
     turn = _answer(reading)
     if needs_client(turn) and _is_wordy(reading):
         turn = [message(COMMENT, phase="commentary"), *turn]

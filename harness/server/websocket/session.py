@@ -95,7 +95,7 @@ class SocketSession:
         opened = next((each for each in self._connection.open_responses.values() if each.held.lane == lane), None)
         if opened is None:
             return []
-        del self._connection.open_responses[opened.response["id"]]
+        self._connection.end_open(opened)
         return [{**opened.last_event, "sequence_number": opened.held.event_count}]
 
     def _create_response(self, request: Request, body: Json, lane: str | None) -> Answer:
@@ -120,7 +120,7 @@ class SocketSession:
             return events
         *sent, opened.last_event = events
         opened.held.event_count -= 1
-        self._connection.open_responses[opened.response["id"]] = opened
+        self._connection.hold_open(opened)
         return sent
 
     def _handle_inject(self, request: Request, connection: ConnectionWorld) -> Answer:

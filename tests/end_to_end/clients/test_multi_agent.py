@@ -149,8 +149,10 @@ class TestOverAWebSocket:
             while [event.type for event in events].count("response.output_item.done") < 2:
                 events.append(connection.recv())
             id = events[0].response.id
+            assert client.beta.responses.retrieve(id).status == "in_progress"
             inject(connection, id, "call_2")
             events += told(connection, "response.inject.created")
+            assert client.beta.responses.retrieve(id).status == "in_progress"
             inject(connection, id, "call_1")
             events += told(connection, "response.completed")
         assert [event.sequence_number for event in events] == list(range(len(events)))
@@ -159,7 +161,9 @@ class TestOverAWebSocket:
         assert (made.id, final_text(made)) == (id, "Take Beta.")
         done = [event.output_index for event in events if event.type == "response.output_item.done"]
         assert done == [0, 1, 2]
-        assert [item.id for item in client.beta.responses.retrieve(id).output] == [item.id for item in made.output]
+        stored = client.beta.responses.retrieve(id)
+        assert [item.id for item in stored.output] == [item.id for item in made.output]
+        assert (stored.status, stored.usage) == ("completed", made.usage)
 
     def test_what_is_open_can_be_continued_afterwards(self, mock: Mock, client: openai.OpenAI) -> None:
         mock.script([*CALLS, completed(awaits_outputs=True)], message("Take Beta."), message("Because."))
@@ -226,6 +230,7 @@ class TestOverAWebSocket:
             id = told(connection, "response.output_item.done")[0].response.id
             create(connection, input=[output("call_1")], previous_response_id=id)
             assert told(connection, "response.completed")[-1].response.id == id
+            assert client.beta.responses.retrieve(id).status == "completed"
             assert final_text(told(connection, "response.completed")[-1].response) == "Take Beta."
 
     def test_an_output_of_no_call_is_refused(self, mock: Mock, client: openai.OpenAI) -> None:

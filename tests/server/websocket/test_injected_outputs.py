@@ -12,6 +12,7 @@ from harness.api.multi_agent import MULTI_AGENT_BETA
 from harness.ending import completed
 from harness.items import function_call, mcp_approval_request, message
 from harness.server.mock_api import MockApi
+from harness.server.model.default_model import small_talk
 from harness.server.websocket.session import SocketSession
 from tests.support.tools import functions
 
@@ -67,3 +68,21 @@ def test_no_injection_makes_a_connection_raise(said: Any) -> None:
     inject(session, id, [{"type": "function_call_output", "call_id": said, "output": said}])
     inject(session, id, [{"type": "function_call_output", "call_id": "call_1", "output": said}], more=said)
     assert api.worlds[KEY].problems == []
+
+
+def test_without_a_script_it_waits_for_what_the_client_executes() -> None:
+    api = MockApi(fallback=small_talk)
+    session = api.open_session("/v1/responses", HEADERS, {})
+    assert isinstance(session, SocketSession)
+    ask = {
+        "model": "gpt-5.6-sol",
+        "input": "hi",
+        "multi_agent": {"enabled": True},
+        "tools": functions("f"),
+        "tool_choice": "required",
+    }
+    events = session.receive(orjson.dumps({"type": "response.create", **ask}))
+    assert events[-1]["type"] == "response.output_item.done"
+    id, call = events[0]["response"]["id"], events[-1]["item"]["call_id"]
+    told = inject(session, id, [{"type": "function_call_output", "call_id": call, "output": "1"}])
+    assert (told[0], told[-1]) == ("response.inject.created", "response.completed")
