@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from harness.core.exchange import Json
+from harness.core.limits import oldest_beyond
 from harness.items.kind import CALL_OF_OUTPUT, ITEMS
 
 APPROVAL_REQUEST = "mcp_approval_request"
@@ -65,6 +66,11 @@ class ApprovalLedger:
                 self._approvals[item["id"]] = _approval_from(item, number)
             elif item["type"] == MCP_CALL and (known := self._approvals.get(item.get("approval_request_id") or "")):
                 self._approvals[known.id] = replace(known, runs=(*known.runs, number))
+
+    def keep_newest(self, most: int | None) -> None:
+        """Drop the oldest approvals beyond `most`."""
+        for id in oldest_beyond(self._approvals, most):
+            del self._approvals[id]
 
     def _add_answer(self, item: Json, number: int, transcript: Sequence[Json], later: Sequence[Json]) -> None:
         id = item["approval_request_id"]

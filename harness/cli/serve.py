@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from threading import Timer
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,13 +21,14 @@ from harness.cli.support.exit_codes import ExitCode
 if TYPE_CHECKING:
     from harness.contract.own_contract import OwnContract
     from harness.core.account import Organization
+    from harness.core.limits import Limits
     from harness.server.mock_api import MockApi
     from harness.server.transport.stoppable_server import AsgiApp, StoppableServer
     from harness.world.world import World
 
 DEFAULT_PORT = 8765
-JOURNAL_LIMIT = 1000
-"""How many exchanges a World keeps, so that a server can run for days."""
+KEPT_EXCHANGES, KEPT_RESPONSES, KEPT_WORLDS = 1_000, 10_000, 10_000
+"""What a server keeps by default, so that it can run for days."""
 COLLECTION_THRESHOLDS = (10_000, 5, 2_000)
 """New objects before a collection of the youngest generation, and how many of these before one of the next, and the next."""
 LAST_RESORT_SECONDS = 1.0
@@ -35,6 +36,11 @@ LAST_RESORT_SECONDS = 1.0
 MAX_LOSSES = 5
 """How many losses are listed at the end, the first ones."""
 ANY_KEY = "sk-anything"
+
+
+def _limit(what: str, default: int) -> Any:
+    """An option that bounds what is kept."""
+    return typer.Option(metavar="N", min=1, help=f"How many {what}.", show_default=f"{default:,}, with a COMMAND all")
 
 
 def serve(
@@ -64,6 +70,9 @@ def serve(
     contract: Annotated[
         Path | None, typer.Option("--contract", metavar="FILE", help="What `harness learn` wrote, which overrules.")
     ] = None,
+    journal: Annotated[int | None, _limit("exchanges of a World that are kept, the newest", KEPT_EXCHANGES)] = None,
+    keep: Annotated[int | None, _limit("responses of a World that are stored, the newest", KEPT_RESPONSES)] = None,
+    worlds: Annotated[int | None, _limit("Worlds that are kept, the last used", KEPT_WORLDS)] = None,
     replay: Annotated[
         Path | None, typer.Option(metavar="DIR|FILE", help="Play these recordings; nothing is made up.")
     ] = None,
@@ -84,7 +93,8 @@ def serve(
     from harness.verify.disagreements.own_file import load_contract
 
     if replay:
-        if command or script or scripted or keys or models or zdr or dialect or as_of or contract or allowed_host:
+        contents = (command, script, scripted, keys, models, zdr, dialect, as_of, contract)
+        if any((*contents, allowed_host, journal, keep, worlds)):
             raise typer.BadParameter("--replay plays what was recorded; give it with --host, --port and --paced alone.")
         _replay_recordings(replay, host, _or_default(port), paced)
         return
@@ -96,7 +106,7 @@ def serve(
         as_of=parse_as_of(as_of, "--as-of") if as_of else CONTRACT_DATE,
         own_contract=load_contract(contract, Path()),
         scripted=scripted,
-        journal=None if command else JOURNAL_LIMIT,
+        limits=_make_limits(journal, keep, worlds, is_bounded=not command),
     )
     key = next(iter(_split_names(keys)), ANY_KEY)
     access = control_access(host, control_token, _split_names(allowed_host))
@@ -176,7 +186,11 @@ def _stopped_by_signals(server: StoppableServer) -> Iterator[None]:
 
 
 def _summaries(mock: MockApi) -> Iterator[str]:
-    return filter(None, map(_summarize_world, mock.worlds.values()))
+    from harness.core.text.shorten import pluralize
+
+    yield from filter(None, map(_summarize_world, mock.worlds.values()))
+    if count := mock.dropped_count:
+        yield f"dropped and not judged: {pluralize(count, 'World')}, to keep no more than --worlds"
 
 
 def _summarize_world(world: World) -> str:
@@ -209,7 +223,7 @@ def _make_mock(
     as_of: str,
     own_contract: OwnContract | None,
     scripted: bool,
-    journal: int | None,
+    limits: Limits,
 ) -> MockApi:
     from harness.core.text.vocabulary import JSON, PYTHON_FILE
     from harness.server.mock_api import MockApi
@@ -220,7 +234,7 @@ def _make_mock(
         keys or None,
         organization=account,
         fallback=None if scripted else small_talk,
-        journal=journal,
+        limits=limits,
         dialect=dialect,
         as_of=as_of,
         own_contract=own_contract,
@@ -231,6 +245,13 @@ def _make_mock(
     from harness.world.scripting.load import load_script_file
 
     return mock(prepare=load_script_file(script).apply)
+
+
+def _make_limits(journal: int | None, keep: int | None, worlds: int | None, *, is_bounded: bool) -> Limits:
+    from harness.core.limits import UNLIMITED, Limits
+
+    default = Limits(KEPT_EXCHANGES, KEPT_RESPONSES, KEPT_WORLDS) if is_bounded else UNLIMITED
+    return Limits(journal or default.exchanges, keep or default.responses, worlds or default.worlds)
 
 
 def _make_account(models: Sequence[str], zdr: bool, assistants: str) -> Organization | None:

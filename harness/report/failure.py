@@ -14,6 +14,7 @@ from harness.report.cause import Cause, render_cause, render_causes
 from harness.report.find_causes import (
     MAX_EXPLAINED,
     absence_cause,
+    dropped_world_cause,
     is_same_request,
     loss_cause,
     no_request_cause,
@@ -52,6 +53,7 @@ def find_verdict(
     stray = [stray_cause(world)] if strays and world.refusals.unasked_strays else []
     explains_unused = refused or world.problems or stray
     return [
+        *([dropped_world_cause()] if world.was_dropped else []),
         *_sort_causes(world, losses, refused),
         *stray,
         *map(absence_cause, world.refusals.missing),

@@ -65,6 +65,14 @@ def absence_cause(expected: ExpectedRefusal) -> Cause:
     return Cause(expected.absence, [("came", "\n".join(expected.list_refusals())), ("fix", expected.name_hint)])
 
 
+def dropped_world_cause() -> Cause:
+    """The server has dropped an earlier World of this key, and nobody knows what was in it."""
+    return Cause(
+        "The server had dropped what this key did before, to keep no more Worlds than its limit; nothing of it is judged.",
+        [("fix", "Serve with a higher --worlds, or end each test with DELETE /_harness/world.")],
+    )
+
+
 def loss_cause(lost: Lost, vocabulary: Vocabulary) -> Cause:
     """A loss: what is gone, where it is missing and which exchange said it, the fix, how to allow it."""
     said = f"exchange {lost.said} said it; " if lost.said else ""

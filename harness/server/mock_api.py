@@ -6,7 +6,7 @@ operation. What a user of the harness has to fix comes back as a 418 that no SDK
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from traceback import extract_tb
@@ -28,6 +28,7 @@ from harness.core.dates import CONTRACT_DATE, parse_as_of
 from harness.core.delivery import DISCONNECT_AT_END
 from harness.core.errors import ConfigError, HarnessError
 from harness.core.exchange import Answer, Json, Request, Stray
+from harness.core.limits import UNLIMITED, Limits
 from harness.core.text.vocabulary import PYTHON, Vocabulary
 from harness.ending import TurnLine
 from harness.endpoints import azure
@@ -57,12 +58,12 @@ class MockApi:
     """All Worlds of one server, by API key.
 
     With `keys` None any key that starts with `sk-` opens a World of its own; otherwise only the named keys are known.
-    `fallback` answers what was never scripted, `prepare` is called with each new World, `journal` bounds how many
-    exchanges a World keeps (None: all). `dialect` is the only one to speak (openai, azure, foundry), None is all of them:
-    a request speaks the one that its path has. `as_of` is the day whose API it is (`World`), `own_contract` what overrules
-    that. `reserved` are keys that lead to a World only while they are its alias, each with the text of the 418 that it gets
-    meanwhile; `vocabulary` words the advice to those who read it. `strays` are the newest requests without a World;
-    `request_count` counts the others, those of closed Worlds too.
+    `fallback` answers what was never scripted, `prepare` is called with each new World, `limits` bound what is kept: of too
+    many Worlds the least recently used is dropped, `dropped_count` counts them. `dialect` is the only one to speak (openai,
+    azure, foundry), None is all of them: a request speaks the one that its path has. `as_of` is the day whose API it is
+    (`World`), `own_contract` what overrules that. `reserved` are keys that lead to a World only while they are its alias,
+    each with the text of the 418 that it gets meanwhile; `vocabulary` words the advice to those who read it. `strays` are
+    the newest requests without a World; `request_count` counts the others, those of closed Worlds too.
     """
 
     def __init__(
@@ -72,25 +73,27 @@ class MockApi:
         organization: Organization | None = None,
         fallback: Callable[[Request], Sequence[TurnLine]] | None = None,
         prepare: Callable[[Mock], None] = lambda mock: None,
-        journal: int | None = None,
+        limits: Limits = UNLIMITED,
         dialect: str | None = None,
         as_of: str = CONTRACT_DATE,
         own_contract: OwnContract | None = None,
         reserved: Mapping[str, str] = MappingProxyType({}),
         vocabulary: Vocabulary = PYTHON,
     ) -> None:
-        self.worlds: dict[str, World] = {}
+        self.worlds: OrderedDict[str, World] = OrderedDict()
+        self.dropped_count = 0
         self.strays: deque[Stray] = deque(maxlen=MAX_STRAYS)
         self.request_count = 0
         self._stray_count = 0
         self._aliases: dict[str, str] = {}
         self._closed: dict[str, str] = {}
+        self._dropped: dict[str, None] = {}
         self._reserved = reserved
         self._keys = None if keys is None else frozenset(keys)
         self._organization = organization
         self._fallback = fallback
         self._prepare = prepare
-        self._journal = journal
+        self._limits = limits
         self._dialect = check_dialect(dialect)
         self._as_of = parse_as_of(as_of)
         self._own_contract = own_contract
@@ -111,11 +114,23 @@ class MockApi:
                 dialect=self._dialect,
                 as_of=self._as_of,
                 vocabulary=vocabulary or self._vocabulary,
+                limits=self._limits,
             )
             world.own_contract = self._own_contract
+            world.was_dropped = key in self._dropped
             self._prepare(Mock(world))
             self.worlds[key] = world
+            self._drop_least_recently_used()
         return self.worlds[key]
+
+    def _drop_least_recently_used(self) -> None:
+        if self._limits.worlds is not None and len(self.worlds) > self._limits.worlds:
+            key = next(iter(self.worlds))
+            self.close(key)
+            self.dropped_count += 1
+            self._dropped[key] = None
+            if len(self._dropped) > MAX_CLOSED:
+                del self._dropped[next(iter(self._dropped))]
 
     def add_alias(self, alias: str, key: str) -> None:
         """Let one more key lead to the World of a key, until that is closed."""
@@ -123,11 +138,13 @@ class MockApi:
 
     def close(self, key: str) -> None:
         """Forget a World and its aliases."""
+        self._dropped.pop(key, None)
         if world := self.worlds.pop(key, None):
             self._closed[key] = world.name
         if len(self._closed) > MAX_CLOSED:
             del self._closed[next(iter(self._closed))]
-        self._aliases = {alias: of for alias, of in self._aliases.items() if of != key}
+        if key in self._aliases.values():
+            self._aliases = {alias: of for alias, of in self._aliases.items() if of != key}
 
     def world_of(self, headers: Mapping[str, str], dialect: str = OPENAI) -> World | None:
         """The World a request belongs to; None when its key names none.
@@ -138,6 +155,8 @@ class MockApi:
         if key is None:
             return None
         if world := self.worlds.get(self._aliases.get(key, key)):
+            if self._limits.worlds is not None:
+                self.worlds.move_to_end(world.api_key)
             return world
         own = dialect != OPENAI or (key.startswith(KEY_PREFIX) and key != KEY_PREFIX)
         return self._open_world(key) if (own if self._keys is None else key in self._keys) else None
@@ -189,7 +208,7 @@ class MockApi:
             ConnectionWorld(world),
             headers,
             _check_and_answer,
-            lambda sent, answer: world.add_exchange(sent, answer, self._journal),
+            world.add_exchange,
         )
 
     def _reserved_answer(self, request: Request, world: World | None) -> Answer | None:
@@ -209,7 +228,7 @@ class MockApi:
             answer = _with_headers(answer, world.ids.request() if world else f"req_{self._stray_count:032x}")
         if world is not None:
             self.request_count += 1
-            world.add_exchange(request, answer, self._journal)
+            world.add_exchange(request, answer)
         elif request.root:
             self._add_stray(request, answer)
         return answer

@@ -16,6 +16,7 @@ from harness.api.resources.files import File, VectorStore
 from harness.api.resources.parted_uploads import PartedUpload
 from harness.api.resources.threads import Thread
 from harness.core.exchange import Json
+from harness.core.limits import oldest_beyond
 from harness.ending import DEFAULT_ENDING, Ending
 from harness.items.history.chain import EMPTY_CHAIN, ItemChain
 from harness.items.history.transcript import Transcript, conversation_id, resolve_transcript
@@ -23,6 +24,10 @@ from harness.items.history.transcript import Transcript, conversation_id, resolv
 T = TypeVar("T")
 Table = MutableMapping[str, T]
 """The stored objects of one kind, by id."""
+
+
+_ENTRIES_PER_RESPONSE = 10
+"""What is kept of responses that are not stored: this many entries for each response that may be."""
 
 
 class StoredResponse(NamedTuple):
@@ -129,6 +134,25 @@ class Store:
     def put_events(self, id: str, events: Sequence[Json]) -> None:
         """Store the stream of a stored response, so that it can be resumed."""
         self.responses[id] = self.responses[id]._replace(events=events)
+
+    def keep_newest(self, most: int | None) -> None:
+        """Drop the oldest responses beyond `most`, with all that is stored of them; a conversation keeps its items."""
+        for id in oldest_beyond(self.responses, most):
+            self._drop_response(id)
+        for hidden in (self.unfiltered_items, self.encrypted_contents, self.azure_members, self.containers):
+            for id in oldest_beyond(hidden, most and most * _ENTRIES_PER_RESPONSE):
+                del hidden[id]
+
+    def _drop_response(self, id: str) -> None:
+        stored = self.responses.pop(id)
+        self.pending.pop(id, None)
+        if stored.response.get("conversation"):
+            return
+        for item in (*stored.input, *stored.response["output"]):
+            if (item_id := item.get("id")) and self.items.get(item_id) is item:
+                del self.items[item_id]
+                self.reasoning_of.pop(item_id, None)
+                self.follower_of.pop(item_id, None)
 
     def add_to_conversation(self, id: str, items: Sequence[Json]) -> None:
         """Append items, which have ids, to a conversation; from then on they can be referred to."""

@@ -26,6 +26,7 @@ from harness.core.delivery import Gate
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer, Exchange, Json, Request, Stray
 from harness.core.ids import Ids
+from harness.core.limits import UNLIMITED, Limits, drop_oldest
 from harness.core.text.vocabulary import PYTHON, Vocabulary
 from harness.core.tool_runs import ToolRuns
 from harness.ending import TurnLine
@@ -47,8 +48,9 @@ class World:
     `as_of` is the day (YYYY-MM-DD, or given as YYYY-MM its last day) whose contract holds, by default the newest that this
     release knows; a World of another day has the clock of that day.
     `dialect` is the only one it speaks (openai, azure, foundry), None all of them: each has paths of its own.
-    `vocabulary` words the advice to its user.
-    `exchanges` is the journal, of which the oldest may be dropped; `exchange_count` counts all; `refusals` says which of
+    `vocabulary` words the advice to its user. `limits` bound what it keeps, the oldest goes first; `was_dropped` says that
+    its server has dropped another World of this key before.
+    `exchanges` is the journal; `exchange_count` counts those dropped of it, too; `refusals` says which of
     its refusals were asked for. `problems` are the requests that the harness could not answer, with the reason. `strays`
     are requests that came meanwhile with keys of no World, each with the number of this World's exchanges before it.
     `tool_runs` are the executions of the client's tools that a test records.
@@ -66,12 +68,15 @@ class World:
         as_of: str = CONTRACT_DATE,
         store: Store | None = None,
         vocabulary: Vocabulary = PYTHON,
+        limits: Limits = UNLIMITED,
     ) -> None:
         self.name = name
         self.api_key = api_key
         self.base_url = base_url
         self.dialect = check_dialect(dialect)
         self.vocabulary = vocabulary
+        self.limits = limits
+        self.was_dropped = False
         self.account = organization or DEFAULT_ORGANIZATION
         self.own_contract: OwnContract | None = None
         self.models = MODELS
@@ -141,14 +146,16 @@ class World:
         """The gate of a name, made when it is new."""
         return self.gates.setdefault(name, Gate())
 
-    def add_exchange(self, request: Request, answer: Answer, keep: int | None = None) -> None:
-        """Write an exchange to the journal; with `keep` only about that many of the latest stay in it."""
+    def add_exchange(self, request: Request, answer: Answer) -> None:
+        """Write an exchange to the journal."""
         self.exchange_count += 1
         exchange = Exchange(self.exchange_count, request, answer)
         self.exchanges.append(exchange)
         self.refusals.add(exchange)
-        if keep is not None and len(self.exchanges) > 2 * keep:
-            del self.exchanges[: len(self.exchanges) - keep]
+        drop_oldest(self.exchanges, self.limits.exchanges)
+        drop_oldest(self.problems, self.limits.exchanges)
+        self.approval_ledger.keep_newest(self.limits.exchanges)
+        self.store.keep_newest(self.limits.responses)
 
     def add_stray(self, stray: Stray, keep: int) -> None:
         """Note a request whose key leads to no World, which may have been meant for this one; `keep` of them stay."""

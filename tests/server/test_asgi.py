@@ -17,6 +17,7 @@ import pytest
 
 from harness.api.http.body import parse_query
 from harness.core.errors import ConfigError
+from harness.core.limits import Limits
 from harness.items import message
 from harness.server import asgi as module
 from harness.server.asgi import App, Server, bind, serve_in_thread
@@ -32,7 +33,7 @@ LONG = "word " * 12_000
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    with serve_in_thread(MockApi(fallback=lambda _: [message(LONG)], journal=1)) as running:
+    with serve_in_thread(MockApi(fallback=lambda _: [message(LONG)], limits=Limits(exchanges=1))) as running:
         yield running
 
 

@@ -14,6 +14,7 @@ from harness.contract.rule import RULES, assumed, rule
 from harness.core.account import Organization
 from harness.core.errors import ApiError, HarnessError, ScriptError
 from harness.core.exchange import Answer, Request
+from harness.core.limits import Limits
 from harness.items import message
 from harness.server.mock_api import MockApi, bearer_key, teapot_answer
 
@@ -167,7 +168,7 @@ class TestAnAnswer:
         assert (other.number, other.request.operation, other.request.path) == (2, "unknown URL", "/nowhere")
 
     def test_is_kept_for_a_while_where_the_journal_is_bounded(self) -> None:
-        mock = MockApi(fallback=lambda request: [message("ok")], journal=2)
+        mock = MockApi(fallback=lambda request: [message("ok")], limits=Limits(exchanges=2))
         for _ in range(9):
             post(mock)
         exchanges = mock.worlds["sk-mock"].exchanges

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import pytest
 
 from harness.contract.rule import RULES
+from harness.core.limits import Limits
 from harness.items import message
 from harness.server.asgi import Server, serve_in_thread
 from harness.server.mock_api import MockApi
@@ -464,7 +465,7 @@ class TestRefusals:
         assert self.verdict(client).startswith("Request 1 was refused (400): Invalid 'temperature'")
 
     def test_are_remembered_when_the_journal_has_dropped_them(self) -> None:
-        with serve_in_thread(MockApi(fallback=lambda _: [message("hi")], journal=2)) as server:
+        with serve_in_thread(MockApi(fallback=lambda _: [message("hi")], limits=Limits(exchanges=2))) as server:
             client = Client(server, "sk-short")
             self.refuse(client)
             for _ in range(5):

@@ -16,6 +16,7 @@ from websockets.exceptions import ConnectionClosedError, ConnectionClosedOK, Inv
 from websockets.frames import Frame, Opcode
 from websockets.sync.client import ClientConnection, connect
 
+from harness.core.limits import Limits
 from harness.items import message
 from harness.server import asgi as module
 from harness.server.asgi import App, Server, serve_in_thread, uvicorn_config
@@ -209,7 +210,7 @@ class TestAClientThatLeaves:
         assert server.api.worlds["sk-raw"].problems == []
 
     def test_in_the_middle_of_an_answer_leaves_nothing_behind(self) -> None:
-        with serve_in_thread(MockApi(fallback=lambda _: [message(LONG)], journal=1)) as own:
+        with serve_in_thread(MockApi(fallback=lambda _: [message(LONG)], limits=Limits(exchanges=1))) as own:
             event = Frame(Opcode.TEXT, json.dumps(CREATE).encode()).serialize(mask=True, extensions=[])
             with raw(own) as wire:
                 wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

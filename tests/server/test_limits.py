@@ -1,0 +1,167 @@
+"""What a bounded server keeps: the newest exchanges and responses of a World, the Worlds that were used last."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+from dataclasses import fields
+from typing import Any
+
+import orjson
+import pytest
+
+from harness.core.exchange import Answer
+from harness.core.limits import Limits
+from harness.items import code_interpreter_call, mcp_approval_request, message, reasoning
+from harness.server.judgement import judge_world
+from harness.server.mock_api import MockApi
+from harness.world.store import Store
+
+MODEL = "gpt-5"
+KEPT = 20
+TABLES = [table.name for table in fields(Store)]
+
+
+def bounded(**limits: int) -> MockApi:
+    return MockApi(fallback=lambda _: [reasoning("hm"), message("ok")], limits=Limits(**limits))
+
+
+def ask(api: MockApi, key: str = "sk-one", **members: Any) -> Answer:
+    raw = orjson.dumps({"model": MODEL, "input": "hi", **members})
+    return api.handle("POST", "/v1/responses", {"authorization": f"Bearer {key}"}, {}, raw)
+
+
+def sizes(api: MockApi, key: str = "sk-one") -> dict[str, int]:
+    """The entries of every table and list of a World that requests can add to."""
+    world = api.worlds[key]
+    lists = {"exchanges": world.exchanges, "problems": world.problems, "approvals": list(world.approval_ledger)}
+    return {name: len(getattr(world.store, name)) for name in TABLES} | {
+        name: len(kept) for name, kept in lists.items()
+    }
+
+
+class TestResponses:
+    def test_of_too_many_the_oldest_is_gone_as_an_expired_one_is(self) -> None:
+        api = bounded(responses=2)
+        first, *rest = [ask(api).body["id"] for _ in range(3)]
+        gone = ask(api, previous_response_id=first)
+        assert (gone.status, gone.body["error"]["message"]) == (400, f"Previous response with id '{first}' not found.")
+        assert [ask(api, previous_response_id=id).status for id in rest] == [200, 200]
+
+    def test_a_chain_goes_on_with_all_of_its_items(self) -> None:
+        api, previous = bounded(responses=2), None
+        for _ in range(9):
+            previous = ask(api, previous_response_id=previous).body["id"]
+        answer = ask(api, previous_response_id=previous)
+        assert answer.status == 200
+        assert len(api.worlds["sk-one"].store.responses[answer.body["id"]].chain) == 30
+
+    def test_an_item_that_a_newer_response_holds_too_stays(self) -> None:
+        api = bounded(responses=2)
+        said = {"id": "msg_own", "type": "message", "role": "user", "content": "mine"}
+        for _ in range(4):
+            ask(api, input=[said])
+        assert ask(api, input=[{"type": "item_reference", "id": "msg_own"}]).status == 200
+
+    def test_items_of_a_conversation_stay_with_it(self) -> None:
+        api = bounded(responses=2)
+        conversation = api.handle("POST", "/v1/conversations", {"authorization": "Bearer sk-one"}, {}, b"{}").body["id"]
+        for _ in range(4):
+            assert ask(api, conversation=conversation).status == 200
+        page = api.handle("GET", f"/v1/conversations/{conversation}/items", {"authorization": "Bearer sk-one"}, {}, b"")
+        assert len(page.body["data"]) == 12
+        assert ask(api, input=[{"type": "item_reference", "id": page.body["data"][-1]["id"]}]).status == 200
+
+    def test_one_under_way_in_the_background_can_be_dropped(self) -> None:
+        api = bounded(responses=1)
+        for _ in range(3):
+            ask(api, background=True)
+        assert len(api.worlds["sk-one"].store.pending) == 1
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {},
+        {"store": False},
+        {"store": False, "include": ["reasoning.encrypted_content"]},
+        {"stream": True},
+        {"background": True},
+        {"input": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}]},
+        {"model": "no-such model"},
+        {"seed": 1},
+    ],
+    ids=str,
+)
+def test_no_table_of_a_world_grows_beyond_its_limit(members: dict[str, Any]) -> None:
+    turns = [reasoning("hm", encrypted_content=None), code_interpreter_call("1"), message("ok")]
+    api = MockApi(fallback=lambda _: turns, limits=Limits(exchanges=KEPT, responses=KEPT))
+    tools = [{"type": "code_interpreter", "container": {"type": "auto"}}]
+    measured = []
+    for _ in range(2):
+        for _ in range(15 * KEPT):
+            ask(api, **{"tools": tools, **members})
+        measured.append(sizes(api))
+    assert max(measured[1].values()) <= 10 * KEPT
+    assert max(measured[1][name] for name in ("exchanges", "responses", "problems")) <= KEPT
+    assert all(later <= before + KEPT for before, later in zip(*(one.values() for one in measured), strict=True))
+
+
+def test_unanswered_requests_and_approvals_are_bounded_too() -> None:
+    api = MockApi(limits=Limits(exchanges=KEPT, responses=KEPT))
+    for _ in range(3 * KEPT):
+        ask(api)
+    assert len(api.worlds["sk-one"].problems) <= KEPT
+    asking = [mcp_approval_request("deploy", {}, server_label="prod")]
+    api = MockApi(fallback=lambda _: asking, limits=Limits(exchanges=KEPT, responses=KEPT))
+    for _ in range(3 * KEPT):
+        assert (
+            ask(api, tools=[{"type": "mcp", "server_label": "prod", "server_url": "https://a.example"}]).status == 200
+        )
+    assert len(list(api.worlds["sk-one"].approval_ledger)) <= KEPT
+
+
+class TestWorlds:
+    def test_of_too_many_the_least_recently_used_is_dropped(self) -> None:
+        api = bounded(worlds=2)
+        for key in ("sk-a", "sk-b", "sk-a", "sk-c"):
+            ask(api, key)
+        assert list(api.worlds) == ["sk-a", "sk-c"]
+        assert api.dropped_count == 1
+
+    def test_a_key_whose_world_was_dropped_is_not_found_in_order(self) -> None:
+        api = bounded(worlds=1)
+        ask(api, "sk-a", seed=1)
+        ask(api, "sk-b")
+        ask(api, "sk-a")
+        judged = judge_world(api.open("sk-a"))
+        assert judged.verdict.startswith("The server had dropped what this key did before")
+        assert "--worlds" in judged.verdict
+        ask(api, "sk-c")
+        assert judge_world(api.open("sk-d")).verdict == ""
+
+    def test_one_that_was_forgotten_on_demand_is_in_order(self) -> None:
+        api = bounded(worlds=1)
+        for key in ("sk-a", "sk-b"):
+            ask(api, key)
+        api.open("sk-a")
+        api.close("sk-a")
+        assert judge_world(api.open("sk-a")).verdict == ""
+
+
+def test_memory_is_flat_once_everything_is_full() -> None:
+    api = bounded(exchanges=KEPT, responses=KEPT, worlds=KEPT)
+
+    def work(rounds: int) -> int:
+        for number in range(rounds):
+            ask(api, f"sk-{number % 3}")
+            ask(api, f"sk-once-{work.__name__}-{number}", store=False)
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0]
+
+    tracemalloc.start()
+    try:
+        full, later = work(300), work(300)
+    finally:
+        tracemalloc.stop()
+    assert later < 1.1 * full
