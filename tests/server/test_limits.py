@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import gc
+import signal
 import tracemalloc
 from dataclasses import fields
 from typing import Any
 
 import orjson
 import pytest
+from typer.testing import CliRunner
 
+from harness.cli import app
 from harness.core.exchange import Answer
 from harness.core.limits import Limits
 from harness.items import code_interpreter_call, mcp_approval_request, message, reasoning
 from harness.server.judgement import judge_world
 from harness.server.mock_api import MockApi
 from harness.world.store import Store
+from tests.support.live_server import request_head
+from tests.support.served import read_until, serving
 
 MODEL = "gpt-5"
 KEPT = 20
@@ -54,7 +59,7 @@ class TestResponses:
             previous = ask(api, previous_response_id=previous).body["id"]
         answer = ask(api, previous_response_id=previous)
         assert answer.status == 200
-        assert len(api.worlds["sk-one"].store.responses[answer.body["id"]].chain) == 30
+        assert len(list(api.worlds["sk-one"].store.responses[answer.body["id"]].chain)) == 30
 
     def test_an_item_that_a_newer_response_holds_too_stays(self) -> None:
         api = bounded(responses=2)
@@ -112,7 +117,7 @@ def test_unanswered_requests_and_approvals_are_bounded_too() -> None:
     for _ in range(3 * KEPT):
         ask(api)
     assert len(api.worlds["sk-one"].problems) <= KEPT
-    asking = [mcp_approval_request("deploy", {}, server_label="prod")]
+    asking = [mcp_approval_request("prod", "deploy", {})]
     api = MockApi(fallback=lambda _: asking, limits=Limits(exchanges=KEPT, responses=KEPT))
     for _ in range(3 * KEPT):
         assert (
@@ -165,3 +170,21 @@ def test_memory_is_flat_once_everything_is_full() -> None:
     finally:
         tracemalloc.stop()
     assert later < 1.1 * full
+
+
+class TestTheOptionsOfServe:
+    @pytest.mark.parametrize("option", ["--journal", "--keep", "--worlds"])
+    @pytest.mark.parametrize("number", ["0", "-1", "many"])
+    def test_refuse_what_is_no_number_from_one_on(self, option: str, number: str) -> None:
+        result = CliRunner().invoke(app, ["serve", f"{option}={number}"])
+        assert result.exit_code == 2
+        assert option in result.output
+
+    def test_bound_what_is_kept_and_the_end_says_what_was_dropped(self) -> None:
+        with serving("--worlds", "1", "--journal", "2") as served:
+            for key in ("sk-a", "sk-b", "sk-b", "sk-b"):
+                body = b'{"model":"gpt-4.1","input":"hi"}'
+                with served.say(request_head(body, key) + body) as wire:
+                    read_until(wire, b'"usage"')
+            _, code, errors = served.end(signal.SIGTERM)
+        assert (code, errors) == (0, "dropped and not judged: 1 World, to keep no more than --worlds\n")

@@ -11,6 +11,7 @@ from harness.api.paging import page
 from harness.core.account import Organization, RateLimit
 from harness.core.errors import ConfigError, ScriptError
 from harness.core.exchange import Answer, Request
+from harness.core.limits import Limits
 from harness.items import message
 from harness.items.history.chain import EMPTY_CHAIN, ItemChain
 from harness.items.history.transcript import conversation_id
@@ -160,10 +161,10 @@ class TestItsJournal:
 
     @pytest.mark.parametrize("keep", [1, 5])
     def test_keeps_the_latest_when_it_is_bounded(self, keep: int) -> None:
-        world = World()
+        world = World(limits=Limits(exchanges=keep))
         for _ in range(100):
-            world.add_exchange(ask(), Answer(200), keep)
-            assert min(world.exchange_count, keep) <= len(world.exchanges) <= 2 * keep
+            world.add_exchange(ask(), Answer(200))
+            assert len(world.exchanges) == min(world.exchange_count, keep)
         assert world.exchanges[-1].number == world.exchange_count == 100
 
 

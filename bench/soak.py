@@ -1,0 +1,71 @@
+"""What a server keeps over many requests: `python -m bench.soak [-n REQUESTS] [--worlds KEYS]` prints memory and rate.
+
+One `harness serve` as it starts, keep-alive connections, requests written in batches of 32 to each; a line a tenth. With
+`--worlds` each request comes with a key of its own of so many, else all with one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import socket
+import time
+
+from bench.endurance import resident_megabytes
+from tests.support.served import Served, serving
+
+CONNECTIONS, BATCH = 4, 32
+BODY = b'{"model":"gpt-4.1","input":"hi"}'
+HEAD = b"POST /v1/responses HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer sk-%d\r\nContent-Type: application/json\r\n"
+
+
+def request(key: int) -> bytes:
+    return HEAD % key + b"Content-Length: %d\r\n\r\n%s" % (len(BODY), BODY)
+
+
+def read_answers(wire: socket.socket, count: int) -> None:
+    """Read so many whole answers, each of which must be a 200."""
+    buffer = b""
+    for _ in range(count):
+        while (end := buffer.find(b"\r\n\r\n")) < 0:
+            buffer += wire.recv(1 << 16)
+        head = buffer[:end].lower()
+        assert b" 200 " in head.split(b"\r\n")[0], head
+        length = int(head.split(b"content-length:")[1].split(b"\r\n")[0])
+        while len(buffer) < end + 4 + length:
+            buffer += wire.recv(1 << 16)
+        buffer = buffer[end + 4 + length :]
+
+
+def work(wires: list[socket.socket], first: int, count: int, worlds: int) -> None:
+    for start in range(first, first + count, BATCH * len(wires)):
+        for place, wire in enumerate(wires):
+            keys = range(start + place * BATCH, start + (place + 1) * BATCH)
+            wire.sendall(b"".join(request(number % worlds) for number in keys))
+        for wire in wires:
+            read_answers(wire, BATCH)
+
+
+def measure(served: Served, requests: int, worlds: int) -> None:
+    wires = [served.say() for _ in range(CONNECTIONS)]
+    print(f"{'requests':>10} {'MiB':>6} {'requests/s':>11}")
+    tenth = requests // 10
+    for number in range(10):
+        begun = time.perf_counter()
+        work(wires, number * tenth, tenth, worlds)
+        rate = tenth / (time.perf_counter() - begun)
+        print(f"{(number + 1) * tenth:10,} {resident_megabytes(served, 'VmRSS'):6} {rate:11,.0f}", flush=True)
+    for wire in wires:
+        wire.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("-n", type=int, default=1_000_000, metavar="REQUESTS")
+    parser.add_argument("--worlds", type=int, default=1, metavar="KEYS")
+    chosen = parser.parse_args()
+    with serving() as served:
+        measure(served, chosen.n, chosen.worlds)
+
+
+if __name__ == "__main__":
+    main()
