@@ -40,6 +40,23 @@ CALLS = [
     {"type": "mcp_call", "id": "mcp_1", "arguments": "{}", "name": "n", "server_label": "s"},
 ]
 
+SCREENSHOT_CALL = [
+    HI,
+    {
+        "type": "computer_call",
+        "call_id": "call_1",
+        "action": {"type": "screenshot"},
+        "pending_safety_checks": [],
+        "id": "cu_1",
+        "status": "completed",
+    },
+]
+SCREENSHOT = {"type": "computer_call_output", "call_id": "call_1"}
+SCREENSHOTS = [
+    {"type": "computer_screenshot", "image_url": f"data:image/png;base64,{PNG}", "detail": "original"},
+    {"type": "input_image", "image_url": f"data:image/png;base64,{PNG}", "current_url": "https://example.org"},
+]
+
 
 @pytest.mark.parametrize(
     "body",
@@ -61,6 +78,13 @@ CALLS = [
         {"tools": [{**TOOL, "name": "f" * 65}]},
         {"tools": [{"type": "web_search", "search_context_size": None, "filters": None}]},
         {"background": True, "store": False},
+        *(
+            {"tools": [{"type": "computer"}], "tool_choice": {"type": type}}
+            for type in ("computer", "computer_use", "computer_use_preview")
+        ),
+        *({"input": [*SCREENSHOT_CALL, {**SCREENSHOT, "output": output}]} for output in SCREENSHOTS),
+        {"model": "gpt-5", "temperature": 1, "top_p": 1, "frequency_penalty": 0},
+        {"model": "gpt-5.2", "top_p": 0.98, "reasoning": {"effort": "low"}},
         {"model": "gpt-5-nano", "max_output_tokens": 300_000},
         said({"type": "input_image", "detail": None, "image_url": f"data:image/png;base64,{PNG[:40]}\r\n{PNG[40:]}"}),
         said({"type": "input_file", "file_id": None, "filename": None, "file_url": "https://example.org/a.pdf"}),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.api.models import Model, When
-from harness.contract.rule import Case, WorldView, recorded, reported, rule
+from harness.contract.rule import Case, WorldView, assumed, recorded, reported, rule
 from harness.contract.rules.request.models.family import family_of, reasoning_options
 from harness.contract.rules.request.shape import PROBE_ADDRESS, PROBE_DATE
 from harness.core.account import Organization
@@ -26,7 +26,12 @@ def _is_refused(when: When, request: Request, family: Model) -> bool:
 @rule(
     when=("temperature", "top_p", "presence_penalty", "frequency_penalty"),
     error=ApiError(400, "Unsupported parameter: '{name}' is not supported with this model.", "{name}"),
-    source=[recorded("vercel/ai"), reported(PROBE_ADDRESS, PROBE_DATE)],
+    source=[
+        recorded("vercel/ai"),
+        reported(PROBE_ADDRESS, PROBE_DATE),
+        reported("https://github.com/brainlid/langchain/pull/428: `top_p: 1` is refused from gpt-5.2 on", "2025-12-23"),
+        assumed("that a value is taken that is the model's default anyway, as `temperature: 1` is"),
+    ],
     rejects={
         "Unsupported parameter: 'temperature' is not supported with this model.": {"model": TERRA, "temperature": 0.5},
         "Unsupported parameter: 'top_p' is not supported with this model.": {"model": TERRA, "top_p": 1},
@@ -37,6 +42,7 @@ def _is_refused(when: When, request: Request, family: Model) -> bool:
     },
     accepts=[
         {"model": TERRA, "temperature": 1},
+        {"model": "gpt-5", "temperature": 1, "top_p": 1, "presence_penalty": 0},
         {"model": "gpt-4.1", "temperature": 0.5, "top_p": 0.5, "presence_penalty": 0.5},
         {"model": "gpt-5.4", "temperature": 0.5},
         {"model": "my-deployment", "temperature": 0.5, "reasoning": {"effort": "low"}, "text": {"verbosity": "low"}},
@@ -48,7 +54,7 @@ def _is_refused(when: When, request: Request, family: Model) -> bool:
             account=Organization(prompts=frozenset(["pmpt_1"])),
         ),
     ],
-    fix="Leave sampling parameters out for a model that reasons; `temperature: 1` is taken.",
+    fix="Leave sampling parameters out for a model that reasons, or send its defaults.",
 )
 def sampling_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
     """A model that reasons takes no sampling parameters; its `code` is null here.
@@ -59,7 +65,8 @@ def sampling_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
     if family and _is_refused(family.sampling, request, family):
         named = ("temperature", "top_p", "presence_penalty", "frequency_penalty")
         wanted = [name for name in named if body.get(name) is not None]
-        yield from ({"name": name} for name in wanted if name != "temperature" or body[name] != 1)
+        default = {"temperature": 1, "top_p": family.top_p}
+        yield from ({"name": name} for name in wanted if body[name] != default.get(name, 0))
 
 
 @rule(

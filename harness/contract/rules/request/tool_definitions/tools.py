@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, assumed, reported, rule
 from harness.core.account import Organization
@@ -49,11 +50,26 @@ def _may_bring_tools(request: Request) -> bool:
 @rule(
     when="tool_choice",
     error=ApiError(400, "Tool choice '{name}' not found in 'tools' parameter.", "tool_choice"),
-    source=reported("public reports of two origins", "2026"),
+    source=[
+        reported("public reports of two origins", "2026"),
+        reported(
+            "public reports of four origins: a function that is none of the tools is named by its type", "2026-09-11"
+        ),
+        reported("a changelog of vercel/ai: a hosted tool is chosen by its type, no function of its name", "2026-07"),
+        assumed("that an MCP server and a custom tool are named by their types, too, and in `allowed_tools` by name"),
+    ],
     rejects={
         "Tool choice 'image_generation' not found in 'tools' parameter.": {
             "tools": [FUNCTION_TOOL],
             "tool_choice": {"type": "image_generation"},
+        },
+        "Tool choice 'function' not found in 'tools' parameter.": {
+            "tools": [{"type": "web_search"}],
+            "tool_choice": {"type": "function", "name": "web_search"},
+        },
+        "Tool choice 'mcp' not found in 'tools' parameter.": {
+            "tools": [FUNCTION_TOOL],
+            "tool_choice": {"type": "mcp", "server_label": "a"},
         },
         "Tool choice 'g' not found in 'tools' parameter.": {
             "tools": [FUNCTION_TOOL],
@@ -71,25 +87,39 @@ def _may_bring_tools(request: Request) -> bool:
         },
         {"tools": [FUNCTION_TOOL], "tool_choice": {"type": "function", "name": "f"}},
         {"tools": [FUNCTION_TOOL], "tool_choice": "required"},
+        {"model": "gpt-5.4", "tools": [{"type": "computer"}], "tool_choice": {"type": "computer_use_preview"}},
     ],
-    fix="Choose a tool that is declared.",
+    fix="Choose a tool that is declared: a function by its name, any other by its type.",
 )
 def tool_choice_not_found(request: Request) -> Iterator[Json]:
-    """A named choice, each of `allowed_tools` too, must be one of the declared tools."""
+    """A chosen tool, each of `allowed_tools` too, must be one of the declared tools."""
     choice, tools = request.body.get("tool_choice"), request.body.get("tools") or ()
-    if isinstance(choice, dict) and tools and not _may_bring_tools(request):
-        declared = set().union(*map(_tool_names, tools))
-        yield from ({"name": name} for name in _chosen_tool_names(choice) if _unversioned_type(name) not in declared)
+    if not isinstance(choice, dict) or not tools or _may_bring_tools(request):
+        return
+    if choice.get("type") != "allowed_tools":
+        yield from () if _is_declared(choice, tools) else ({"name": choice["type"]},)
+        return
+    for one in choice["tools"]:
+        if not _is_declared(one, tools):
+            yield from ({"name": name} for name in _chosen_tool_names(one))
 
 
-def _tool_names(tool: Json) -> set[str]:
-    inner = {one["name"] for one in tool.get("tools") or () if isinstance(one, dict) and "name" in one}
-    return inner | {_unversioned_type(tool["type"]), tool.get("name", ""), tool.get("server_label", "")}
+_NAMED_BY = {"function": "name", "custom": "name", "namespace": "name", "mcp": "server_label"}
+"""The member that names a chosen tool, by its type; the others have none of their own."""
 
 
-def _unversioned_type(type: str) -> str:
-    """A tool type without its version: the API accepts `web_search_preview` for a declared `web_search`."""
-    return type.partition("_20")[0].removesuffix("_preview")
+def _is_declared(choice: Json, tools: Sequence[Json]) -> bool:
+    """Whether a choice is one of these tools or of those in their namespaces."""
+    kind = _plain_type(choice.get("type"))
+    member = _NAMED_BY.get(kind)
+    inner = [one for tool in tools for one in tool.get("tools") or () if isinstance(one, dict)]
+    alike = [tool for tool in (*tools, *inner) if _plain_type(tool.get("type")) == kind]
+    return any(member is None or tool.get(member) == choice.get(member) for tool in alike)
+
+
+def _plain_type(type: Any) -> str:
+    """A tool type without its version: any of `web_search` and `web_search_preview` chooses the other, as of `computer`."""
+    return str(type).partition("_20")[0].removesuffix("_preview").removesuffix("_use")
 
 
 def _mcp_tool(label: str, url: str = "https://mcp.example.org/sse") -> Json:
