@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Literal
 
+from harness.answers.item_writer import split_into_tokens
 from harness.answers.run_citations import TextPiece, render_delta_annotation, render_text_part, split_at_citations
 from harness.answers.run_tool_calls import CALL_RENDERERS, build_required_action
-from harness.answers.writer import split_into_tokens
 from harness.api.resources.threads import RUN_START_EVENT, make_event
 from harness.api.tokens import estimate_tokens
 from harness.core.errors import ScriptError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from harness.answers.writer import split_into_tokens
+from harness.answers.item_writer import split_into_tokens
 from harness.api.resources.assistants import DEFAULT_RANKING
 from harness.core.exchange import Json
 from harness.core.ids import Ids

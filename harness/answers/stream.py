@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import zip_longest
 
+from harness.answers.item_writer import split_into_tokens
 from harness.answers.reader import EventReader, StreamError
-from harness.answers.writer import DeltaSeries, EventSequence, EventWriter, encode_event, split_into_tokens
+from harness.answers.sse import encode_event
+from harness.answers.writer import EventSequence, EventWriter
 from harness.api.statuses import ENDED_STATUSES
 from harness.core.exchange import Finding, Json
 from harness.items.kind import Item
@@ -46,8 +48,7 @@ def render_events(
 
 def encode_events(events: Sequence[Json]) -> bytes:
     """The events as server-sent events, in UTF-8; nothing follows the last one."""
-    parts = events.parts if isinstance(events, EventSequence) else events
-    return b"".join([part.encode() if isinstance(part, DeltaSeries) else encode_event(part) for part in parts])
+    return events.encode() if isinstance(events, EventSequence) else b"".join(map(encode_event, events))
 
 
 def fold(events: Sequence[Json]) -> Json:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from harness.answers.writer import split_into_tokens
+from harness.answers.item_writer import split_into_tokens
 from harness.api.include import LOGPROBS
 from harness.core.exchange import Json
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import orjson
 
-from harness.answers.writer import encode_event
+from harness.answers.sse import encode_event
 from harness.core.delivery import Delivery, Gate, Pause
 from harness.core.exchange import Answer, Json
 from harness.core.headers import encode_headers
