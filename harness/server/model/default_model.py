@@ -1,6 +1,7 @@
 """The answers of an unscripted model: what the request demands, else small talk.
 
 after a tool's output                    a text, so that agent loops end; after a search of tools a call of what it found
+  but tool_choice is still required      a call of a tool that was not called yet, of one that is `final` if there is one
 tool_choice requires or names a tool     a call of it, of whatever kind; a deferred function is searched for first
 the user speaks of what a tool is for    a call as well: of `get_weather` for "What is the weather?"
 an approval of a server's call           that call
@@ -32,7 +33,7 @@ from harness.server.model.hosted_tools import call_approved, call_hosted, is_cli
 from harness.server.model.least_instance import compact_json, filled_instance
 from harness.server.model.logprobs import make_logprobs
 from harness.server.model.reading import NamedTool, Reading
-from harness.server.model.tool_picker import pick_tool
+from harness.server.model.tool_picker import is_final, pick_tools
 
 GREETING = "Hello. Nothing is scripted, so this is small talk."
 THANKS = "Thanks, I have what the tool returned."
@@ -79,7 +80,7 @@ def _answer(reading: Reading) -> list[Item]:
         found = [tool for tool in reading.named_tools if tool.namespace and not tool.search_path]
         return _call_named(reading, found, "required", reading.user_text) or [_say(reading, THANKS)]
     if kind.endswith("_output"):
-        return [_say(reading, THANKS)]
+        return _call_uncalled(reading) or [_say(reading, THANKS)]
     if not reading.tools:
         return [_say(reading, GREETING)]
     if called := _call_named(reading, reading.named_tools, reading.body.get("tool_choice"), reading.said):
@@ -90,12 +91,29 @@ def _answer(reading: Reading) -> list[Item]:
     return [_say(reading, GREETING)]
 
 
-def _call_named(reading: Reading, tools: Sequence[NamedTool], choice: str | Json | None, said: str) -> list[Item]:
-    """A call of a function or a custom tool, after the search that it waits for; empty when none is called."""
-    picked = pick_tool({**reading.body, "tool_choice": choice}, [each.tool for each in tools], said)
-    if picked is None:
+def _call_uncalled(reading: Reading) -> list[Item]:
+    """What still has to be called where a call is required: a tool that the user's message has not led to yet."""
+    choice = reading.body.get("tool_choice")
+    if choice != "required" and not (isinstance(choice, dict) and choice.get("mode") == "required"):
         return []
-    named = next(each for each in tools if each.tool is picked)
+    called = reading.names_called
+    left = [named for named in reading.named_tools if named.tool["name"] not in called and not named.search_path]
+    last = [named for named in left if is_final(named.tool)]
+    return _call_named(reading, last or left, choice, reading.user_text) if called and left else []
+
+
+def _call_named(reading: Reading, tools: Sequence[NamedTool], choice: str | Json | None, said: str) -> list[Item]:
+    """Calls of functions or custom tools, after the search that one waits for; empty when none is called."""
+    body = {**reading.body, "tool_choice": choice}
+    picked = pick_tools(body, [each.tool for each in tools], said)
+    if not picked:
+        return []
+    first, *others = (next(each for each in tools if each.tool is tool) for tool in picked)
+    calls = [_call_tool(named, reading.user_text) for named in others if not named.search_path]
+    return [*_call_first(reading, first), *(calls if not first.search_path else ())]
+
+
+def _call_first(reading: Reading, named: NamedTool) -> list[Item]:
     searches = [tool for tool in reading.tools if tool["type"] == "tool_search"] if named.search_path else []
     if any(map(is_client_search, searches)):
         return [_search_as_client(searches[0], reading)]

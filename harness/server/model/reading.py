@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from harness.api.models import MODELS, Model
@@ -89,6 +90,12 @@ class Reading:
     def said(self) -> str:
         """What the user said last; empty where something else came after it."""
         return user_text(next((item for item in reversed(self.items) if item.get("type") not in REMEMBERED_TYPES), {}))
+
+    @property
+    def names_called(self) -> set[str]:
+        """The names of the functions and custom tools that were called since the user last spoke."""
+        since = takewhile(lambda item: item.get("role") != "user", reversed(self.transcript.items))
+        return {item["name"] for item in since if item.get("type") in ("function_call", "custom_tool_call")}
 
     @cached_property
     def tools(self) -> list[Json]:

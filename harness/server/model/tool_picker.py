@@ -1,14 +1,14 @@
 """Which tool a model without a script calls: one that `tool_choice` demands, or one that the user speaks of.
 
 Of the functions and custom tools that `tool_choice` leaves, the one is taken that the last message of the user fits best:
-by its name, else by words of the name, else by distinctive words of the description. A request for a tool without a
-name gets the first.
+by its name, else by words of the name, else by distinctive words of the description, else by names and values of its
+parameters. A request for a tool without a name gets the first. Others whose names are spoken of are called beside it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 
 from harness.core.exchange import Json
@@ -53,6 +53,46 @@ _GENERAL_WORDS = _COMMON_WORDS | frozenset(
 """Those of descriptions."""
 MIN_WORD_LENGTH = 5
 """Letters of the shortest words of a description that count."""
+MIN_PARAMETER_WORDS = 2
+"""Words of a tool's parameters that have to be said."""
+MAX_PARAMETER_DEPTH, MAX_VALUES = 3, 50
+"""How deep parameters are looked at, and how many values of each."""
+MAX_CALLS = 4
+"""Tools called in one turn."""
+
+
+def pick_tools(body: Json, declared: Sequence[Json], said: str) -> list[Json]:
+    """The tools that the model calls in one turn: the one that fits best, and those whose names are said beside it.
+
+    `declared` and `said` are as for `pick_tool`. Only the first where `parallel_tool_calls` is false, or one is named.
+    """
+    first = pick_tool(body, declared, said)
+    picked = [first] if first else []
+    tools, _ = _allowed_tools(body, declared)
+    if not first or body.get("parallel_tool_calls") is False:
+        return picked
+    text = said.lower()
+    for tool in tools:
+        if len(picked) < MAX_CALLS and all(_are_both_said(tool["name"], other["name"], text) for other in picked):
+            picked.append(tool)
+    return picked
+
+
+def _are_both_said(name: str, other: str, text: str) -> bool:
+    """Whether both of two names are said, or, if neither is, of each a word that the other has not."""
+    if name == other or _is_said(name, text) or _is_said(other, text):
+        return name != other and _is_said(name, text) and _is_said(other, text)
+    one, two, words = _distinctive_words(name), _distinctive_words(other), frozenset(_WORD.findall(text))
+    return bool(_count_shared(one - two, words) and _count_shared(two - one, words))
+
+
+def _is_said(name: str, text: str) -> bool:
+    return len(name) > 2 and re.search(rf"(?<!\w){re.escape(name.lower())}(?!\w)", text) is not None
+
+
+def is_final(tool: Json) -> bool:
+    """Whether a tool takes the answer that ends a conversation, as clients declare one for structured output."""
+    return "final" in _split_words(f"{tool['name']} {tool.get('description') or ''}")
 
 
 def pick_tool(body: Json, declared: Sequence[Json] | None = None, said: str | None = None) -> Json | None:
@@ -91,19 +131,43 @@ def _allowed_tools(body: Json, tools: Sequence[Json]) -> tuple[Sequence[Json], s
     return named, "required"
 
 
-def _match_score(tool: Json, text: str) -> tuple[int, int, int]:
-    """How well a tool fits what is said: by its name, by words of the name, by words of its description."""
+def _distinctive_words(name: str) -> frozenset[str]:
+    return frozenset(word for word in _split_words(name) if len(word) > 3) - _COMMON_WORDS
+
+
+def _match_score(tool: Json, text: str) -> tuple[int, int, int, int]:
+    """How well a tool fits what is said: by its name, by words of the name, of its description, of its parameters."""
     name, words = tool["name"], set(_WORD.findall(text))
-    named = len(name) > 2 and re.search(rf"(?<!\w){re.escape(name.lower())}(?!\w)", text)
-    distinctive = {word for word in _split_words(name) if len(word) > 3} - _COMMON_WORDS
     described = {
         word for word in _split_words(tool.get("description") or "") if len(word) >= MIN_WORD_LENGTH
     } - _GENERAL_WORDS
     return (
-        int(bool(named)),
-        _count_shared(distinctive, words),
+        int(_is_said(name, text)),
+        _count_shared(_distinctive_words(name), words),
         _count_shared(described, words) or int(_is_given_all_numbers(tool, text)),
+        _count_parameter_words(tool, words),
     )
+
+
+def _count_parameter_words(tool: Json, words: Iterable[str]) -> int:
+    """How many words of a tool's parameters, of their names and values, are said; one alone says nothing."""
+    known = {
+        word for word in _parameter_words(tool.get("parameters"), MAX_PARAMETER_DEPTH) if len(word) >= MIN_WORD_LENGTH
+    }
+    shared = _count_shared(known - _GENERAL_WORDS, words)
+    return shared if shared >= MIN_PARAMETER_WORDS else 0
+
+
+def _parameter_words(schema: object, depth: int) -> Iterator[str]:
+    if not isinstance(schema, dict) or not depth:
+        return
+    for keyword in ("properties", "$defs"):
+        for name, inner in as_object(schema.get(keyword)).items():
+            yield from _split_words(name)
+            yield from _parameter_words(inner, depth - 1)
+    values = schema.get("enum")
+    for value in values[:MAX_VALUES] if isinstance(values, list) else ():
+        yield from _split_words(as_string(value))
 
 
 def _is_given_all_numbers(tool: Json, text: str) -> bool:

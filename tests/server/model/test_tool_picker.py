@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.server.model.tool_picker import pick_tool
+from harness.server.model.tool_picker import pick_tool, pick_tools
 
 
 def tool(name: str, description: str = "", type: str = "function") -> dict[str, Any]:
@@ -104,3 +104,42 @@ def test_a_function_of_numbers_is_called_when_the_user_says_as_many(said: str, n
     numbers = {"x": {"type": "integer"}, "y": {"type": "number"}}
     multiply = {**tool("multiply"), "parameters": {"properties": numbers, "required": ["x", "y"]}}
     assert name_of(said, [{**tool("name"), "parameters": {"properties": {}}}, multiply]) == name
+
+
+STOCK = {
+    **tool("Filter"),
+    "parameters": {
+        "properties": {"shelf": {"enum": ["garden", "kitchen"]}, "sort": {"$ref": "#/$defs/Sort"}},
+        "$defs": {"Sort": {"enum": ["cheapest_first", "newest_first"]}},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        ("Show me the cheapest knives of the kitchen.", "Filter"),
+        ("I am in the kitchen.", None),
+        ("How is the weather in the garden, and in the kitchen?", "get_weather"),
+    ],
+)
+def test_two_words_of_the_parameters_say_that_a_tool_is_meant(said: str, found: str | None) -> None:
+    assert name_of(said, [STOCK, WEATHER]) == found
+
+
+@pytest.mark.parametrize(
+    ("said", "body", "names"),
+    [
+        ("The weather and the time, please.", {}, ["get_weather", "get_time"]),
+        ("The weather and the time, please.", {"tool_choice": "required"}, ["get_weather", "get_time"]),
+        ("The weather and the time, please.", {"parallel_tool_calls": False}, ["get_weather"]),
+        ("The weather and the time, please.", {"tool_choice": {"type": "function", "name": "get_time"}}, ["get_time"]),
+        ("The time, please.", {}, ["get_time"]),
+        ("Call get_time, whatever the weather.", {}, ["get_time"]),
+        ("Call get_time and then get_weather.", {}, ["get_weather", "get_time"]),
+        ("Hello.", {}, []),
+    ],
+)
+def test_tools_that_are_spoken_of_together_are_called_together(said: str, body: Any, names: list[str]) -> None:
+    tools = [WEATHER, tool("get_time"), tool("get_weather_map")]
+    assert [each["name"] for each in pick_tools(body, tools, said)] == names

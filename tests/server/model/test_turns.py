@@ -15,6 +15,7 @@ from tests.support.unscripted import (
     KEY,
     MCP,
     SEARCH,
+    WEATHER,
     Conversation,
     model_for,
     results_of,
@@ -100,3 +101,27 @@ def test_a_scripted_server_is_called_without_a_turn() -> None:
     listed, call, said = talk.ask("hi", tool_choice="required").body["output"]
     assert [tool["name"] for tool in listed["tools"]] == ["find"]
     assert (call["name"], call["output"], said["type"]) == ("find", "found", "message")
+
+
+ORDER = {**WEATHER, "name": "get_order"}
+ANSWER = {**WEATHER, "name": "give_answer", "description": "Takes the final answer."}
+
+
+ALLOWED = {"type": "allowed_tools", "mode": "required", "tools": [{"type": "function", "name": "get_weather"}]}
+
+
+@pytest.mark.parametrize(
+    ("choice", "names"), [("required", ["get_order", "give_answer", "get_weather"]), (ALLOWED, ["get_weather"])]
+)
+def test_a_call_that_is_required_is_made_after_outputs_too(choice: Any, names: list[str]) -> None:
+    talk = Conversation(tools=[ORDER, WEATHER, ANSWER], tool_choice=choice)
+    history: list[Json] = [{"role": "user", "content": "Where is my order?"}]
+    for name in names:
+        called = talk.ask(history).body["output"]
+        assert [call["name"] for call in called] == [name]
+        history += [*called, *results_of(called)]
+    assert talk.types(history, tool_choice="auto") == ["message"]
+
+
+def test_tools_that_are_spoken_of_together_are_called_in_one_turn() -> None:
+    assert Conversation(tools=[ORDER, WEATHER]).types("My order, and the weather?") == ["function_call"] * 2
