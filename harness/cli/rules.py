@@ -28,8 +28,19 @@ def rules(
         ),
     ] = None,
     coverage: Annotated[
-        bool, typer.Option("--coverage", help="How well each area is known, and what proves it.")
+        bool,
+        typer.Option(
+            "--coverage", help="How well each area is known, what proves it, and how each rule did on recordings."
+        ),
     ] = False,
+    recordings: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--recordings",
+            metavar="PATH",
+            help="With --coverage: your recordings to count, in place of those of this project.",
+        ),
+    ] = None,
 ) -> None:
     """List why the API refuses requests, or explain one rule.
 
@@ -40,10 +51,10 @@ def rules(
     from harness.report.catalogue import rule_json, rule_row, rule_sections
     from harness.verify.disagreements.own_file import exemption_rows, load_contract
 
-    if coverage:
-        if name or area or assumed:
-            raise typer.BadParameter("--coverage is of all rules; give it alone, or with --json.")
-        _print_coverage(as_json)
+    if coverage or recordings:
+        if name or area or assumed or not coverage:
+            raise typer.BadParameter("--coverage is of all rules; give it alone, or with --recordings and --json.")
+        _print_coverage(recordings or [], as_json)
         return
     own = load_contract(contract, Path())
     yours = {rule.id: rule for rule in (rule_of(entry, own.file) for entry in own.refusals)} if own else {}
@@ -60,19 +71,27 @@ def rules(
     print_rows([*map(rule_row, chosen), *exempt], as_json)
 
 
-def _print_coverage(as_json: bool) -> None:
-    """Rules by area and evidence level, then every rule that claims evidence no cassette shows, with the reason."""
+def _print_coverage(recordings: list[Path], as_json: bool) -> None:
+    """Rules by area, how each did on recordings, then every rule that claims evidence no cassette shows, with the reason."""
     from dataclasses import asdict
+    from datetime import UTC, datetime
 
     from harness.contract.rule import RULES
-    from harness.verify import evidence, evidence_coverage
+    from harness.verify import evidence, evidence_coverage, rules_met
 
+    today = datetime.now(UTC).date().isoformat()
+    records = rules_met.count_met_rules(recordings, today) if recordings else rules_met.load_kept_records()
     cassettes = evidence.load_rule_cassettes()
-    rows, gaps = evidence_coverage.coverage_rows(RULES, cassettes), evidence_coverage.find_gaps(RULES, cassettes)
+    areas = evidence_coverage.coverage_rows(RULES, cassettes, records)
+    rules, gaps = evidence_coverage.record_rows(RULES, records), evidence_coverage.find_gaps(RULES, cassettes)
     if as_json:
-        print_json({"areas": rows, "gaps": [asdict(gap) for gap in gaps]})
+        counted = {"made": records.made, "recordings": records.recordings, "exchanges": records.exchanges}
+        print_json({"areas": areas, "counted": counted, "rules": rules, "gaps": [asdict(gap) for gap in gaps]})
         return
     console = make_console()
-    console.print(evidence_coverage.coverage_table(rows))
+    for rows in (areas, rules):
+        console.print(evidence_coverage.coverage_table(rows))
+        console.print()
+    console.print(evidence_coverage.describe_records(records))
     for gap in gaps:
         console.print(f"no cassette  {gap.rule}  ({gap.level}): {gap.reason}")

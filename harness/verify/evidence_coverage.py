@@ -1,21 +1,26 @@
-"""What `harness rules --coverage` shows: how many rules of each area a cassette proves, and which it should but does not."""
+"""What `harness rules --coverage` shows: how well each area is known, how each rule did, and what no cassette proves."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from harness.contract.rule import LEVELS, Level, Rule
 from harness.contract.rules import AREAS
+from harness.core.exchange import Json
+from harness.core.text.shorten import pluralize
 from harness.verify.evidence import EVIDENCE_LEVELS, EvidenceError, RuleCassette
+from harness.verify.rules_met import RuleRecord, RuleRecords
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 NOT_TRANSCRIBED = "not transcribed yet"
 """The one reason for a gap that is work left to do."""
+NEVER_MET = "never met"
+"""The mark of a rule of which no recording holds a refusal."""
 _URL = re.compile(r"https?://\S+")
 
 
@@ -56,8 +61,8 @@ def _explain_gap(rule: Rule) -> str:
     return NOT_TRANSCRIBED
 
 
-def coverage_rows(rules: Mapping[str, Rule], cassettes: Mapping[str, RuleCassette]) -> list[dict[str, Any]]:
-    """For each area the number of its rules, in all and by level, its cassettes, and the refusals in them.
+def coverage_rows(rules: Mapping[str, Rule], cassettes: Mapping[str, RuleCassette], records: RuleRecords) -> list[Json]:
+    """For each area the number of its rules, in all and by level, its cassettes, the refusals in them, and its records.
 
     A row for each area, in order of precedence, and a last one, `all`. EvidenceError when a cassette belongs to no rule.
     """
@@ -65,29 +70,52 @@ def coverage_rows(rules: Mapping[str, Rule], cassettes: Mapping[str, RuleCassett
         raise EvidenceError(f"no rule is named like these cassettes: {', '.join(orphans)}; rename or delete them")
     areas = dict.fromkeys((*AREAS, *(rule.area for rule in rules.values())))
     rules_of = {area: [rule for rule in rules.values() if rule.area == area] for area in areas}
-    rows = [_coverage_row(area, own, cassettes) for area, own in rules_of.items() if own]
-    return [*rows, _coverage_row("all", list(rules.values()), cassettes)]
+    rows = [_coverage_row(area, own, cassettes, records) for area, own in rules_of.items() if own]
+    return [*rows, _coverage_row("all", list(rules.values()), cassettes, records)]
 
 
-def _coverage_row(area: str, rules: list[Rule], cassettes: Mapping[str, RuleCassette]) -> dict[str, Any]:
+def _coverage_row(area: str, rules: list[Rule], cassettes: Mapping[str, RuleCassette], records: RuleRecords) -> Json:
     proofs = [cassettes[rule.id] for rule in rules if rule.id in cassettes]
-    levels = [rule.level for rule in rules]
+    levels, known = [rule.level for rule in rules], [records.of(rule.id) for rule in rules]
     return {
         "area": area,
         "rules": len(rules),
         **{level: levels.count(level) for level in LEVELS},
         "cassettes": len(proofs),
         "refusals": sum(interaction.is_refusal for cassette in proofs for interaction in cassette.interactions),
+        "seen": sum(each.seen for each in known),
+        "right": sum(each.right for each in known),
+        "never_met": sum(not each.is_met for each in known),
     }
 
 
+def record_rows(rules: Mapping[str, Rule], records: RuleRecords) -> list[Json]:
+    """What recordings say of each rule, in order of precedence; `passed` is None where a rule is not asked one by one."""
+    return [
+        {"id": rule.id, "area": rule.area, "level": rule.level, **_record_counts(rule, records.of(rule.id))}
+        for rule in rules.values()
+    ]
+
+
+def _record_counts(rule: Rule, record: RuleRecord) -> Json:
+    return {**asdict(record), "passed": record.passed if rule.check else None, "met": record.is_met}
+
+
+def describe_records(records: RuleRecords) -> str:
+    """What the records were counted over, and when."""
+    exchanges = f"{records.exchanges:,} {'exchange' if records.exchanges == 1 else 'exchanges'}"
+    return f"Counted {records.made} over {pluralize(records.recordings, 'recording')} with {exchanges}."
+
+
 def coverage_table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """The rows as a table for a terminal; zeros are blank."""
+    """The rows as a table for a terminal; zeros are blank, and a rule that was not met is marked."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
-    for name in rows[0]:
-        table.add_column(name, justify="left" if name == "area" else "right")
+    shown = [name for name in rows[0] if name != "met"]
+    for name in shown:
+        table.add_column(name.replace("_", " "), justify="left" if isinstance(rows[0][name], str) else "right")
     for row in rows:
-        table.add_row(*(str(value or "") for value in row.values()))
+        cells = {**row, "right": row["right"] if row.get("met", True) else NEVER_MET}
+        table.add_row(*(str(cells[name] or "") for name in shown))
     return table

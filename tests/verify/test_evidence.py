@@ -14,6 +14,7 @@ from harness.core.errors import ApiError, HarnessError
 from harness.verify import evidence, evidence_coverage
 from harness.verify.evidence import EvidenceError
 from harness.verify.evidence_coverage import EvidenceGap
+from harness.verify.rules_met import RuleRecord, RuleRecords
 
 ERROR = {"message": "No.", "type": "invalid_request_error", "param": None, "code": None}
 
@@ -203,6 +204,7 @@ def rule(id: str, *sources: Source, area: str = "pairing") -> Rule:
     return Rule(id, area, "Doc.", ApiError(400, "No."), sources, {"No.": Case({})}, ())
 
 
+NOTHING_MET = RuleRecords("2026-11-23", 0, 0)
 RULES = {
     one.id: one
     for one in (
@@ -237,14 +239,21 @@ def test_every_claim_without_a_cassette_is_a_gap_with_its_reason(tmp_path: Path)
 
 
 def test_coverage_counts_rules_by_area_and_level_in_order_of_precedence(tmp_path: Path) -> None:
-    zero = dict.fromkeys(("recorded", "reported", "documented", "typed", "assumed"), 0)
-    assert evidence_coverage.coverage_rows(RULES, cassettes(tmp_path, "first", "third")) == [
-        {"area": "access", "rules": 1, **zero, "documented": 1, "cassettes": 0, "refusals": 0},
-        {"area": "state", "rules": 1, **zero, "reported": 1, "cassettes": 1, "refusals": 2},
-        {"area": "pairing", "rules": 3, **zero, "recorded": 1, "reported": 2, "cassettes": 1, "refusals": 2},
-        {"area": "of_a_plugin", "rules": 1, **zero, "assumed": 1, "cassettes": 0, "refusals": 0},
+    zero = dict.fromkeys(("recorded", "reported", "documented", "typed", "assumed", "cassettes", "refusals"), 0)
+    zero |= {"seen": 0, "right": 0}
+    met = {"first": RuleRecord(seen=3, right=2), "third": RuleRecord(undecided=1, passed=7), "half": RuleRecord(1, 1)}
+    rows = evidence_coverage.coverage_rows(
+        RULES, cassettes(tmp_path, "first", "third"), RuleRecords("2026-11-23", 2, 9, met)
+    )
+    assert rows == [
+        {"area": "access", "rules": 1, **zero, "documented": 1, "never_met": 1},
+        {"area": "state", "rules": 1, **zero, "reported": 1, "cassettes": 1, "refusals": 2}
+        | {"seen": 3, "right": 2, "never_met": 0},
+        {"area": "pairing", "rules": 3, **zero, "recorded": 1, "reported": 2, "cassettes": 1, "refusals": 2}
+        | {"seen": 1, "right": 1, "never_met": 1},
+        {"area": "of_a_plugin", "rules": 1, **zero, "assumed": 1, "never_met": 1},
         {"area": "all", "rules": 6, **zero, "recorded": 1, "reported": 3, "documented": 1, "assumed": 1}
-        | {"cassettes": 2, "refusals": 4},
+        | {"cassettes": 2, "refusals": 4, "seen": 4, "right": 3, "never_met": 3},
     ]
 
 
@@ -252,11 +261,13 @@ def test_a_cassette_of_no_rule_is_an_orphan_and_stops_the_count(tmp_path: Path) 
     found = cassettes(tmp_path, "first", "frist")
     assert evidence_coverage.find_orphans(RULES, found) == ["frist"]
     with pytest.raises(EvidenceError, match="no rule is named like these cassettes: frist"):
-        evidence_coverage.coverage_rows(RULES, found)
+        evidence_coverage.coverage_rows(RULES, found, NOTHING_MET)
 
 
 def test_the_table_has_a_title_for_each_column_and_leaves_zeros_blank(tmp_path: Path) -> None:
-    table = evidence_coverage.coverage_table(evidence_coverage.coverage_rows(RULES, cassettes(tmp_path, "first")))
+    table = evidence_coverage.coverage_table(
+        evidence_coverage.coverage_rows(RULES, cassettes(tmp_path, "first"), NOTHING_MET)
+    )
     cells = [list(column.cells) for column in table.columns]
     assert [column.header for column in table.columns][:3] == ["area", "rules", "recorded"]
     assert cells[0] == ["access", "state", "pairing", "of_a_plugin", "all"]

@@ -1,0 +1,34 @@
+"""Count how each rule did on everything recorded here, and keep the counts: `python -m tests.contract.evidence`.
+
+`harness rules --coverage` shows them. The recordings are the cassettes of the project and those beside the checkout.
+"""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+
+import harness.contract.rules  # noqa: F401  (registers every rule)
+from harness.contract.rule import RULES
+from harness.verify.evidence import evidence_directory
+from harness.verify.rules_met import KEPT_FILE, RuleRecords, count_met_rules, write_kept_records
+from tests.support.shared import PRESENT, RECORDINGS, SHARED
+
+
+def count_everything() -> RuleRecords:
+    """The records of the rules today."""
+    return count_met_rules((evidence_directory(), *RECORDINGS), datetime.now(UTC).date().isoformat())
+
+
+def main() -> int:
+    """Write the counts; returns the exit code."""
+    if not PRESENT:
+        print(f"the recorded traffic is not in {SHARED}: without it the counts would be too low", file=sys.stderr)
+        return 2
+    write_kept_records(count_everything(), RULES)
+    print(f"wrote {KEPT_FILE}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

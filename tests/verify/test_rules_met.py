@@ -1,0 +1,186 @@
+"""What recordings say of each rule: seen, right, undecided, passed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import harness.contract.rules  # noqa: F401  (registers every rule)
+from harness.cli import app
+from harness.contract.rule import RULES
+from harness.core.errors import HarnessError
+from harness.verify.evidence_coverage import NEVER_MET, coverage_table, describe_records, record_rows
+from harness.verify.rules_met import (
+    RuleRecord,
+    RuleRecords,
+    count_met_rules,
+    load_kept_records,
+    write_kept_records,
+)
+from tests.support.shared import PRESENT
+
+
+def refusal(message: str, param: str | None = None, code: str | None = None) -> dict[str, Any]:
+    return {"error": {"message": message, "type": "invalid_request_error", "param": param, "code": code}}
+
+
+CREATE_WITHOUT_MODEL = refusal("Missing required parameter: 'model'.", "model", "missing_required_parameter")
+
+
+def write_recording(path: Path, status: int, answer: Any = None, **body: Any) -> Path:
+    record = {
+        "id": f"{path.stem}#0",
+        "provider": "openai",
+        "method": "POST",
+        "url_path": "/v1/responses",
+        "recorded_at": "2026-08-03",
+        "request": {name: value for name, value in {"model": "gpt-4.1", "input": "hi", **body}.items() if value},
+        "status": status,
+        "response": answer,
+    }
+    path.write_text(json.dumps(record) + "\n")
+    return path
+
+
+def records_of(path: Path, status: int, answer: Any = None, **body: Any) -> RuleRecords:
+    return count_met_rules([write_recording(path / "a.jsonl", status, answer, **body)], "2026-11-23")
+
+
+def test_a_recorded_refusal_that_the_mock_makes_was_right(tmp_path: Path) -> None:
+    records = records_of(tmp_path, 400, CREATE_WITHOUT_MODEL, model=None)
+    assert records.of("missing_required_parameter") == RuleRecord(seen=1, right=1)
+    assert (records.recordings, records.exchanges) == (1, 1)
+
+
+def test_a_request_that_the_api_took_and_the_mock_refuses_was_wrong(tmp_path: Path) -> None:
+    records = records_of(tmp_path, 200, model=None)
+    assert records.of("missing_required_parameter") == RuleRecord(seen=1)
+
+
+def test_a_recorded_refusal_that_the_mock_does_not_make_was_wrong(tmp_path: Path) -> None:
+    assert records_of(tmp_path, 400, CREATE_WITHOUT_MODEL).of("missing_required_parameter") == RuleRecord(seen=1)
+
+
+def test_of_a_refusal_in_other_words_both_rules_were_wrong(tmp_path: Path) -> None:
+    records = records_of(tmp_path, 400, refusal("Invalid type for 'x': y."), model=None)
+    assert records.of("missing_required_parameter") == RuleRecord(seen=1)
+    records = records_of(tmp_path, 400, CREATE_WITHOUT_MODEL, colour="red")
+    assert {id: one for id, one in records.rules.items() if one.is_met} == {
+        "unknown_parameter": RuleRecord(seen=1),
+        "missing_required_parameter": RuleRecord(seen=1),
+    }
+
+
+def test_what_depends_on_the_account_is_undecided(tmp_path: Path) -> None:
+    message = RULES["insufficient_quota"].error.message
+    answer = {"error": {"message": message, "type": "insufficient_quota", "param": None, "code": "insufficient_quota"}}
+    assert records_of(tmp_path, 429, answer).of("insufficient_quota") == RuleRecord(undecided=1)
+
+
+def test_a_rule_that_lets_a_taken_request_pass_is_counted_and_not_met(tmp_path: Path) -> None:
+    record = records_of(tmp_path, 200).of("input_empty")
+    assert record == RuleRecord(passed=1)
+    assert not record.is_met
+    assert records_of(tmp_path, 200).of("missing_required_parameter") == RuleRecord()
+
+
+def test_recordings_of_which_nothing_can_be_judged_are_an_error(tmp_path: Path) -> None:
+    with pytest.raises(HarnessError, match="nothing was judged"):
+        count_met_rules([tmp_path], "2026-11-23")
+    with pytest.raises(HarnessError, match="no such file or folder"):
+        count_met_rules([tmp_path / "nowhere"], "2026-11-23")
+
+
+def test_a_kept_count_is_read_as_it_was_written(tmp_path: Path) -> None:
+    records = RuleRecords(
+        "2026-11-23", 2, 5, {"b": RuleRecord(3, 2, 1, 7), "a": RuleRecord(), "c": RuleRecord(passed=1)}
+    )
+    write_kept_records(records, ("a", "b", "c"), tmp_path / "kept.json")
+    assert (tmp_path / "kept.json").read_text().splitlines() == [
+        "{",
+        '  "format": 1,',
+        '  "made": "2026-11-23",',
+        '  "recordings": 2,',
+        '  "exchanges": 5,',
+        '  "rules": {',
+        '    "b": {"seen":3,"right":2,"undecided":1,"passed":7},',
+        '    "c": {"passed":1}',
+        "  }",
+        "}",
+    ]
+    kept = load_kept_records(tmp_path / "kept.json")
+    assert (kept.made, kept.recordings, kept.exchanges) == ("2026-11-23", 2, 5)
+    assert [kept.of(name) for name in "abc"] == [RuleRecord(), RuleRecord(3, 2, 1, 7), RuleRecord(passed=1)]
+
+
+class TestThePackage:
+    def test_the_counts_are_of_rules_that_there_are(self) -> None:
+        kept = load_kept_records()
+        assert set(kept.rules) - set(RULES) == set()
+        assert all(one.right <= one.seen for one in kept.rules.values())
+        assert kept.recordings > 3000
+        assert kept.exchanges > 6000
+
+    def test_every_rule_has_counts_or_is_marked(self) -> None:
+        rows = record_rows(RULES, load_kept_records())
+        assert [row["id"] for row in rows] == list(RULES)
+        columns = {column.header: list(column.cells) for column in coverage_table(rows).columns}
+        marked = {id for id, right in zip(columns["id"], columns["right"], strict=True) if right == NEVER_MET}
+        assert marked == {row["id"] for row in rows if not row["seen"] and not row["undecided"]}
+        assert 0 < len(marked) < len(RULES) / 2 + 10
+
+    def test_most_of_what_was_seen_is_right(self) -> None:
+        kept = load_kept_records()
+        seen, right = (sum(getattr(one, name) for one in kept.rules.values()) for name in ("seen", "right"))
+        assert right >= 0.99 * seen
+
+    @pytest.mark.slow
+    @pytest.mark.skipif(not PRESENT, reason="the recorded traffic is not here")
+    def test_the_counts_are_those_of_today(self) -> None:
+        from tests.contract.evidence.__main__ import count_everything
+
+        kept, counted = load_kept_records(), count_everything()
+        fix = "python -m tests.contract.evidence writes them"
+        assert (kept.recordings, kept.exchanges) == (counted.recordings, counted.exchanges), fix
+        for name in ("seen", "right", "undecided"):
+            assert {id: getattr(kept.of(id), name) for id in RULES} == {
+                id: getattr(counted.of(id), name) for id in RULES
+            }, fix
+
+
+class TestTheCommand:
+    def test_the_coverage_is_that_of_the_package(self) -> None:
+        said = json.loads(CliRunner().invoke(app, ["rules", "--coverage", "--json"]).stdout)
+        kept = load_kept_records()
+        assert said["counted"] == {"made": kept.made, "recordings": kept.recordings, "exchanges": kept.exchanges}
+        assert [row["id"] for row in said["rules"]] == list(RULES)
+        everything = said["areas"][-1]
+        assert everything["never_met"] == sum(not row["met"] for row in said["rules"])
+        assert everything["seen"] == sum(row["seen"] for row in said["rules"])
+        assert describe_records(kept) in CliRunner().invoke(app, ["rules", "--coverage"]).stdout
+
+    def test_the_coverage_of_ones_own_recordings(self, tmp_path: Path) -> None:
+        recording = write_recording(tmp_path / "a.jsonl", 400, CREATE_WITHOUT_MODEL, model=None)
+        result = CliRunner().invoke(app, ["rules", "--coverage", "--recordings", str(recording), "--json"])
+        rows = {row["id"]: row for row in json.loads(result.stdout)["rules"]}
+        counts = {"seen": 1, "right": 1, "undecided": 0, "passed": None, "met": True}
+        assert rows["missing_required_parameter"].items() >= counts.items()
+        assert rows["input_empty"]["passed"] == 0
+        assert not rows["input_empty"]["met"]
+        text = CliRunner().invoke(app, ["rules", "--coverage", "--recordings", str(recording)]).stdout
+        assert " over 1 recording with 1 exchange.\n" in text
+
+    @pytest.mark.parametrize("more", [["call_needs_output", "--coverage"], []])
+    def test_recordings_go_with_the_coverage_of_all(self, more: list[str], tmp_path: Path) -> None:
+        result = CliRunner().invoke(app, ["rules", *more, "--recordings", str(tmp_path)])
+        assert result.exit_code == 2
+        assert "--coverage is of all rules" in " ".join(result.stderr.replace("│", " ").split())
+
+    def test_recordings_that_hold_nothing_end_with_2(self, tmp_path: Path) -> None:
+        result = CliRunner().invoke(app, ["rules", "--coverage", "--recordings", str(tmp_path)])
+        assert result.exit_code == 2
+        assert result.stderr.startswith("harness: nothing was judged")
