@@ -43,6 +43,7 @@ FACTS: Mapping[str, str] = {
     "verbosities": "values of `text.verbosity`",
     "json_schema": "structured output",
     "encrypted_content": "encrypted reasoning (`include`)",
+    "encrypts": "encrypted reasoning in every answer",
     "retention": "the default of `prompt_cache_retention`",
     "retentions": "values of `prompt_cache_retention`",
     "input.image": "images as input",

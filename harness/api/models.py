@@ -65,6 +65,7 @@ class Model:
     images: bool = True
     needs_tools: tuple[str, ...] = ()
     only_tools: tuple[str, ...] = ()
+    encrypts: bool = False
     name_only: bool = False
 
     def has_ended(self, day: str) -> bool:
@@ -190,6 +191,7 @@ def _build_family(name: str, facts: Mapping[str, Sequence[Any]]) -> Model:
         images=value("input.image", True),
         needs_tools=value("needs_tools", ()),
         only_tools=value("only_tools", ()),
+        encrypts=value("encrypts", False),
         name_only=reasons is None,
     )
 

@@ -102,9 +102,8 @@ def _run_model(body: Json, turn: Sequence[Item], ending: Ending, world: World) -
         output_items, ending = output_limits.limit_output(output_items, ending, limit)
     if ending.status != "completed":
         output_items[-1:] = [_mark_incomplete(item) for item in output_items[-1:]]
-    output = world.apply_include(
-        world.add_encrypted_content(output_items, "reasoning.encrypted_content" in include, now), include
-    )
+    encrypted = "reasoning.encrypted_content" in include or world.models.defaults(body.get("model") or "").encrypts
+    output = world.apply_include(world.add_encrypted_content(output_items, encrypted, now), include)
     _note_containers(body, output, world)
     is_stored = started["background"] or not (started["store"] is False or world.account.zdr)
     spent = limit if ending.members == MAX_TOKENS_MEMBERS else None

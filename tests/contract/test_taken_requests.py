@@ -15,6 +15,7 @@ CALL = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": 
 OUTPUT = {"type": "function_call_output", "call_id": "call_1", "output": "ok"}
 TOOL = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}
 TEXT = {"type": "output_text", "text": "x", "annotations": []}
+MCP = {"type": "mcp", "server_label": "a", "server_url": "https://mcp.example.org/sse"}
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mP4DwABAQEAHLCMmQAAAABJRU5ErkJggg=="
 
 
@@ -78,6 +79,9 @@ SCREENSHOTS = [
         {"tools": [{**TOOL, "name": "f" * 65}]},
         {"tools": [{"type": "web_search", "search_context_size": None, "filters": None}]},
         {"background": True, "store": False},
+        {"input": [{**HI, "phase": None}]},
+        {"input": [{"role": "assistant", "content": [{**TEXT, "logprobs": None}]}, HI]},
+        {"tools": [{**MCP, "require_approval": {"always": {"tool_names": ["a"]}, "never": None}}]},
         *(
             {"tools": [{"type": "computer"}], "tool_choice": {"type": type}}
             for type in ("computer", "computer_use", "computer_use_preview")

@@ -13,7 +13,7 @@ from harness.contract.schema import root_names, schemas_directory
 from harness.core.errors import RegistrationError
 from harness.core.exchange import Answer, Request
 from harness.ending import incomplete
-from harness.items import function_call, message
+from harness.items import function_call, message, reasoning
 from tests.support.in_process import Client
 from tests.support.registries import restored
 from tests.support.tools import functions
@@ -141,6 +141,13 @@ class TestAResponse:
         large = client.ask("hi " * 100, instructions="Be brief.", tools=tools).body["usage"]
         assert large["input_tokens"] > small["input_tokens"] + 40
         assert large["total_tokens"] == large["input_tokens"] + large["output_tokens"]
+
+    @pytest.mark.parametrize(("model", "encrypted"), [("gpt-6-luna", True), ("gpt-5.6-luna", False)])
+    def test_encrypts_its_reasoning_unasked_for_some_models(self, model: str, encrypted: bool) -> None:
+        client = Client()
+        client.mock.script([reasoning("**Planning**"), message("Done.")])
+        made = client.ask(model=model).body
+        assert bool(made["output"][0].get("encrypted_content")) is encrypted
 
     def test_is_billed_when_it_is_no_stream(self) -> None:
         client = Client()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.contract.rule import TRANSCRIPT_MEMBERS, Case, after, documented, recorded, reported, rule
+import orjson
+
+from harness.contract.rule import TRANSCRIPT_MEMBERS, Case, after, assumed, documented, recorded, reported, rule
 from harness.contract.rules.request.input_items.references import CALL, HI, OUTPUT
 from harness.core.errors import ApiError
-from harness.core.exchange import Json
+from harness.core.exchange import Json, Request
 from harness.items import function_call, message
 from harness.items.history.transcript import Transcript
 from harness.items.image import ONE_PIXEL_PNG
@@ -210,3 +212,61 @@ def approval_without_request(transcript: Transcript) -> Iterator[Json]:
     requests = {item.get("id") for item in transcript.items} if answers else set()
     if unknown := [id for item in answers if (id := item["approval_request_id"]) not in requests]:
         yield {"ids": ", ".join(unknown)}
+
+
+_PROGRAM: Json = {"caller": {"type": "program", "caller_id": "call_2"}}
+_STRUCTURED: Json = {
+    "type": "function",
+    "name": "f",
+    "parameters": {},
+    "strict": False,
+    "output_schema": {"type": "object"},
+}
+
+
+@rule(
+    when="input[]",
+    error=ApiError(400, "Invalid 'input[{index}].output': the output of function '{name}' is not valid JSON.", "input"),
+    source=[
+        reported("https://github.com/openai/openai-agents-python/pull/3932: refused with a 400", "2026-07-24"),
+        assumed("the words, and that an output in parts is not looked at"),
+    ],
+    rejects={
+        "Invalid 'input[2].output': the output of function 'f' is not valid JSON.": {
+            "input": [HI, {**CALL, **_PROGRAM}, {**OUTPUT, "output": "An error occurred."}],
+            "tools": [_STRUCTURED],
+        }
+    },
+    accepts=[
+        {"input": [HI, {**CALL, **_PROGRAM}, {**OUTPUT, "output": '{"ok": true}'}], "tools": [_STRUCTURED]},
+        {"input": [HI, CALL, {**OUTPUT, "output": "An error occurred."}], "tools": [_STRUCTURED]},
+    ],
+    fix="Give a program the output that the tool's `output_schema` describes, an error, too, as JSON.",
+)
+def program_output_not_json(request: Request, transcript: Transcript) -> Iterator[Json]:
+    """The output of a function that a program called is JSON if the function declares an `output_schema`."""
+    if request.raw and b"output_schema" not in request.raw:
+        return  # most requests have none, and their histories can be long
+    structured = {tool.get("name") for tool in _functions(request.body) if tool.get("output_schema")}
+    calls = {call.get("call_id"): call for call in transcript.items if structured and _is_programs(call)}
+    for index, item in enumerate(request.body["input"] if calls else ()):
+        call = calls.get(item.get("call_id")) if item.get("type") == "function_call_output" else None
+        if call and call["name"] in structured and isinstance(item.get("output"), str) and not _is_json(item["output"]):
+            yield {"index": index, "name": call["name"]}
+
+
+def _functions(body: Json) -> list[Json]:
+    tools = body.get("tools") or []
+    return [*tools, *(one for tool in tools for one in tool.get("tools") or () if isinstance(one, dict))]
+
+
+def _is_programs(item: Json) -> bool:
+    return item.get("type") == "function_call" and (item.get("caller") or {}).get("type") == "program"
+
+
+def _is_json(text: str) -> bool:
+    try:
+        orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return False
+    return True
