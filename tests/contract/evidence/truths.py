@@ -130,6 +130,7 @@ ALSO: dict[str, set[str]] = {
     "logprobs_unsupported": {"reasoning"},
     "deferred_without_search": {"input", "prompt"},
     "search_without_deferred": {"input", "prompt"},
+    "program_output_not_json": {"tools", "previous_response_id", "conversation"},
     "call_without_namespace": {"tools", "prompt", "previous_response_id", "conversation"},
 }
 """Members that can make a rule speak although they are neither its `param` nor what it asks for by `when`."""
