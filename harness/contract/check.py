@@ -16,7 +16,8 @@ import orjson
 from harness.api.http.dialects import FOUNDRY, OPENAI, apply_agent, omit_dialect_members
 from harness.api.multi_agent import omit_agents
 from harness.contract import first_violation, schema
-from harness.contract.own_contract import OwnContract, repair_body
+from harness.contract.body_places import repair_body
+from harness.contract.own_contract import OwnContract
 from harness.contract.rule import (
     CHECK_PARAMETERS,
     CREATE_RESPONSE,

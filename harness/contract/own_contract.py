@@ -6,22 +6,32 @@ A World has at most one such contract. `own_contract_file` reads and writes it, 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from harness.api.models import Models
+from harness.contract.body_places import (
+    ABSENT,
+    find_places,
+    kind_of,
+    normalize_path,
+    type_of,
+    value_at,
+    walk_places,
+)
 from harness.contract.rule import CREATE_RESPONSE, Rule, recorded
 from harness.core.errors import ApiError
-from harness.core.exchange import Json, Request
+from harness.core.exchange import EMPTY_MAPPING, Json, Request
 
 AREA = "yours"
 """The area of the rules that recordings made."""
-ABSENT: Any = object()
-"""The value of a member that is not there."""
-KINDS = ("absent", "null", "boolean", "number", "text", "list", "object")
-_STEP = re.compile(r"([^.\[\]]+)|\[(\d*)\]")
-_INDEX = re.compile(r"\[\d+\]")
+WHOLE_PLACES = ("", "input")
+"""Places of violations that are about items somewhere in the request, or about all of it."""
+SUBJECT_FACTS = ("call_id", "id", "ids")
+"""Facts of violations that name items."""
+SUBJECT_MEMBERS = ("call_id", "id", "approval_request_id")
+"""The members of items that such a fact may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +74,14 @@ class Condition:
     models: tuple[str, ...] = ()
     members: tuple[MemberCondition, ...] = ()
 
-    def holds(self, request: Request, models: Models) -> bool:
-        """Whether a request is one of these."""
+    def holds(self, request: Request, models: Models, facts: Mapping[str, Any] = EMPTY_MAPPING) -> bool:
+        """Whether a request is one of these; `facts` are those of a violation of it, whose items alone count then."""
         if request.operation != self.on or request.dialect != self.dialect:
             return False
         if self.models and family_of(request, models) not in self.models:
             return False
-        return all(self._is_anywhere(member, request.body) for member in self.members)
+        body = body_about(request.body, facts)
+        return all(self._is_anywhere(member, body) for member in self.members)
 
     @staticmethod
     def _is_anywhere(member: MemberCondition, body: Any) -> bool:
@@ -81,7 +92,8 @@ class Condition:
 class Exemption:
     """A refusal of the mock that the API does not make: by this rule, at this place (`input[].status`, empty for none).
 
-    `words` are facts of the violation that must be the same.
+    `words` are facts of the violation that must be the same. Where the violation names a call or an item, conditions on
+    `input[]` are about the items with its id.
     """
 
     rule: str
@@ -100,7 +112,8 @@ class Exemption:
             return False
         here = value_at(request.body, path)
         own = [member for member in self.condition.members if member.at == self.at]
-        return all(member.is_met(*here) for member in own) and self.condition.holds(request, models)
+        about = facts if self.at in WHOLE_PLACES else EMPTY_MAPPING
+        return all(member.is_met(*here) for member in own) and self.condition.holds(request, models, about)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,101 +224,15 @@ def family_of(request: Request, models: Models) -> str:
     return family.name if family else name
 
 
+def body_about(body: Any, facts: Mapping[str, Any]) -> Any:
+    """A body with those input items alone that a violation names by `call_id` or `id`; all of it where it names none."""
+    named = {name for fact in SUBJECT_FACTS for name in str(facts.get(fact) or "").split(", ") if name}
+    if not named or not isinstance(body, dict) or not isinstance(body.get("input"), list):
+        return body
+    items = (item for item in body["input"] if isinstance(item, dict))
+    return {**body, "input": [item for item in items if any(item.get(name) in named for name in SUBJECT_MEMBERS)]}
+
+
 def violation_path(facts: Mapping[str, Any], param: str | None) -> str:
     """The place that a violation is about, empty if it names none."""
     return str(facts.get("path") or param or "")
-
-
-def normalize_path(path: str) -> str:
-    """`input[3].status` as `input[].status`."""
-    return _INDEX.sub("[]", path)
-
-
-def type_of(holder: Any) -> str:
-    """The type of an item, a part or a tool; a message needs none."""
-    if not isinstance(holder, dict):
-        return ""
-    kind = holder.get("type")
-    return kind if isinstance(kind, str) else "message" if "role" in holder else ""
-
-
-def kind_of(value: Any) -> str:
-    """What kind of value it is, one of KINDS."""
-    if value is ABSENT:
-        return "absent"
-    if value is None or isinstance(value, bool):
-        return "null" if value is None else "boolean"
-    return (
-        "number"
-        if isinstance(value, int | float)
-        else "text"
-        if isinstance(value, str)
-        else ("list" if isinstance(value, list) else "object")
-    )
-
-
-def split_path(path: str) -> list[str | int]:
-    """`tools[0].name` as `["tools", 0, "name"]`; an index that is not given is -1."""
-    return [name or (int(index) if index else -1) for name, index in _STEP.findall(path)]
-
-
-def value_at(body: Any, path: str) -> tuple[Any, Any]:
-    """The object that holds the member at a path, and the member's value; ABSENT where there is none."""
-    holder, value = None, body
-    for step in split_path(path):
-        holder = value
-        if isinstance(step, int):
-            value = value[step] if isinstance(value, list) and 0 <= step < len(value) else ABSENT
-            holder = value if isinstance(value, dict) else holder
-        else:
-            value = value.get(step, ABSENT) if isinstance(value, dict) else ABSENT
-    return holder, value
-
-
-def find_places(body: Any, at: str) -> Iterator[tuple[Any, Any]]:
-    """Each object at a place like `input[].status`, and the value of the member in it, ABSENT where it has none."""
-    return ((holder, value) for _, holder, value in walk_places(body, at))
-
-
-def walk_places(body: Any, at: str) -> Iterator[tuple[str, Any, Any]]:
-    """The same with the path of each."""
-    yield from _walk("", None, body, split_path(at))
-
-
-def _walk(path: str, holder: Any, value: Any, steps: Sequence[str | int]) -> Iterator[tuple[str, Any, Any]]:
-    if not steps:
-        yield path, holder, value
-        return
-    step, rest = steps[0], steps[1:]
-    if isinstance(step, int):
-        for index, each in enumerate(value if isinstance(value, list) else ()):
-            yield from _walk(f"{path}[{index}]", each, each, rest)
-    elif isinstance(value, dict) and step in value:
-        yield from _walk(f"{path}.{step}" if path else step, value, value[step], rest)
-    elif not any(isinstance(each, int) for each in rest):
-        yield f"{path}.{step}" if path else step, value if isinstance(value, dict) else {}, ABSENT
-
-
-def repair_body(body: Any, path: str, filler: Any) -> Any:
-    """A copy of a body without the member at a path; where it is missing, with `filler` there instead.
-
-    What an exempted body holds against the schema would surprise the rules and endpoints that come after it.
-    """
-    return _repair(body, split_path(path), filler)
-
-
-def _repair(value: Any, steps: Sequence[str | int], filler: Any) -> Any:
-    if not steps:
-        return value
-    step, rest = steps[0], steps[1:]
-    if isinstance(step, int):
-        if not isinstance(value, list) or not 0 <= step < len(value):
-            return value
-        return [*value[:step], *([_repair(value[step], rest, filler)] if rest else []), *value[step + 1 :]]
-    if not isinstance(value, dict):
-        return value
-    if rest:
-        return {**value, step: _repair(value[step], rest, filler)} if step in value else value
-    if step in value:
-        return {name: each for name, each in value.items() if name != step}
-    return {**value, step: filler}

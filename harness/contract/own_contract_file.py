@@ -30,8 +30,8 @@ from typing import Any, NamedTuple
 import yaml
 
 from harness.api.operations import OPERATIONS
+from harness.contract.body_places import KINDS
 from harness.contract.own_contract import (
-    KINDS,
     Condition,
     Evidence,
     Exemption,

@@ -12,11 +12,13 @@ from pathlib import Path
 from harness.cassettes.listing import files
 from harness.contract.own_contract import Evidence, OwnContract, OwnMember
 from harness.core.errors import ConfigError
+from harness.verify.disagreements.narrow import narrow_proposal
 from harness.verify.disagreements.observe import DISAGREEMENTS, Observed, Seen, iterate_disagreements, observe
-from harness.verify.disagreements.propose import Proposal, evidence_of, narrow, propose_entries
+from harness.verify.disagreements.propose import Proposal, evidence_of, propose_entries
 
 MAX_ROUNDS = 8
 """How often all recordings are judged at most."""
+_BADNESS = {"requests.refused": 2, "refusals.missed": 2, "refusals.different": 1}
 
 
 @dataclass
@@ -44,7 +46,7 @@ def derive_contract(
     derived = Derived(OwnContract(), len(first.seen), unreadable=first.unreadable)
     derived.judged_files = frozenset(one.file for one in first.seen)
     derived.before = list(iterate_disagreements(first.seen))
-    right = {one.key for one in first.seen if one.verdict == "good"}
+    verdicts = {one.key: one.verdict for one in first.seen}
     proposals, members = propose_entries(derived.before), _propose_members(first.seen)
     touched = {one.key for one in derived.before}
     for _ in range(MAX_ROUNDS):
@@ -55,24 +57,39 @@ def derive_contract(
         )
         now = observe(recordings, contract, hosts)
         derived.contract, derived.after = contract, list(iterate_disagreements(now.seen))
-        kept = _narrow_wrong(proposals, now.seen, right, derived)
+        worse = [one for one in now.seen if one.acted and is_worse(one.verdict, verdicts[one.key])]
+        kept = _narrow_wrong(proposals, worse, derived)
         more = _propose_more(now.seen, kept, touched)
         if kept == proposals and not more:
             break
         proposals = [*kept, *more]
+    else:
+        derived.contract = _drop_wrong(derived.contract, worse)
     derived.contract, derived.learned_from = _drop_idle(derived.contract, proposals, now)
     return derived
 
 
-def _narrow_wrong(
-    proposals: Sequence[Proposal], seen: Sequence[Seen], right: Collection[str], derived: Derived
-) -> list[Proposal]:
-    """The proposals, narrowed where they made something wrong that was right without them."""
-    wrong = [one for one in seen if one.key in right and one.verdict in DISAGREEMENTS and one.acted]
+def is_worse(verdict: str, before: str) -> bool:
+    """Whether recording and mock disagree more than before: a refusal in other words is nearer than none."""
+    return _BADNESS.get(verdict, 0) > _BADNESS.get(before, 0)
+
+
+def _drop_wrong(contract: OwnContract, worse: Sequence[Seen]) -> OwnContract:
+    """The contract without the entries that made anything worse."""
+    wrong = {id for one in worse for id in one.acted}
+    return replace(
+        contract,
+        exemptions=tuple(each for each in contract.exemptions if id(each) not in wrong),
+        refusals=tuple(each for each in contract.refusals if id(each) not in wrong),
+    )
+
+
+def _narrow_wrong(proposals: Sequence[Proposal], worse: Sequence[Seen], derived: Derived) -> list[Proposal]:
+    """The proposals, narrowed where they made something worse than it was without them."""
     kept: list[Proposal] = []
     for proposal in proposals:
-        against = [one for one in wrong if id(proposal.entry) in one.acted]
-        narrowed = narrow(proposal, against) if against else [proposal]
+        against = [one for one in worse if id(proposal.entry) in one.acted]
+        narrowed = narrow_proposal(proposal, against) if against else [proposal]
         kept += narrowed
         if not narrowed:
             first = against[0]
@@ -82,21 +99,16 @@ def _narrow_wrong(
 
 def _propose_more(seen: Sequence[Seen], proposals: Sequence[Proposal], touched: Collection[str]) -> list[Proposal]:
     """Entries for what the first ones have uncovered: a second reason for which the mock refuses the same request."""
-    known = {one.key for proposal in proposals for one in proposal.made_from if not _is_uncovered(one, seen)}
+    errors = {one.key: one.violation.error for one in seen if one.violation}
+    made_from = (one for proposal in proposals for one in proposal.made_from if one.violation)
+    known = {one.key for one in made_from if one.violation and one.violation.error == errors.get(one.key)}
     again = [
         one
         for one in iterate_disagreements(seen)
         if one.acted and one.key in touched and one.verdict == "requests.refused" and one.key not in known
     ]
-    fresh = propose_entries(again)
-    entries = [(proposal.entry.condition, getattr(proposal.entry, "rule", "")) for proposal in proposals]
-    return [one for one in fresh if (one.entry.condition, getattr(one.entry, "rule", "")) not in entries]
-
-
-def _is_uncovered(one: Seen, seen: Sequence[Seen]) -> bool:
-    """Whether an exchange is still refused, now by another rule or elsewhere than what was exempted."""
-    now = next((each for each in seen if each.key == one.key), None)
-    return bool(now and now.violation and one.violation and now.violation.error != one.violation.error)
+    entries = [replace(proposal.entry, seen=()) for proposal in proposals]
+    return [one for one in propose_entries(again) if replace(one.entry, seen=()) not in entries]
 
 
 def _propose_members(seen: Sequence[Seen]) -> tuple[OwnMember, ...]:

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from harness.cassettes.format.recorded import Recorded
+from harness.contract.body_places import normalize_path
 from harness.contract.check import Violation, check
-from harness.contract.own_contract import OwnContract, family_of, normalize_path
+from harness.contract.own_contract import OwnContract, family_of
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json, Request
 from harness.core.text.redact import redact, secrets_in_headers

@@ -139,7 +139,8 @@ def describe_entry(entry: Exemption | OwnRefusal | OwnMember) -> str:
     else:
         return f"known in {entry.root}: {entry.at}"
     condition = entry.condition
-    parts = [*(["models " + ", ".join(condition.models)] if condition.models else [])]
+    parts = [f"{name}: {word}" for name, word in entry.words.items()] if isinstance(entry, Exemption) else []
+    parts += ["models " + ", ".join(condition.models)] if condition.models else []
     for member in condition.members:
         values = ["null" if value is None else str(value) for value in member.values]
         held = f" of {member.of}" if member.of else ""

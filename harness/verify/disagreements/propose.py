@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from harness.contract.body_places import ABSENT, kind_of, normalize_path, type_of, value_at
 from harness.contract.own_contract import (
-    ABSENT,
+    WHOLE_PLACES,
     Condition,
     Evidence,
     Exemption,
     MemberCondition,
     OwnRefusal,
-    kind_of,
-    normalize_path,
-    type_of,
-    value_at,
+    body_about,
     violation_path,
 )
 from harness.contract.rule import Rule
@@ -37,6 +35,13 @@ SHAPE_CODES = (
     *("string_above_max_length", "integer_below_min_value", "integer_above_max_value", "array_above_max_length"),
 )
 """Codes of errors about the form of a request, which is the same for all models."""
+ACCIDENTAL = ("model", "stream", "store")
+"""Members that are not why a request is taken or refused; the model has a condition of its own."""
+OWN_FACTS = (
+    *("path", "param", "value", "values", "hint", "expected", "kind_of", "model", "limit", "name"),
+    *("call_id", "id", "ids", "reasoning"),
+)
+"""Facts of violations that are the request's own, or that the condition says already."""
 _QUOTED = re.compile(r"'([^']{1,60})'")
 _SHAPING = ("tools", "tool_choice", "reasoning", "text", "previous_response_id", "conversation", "background", "stream")
 """Members of which the absence may matter."""
@@ -67,7 +72,7 @@ def propose_entries(disagreements: Iterable[Seen]) -> list[Proposal]:
         if key is not None:
             groups.setdefault(key, []).append(seen)
     return [
-        _propose_exemption(group) if group[0].verdict == "requests.refused" else _propose_refusal(group)
+        propose_exemption(group) if group[0].verdict == "requests.refused" else propose_refusal(group)
         for group in groups.values()
     ]
 
@@ -78,7 +83,7 @@ def evidence_of(made_from: Sequence[Seen]) -> tuple[Evidence, ...]:
     return tuple(Evidence(each.file, each.number, each.date) for each in list(by_file.values())[::-1][:MAX_EVIDENCE])
 
 
-def _place_of(seen: Seen) -> tuple[str, Any, Any]:
+def place_of(seen: Seen) -> tuple[str, Any, Any]:
     """Where a violation is: the path, the object that holds the member, and its value."""
     assert seen.violation is not None
     path = violation_path(seen.violation.facts, seen.violation.error.param)
@@ -88,10 +93,12 @@ def _place_of(seen: Seen) -> tuple[str, Any, Any]:
 def _exemption_key(seen: Seen) -> tuple[Any, ...] | None:
     if seen.violation is None:
         return None
-    path, holder, value = _place_of(seen)
+    path, holder, value = place_of(seen)
     rule, words = seen.violation.rule, _words_of(seen.violation.rule, seen.violation.facts)
-    shape = "value" if _is_about_value(rule) else kind_of(value)
     at = normalize_path(path)
+    shape: Any = "value" if _is_about_value(rule) else kind_of(value)
+    if _is_about_items(at, value):
+        shape = _types_of_subjects(seen)
     return (
         "taken",
         rule.id,
@@ -106,8 +113,7 @@ def _exemption_key(seen: Seen) -> tuple[Any, ...] | None:
 
 def _words_of(rule: Rule, facts: Mapping[str, Any]) -> dict[str, str]:
     """The facts of a violation that are one of few, without places and what the condition says already."""
-    ignored = ("path", "param", "value", "values", "hint", "expected", "kind_of", "model", "limit", "name")
-    named = {name: str(each) for name, each in facts.items() if name not in ignored and isinstance(each, str)}
+    named = {name: str(each) for name, each in facts.items() if name not in OWN_FACTS and isinstance(each, str)}
     return {} if rule.keyword else {name: word for name, word in named.items() if re.fullmatch(r"[a-z][a-z_ ]*", word)}
 
 
@@ -115,19 +121,47 @@ def _is_about_value(rule: Rule) -> bool:
     return rule.keyword in VALUE_KEYWORDS or (rule.check is not None and rule.area != "pairing")
 
 
-def _propose_exemption(group: Sequence[Seen]) -> Proposal:
+def propose_exemption(group: Sequence[Seen]) -> Proposal:
+    """An exemption for requests that the API took, and that the mock refuses by one rule at one place."""
     first = group[0]
     assert first.violation is not None
     rule = first.violation.rule
-    path, holder, _ = _place_of(first)
-    members: tuple[MemberCondition, ...] = ()
-    if normalize_path(path) not in ("", "input"):
-        members = (_condition_at(path, type_of(holder), [_place_of(each)[2] for each in group], _is_about_value(rule)),)
-    models = _models_of(group) if rule.area in MODEL_RULE_AREAS else ()
+    path, holder, value = place_of(first)
+    if _is_about_items(normalize_path(path), value):
+        members = (*_subject_members(group),) or (*_whole_shape(group),)
+    else:
+        members = (_condition_at(path, type_of(holder), [place_of(each)[2] for each in group], _is_about_value(rule)),)
+    models = models_of(group) if rule.area in MODEL_RULE_AREAS else ()
     condition = Condition(first.request.operation, first.request.dialect, models, members)
     words = _words_of(rule, first.violation.facts)
     entry = Exemption(rule.id, normalize_path(path), condition, words, evidence_of(group))
     return Proposal(entry, tuple(group))
+
+
+def _is_about_items(at: str, value: Any) -> bool:
+    """Whether a violation is about items somewhere in the request, or about all of it, rather than about one member."""
+    return at in WHOLE_PLACES and not (at and kind_of(value) in ("absent", "null", "text"))
+
+
+def _subjects_of(seen: Seen) -> list[Json]:
+    """The input items that the violation names by their id; none where it names none of them."""
+    assert seen.violation is not None
+    body = body_about(seen.request.body, seen.violation.facts)
+    return body["input"] if body is not seen.request.body else []
+
+
+def _types_of_subjects(seen: Seen) -> tuple[str, ...]:
+    return tuple(sorted({str(item.get("type") or "") for item in _subjects_of(seen)}))
+
+
+def _subject_members(group: Sequence[Seen]) -> Iterator[MemberCondition]:
+    """What the named items are, all of them: their types, and who executes them."""
+    for kind in _types_of_subjects(group[0]):
+        if kind:
+            yield MemberCondition("input[].type", (kind,))
+        executors = {item.get("execution") for seen in group for item in _subjects_of(seen) if item.get("type") == kind}
+        if kind and len(executors) == 1 and isinstance(executor := executors.pop(), str):
+            yield MemberCondition("input[].execution", (executor,), of=kind)
 
 
 def _condition_at(path: str, of: str, values: Sequence[Any], exact: bool) -> MemberCondition:
@@ -143,7 +177,8 @@ def _unique(values: Iterable[Any]) -> tuple[Any, ...]:
     return tuple({(type(each), each): each for each in values}.values())
 
 
-def _models_of(group: Iterable[Seen]) -> tuple[str, ...]:
+def models_of(group: Iterable[Seen]) -> tuple[str, ...]:
+    """The families of their models, sorted."""
     return tuple(sorted({seen.family for seen in group if seen.family}))
 
 
@@ -152,14 +187,14 @@ def _refusal_key(seen: Seen) -> tuple[Any, ...] | None:
     if not isinstance(error.get("message"), str) or not isinstance(request.body, dict):
         return None
     instead = seen.violation.rule.id if seen.violation else ""
-    template, place = _template_of(seen), _refused_place(seen)
+    template, place = _template_of(seen), refused_place(seen)
     return (
         *("refused", request.operation, request.dialect, instead, tuple(template.items())),
         *(normalize_path(place[0]) if place else "", type_of(place[1]) if place else ""),
     )
 
 
-def _refused_place(seen: Seen) -> tuple[str, Any, Any] | None:
+def refused_place(seen: Seen) -> tuple[str, Any, Any] | None:
     """The place that the recorded error names, if it is a member that decides: not the model, nor all of the input."""
     param = seen.error.get("param")
     if not isinstance(param, str) or param in ("", "model", "input"):
@@ -170,7 +205,7 @@ def _refused_place(seen: Seen) -> tuple[str, Any, Any] | None:
 
 def _template_of(seen: Seen) -> Json:
     """The recorded error with `{model}`, `{path}` and `{value}` for what is the request's own."""
-    model, place = seen.request.body.get("model"), _refused_place(seen)
+    model, place = seen.request.body.get("model"), refused_place(seen)
     facts = {"model": model if isinstance(model, str) else ""}
     if place:
         facts |= {"path": place[0], "value": place[2] if isinstance(place[2], str) else ""}
@@ -197,7 +232,8 @@ def _template_of(seen: Seen) -> Json:
     }
 
 
-def _propose_refusal(group: Sequence[Seen]) -> Proposal:
+def propose_refusal(group: Sequence[Seen]) -> Proposal:
+    """A refusal for requests that the API refused in the same words at one place."""
     first = group[0]
     template = _template_of(first)
     error = ApiError(template["status"], template["message"], template["param"], template["code"], template["type"])
@@ -205,7 +241,7 @@ def _propose_refusal(group: Sequence[Seen]) -> Proposal:
     condition = Condition(
         first.request.operation,
         first.request.dialect,
-        () if is_of_shape and len(_models_of(group)) > 1 else _models_of(group),
+        () if is_of_shape and len(models_of(group)) > 1 else models_of(group),
         _refused_members(group),
     )
     instead = first.violation.rule.id if first.violation else ""
@@ -213,7 +249,7 @@ def _propose_refusal(group: Sequence[Seen]) -> Proposal:
 
 
 def _refused_members(group: Sequence[Seen]) -> tuple[MemberCondition, ...]:
-    places = [_refused_place(seen) for seen in group]
+    places = [refused_place(seen) for seen in group]
     members: list[MemberCondition] = []
     if places[0] is not None:
         values = [place[2] for place in places if place]
@@ -227,15 +263,23 @@ def _refused_members(group: Sequence[Seen]) -> tuple[MemberCondition, ...]:
 def _named_members(group: Sequence[Seen], known: set[str]) -> list[MemberCondition]:
     """The values that the message quotes and all requests have."""
     quoted = set(_QUOTED.findall(str(group[0].error["message"])))
-    shared = _shared_atoms(group)
+    shared = shared_atoms(group)
     named = {
         place: value for place, value in shared if isinstance(value, str) and value in quoted and place not in known
     }
     return [MemberCondition(place, (value,)) for place, value in named.items() if place != "model"][:3]
 
 
-def _shared_atoms(group: Sequence[Seen]) -> list[tuple[str, Any]]:
-    first, *others = (atoms_of(seen.request.body) for seen in group)
+def body_of(seen: Seen) -> Any:
+    """The body of a request as conditions see it: of a violation about certain items, with no others."""
+    violation = seen.violation if seen.verdict == "requests.refused" else None
+    about_items = violation and violation_path(violation.facts, violation.error.param) in WHOLE_PLACES
+    return body_about(seen.request.body, violation.facts) if violation and about_items else seen.request.body
+
+
+def shared_atoms(group: Sequence[Seen]) -> list[tuple[str, Any]]:
+    """The places and short values that all these requests have."""
+    first, *others = (atoms_of(body_of(seen)) for seen in group)
     return [atom for atom in first if all(atom in other for other in others)]
 
 
@@ -243,59 +287,11 @@ def _whole_shape(group: Sequence[Seen]) -> list[MemberCondition]:
     """What all these requests have, and what none of them has, where neither param nor message names a member."""
     shared = [
         (place, value)
-        for place, value in _shared_atoms(group)
-        if place not in ("model", "stream", "store")
-        and value not in ("list", "text")
-        and not place.startswith("metadata")
+        for place, value in shared_atoms(group)
+        if place not in ACCIDENTAL and value not in ("list", "text") and not place.startswith("metadata")
     ]
     absent = [name for name in _SHAPING if all(name not in seen.request.body for seen in group)]
     return [
         *(MemberCondition(place, (value,)) for place, value in shared[:12]),
         *(MemberCondition(name, kinds=("absent",)) for name in absent),
     ]
-
-
-def narrow(proposal: Proposal, against: Sequence[Seen]) -> list[Proposal]:
-    """Entries for fewer requests than one that holds for those `against`, too; none when nothing tells them apart.
-
-    Its values are parted first, then its models; an entry for one value and one model gets another condition.
-    """
-    for key in (_value_key, lambda seen: seen.family):
-        parts: dict[Any, list[Seen]] = {}
-        for seen in proposal.made_from:
-            parts.setdefault(key(seen), []).append(seen)
-        if len(parts) > 1:
-            propose = _propose_exemption if isinstance(proposal.entry, Exemption) else _propose_refusal
-            return [propose(part) for part in parts.values()]
-    narrowed = _add_condition(proposal, against)
-    return [narrowed] if narrowed else []
-
-
-def _value_key(seen: Seen) -> Any:
-    place = _place_of(seen) if seen.verdict == "requests.refused" else _refused_place(seen)
-    value = place[2] if place else None
-    return (type(value), value) if isinstance(value, str | int | float | None) else kind_of(value)
-
-
-def _add_condition(proposal: Proposal, against: Sequence[Seen]) -> Proposal | None:
-    condition, group = proposal.condition, proposal.made_from
-    if not condition.models and (models := _models_of(group)) and not {each.family for each in against} & set(models):
-        return proposal.with_condition(replace(condition, models=models))
-    theirs = [atoms_of(seen.request.body) for seen in against]
-    used = {member.at for member in condition.members}
-    for place, value in _shared_atoms(group):
-        if (
-            place not in used
-            and place != "model"
-            and value not in ("text", "list")
-            and not any((place, value) in each for each in theirs)
-        ):
-            added = MemberCondition(place, (value,))
-            return proposal.with_condition(replace(condition, members=(*condition.members, added)))
-    ours = {place for seen in group for place, _ in atoms_of(seen.request.body)}
-    common = [place for place, _ in theirs[0] if all(any(place == each for each, _ in one) for one in theirs)]
-    for place in dict.fromkeys(common):
-        if place not in ours and "[]" not in place and place not in used:
-            added = MemberCondition(place, kinds=("absent",))
-            return proposal.with_condition(replace(condition, members=(*condition.members, added)))
-    return None

@@ -12,8 +12,9 @@ import orjson
 
 from harness.api.http.dialects import API_ROOTS
 from harness.cassettes.scrubbing.mask_text import Masker
+from harness.contract.body_places import normalize_path, split_path
 from harness.contract.check import check
-from harness.contract.own_contract import normalize_path, split_path, violation_path
+from harness.contract.own_contract import violation_path
 from harness.core.exchange import Json
 from harness.core.text.redact import redact
 from harness.verify.disagreements.observe import Seen

@@ -14,6 +14,9 @@ from harness.cli import app
 from harness.contract.own_contract_file import parse_contract
 from tests.support.recordings import HI, KEY, error, exchange, recorded, write_jsonl
 
+HELLO = {"role": "user", "content": "hi"}
+SEARCH = {"type": "tool_search_call", "call_id": "s_1", "execution": "client", "arguments": {}, "status": "completed"}
+OTHER_OUTPUT = {"type": "custom_tool_call_output", "call_id": "s_1", "output": "{}"}
 ASK = {"model": "gpt-4.1", "input": "hi"}
 
 
@@ -108,6 +111,46 @@ class TestWhatTheApiTook:
         assert verdict(tools=[{"type": "file_search"}]) == ""
 
 
+class TestWhatIsAboutItems:
+    """Violations that name a call or an item by its id are exempted for items like those that were taken."""
+
+    def test_a_second_reason_in_the_same_request_is_learned_too(self, learn: Learn) -> None:
+        printed = learn(taken(input=[HELLO, SEARCH, OTHER_OUTPUT]))
+        assert "1 exchange: 1 disagree with the mock, 0 with what was learned" in printed
+        assert "output_needs_call does not hold at input (kind: custom tool call output; input[].type: " in printed
+        other = [{**SEARCH, "call_id": "s_2"}, {**OTHER_OUTPUT, "call_id": "s_2"}]
+        assert verdict(input=[HELLO, *other]) == ""
+
+    @pytest.mark.parametrize(
+        ("items", "problem"),
+        [
+            ([SEARCH], "No tool output found for tool search call s_1."),
+            ([{**SEARCH, "execution": "server"}, OTHER_OUTPUT], "No tool call found for custom tool call output"),
+            ([OTHER_OUTPUT], "No tool call found for custom tool call output"),
+            ([SEARCH, {**OTHER_OUTPUT, "call_id": "s_2"}], "No tool output found for tool search call s_1."),
+            (
+                [SEARCH, OTHER_OUTPUT, {**OTHER_OUTPUT, "call_id": "s_2"}],
+                "No tool call found for custom tool call output with call_id s_2.",
+            ),
+            (
+                [SEARCH, {"type": "function_call_output", "call_id": "s_2", "output": "x"}],
+                "No tool output found for tool search call s_1.",
+            ),
+        ],
+        ids=["alone", "of another kind", "without call", "of another id", "one more", "of another type"],
+    )
+    def test_is_no_wider_than_the_items_with_that_id(
+        self, learn: Learn, items: list[dict[str, Any]], problem: str
+    ) -> None:
+        learn(taken(input=[HELLO, SEARCH, OTHER_OUTPUT]))
+        assert verdict(input=[HELLO, *items]).startswith(problem)
+
+    def test_an_id_is_no_word_of_an_entry(self, learn: Learn) -> None:
+        call = {**SEARCH, "call_id": "abc"}
+        learn(taken(input=[HELLO, call, {**OTHER_OUTPUT, "call_id": "abc"}]))
+        assert "abc" not in Path("contract.yaml").read_text()
+
+
 class TestWhatTheApiRefused:
     def test_becomes_a_refusal_in_its_words(self, learn: Learn) -> None:
         said = "Unsupported value: 'auto' is not supported with the 'gpt-4.1' model."
@@ -126,6 +169,16 @@ class TestWhatTheApiRefused:
         printed = learn(refused("No.", "truncation", "no", truncation="auto"), accepted)
         assert "not learned: a.yaml#1: the API did otherwise in " in printed
         assert not Path("contract.yaml").exists()
+
+    def test_that_differs_in_how_it_is_answered_only_is_not_told_apart(self, learn: Learn) -> None:
+        (accepted,) = recorded({**ASK, "truncation": "auto", "stream": False})
+        printed = learn(refused("No.", "truncation", "no", truncation="auto", stream=True), {**accepted, "id": "b#1"})
+        assert "not learned: a.yaml#1: the API did otherwise in " in printed
+
+    def test_in_other_words_elsewhere_is_not_taken(self, learn: Learn) -> None:
+        """A refusal that the mock makes in other words would be missed by an exemption: that is worse."""
+        learn(taken(truncation="middle"), refused("Nope.", "truncation", "nope", truncation="middle", top_p=0.5))
+        assert (verdict(truncation="middle"), verdict(truncation="middle", top_p=0.5)) == ("", "Nope.")
 
     def test_in_other_words_stands_in_for_the_mocks_rule(self, learn: Learn) -> None:
         learn(refused("Nope: 'colour'.", "colour", "nope", colour="blue"))

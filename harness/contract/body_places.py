@@ -1,0 +1,108 @@
+"""Places in the body of a request, written as `input[].status`: what stands there, of which kind, and a body without it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+ABSENT: Any = object()
+"""The value of a member that is not there."""
+KINDS = ("absent", "null", "boolean", "number", "text", "list", "object")
+_STEP = re.compile(r"([^.\[\]]+)|\[(\d*)\]")
+_INDEX = re.compile(r"\[\d+\]")
+
+
+def normalize_path(path: str) -> str:
+    """`input[3].status` as `input[].status`."""
+    return _INDEX.sub("[]", path)
+
+
+def type_of(holder: Any) -> str:
+    """The type of an item, a part or a tool; a message needs none."""
+    if not isinstance(holder, dict):
+        return ""
+    kind = holder.get("type")
+    return kind if isinstance(kind, str) else "message" if "role" in holder else ""
+
+
+def kind_of(value: Any) -> str:
+    """What kind of value it is, one of KINDS."""
+    if value is ABSENT:
+        return "absent"
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else "boolean"
+    return (
+        "number"
+        if isinstance(value, int | float)
+        else "text"
+        if isinstance(value, str)
+        else ("list" if isinstance(value, list) else "object")
+    )
+
+
+def split_path(path: str) -> list[str | int]:
+    """`tools[0].name` as `["tools", 0, "name"]`; an index that is not given is -1."""
+    return [name or (int(index) if index else -1) for name, index in _STEP.findall(path)]
+
+
+def value_at(body: Any, path: str) -> tuple[Any, Any]:
+    """The object that holds the member at a path, and the member's value; ABSENT where there is none."""
+    holder, value = None, body
+    for step in split_path(path):
+        holder = value
+        if isinstance(step, int):
+            value = value[step] if isinstance(value, list) and 0 <= step < len(value) else ABSENT
+            holder = value if isinstance(value, dict) else holder
+        else:
+            value = value.get(step, ABSENT) if isinstance(value, dict) else ABSENT
+    return holder, value
+
+
+def find_places(body: Any, at: str) -> Iterator[tuple[Any, Any]]:
+    """Each object at a place like `input[].status`, and the value of the member in it, ABSENT where it has none."""
+    return ((holder, value) for _, holder, value in walk_places(body, at))
+
+
+def walk_places(body: Any, at: str) -> Iterator[tuple[str, Any, Any]]:
+    """The same with the path of each."""
+    yield from _walk("", None, body, split_path(at))
+
+
+def _walk(path: str, holder: Any, value: Any, steps: Sequence[str | int]) -> Iterator[tuple[str, Any, Any]]:
+    if not steps:
+        yield path, holder, value
+        return
+    step, rest = steps[0], steps[1:]
+    if isinstance(step, int):
+        for index, each in enumerate(value if isinstance(value, list) else ()):
+            yield from _walk(f"{path}[{index}]", each, each, rest)
+    elif isinstance(value, dict) and step in value:
+        yield from _walk(f"{path}.{step}" if path else step, value, value[step], rest)
+    elif not any(isinstance(each, int) for each in rest):
+        yield f"{path}.{step}" if path else step, value if isinstance(value, dict) else {}, ABSENT
+
+
+def repair_body(body: Any, path: str, filler: Any) -> Any:
+    """A copy of a body without the member at a path; where it is missing, with `filler` there instead.
+
+    What an exempted body holds against the schema would surprise the rules and endpoints that come after it.
+    """
+    return _repair(body, split_path(path), filler)
+
+
+def _repair(value: Any, steps: Sequence[str | int], filler: Any) -> Any:
+    if not steps:
+        return value
+    step, rest = steps[0], steps[1:]
+    if isinstance(step, int):
+        if not isinstance(value, list) or not 0 <= step < len(value):
+            return value
+        return [*value[:step], *([_repair(value[step], rest, filler)] if rest else []), *value[step + 1 :]]
+    if not isinstance(value, dict):
+        return value
+    if rest:
+        return {**value, step: _repair(value[step], rest, filler)} if step in value else value
+    if step in value:
+        return {name: each for name, each in value.items() if name != step}
+    return {**value, step: filler}
