@@ -14,8 +14,8 @@ import urllib.request
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tests.support.live_server import request_head
-from tests.support.served import Served, read_until, serving
+from tests.support.servers.live_server import request_head
+from tests.support.servers.served import Served, read_until, serving
 
 UPLOADS, MEGABYTES = 12, 20
 SCRIPT = """

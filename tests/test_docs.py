@@ -26,8 +26,8 @@ from harness.report.formats import FORMATS
 from harness.world.mock import Mock
 from harness.world.script import CONDITIONS
 from harness.world.scripting.document import DOCUMENT_KEYS, parse_document, parse_route
-from tests.support.pages import Block, fenced, in_order
 from tests.support.processes import run, spawn
+from tests.support.texts.pages import Block, fenced, in_order
 
 ROOT = Path(__file__).parent.parent
 README, ARCHITECTURE = (ROOT / "README.md", ROOT / "ARCHITECTURE.md")

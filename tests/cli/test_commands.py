@@ -30,9 +30,9 @@ from harness.contract.schemagen import sync
 from harness.server.demo import REFUSAL_RULE, run_demo
 from harness.server.mock_api import MockApi
 from harness.server.transport.stoppable_server import AsgiApp
-from tests.support.live_server import serving
 from tests.support.processes import free_port, spawn
 from tests.support.processes import run as run_child
+from tests.support.servers.live_server import serving
 from tests.support.slow import slow_except
 
 ROOT = Path(__file__).parents[2]

@@ -17,9 +17,9 @@ from harness.cli.support.app import make_console, print_json
 from harness.core.text.printable import escape_controls
 from harness.report.failure import render_diagram, render_section, verdict
 from harness.world.mock import Mock
-from tests.support.live_api import live
 from tests.support.recordings import HI, exchange, recorded, write_jsonl
 from tests.support.reports import ask, make_mock
+from tests.support.servers.live_api import live
 
 EVIL = "\x1b]0;pwned\x07\x1b[2J\x9b31m\u202eevil\u2066\x7f\r\x08"
 CONTROLS = set(EVIL) - set("]0;pwned[2J31mevil")

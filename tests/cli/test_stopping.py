@@ -18,9 +18,9 @@ import pytest
 from harness.cassettes.format.interaction import CassetteHeader, Interaction
 from harness.cassettes.recording.writer import open_recorder
 from harness.server.transport.stoppable_server import STOP_SECONDS
-from tests.support.live_server import request_head
 from tests.support.processes import spawn
-from tests.support.served import ROOT, Served, read_until, serving
+from tests.support.servers.live_server import request_head
+from tests.support.servers.served import ROOT, Served, read_until, serving
 from tests.support.slow import slow_except
 
 URL = "https://api.openai.com/v1/responses"

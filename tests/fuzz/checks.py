@@ -20,7 +20,7 @@ from harness.core.exchange import Answer, Request
 from harness.server.mock_api import TEAPOT
 from harness.world.store import Store
 from harness.world.world import World
-from tests.contract.evidence.mutate import places
+from tests.contract.evidence.samples.mutate import places
 from tests.fuzz.sent import SOCKET, Sent, Stand
 
 CPU_BUDGET = 0.25

@@ -10,8 +10,8 @@ from random import Random
 
 from harness.api.http.body import parse_body
 from harness.api.http.dialects import API_ROOTS
-from tests.contract.evidence.mutate import Stock, mutate
-from tests.contract.evidence.samples import NAMED, REQUESTS
+from tests.contract.evidence.samples.mutate import Stock, mutate
+from tests.contract.evidence.samples.requests import NAMED, REQUESTS
 from tests.fuzz.sent import SOCKET, Sent
 
 HEADERS = (

@@ -18,9 +18,9 @@ from harness.contract.schema import load
 from harness.server.mock_api import MockApi
 from harness.server.model.default_model import small_talk
 from harness.verify.examples import EXAMPLE_HEADERS, CasePlayer, build_request
-from tests.contract.evidence import stored
-from tests.contract.evidence.mutate import instance
-from tests.contract.evidence.samples import REQUESTS
+from tests.contract.evidence.samples import stored
+from tests.contract.evidence.samples.mutate import instance
+from tests.contract.evidence.samples.requests import REQUESTS
 from tests.fuzz.sent import Sent, Stand
 from tests.support.shared import exchanges_below
 

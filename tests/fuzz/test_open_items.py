@@ -9,7 +9,7 @@ import pytest
 
 from harness.server.mock_api import MockApi
 from harness.server.model.default_model import small_talk
-from tests.contract.evidence.samples import REQUESTS
+from tests.contract.evidence.samples.requests import REQUESTS
 from tests.fuzz.runs import READERS
 
 KEY = "sk-open"

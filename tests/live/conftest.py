@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.live_api import KEY
+from tests.support.servers.live_api import KEY
 
 
 @pytest.fixture

@@ -15,9 +15,9 @@ from harness.cli.support import live_api
 from harness.live.drift.ids import pair_ids, translate_ids
 from harness.server.mock_api import MockApi
 from harness.server.model.default_model import small_talk
-from tests.support.live_api import Change, error, live
 from tests.support.recordings import HEADERS, HI, exchange, recorded
 from tests.support.recordings import write_jsonl as recording
+from tests.support.servers.live_api import Change, error, live
 
 SEED = {**HI, "seed": 1}
 

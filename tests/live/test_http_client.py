@@ -13,7 +13,7 @@ import pytest
 from harness.live.client.http import HttpClient
 from harness.server.mock_api import MockApi
 from harness.server.model.default_model import small_talk
-from tests.support.live_server import over_tls
+from tests.support.servers.live_server import over_tls
 
 
 @contextmanager

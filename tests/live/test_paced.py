@@ -10,7 +10,7 @@ from harness.api.http.upstream import parse_upstream
 from harness.live.client.paced import LiveApi as Behind
 from harness.live.client.paced import Sender, UpstreamError
 from harness.verify.examples import EXAMPLE_HEADERS
-from tests.support.live_api import KEY, Change, Reply, error, live
+from tests.support.servers.live_api import KEY, Change, Reply, error, live
 
 GOOD: Reply = (200, {}, {"object": "list", "data": []})
 

@@ -23,7 +23,7 @@ from harness.live.rule_evidence.probes import Probe, probes_for_rules
 from harness.verify import evidence
 from harness.verify.evidence import Origin, attach_origin
 from harness.verify.examples import build_request
-from tests.support.live_api import KEY, Change, Live, error, live
+from tests.support.servers.live_api import KEY, Change, Live, error, live
 
 BOGUS = {"seed": 1}
 

@@ -15,8 +15,8 @@ from harness.cassettes.format.serializer import dump_cassette
 from harness.cli import app
 from harness.core.exchange import Answer
 from harness.items import message
-from tests.support.live_api import KEY, Event, EventChange, live_websocket
 from tests.support.recordings import over_http
+from tests.support.servers.live_api import KEY, Event, EventChange, live_websocket
 from tests.support.websockets import Socket
 
 HI = {"model": "gpt-4.1", "input": "hi"}

@@ -24,8 +24,8 @@ from harness.live.rule_evidence.send import is_steered_later, send_probe
 from harness.server.mock_api import MockApi
 from harness.server.model.default_model import small_talk
 from harness.verify import evidence
-from tests.support.live_api import KEY, Event, EventChange, Sockets, live_websocket
-from tests.support.live_server import over_tls
+from tests.support.servers.live_api import KEY, Event, EventChange, Sockets, live_websocket
+from tests.support.servers.live_server import over_tls
 
 
 def record(url: str, into: Path, *more: str) -> Result:

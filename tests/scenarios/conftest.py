@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from harness.world.mock import Mock
-from tests.support.strict import faults
+from tests.support.clients.strict import faults
 
 
 @pytest.fixture(autouse=True)

@@ -9,8 +9,8 @@ import pytest
 from agents import Agent, OpenAIResponsesModel, RunConfig, Runner, RunState, function_tool
 
 from harness.items import function_call, message
-from tests.support import broken
-from tests.support.broken import BrokenAsyncOpenAI
+from tests.support.clients import broken
+from tests.support.clients.broken import BrokenAsyncOpenAI
 
 pytestmark = pytest.mark.asyncio
 

@@ -7,7 +7,7 @@ import pytest
 from openai.lib.responses_tool_runner import RegisteredFunction, ResponsesToolRunner
 
 from harness.items import function_call, message, reasoning
-from tests.support.programs import (
+from tests.support.clients.programs import (
     MODEL,
     SCRIPTS,
     TEMPERATURES,

@@ -22,8 +22,8 @@ from harness.items import message
 from harness.server import asgi as module
 from harness.server.asgi import App, Server, bind, serve_in_thread
 from harness.server.mock_api import MockApi
-from tests.support.live_server import request_head
 from tests.support.processes import wait_until
+from tests.support.servers.live_server import request_head
 
 GOOD = b'{"model": "gpt-4.1", "input": "hi"}'
 STREAM = b'{"model": "gpt-4.1", "input": "hi", "stream": true}'

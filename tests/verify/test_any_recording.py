@@ -18,7 +18,7 @@ from harness.verify.judging.websocket_exchanges import to_http_interactions
 from harness.verify.read_files import Recorded, read_recording
 from harness.verify.run import judge_exchange
 from harness.world.world import World
-from tests.contract.evidence.mutate import mutations
+from tests.contract.evidence.samples.mutate import mutations
 from tests.support.recordings import HI, exchange, judged, recorded, write_jsonl
 
 REFERENCE: dict[str, Any] = {**HI, "input": [{"type": "item_reference"}, {"role": "user", "content": "hi"}]}

@@ -33,8 +33,8 @@ from harness.server.mock_api import MockApi
 from harness.verify.examples import as_recorded
 from harness.verify.run import Tally
 from harness.verify.watch import RecordingJudge
-from tests.support.live_server import Front, recorded, serving
 from tests.support.recordings import recorded as recorded_by_mock
+from tests.support.servers.live_server import Front, recorded, serving
 
 KEY = {"authorization": "Bearer sk-live"}
 HI = {"model": "gpt-4.1", "input": "hi"}

@@ -11,7 +11,7 @@ import pytest
 
 from harness.server.mock_api import MockApi
 from harness.world.mock import Mock
-from tests.support.live_server import Front, over_tls, recorded
+from tests.support.servers.live_server import Front, over_tls, recorded
 
 
 @pytest.fixture(scope="module")

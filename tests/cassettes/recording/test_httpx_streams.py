@@ -14,8 +14,8 @@ from harness.items import message
 from harness.server.asgi import serve_in_thread
 from harness.server.mock_api import MockApi
 from harness.world.mock import Mock
-from tests.support.live_server import over_tls
 from tests.support.processes import free_port
+from tests.support.servers.live_server import over_tls
 
 ASKED = {"model": "gpt-4.1", "input": "hi"}
 AUTH = {"authorization": "Bearer sk-arrivals-0123456789"}

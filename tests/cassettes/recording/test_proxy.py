@@ -16,8 +16,8 @@ from harness.cassettes.recording.proxy import CLIENT_GONE_TIMEOUT
 from harness.faults import Gate, cut, hang_up, pause, rate_limit
 from harness.items import message
 from harness.server.asgi import bind
-from tests.support.live_server import Front, recorded, request_head
 from tests.support.processes import wait_until
+from tests.support.servers.live_server import Front, recorded, request_head
 
 KEY = {"authorization": "Bearer sk-live"}
 HI = {"model": "gpt-4.1", "input": "hi"}

@@ -19,7 +19,7 @@ from harness.cassettes.format.untrusted_text import NotARecording
 from harness.cassettes.recording.replay_server import ReplayApp, load_recordings
 from harness.cassettes.recording.writer import open_recorder
 from harness.core.errors import ConfigError
-from tests.support.live_server import serving
+from tests.support.servers.live_server import serving
 
 URL = "https://api.openai.com/v1/responses"
 REQUEST = {"content-type": "application/json"}

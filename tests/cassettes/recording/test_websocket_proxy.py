@@ -11,7 +11,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from harness.faults import cut
 from harness.items import message
-from tests.support.live_server import Front, recorded
+from tests.support.servers.live_server import Front, recorded
 
 AUTH = {"Authorization": "Bearer sk-live"}
 CREATE = json.dumps({"type": "response.create", "model": "gpt-4.1", "input": "hi"})

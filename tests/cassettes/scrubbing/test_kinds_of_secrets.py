@@ -17,9 +17,9 @@ from harness.cassettes.recording.matching import Replay
 from harness.cassettes.scrubbing.leak_check import secrets_in
 from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
 from harness.cassettes.scrubbing.mask_text import Masker
-from tests.support.planted_secrets import KEYS, KINDS, NAMES, VALUE_OF_NAME
 from tests.support.recordings import JSON, over_http, sse, streamed
 from tests.support.slow import slow_except
+from tests.support.texts.planted_secrets import KEYS, KINDS, NAMES, VALUE_OF_NAME
 
 
 def wrap_at_escapes(text: str) -> str:

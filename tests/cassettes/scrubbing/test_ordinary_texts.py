@@ -8,8 +8,8 @@ import pytest
 
 from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
 from harness.cassettes.scrubbing.mask_text import Masker
-from tests.support.ordinary_texts import CODE, PHRASES, make_ordinary_texts
 from tests.support.recordings import over_http
+from tests.support.texts.ordinary_texts import CODE, PHRASES, make_ordinary_texts
 
 TEXTS = make_ordinary_texts()
 

@@ -25,10 +25,10 @@ from harness.contract import first_violation, ordered_validator, schema
 from harness.contract.check import check_answer
 from harness.contract.rule import CREATE_RESPONSE, RULES, Rule
 from harness.core.exchange import Answer, Json
-from tests.contract.evidence.mutate import Mutation, instance, mutations, places, replaced
-from tests.contract.evidence.samples import NAMED, REQUESTS
-from tests.contract.evidence.stored import continuing, fresh, post, remembering, send
-from tests.contract.evidence.truths import ALSO, is_place_of, is_true
+from tests.contract.evidence.samples.mutate import Mutation, instance, mutations, places, replaced
+from tests.contract.evidence.samples.requests import NAMED, REQUESTS
+from tests.contract.evidence.samples.stored import continuing, fresh, post, remembering, send
+from tests.contract.evidence.samples.truths import ALSO, is_place_of, is_true
 from tests.support.slow import slow_except
 
 THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"

@@ -9,9 +9,9 @@ import pytest
 
 from harness.contract import ordered_validator, schema
 from harness.core.exchange import Json
-from tests.contract.evidence.mutate import places
-from tests.contract.evidence.samples import NAMED, REQUESTS
-from tests.contract.evidence.stored import continuing, fresh, post, remembering
+from tests.contract.evidence.samples.mutate import places
+from tests.contract.evidence.samples.requests import NAMED, REQUESTS
+from tests.contract.evidence.samples.stored import continuing, fresh, post, remembering
 
 CONTINUING = list(continuing())
 

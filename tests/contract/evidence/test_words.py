@@ -12,9 +12,9 @@ from harness.contract import first_violation, schema
 from harness.contract.check import rule_for
 from harness.contract.first_violation import format_path
 from harness.verify.examples import MINIMAL_REQUEST
-from tests.contract.evidence.keywords import Breaker, Broken, occurrences, written
-from tests.contract.evidence.mutate import places, replaced
-from tests.contract.evidence.truths import contradicts
+from tests.contract.evidence.samples.keywords import Breaker, Broken, occurrences, written
+from tests.contract.evidence.samples.mutate import places, replaced
+from tests.contract.evidence.samples.truths import contradicts
 
 FIRST = "CreateResponse"
 OTHERS = sorted({operation.body_schema for operation in OPERATIONS.values() if operation.body_schema} - {FIRST})

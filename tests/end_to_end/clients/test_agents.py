@@ -25,9 +25,9 @@ from pydantic import BaseModel
 from harness.core.exchange import Json
 from harness.items import function_call, message, reasoning, refusal
 from harness.world.mock import Mock
-from tests.support import broken
-from tests.support.broken import BrokenAsyncOpenAI
-from tests.support.programs import MODEL, TEMPERATURES
+from tests.support.clients import broken
+from tests.support.clients.broken import BrokenAsyncOpenAI
+from tests.support.clients.programs import MODEL, TEMPERATURES
 
 pytestmark = pytest.mark.asyncio
 

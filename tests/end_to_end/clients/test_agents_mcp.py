@@ -9,7 +9,7 @@ import pytest
 from agents import Agent, HostedMCPTool, MCPToolApprovalRequest, OpenAIResponsesModel, RunConfig, Runner, RunState
 
 from harness.items import mcp_call, message
-from tests.support.programs import MODEL
+from tests.support.clients.programs import MODEL
 
 pytestmark = pytest.mark.asyncio
 

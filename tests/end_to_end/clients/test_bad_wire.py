@@ -11,7 +11,7 @@ from agents.retry import retry_policies
 
 from harness.faults import Gate, cut, hang_up, overloaded, pause, rate_limit, server_error
 from harness.items import function_call, message, reasoning
-from tests.support.programs import MODEL
+from tests.support.clients.programs import MODEL
 from tests.support.tools import functions
 
 TURN = [

@@ -11,9 +11,9 @@ from harness.contract import check
 from harness.contract.rule import RULES
 from harness.core.exchange import Json
 from harness.world.mock import Mock
-from tests.support import broken
-from tests.support.broken import BrokenOpenAI, Bug
-from tests.support.programs import (
+from tests.support.clients import broken
+from tests.support.clients.broken import BrokenOpenAI, Bug
+from tests.support.clients.programs import (
     SCRIPTS,
     Program,
     chained_loop,

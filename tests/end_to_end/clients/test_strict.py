@@ -6,8 +6,8 @@ import pytest
 
 from harness.core.exchange import Exchange, Json
 from harness.items import function_call, message
-from tests.support.programs import MODEL
-from tests.support.strict import faults
+from tests.support.clients.programs import MODEL
+from tests.support.clients.strict import faults
 from tests.support.tools import functions
 
 

@@ -13,8 +13,8 @@ import pytest
 
 from tests.clients.cells import Environment
 from tests.clients.environments import prepared
-from tests.support.pages import fenced, in_order
 from tests.support.processes import run as run_child
+from tests.support.texts.pages import fenced, in_order
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[3]

@@ -29,8 +29,8 @@ from tests.clients.cells import found
 from tests.clients.environments import prepared
 from tests.servers.__main__ import started
 from tests.servers.kinds import KINDS, Start
-from tests.support.live_server import behind_tls, over_tls, recorded, serving
 from tests.support.processes import free_port, run
+from tests.support.servers.live_server import behind_tls, over_tls, recorded, serving
 
 pytestmark = pytest.mark.slow
 KEY = "sk-any-language-0123456789"

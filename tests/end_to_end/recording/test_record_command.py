@@ -27,10 +27,10 @@ from harness.items import message
 from harness.server.mock_api import MockApi
 from harness.verify.read_files import read_recording
 from harness.world.mock import Mock
-from tests.support.live_api import error
-from tests.support.live_api import live as live_api
-from tests.support.live_server import serving
 from tests.support.processes import free_port, is_listening, run, spawn, wait_until
+from tests.support.servers.live_api import error
+from tests.support.servers.live_api import live as live_api
+from tests.support.servers.live_server import serving
 from tests.support.slow import slow_except
 
 KEY = "sk-live-0123456789abcdef"

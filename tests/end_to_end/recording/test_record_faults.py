@@ -19,8 +19,8 @@ import pytest
 from harness.cassettes.recording.writer import read_cassette
 from harness.items import message
 from harness.server.mock_api import MockApi
-from tests.support.live_server import over_tls
 from tests.support.processes import free_port, is_listening, spawn, wait_until
+from tests.support.servers.live_server import over_tls
 
 RECORD = """
 import sys

@@ -16,8 +16,8 @@ from harness.items import function_call, message, reasoning
 from harness.report.formats.json_file import render
 from harness.report.report import Report, ReportCase
 from harness.server.mock_api import MockApi
-from tests.contract.evidence.samples import REQUESTS
-from tests.support.planted_secrets import KINDS
+from tests.contract.evidence.samples.requests import REQUESTS
+from tests.support.texts.planted_secrets import KINDS
 from tests.verify.recording_files import VARIANTS
 
 FEW = 120

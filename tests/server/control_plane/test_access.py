@@ -16,7 +16,7 @@ from harness.server.asgi import serve_in_thread
 from harness.server.control_plane.access import control_access
 from harness.server.mock_api import MockApi
 from tests.support.processes import run as run_child
-from tests.support.served import ROOT, Served, serving
+from tests.support.servers.served import ROOT, Served, serving
 
 TOKEN = "a-token-of-mine"
 PATHS = ("exchanges", "report", "rules", "health", "said")

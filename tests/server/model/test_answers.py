@@ -7,7 +7,7 @@ import pytest
 
 from harness.core.exchange import Answer, Json
 from harness.items import message, reasoning
-from tests.support.unscripted import (
+from tests.support.clients.unscripted import (
     KEY,
     WEATHER,
     Conversation,

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from harness.core.exchange import Json
-from tests.support.unscripted import (
+from tests.support.clients.unscripted import (
     CASES,
     CITY,
     Conversation,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from harness.core.exchange import Json
-from tests.support.unscripted import (
+from tests.support.clients.unscripted import (
     CASES,
     CLIENT_SEARCH,
     DEFERRED,

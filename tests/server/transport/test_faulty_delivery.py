@@ -20,8 +20,8 @@ from harness.items import message
 from harness.server.asgi import Server, serve_in_thread
 from harness.server.mock_api import MockApi
 from harness.world.mock import Mock
-from tests.support.live_server import request_head
 from tests.support.processes import wait_until
+from tests.support.servers.live_server import request_head
 
 KEY = "sk-courier"
 ONCE = message(["Once ", "upon ", "a time."])

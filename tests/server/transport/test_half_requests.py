@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.live_server import request_head
-from tests.support.served import Served, serving
+from tests.support.servers.live_server import request_head
+from tests.support.servers.served import Served, serving
 from tests.support.slow import slow_except
 
 BODY = json.dumps({"model": "gpt-4.1", "input": "hi"}).encode()

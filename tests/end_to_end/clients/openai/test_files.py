@@ -8,7 +8,7 @@ import openai
 import pytest
 
 from harness.items import file_search_call, message
-from tests.support.programs import MODEL
+from tests.support.clients.programs import MODEL
 
 FRANCE = b"Paris is the capital of France."
 

@@ -18,7 +18,7 @@ from harness.items import (
     refusal,
     url_citation,
 )
-from tests.support.programs import MODEL, WEATHER, outputs
+from tests.support.clients.programs import MODEL, WEATHER, outputs
 
 ASK = {"model": MODEL, "input": "hi"}
 

@@ -10,7 +10,7 @@ from harness.contract.first_violation import format_path
 from harness.contract.phrasing import describe_actual
 from harness.contract.rule import Rule
 from harness.core.exchange import Json
-from tests.contract.evidence.mutate import KEYS, Mutation, places
+from tests.contract.evidence.samples.mutate import KEYS, Mutation, places
 
 Said = Mapping[str, str]
 

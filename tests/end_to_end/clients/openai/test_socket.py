@@ -17,7 +17,7 @@ from openai.lib.responses_websocket import (
 from websockets.exceptions import InvalidStatus
 
 from harness.items import function_call, message
-from tests.support.programs import MODEL, WEATHER, outputs
+from tests.support.clients.programs import MODEL, WEATHER, outputs
 
 ENDS = ("response.completed", "error", "response.steer.failed")
 GPT6 = "gpt-6-astra"

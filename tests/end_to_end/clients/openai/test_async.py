@@ -1,4 +1,4 @@
-"""What the unmodified `AsyncOpenAI` gets from the mock; `test_openai` says what it must be, this that it is the same."""
+"""What the unmodified `AsyncOpenAI` gets from the mock; `test_sync` says what it must be, this that it is the same."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from harness.items import function_call, message, reasoning, refusal, url_citation
-from tests.support.programs import MODEL, WEATHER, outputs, sent_back
+from tests.support.clients.programs import MODEL, WEATHER, outputs, sent_back
 
 pytestmark = pytest.mark.asyncio
 

@@ -6,7 +6,7 @@ import openai
 import pytest
 
 from harness.core.account import RateLimit
-from tests.support.programs import MODEL
+from tests.support.clients.programs import MODEL
 
 ASK = {"model": MODEL, "input": "hi"}
 REFUSALS = [

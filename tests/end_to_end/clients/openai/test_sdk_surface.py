@@ -16,7 +16,7 @@ import pytest
 
 from harness.world.mock import Mock
 from tests.clients.stage import ASK, Stage
-from tests.end_to_end.clients.sdk_surface import CALLS
+from tests.end_to_end.clients.openai.sdk_surface import CALLS
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # the SDK calls all of the Assistants API deprecated

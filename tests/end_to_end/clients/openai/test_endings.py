@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from harness.ending import completed, failed, incomplete
 from harness.items import code_interpreter_call, file_search_call, message
-from tests.support.programs import MODEL
+from tests.support.clients.programs import MODEL
 from tests.support.tools import tools_for
 
 ASK = {"model": MODEL, "input": "hi"}

@@ -11,7 +11,7 @@ import pytest
 
 from harness.core.account import RateLimit
 from harness.items import function_call, message
-from tests.support.programs import MODEL, WEATHER, outputs
+from tests.support.clients.programs import MODEL, WEATHER, outputs
 
 ASK = {"model": MODEL, "input": "hi"}
 VERSION = "2025-04-01-preview"

@@ -12,7 +12,7 @@ import orjson
 
 from harness.contract.ordered_validator import JSON_TYPES, allowed_types, deref, discriminator_values
 from harness.core.exchange import Json
-from tests.contract.evidence.mutate import KEYS, Path, instance
+from tests.contract.evidence.samples.mutate import KEYS, Path, instance
 
 ANNOTATIONS = ("$schema", "$defs", "$ref", "title", "description", "default")
 LEADING_ON = ("anyOf", "allOf", "properties", "items", "if", "else")

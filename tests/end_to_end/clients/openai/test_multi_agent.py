@@ -1,6 +1,6 @@
 """The multi-agent beta by the unmodified SDK: which agent said what, in an answer, in a stream, over a WebSocket.
 
-Every answer and every event is read by the SDK's beta types with nothing missing (`tests/support/strict.py`).
+Every answer and every event is read by the SDK's beta types with nothing missing (`tests/support/clients/strict.py`).
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from tests.support.processes import spawn
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 class Served(NamedTuple):

@@ -15,8 +15,8 @@ from harness.faults import cut, hang_up
 from harness.items import message
 from harness.server.mock_api import MockApi
 from harness.world.mock import Mock
-from tests.support.live_server import over_tls
 from tests.support.processes import free_port, spawn, wait_until
+from tests.support.servers.live_server import over_tls
 from tests.support.slow import slow_except
 
 KEY = "sk-live-AbCd1234EfGh5678"

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from harness.contract.rule import CREATE_RESPONSE, RULES, Case
 from harness.core.exchange import Json
 from harness.verify.examples import MINIMAL_REQUEST
-from tests.contract.evidence.mutate import places
-from tests.contract.evidence.tool_samples import CHOICES, ENVIRONMENTS, OBJECT, TOOLS, part
+from tests.contract.evidence.samples.mutate import places
+from tests.contract.evidence.samples.tools import CHOICES, ENVIRONMENTS, OBJECT, TOOLS, part
 
 ROLES = {"user", "assistant", "system", "developer", "item_reference"}
 DEPLOYED: Json = {**MINIMAL_REQUEST, "model": "my-deployment"}
