@@ -11,7 +11,7 @@ import socket
 import time
 
 from bench.endurance import resident_megabytes
-from tests.support.served import Served, serving
+from tests.support.servers.served import Served, serving
 
 CONNECTIONS, BATCH = 4, 32
 BODY = b'{"model":"gpt-4.1","input":"hi"}'

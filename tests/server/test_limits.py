@@ -19,8 +19,8 @@ from harness.items import code_interpreter_call, mcp_approval_request, message, 
 from harness.server.judgement import judge_world
 from harness.server.mock_api import MockApi
 from harness.world.store import Store
-from tests.support.live_server import request_head
-from tests.support.served import read_until, serving
+from tests.support.servers.live_server import request_head
+from tests.support.servers.served import read_until, serving
 
 MODEL = "gpt-5"
 KEPT = 20
