@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,21 @@ from harness.core.exchange import Answer, Request
 from harness.core.registry import Registry
 
 Handler = Callable[[Request, Any], Answer]
+ListedIds = Callable[[Request, Any], Container[str | None]]
+"""The ids of a list's objects, by request and World; None stands for an unknown id, as of items that a recording sent."""
+JSON_BODY = "(a JSON body)"
+"""The group of operations whose body is JSON."""
+OBJECT_LIST, ITEM_LIST, FILE_LIST = "(a list of objects)", "(a list of items)", "(a list of files)"
+"""The groups of lists, by the words of the API for a cursor that the list does not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cursors:
+    """What `after` and `before` of a list name: the `kind` of its objects, as an error calls one, and their `ids`."""
+
+    kind: str
+    ids: ListedIds
+    group: str = OBJECT_LIST
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +43,7 @@ class Operation:
     is_form: bool = False
     is_project: bool = False
     is_form_or_json: bool = False
+    cursors: Cursors | None = None
 
     @property
     def id(self) -> str:
@@ -38,6 +54,10 @@ class Operation:
     def takes_json(self) -> bool:
         """Whether the body is JSON."""
         return not self.is_form and (self.body_schema is not None or (self.is_project and self.method == "POST"))
+
+    def is_in(self, group: str) -> bool:
+        """Whether the operation is one of a group: JSON_BODY, or a list of one of the three."""
+        return self.takes_json if group == JSON_BODY else self.cursors is not None and self.cursors.group == group
 
 
 OPERATIONS: Registry[Operation] = Registry("operation")
@@ -57,16 +77,17 @@ def operation(
     form: bool = False,
     project: bool = False,
     json: bool = False,
+    cursors: Cursors | None = None,
 ) -> Callable[[Handler], Handler]:
     """Register a function `(request, world) -> Answer`; `body`, `query` and `answer` name the schemas.
 
     With `form` the body is a multipart form, which no schema describes, with `json` too it may be JSON as well; of a
-    `project` it is JSON that none describes.
+    `project` it is JSON that none describes. `cursors` are those of a list; one that it does not have is refused.
     """
 
     def register(handler: Handler) -> Handler:
         pattern = re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", template))
-        made = Operation(method, template, body, query, answer, handler, pattern, form, project, form and json)
+        made = Operation(method, template, body, query, answer, handler, pattern, form, project, form and json, cursors)
         if not handler.__doc__:
             raise RegistrationError(f"operation {made.id}: no docstring")
         PATHS.setdefault(template, {})[method] = OPERATIONS.add(made.id, made)

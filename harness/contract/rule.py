@@ -29,8 +29,6 @@ from harness.core.registry import Registry
 Level = Literal["recorded", "reported", "documented", "typed", "assumed"]
 LEVELS: tuple[Level, ...] = ("recorded", "reported", "documented", "typed", "assumed")
 CREATE_RESPONSE = "POST /responses"
-JSON_BODY = "(a JSON body)"
-"""The `on` of rules about every operation whose body is JSON."""
 UNREADABLE_BODY = "(unread)"
 """The `when` of rules about a body that is not a JSON object."""
 LIMITED_ACCOUNT = "(limited)"
@@ -179,9 +177,9 @@ RULES: Registry[Rule] = Registry("rule")
 
 
 def matches_operation(on: Iterable[str], operation: str) -> bool:
-    """Whether one of these operation ids, patterns of ids or JSON_BODY stands for an operation."""
+    """Whether one of these operation ids, patterns of ids or groups of operations stands for an operation."""
     known = OPERATIONS.get(operation)
-    return any(fnmatchcase(operation, each) or (each == JSON_BODY and known and known.takes_json) for each in on)
+    return any(fnmatchcase(operation, each) or (known is not None and known.is_in(each)) for each in on)
 
 
 CHECK_PARAMETERS = ("request", "world", "transcript")
@@ -193,10 +191,10 @@ class RuleDeclaration(TypedDict, total=False):
     `rejects` maps each exact message of the API to a request that gets it; of a message without placeholders it is a list
     of that request. No rule may refuse the requests in `accepts`.
     `on` names operations, `POST /responses` by default; `*` in it stands for any text (`*{file_id}*`: every path with
-    this parameter), and JSON_BODY for every operation with such a body. `fix` tells a client what to do instead. `when`
-    names members of the body: a request with none of them cannot violate the rule, and it is not run (`input[]`: an array
-    as input). `since` and `until` are the first and last day of this error, if it is not valid at all times. `dialects`
-    are those with this error (`openai`, `azure`, `foundry`), by default all.
+    this parameter), and a group of `api.operations`, such as JSON_BODY, for each operation in it. `fix` tells a client what
+    to do instead. `when` names members of the body: a request with none of them cannot violate the rule, and it is not run
+    (`input[]`: an array as input). `since` and `until` are the first and last day of this error, if it is not valid at all
+    times. `dialects` are those with this error (`openai`, `azure`, `foundry`), by default all.
     """
 
     error: Required[ApiError]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.api.operations import operation
+from harness.api.operations import Cursors, operation
 from harness.api.paging import page
 from harness.api.resources import assistants
 from harness.contract.check import drop_nulls
@@ -18,7 +18,13 @@ def create(request: Request, world: World) -> Answer:
     return Answer(200, made)
 
 
-@operation("GET", "/assistants", query="ListAssistants", answer="AssistantList")
+@operation(
+    "GET",
+    "/assistants",
+    query="ListAssistants",
+    answer="AssistantList",
+    cursors=Cursors("assistant", lambda request, world: world.store.assistants),
+)
 def list_all(request: Request, world: World) -> Answer:
     """The assistants of the key, newest first unless `order=asc`."""
     return Answer(200, page(list(world.store.assistants.values()), request.query))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.api.operations import operation
+from harness.api.operations import Cursors, operation
 from harness.api.paging import page
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Answer, Request
@@ -28,7 +28,13 @@ def create(request: Request, world: World) -> Answer:
     return Answer(200, world.containers.render(world.add_container(drop_nulls(request.body))))
 
 
-@operation("GET", "/containers", query="ListContainers", answer="ContainerList")
+@operation(
+    "GET",
+    "/containers",
+    query="ListContainers",
+    answer="ContainerList",
+    cursors=Cursors("container", lambda request, world: world.store.containers),
+)
 def list_containers(request: Request, world: World) -> Answer:
     """The containers, newest first unless `order=asc`, those of one `name` when asked for; expired ones stay."""
     name = request.query.get("name")
@@ -66,7 +72,15 @@ def _sent_file(request: Request) -> Any:
     return file if isinstance(file, dict) else None
 
 
-@operation("GET", f"{CONTAINER_PATH}/files", query="ListContainerFiles", answer="ContainerFileList")
+@operation(
+    "GET",
+    f"{CONTAINER_PATH}/files",
+    query="ListContainerFiles",
+    answer="ContainerFileList",
+    cursors=Cursors(
+        "container file", lambda request, world: world.store.containers[request.params["container_id"]].files
+    ),
+)
 def list_files(request: Request, world: World) -> Answer:
     """The files of a container, newest first unless `order=asc`."""
     files = world.store.containers[_use(request, world)].files.values()

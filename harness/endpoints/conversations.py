@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from harness.answers.response import render_input_items
 from harness.api import include
 from harness.api.http.dialects import FOUNDRY
-from harness.api.operations import operation
+from harness.api.operations import ITEM_LIST, Cursors, operation
 from harness.api.paging import list_object, page
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Answer, Json, Request
@@ -62,7 +62,15 @@ def delete(request: Request, world: World) -> Answer:
     return Answer(200, {"id": id, "object": "conversation.deleted", "deleted": True})
 
 
-@operation("GET", "/conversations/{conversation_id}/items", query="ListInputItems", answer="ConversationItemList")
+@operation(
+    "GET",
+    "/conversations/{conversation_id}/items",
+    query="ListInputItems",
+    answer="ConversationItemList",
+    cursors=Cursors(
+        "item", lambda request, world: [item.get("id") for item in _find_conversation(request, world).items], ITEM_LIST
+    ),
+)
 def list_items(request: Request, world: World) -> Answer:
     """The items of a conversation, newest first unless `order=asc`."""
     shown = page(_find_conversation(request, world).items, request.query)

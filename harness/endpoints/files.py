@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.api.operations import operation
+from harness.api.operations import FILE_LIST, Cursors, operation
 from harness.api.paging import page
 from harness.core.exchange import Answer, Json, Request
 from harness.core.stored_content import StoredContent
@@ -22,7 +22,13 @@ def create(request: Request, world: World) -> Answer:
     return Answer(200, world.store.files[id].object)
 
 
-@operation("GET", "/files", query="ListFiles", answer="FileList")
+@operation(
+    "GET",
+    "/files",
+    query="ListFiles",
+    answer="FileList",
+    cursors=Cursors("file", lambda request, world: world.store.files, FILE_LIST),
+)
 def list_files(request: Request, world: World) -> Answer:
     """The uploaded files, newest first unless `order=asc`, of one `purpose` when asked for."""
     purpose = request.query.get("purpose")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.api.operations import operation
+from harness.api.operations import Cursors, operation
 from harness.api.paging import page
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Answer, Json, Request
@@ -21,7 +21,13 @@ def create(request: Request, world: World) -> Answer:
     return Answer(200, made)
 
 
-@operation("GET", MESSAGES, query="ListMessages", answer="MessageList")
+@operation(
+    "GET",
+    MESSAGES,
+    query="ListMessages",
+    answer="MessageList",
+    cursors=Cursors("message", lambda request, world: find_thread(request, world).messages),
+)
 def list_all(request: Request, world: World) -> Answer:
     """The messages of a thread, newest first unless `order=asc`; with `run_id` those that the run made."""
     found = list(find_thread(request, world).messages.values())

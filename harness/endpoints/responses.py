@@ -11,7 +11,7 @@ from harness.answers.stream import render_events
 from harness.api.encrypted_content import ContentOwner, make_encrypted_content
 from harness.api.include import filter_page, filter_stored_items
 from harness.api.multi_agent import enables_agents
-from harness.api.operations import operation
+from harness.api.operations import ITEM_LIST, Cursors, operation
 from harness.api.paging import page
 from harness.api.resources.containers import CODE_CALL
 from harness.api.tokens import TOKENS_PER_TOOL, estimate_tokens, make_usage
@@ -238,7 +238,17 @@ def delete(request: Request, world: World) -> Answer:
     return Answer(200, {"id": id, "object": "response.deleted", "deleted": True})
 
 
-@operation("GET", "/responses/{response_id}/input_items", query="ListInputItems", answer="ResponseItemList")
+def _input_item_ids(request: Request, world: World) -> list[str | None]:
+    return [item.get("id") for item in world.store.responses[request.params["response_id"]].input]
+
+
+@operation(
+    "GET",
+    "/responses/{response_id}/input_items",
+    query="ListInputItems",
+    answer="ResponseItemList",
+    cursors=Cursors("item", _input_item_ids, ITEM_LIST),
+)
 def list_input_items(request: Request, world: World) -> Answer:
     """The items that were the input of a stored response, newest first unless `order=asc`."""
     stored = world.store.responses[request.params["response_id"]]

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.answers.run_events import RunWriter, complete_step, count_step_usage
-from harness.api.operations import operation
+from harness.api.operations import Cursors, operation
 from harness.api.paging import page
 from harness.api.resources import assistants
 from harness.api.resources.threads import DONE_EVENT, Thread, make_event
@@ -99,7 +99,13 @@ def _render_stream_event(event: Json, query: Mapping[str, Any]) -> Json:
     return {**event, "data": _filter_search_content(event["data"], query)}
 
 
-@operation("GET", RUNS, query="ListRuns", answer="RunList")
+@operation(
+    "GET",
+    RUNS,
+    query="ListRuns",
+    answer="RunList",
+    cursors=Cursors("run", lambda request, world: find_thread(request, world).runs),
+)
 def list_all(request: Request, world: World) -> Answer:
     """The runs of a thread, newest first unless `order=asc`."""
     return Answer(200, page(list(find_thread(request, world).runs.values()), request.query))
@@ -157,7 +163,13 @@ def _set_output(call: Json, outputs: Mapping[str, str]) -> Json:
     return {**call, "function": {**call["function"], "output": outputs.get(call["id"], "")}}
 
 
-@operation("GET", STEPS, query="ListRunSteps", answer="RunStepList")
+@operation(
+    "GET",
+    STEPS,
+    query="ListRunSteps",
+    answer="RunStepList",
+    cursors=Cursors("run step", lambda request, world: find_thread(request, world).steps),
+)
 def list_steps(request: Request, world: World) -> Answer:
     """The steps of a run, newest first unless `order=asc`."""
     steps = find_thread(request, world).steps_of(request.params["run_id"])

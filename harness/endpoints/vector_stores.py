@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.api.operations import operation
+from harness.api.operations import Cursors, operation
 from harness.api.paging import page
 from harness.api.resources.files import FileBatch, VectorStore, render_batch, render_store
 from harness.api.resources.search import file_text, queries_of, search_files, split_chunks
@@ -13,6 +13,11 @@ from harness.core.exchange import Answer, Json, Request
 from harness.world.world import World
 
 STORE_PATH = "/vector_stores/{vector_store_id}"
+
+
+STORED_FILES = Cursors(
+    "file", lambda request, world: world.store.vector_stores[request.params["vector_store_id"]].files
+)
 
 
 def _find_store(request: Request, world: World) -> VectorStore:
@@ -30,7 +35,13 @@ def create(request: Request, world: World) -> Answer:
     return Answer(200, render_store(world.store.vector_stores[id], world.now))
 
 
-@operation("GET", "/vector_stores", query="ListVectorStores", answer="VectorStoreList")
+@operation(
+    "GET",
+    "/vector_stores",
+    query="ListVectorStores",
+    answer="VectorStoreList",
+    cursors=Cursors("vector store", lambda request, world: world.store.vector_stores),
+)
 def list_stores(request: Request, world: World) -> Answer:
     """The vector stores, newest first unless `order=asc`."""
     stores = [render_store(store, world.now) for store in world.store.vector_stores.values()]
@@ -93,7 +104,13 @@ def _attach_file(world: World, store: VectorStore, body: Json) -> Json:
     return store.attach(world.store.files[body["file_id"]], world.now, body)
 
 
-@operation("GET", f"{STORE_PATH}/files", query="ListVectorStoreFiles", answer="VectorStoreFileList")
+@operation(
+    "GET",
+    f"{STORE_PATH}/files",
+    query="ListVectorStoreFiles",
+    answer="VectorStoreFileList",
+    cursors=STORED_FILES,
+)
 def list_files(request: Request, world: World) -> Answer:
     """The files of a vector store, newest first unless `order=asc`, those in one state when asked by `filter`."""
     return Answer(200, _page_files(list(_find_store(request, world).files.values()), request))
@@ -172,7 +189,11 @@ def cancel_batch(request: Request, world: World) -> Answer:
 
 
 @operation(
-    "GET", f"{STORE_PATH}/file_batches/{{batch_id}}/files", query="ListVectorStoreFiles", answer="VectorStoreFileList"
+    "GET",
+    f"{STORE_PATH}/file_batches/{{batch_id}}/files",
+    query="ListVectorStoreFiles",
+    answer="VectorStoreFileList",
+    cursors=STORED_FILES,
 )
 def list_batch_files(request: Request, world: World) -> Answer:
     """The files of a batch that are in the vector store, newest first unless `order=asc`."""

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from harness.answers.response import render_input_items
-from harness.api.operations import OPERATIONS, PATHS, find_operation, operation
+from harness.api.operations import ITEM_LIST, OPERATIONS, PATHS, Cursors, find_operation, operation
 from harness.contract.schema import root_names, schemas_directory
 from harness.core.errors import RegistrationError
 from harness.core.exchange import Answer, Request
 from harness.ending import incomplete
 from harness.items import function_call, message, reasoning
-from tests.support.in_process import Client
+from tests.support.in_process import Client, error
 from tests.support.registries import restored
 from tests.support.tools import functions
 
@@ -47,6 +47,19 @@ class TestADeclaration:
     def test_needs_a_docstring(self) -> None:
         with pytest.raises(RegistrationError, match="operation GET /cheeses: no docstring"):
             operation("GET", "/cheeses")(lambda request, world: Answer(200))
+
+    @pytest.mark.parametrize(
+        ("cursors", "words"),
+        [
+            (Cursors("cheese", lambda request, world: ["brie"]), "No cheese found with id 'edam'."),
+            (Cursors("item", lambda request, world: ["brie"], ITEM_LIST), "Item with id 'edam' not found."),
+        ],
+    )
+    def test_says_what_the_cursors_of_a_list_name(self, client: Client, cursors: Cursors, words: str) -> None:
+        path = f"/{cursors.kind}_cheeses"  # what is checked of an operation is remembered by its path
+        operation("GET", path, cursors=cursors)(self.handler)
+        assert client.send(f"GET {path}", after="brie").status == 200
+        assert error(client.send(f"GET {path}", before="edam")) == (404, words, "before", None)
 
     def test_names_schemas_that_exist(self) -> None:
         named = {

@@ -13,11 +13,11 @@ from string import Formatter
 from typing import Any
 
 from harness.api.http.dialects import AZURE_DIALECTS, agent_of
+from harness.api.operations import ITEM_LIST, OPERATIONS
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.check import Violation
 from harness.contract.rule import RULES, Rule
 from harness.contract.rules.http.beta import is_assistants_operation
-from harness.contract.rules.http.cursors import ITEM_LISTS
 from harness.core.dates import is_uncertain_on
 from harness.core.exchange import Json, Request
 from harness.items.history.transcript import conversation_id
@@ -145,8 +145,9 @@ def has_unrecorded_history(body: Json, world: World) -> bool:
 
 def _lists_unknown_items(request: Request, world: Any) -> bool:
     """Whether a cursor may name an item whose id is not recorded: the API shows the ids of input items in lists only."""
-    known = ITEM_LISTS.get(request.operation) if {"after", "before"} & request.query.keys() else None
-    return known is not None and None in known(request, world)
+    operation = OPERATIONS.get(request.operation) if {"after", "before"} & request.query.keys() else None
+    listed = operation.cursors if operation else None
+    return listed is not None and listed.group == ITEM_LIST and None in listed.ids(request, world)
 
 
 def _is_pending(request: Request, world: World) -> bool:

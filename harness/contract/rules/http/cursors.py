@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Iterator
 
+from harness.api.operations import FILE_LIST, ITEM_LIST, OBJECT_LIST, OPERATIONS
 from harness.contract.rule import Case, WorldView, after, assumed, reported, rule
 from harness.contract.rules.stored.containers import CREATE_CONTAINER
 from harness.contract.rules.stored.threads import CREATE_ASSISTANT, CREATE_THREAD, HI, STARTED_RUN
@@ -12,65 +13,26 @@ from harness.contract.rules.stored.vector_stores import (
     CREATE_BATCH,
     CREATE_FILLED_STORE,
     CREATE_STORE,
-    STORE_PATH,
     UPLOAD_FILE,
 )
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
 LIKE_FILES = "that it is refused as is reported of files; the words are those for "
-ListedIds = Callable[[Request, WorldView], Container[str | None]]
-"""The ids of a list's objects; None stands for an unknown id, as of items that a recording sent."""
 
 
-def _ids_in_thread(table: str) -> ListedIds:
-    def known(request: Request, world: WorldView) -> Container[str | None]:
-        ids: Container[str | None] = getattr(world.store.threads[request.params["thread_id"]], table)
-        return ids
-
-    return known
-
-
-def _ids_in_store(request: Request, world: WorldView) -> Container[str | None]:
-    files: Container[str | None] = world.store.vector_stores[request.params["vector_store_id"]].files
-    return files
-
-
-def _ids_in_container(request: Request, world: WorldView) -> Container[str | None]:
-    files: Container[str | None] = world.store.containers[request.params["container_id"]].files
-    return files
-
-
-LISTS: Mapping[str, tuple[str, ListedIds]] = {
-    "GET /assistants": ("assistant", lambda request, world: world.store.assistants),
-    "GET /threads/{thread_id}/messages": ("message", _ids_in_thread("messages")),
-    "GET /threads/{thread_id}/runs": ("run", _ids_in_thread("runs")),
-    "GET /threads/{thread_id}/runs/{run_id}/steps": ("run step", _ids_in_thread("steps")),
-    "GET /vector_stores": ("vector store", lambda request, world: world.store.vector_stores),
-    f"GET {STORE_PATH}/files": ("file", _ids_in_store),
-    "GET /containers": ("container", lambda request, world: world.store.containers),
-    "GET /containers/{container_id}/files": ("container file", _ids_in_container),
-    f"GET {STORE_PATH}/file_batches/{{batch_id}}/files": ("file", _ids_in_store),
-}
-"""By list: the name of its objects in an error, and their ids."""
-ITEM_LISTS: Mapping[str, ListedIds] = {
-    "GET /conversations/{conversation_id}/items": lambda request, world: [
-        item.get("id") for item in world.store.conversations[request.params["conversation_id"]].items
-    ],
-    "GET /responses/{response_id}/input_items": lambda request, world: [
-        item.get("id") for item in world.store.responses[request.params["response_id"]].input
-    ],
-}
-
-
-def _unknown_cursors(request: Request, world: WorldView, known: ListedIds) -> Iterator[Json]:
-    cursors = {name: id for name in ("after", "before") if (id := request.query.get(name))}
-    ids = known(request, world) if cursors else ()
-    yield from ({"name": name, "id": id} for name, id in cursors.items() if id not in ids and None not in ids)
+def _unknown_cursors(request: Request, world: WorldView) -> Iterator[Json]:
+    """The cursors that the list does not have, by what its endpoint declares."""
+    listed = OPERATIONS.find(request.operation).cursors
+    named = {name: id for name in ("after", "before") if (id := request.query.get(name))}
+    if listed and named:
+        ids = listed.ids(request, world)
+        unknown = {name: id for name, id in named.items() if id not in ids and None not in ids}
+        yield from ({"kind": listed.kind, "name": name, "id": id} for name, id in unknown.items())
 
 
 @rule(
-    on=tuple(LISTS),
+    on=OBJECT_LIST,
     error=ApiError(404, "No {kind} found with id '{id}'.", "{name}"),
     source=assumed(f"{LIKE_FILES}an id in a path"),
     rejects={
@@ -113,12 +75,11 @@ def _unknown_cursors(request: Request, world: WorldView, known: ListedIds) -> It
 )
 def cursor_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """`after` and `before` must name something of this kind that is still there."""
-    kind, known = LISTS[request.operation]
-    yield from ({"kind": kind, **lost} for lost in _unknown_cursors(request, world, known))
+    yield from _unknown_cursors(request, world)
 
 
 @rule(
-    on=tuple(ITEM_LISTS),
+    on=ITEM_LIST,
     error=ApiError(404, "Item with id '{id}' not found.", "{name}"),
     source=assumed(f"{LIKE_FILES}an item that is referred to"),
     rejects={
@@ -145,11 +106,11 @@ def cursor_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 )
 def item_cursor_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """`after` and `before` must name an item of the list."""
-    yield from _unknown_cursors(request, world, ITEM_LISTS[request.operation])
+    yield from _unknown_cursors(request, world)
 
 
 @rule(
-    on="GET /files",
+    on=FILE_LIST,
     error=ApiError(404, "No such File object: {id}", "{name}"),
     source=[
         reported(
@@ -163,4 +124,4 @@ def item_cursor_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 )
 def file_cursor_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """`after` must name an uploaded file."""
-    yield from _unknown_cursors(request, world, lambda request, world: world.store.files)
+    yield from _unknown_cursors(request, world)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.api.http.dialects import OPENAI
+from harness.api.operations import JSON_BODY
 from harness.contract.phrasing import describe_actual
-from harness.contract.rule import JSON_BODY, UNREADABLE_BODY, Case, assumed, recorded, reported, rule
+from harness.contract.rule import UNREADABLE_BODY, Case, assumed, recorded, reported, rule
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
