@@ -21,6 +21,7 @@ MODULES = (
     "request.input_items.content",
     "request.input_items.ids",
     "request.input_items.media",
+    "request.input_items.images",
     "request.models.model",
     "request.tool_definitions.function_schemas",
     "request.tool_definitions.tools",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.contract.rule import Case, WorldView, after, assumed, recorded, reported, rule
-from harness.contract.rules.request.input_items.media import find_part_texts
+from harness.contract.rules.request.input_items.media_parts import find_part_texts
 from harness.contract.rules.stored.uploads import ANY_UPLOAD, upload
 from harness.core.account import Organization
 from harness.core.errors import ApiError

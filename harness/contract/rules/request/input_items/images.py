@@ -1,0 +1,169 @@
+"""Images inside the request: their data must decode, their addresses must be some; and what cannot be fetched."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+from harness.api.images import MAX_DECODED_IMAGES, is_valid_image
+from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, reported, rule
+from harness.contract.rules.request.input_items.media_parts import (
+    body_with_part,
+    find_data_urls,
+    find_part_texts,
+    image_body,
+    mime_type,
+)
+from harness.core.account import Organization
+from harness.core.errors import ApiError
+from harness.core.exchange import Json, Request
+from harness.items.image import ONE_PIXEL_PNG
+
+AREA = "media"
+CHECKED_CHARACTERS = 64
+"""Characters of base64 of which the alphabet is checked before a picture is decoded."""
+_BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}")
+_EXPECTED_IMAGE = (
+    "Expected a base64-encoded data URL with an image MIME type (e.g. 'data:image/png;base64,aW1nIGJ5dGVzIGhlcmU='), "
+    "but got"
+)
+PNG = f"data:image/png;base64,{ONE_PIXEL_PNG}"
+GIF = "data:image/gif;base64,R0lGODdhAQABAIEAAAAAAAAAAAAAAAAAACwAAAAAAQABAAAIBAABBAQAOw=="
+BROKEN_PNG = (
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5Erk"
+    "Jggg=="
+)
+
+
+@rule(
+    when="input[]",
+    error=ApiError(400, f"Invalid '{{path}}'. {_EXPECTED_IMAGE} {{what}}.", "{path}", "invalid_value"),
+    source=reported("public reports of four origins", "2026"),
+    rejects={
+        f"Invalid 'input[0].content[1].image_url'. {_EXPECTED_IMAGE} an invalid base64-encoded value.": image_body(
+            "data:image/png;base64,@@"
+        ),
+        f"Invalid 'input[0].content[1].image_url'. {_EXPECTED_IMAGE} empty base64-encoded bytes.": image_body(
+            "data:image/png;base64,"
+        ),
+        f"Invalid 'input[0].content[1].image_url'. {_EXPECTED_IMAGE} unsupported MIME type 'text/plain'.": image_body(
+            "data:text/plain;base64,SGVsbG8="
+        ),
+        f"Invalid 'input[0].content[1].image_url'. {_EXPECTED_IMAGE} a value without the ';base64' separator.": image_body(
+            "data:image/png,iVBORw0KGgo="
+        ),
+    },
+    accepts=[image_body(PNG), image_body(PNG[:40] + "\n" + PNG[40:]), image_body("https://example.org/cat.png")],
+    fix="Encode the picture as `data:image/png;base64,…`, or give an address.",
+)
+def image_data_url(request: Request) -> Iterator[Json]:
+    """A picture that comes as a data URL must be declared as a picture, in base64, and not be empty."""
+    for path, url in find_data_urls(request, "image_url"):
+        head, _, data = url.partition(",")
+        if not mime_type(url).startswith("image/"):
+            yield {"path": path, "what": f"unsupported MIME type '{mime_type(url)}'"}
+        elif not head.endswith(";base64"):
+            yield {"path": path, "what": "a value without the ';base64' separator"}
+        elif not data:
+            yield {"path": path, "what": "empty base64-encoded bytes"}
+        elif not _BASE64.fullmatch(_join_lines(data)[:CHECKED_CHARACTERS]):
+            yield {"path": path, "what": "an invalid base64-encoded value"}
+
+
+@rule(
+    when="input[]",
+    error=ApiError(
+        400,
+        "The image data you provided does not represent a valid image. Please check your input and try again with one of "
+        "the supported image formats: ['image/jpeg', 'image/png', 'image/gif', 'image/webp'].",
+        "input",
+        "invalid_image",
+    ),
+    source=[
+        reported("public reports of three origins", "2026"),
+        reported("public probe, project smg: a PNG whose data chunk is broken", "2026-10-09"),
+    ],
+    rejects=[image_body(BROKEN_PNG)],
+    accepts=[image_body(PNG), image_body(GIF)],
+    fix="Send the bytes of a JPEG, PNG, GIF or WebP file.",
+)
+def image_not_valid(request: Request) -> Iterator[Json]:
+    """A picture's data must decode as a JPEG, PNG, GIF or WebP file; of very large ones only the head is read."""
+    for _, url in islice(find_data_urls(request, "image_url"), MAX_DECODED_IMAGES):
+        if not is_valid_image(url.partition(",")[2]):
+            yield {}
+
+
+def _join_lines(data: str) -> str:
+    """The beginning of base64 that may be broken into lines, as MIME does: recorded in 2025-08."""
+    return re.sub(r"[\r\n]", "", data[: 2 * CHECKED_CHARACTERS])
+
+
+@rule(
+    when="input[]",
+    error=ApiError(
+        400,
+        "Invalid '{path}'. Expected a valid URL, but got a value with an invalid format.",
+        "{path}",
+        "invalid_value",
+    ),
+    source=reported("public reports of eight origins, one with the whole error", "2026"),
+    rejects={
+        "Invalid 'input[0].content[1].image_url'. Expected a valid URL, but got a value with an invalid format.": image_body(
+            "file:///tmp/cat.png"
+        ),
+        "Invalid 'input[0].content[1].file_url'. Expected a valid URL, but got a value with an invalid format.": (
+            body_with_part({"type": "input_file", "file_url": "data:application/pdf;base64,JVBERi0xLjQ="})
+        ),
+        "Invalid 'input[0].output.image_url'. Expected a valid URL, but got a value with an invalid format.": {
+            "input": [
+                {
+                    "type": "computer_call_output",
+                    "call_id": "call_1",
+                    "output": {"type": "computer_screenshot", "image_url": ""},
+                }
+            ]
+        },
+    },
+    accepts=[image_body("http://example.org/cat")],
+    fix="Give an `http` or `https` address, or the picture itself as `data:image/png;base64,…`; a file as `file_data`.",
+)
+def image_url_format(request: Request) -> Iterator[Json]:
+    """A picture's address begins with `http` or `https`, or is a data URL; that of a file is no data URL.
+
+    That a file's address has the words of a picture's is assumed; the refusal itself is reported of Azure (2026).
+    """
+    yield from ({"path": path} for path, url in find_part_texts(request, "image_url") if not _URL_START.match(url))
+    yield from ({"path": path} for path, url in find_part_texts(request, "file_url") if url.startswith("data:"))
+
+
+_URL_START = re.compile(r"https?://|data:", re.IGNORECASE)
+
+
+@rule(
+    when=LIMITED_ACCOUNT,
+    error=ApiError(400, "Error while downloading {url}. Upstream status code: 404.", "url", "invalid_value"),
+    source=reported("public report, of a file and of an address", "2026"),
+    rejects={
+        "Error while downloading https://example.org/cat.png. Upstream status code: 404.": Case(
+            image_body("https://example.org/cat.png"),
+            account=Organization(unreachable=frozenset(["https://example.org/cat.png"])),
+        ),
+        "Error while downloading https://example.org/a.pdf. Upstream status code: 404.": Case(
+            body_with_part({"type": "input_file", "file_url": "https://example.org/a.pdf"}),
+            account=Organization(unreachable=frozenset(["https://example.org/a.pdf"])),
+        ),
+    },
+    accepts=[
+        Case(
+            image_body("https://example.org/dog.png"),
+            account=Organization(unreachable=frozenset(["https://example.org/cat.png"])),
+        )
+    ],
+    fix="Scripted: `mock.organization(unreachable=…)`. The real API must be able to fetch the address itself.",
+)
+def download_failed(request: Request, world: WorldView) -> Iterator[Json]:
+    """The API fetches pictures and files itself; the mock fetches nothing, and fails where it is told to."""
+    for member in ("image_url", "file_url"):
+        yield from ({"url": url} for _, url in find_part_texts(request, member) if url in world.account.unreachable)

@@ -1,0 +1,58 @@
+"""The parts of `input` that hold files and images, each with its place, and bodies with one part for examples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.core.exchange import Json, Request
+from harness.items.history.transcript import input_items
+
+
+def body_with_part(part: Json) -> Json:
+    """An example: a message with a text and this part."""
+    return {"input": [{"role": "user", "content": [{"type": "input_text", "text": "What is it?"}, part]}]}
+
+
+def file_body(data: str) -> Json:
+    """An example: a file by its data."""
+    return body_with_part({"type": "input_file", "filename": "sound.mp3", "file_data": data})
+
+
+def image_body(url: str) -> Json:
+    """An example: an image by its address or its data URL."""
+    return body_with_part({"type": "input_image", "image_url": url})
+
+
+def find_part_texts(request: Request, member: str) -> Iterator[tuple[str, str]]:
+    """The strings in a member of the parts of `input`, each with its place; a screenshot counts as a part."""
+    if request.raw and member.encode() not in request.raw:
+        return  # most histories have none, and they can be long
+    for index, item in enumerate(input_items(request.body)):
+        for holder in ("content", "output"):
+            held = item.get(holder)
+            if isinstance(held, dict) and isinstance(text := held.get(member), str):
+                yield f"input[{index}].{holder}.{member}", text
+            for number, part in enumerate(held if isinstance(held, list) else ()):
+                if isinstance(part, dict) and isinstance(text := part.get(member), str):
+                    yield f"input[{index}].{holder}[{number}].{member}", text
+
+
+def find_data_urls(request: Request, member: str) -> Iterator[tuple[str, str]]:
+    """The data URLs in a member of the parts of `input`, each with its place."""
+    return ((path, text) for path, text in find_part_texts(request, member) if text.startswith("data:"))
+
+
+def find_parts(request: Request, type: str) -> Iterator[tuple[str, Json]]:
+    """The parts of this type of messages and tool outputs, each with its place."""
+    if request.raw and type.encode() not in request.raw:
+        return
+    for index, item in enumerate(input_items(request.body)):
+        for holder in ("content", "output"):
+            for number, part in enumerate(held if isinstance(held := item.get(holder), list) else ()):
+                if isinstance(part, dict) and part.get("type") == type:
+                    yield f"input[{index}].{holder}[{number}]", part
+
+
+def mime_type(url: str) -> str:
+    """The type that a data URL declares; empty when it declares none."""
+    return url[len("data:") :].partition(",")[0].partition(";")[0].strip()
