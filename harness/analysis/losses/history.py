@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from ast import literal_eval
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from typing import Any
-from warnings import catch_warnings, simplefilter
 
 import orjson
 
@@ -24,15 +20,15 @@ from harness.analysis.history.items import (
     item_type,
     message_text,
 )
+from harness.analysis.history.printed_items import find_printed_item
 from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, THOUGHT, assistant, call, output, user
 from harness.analysis.losses.text import is_doubled
 from harness.contract.rule import Case, after
 from harness.core.exchange import Json
-from harness.core.loose_json import as_string, objects_in
+from harness.core.loose_json import as_string
 from harness.items import function_call, message
-from harness.items.kind import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
 
 UNMISTAKABLE_LENGTH = 24
 """Characters of a text that is not repeated by chance."""
@@ -40,8 +36,6 @@ SHORTEST_USER_TEXT, RECENT_REQUESTS = 8, 8
 """Characters of a user's text that is not doubled by chance, and how many earlier requests are searched for it."""
 RECENT_REPLIES = 50
 """How many earlier replies are searched for an item that is missing."""
-LONGEST_PARSED_TEXT = 100_000
-"""Characters beyond which a text is not parsed as an item."""
 _DONE_ANSWER = message("Done.")
 _DONE = assistant("Done.")
 
@@ -174,13 +168,6 @@ def _most_frequent_pairs(request: HistoryRequest) -> Mapping[ItemKey, int]:
     return most
 
 
-_MAY_BE_PRINTED = re.compile(r"[\[{]|[A-Z]\w*\(")
-"""How the JSON or the printed form of an item begins."""
-_PRINTED_OBJECT = re.compile(r"[A-Z]\w*\(.*?\b(?:call_id|id)='(?P<id>[^']+)'.*\)", re.S)
-"""The printed form of a Python object."""
-_TYPED_ITEMS = ("reasoning", *CLIENT_CALL_NAMES, *CALL_OF_OUTPUT)
-
-
 @loss(
     message="{what}, {verb} in exchange {said}, {became}",
     fix="Keep the items of a transcript as they are, each with its `type` and its members.",
@@ -248,11 +235,7 @@ def item_coerced(request: HistoryRequest, history: History) -> Iterator[LossFact
         if _is_empty_message(item):
             for number, lost in _find_missing_item(request, index, here, history):
                 yield _coercion_facts(at, number, lost, "is gone, and an empty message stands in this request")
-        elif (
-            _MAY_BE_PRINTED.match(words)
-            and (found := _find_printed_item(words, history))
-            and not here & set(_item_ids(found[1]))
-        ):
+        elif (found := find_printed_item(words, history)) and not here & set(_item_ids(found[1])):
             yield _coercion_facts(at, *found, "became a message with its JSON as text")
 
 
@@ -298,48 +281,3 @@ def _item_ids(item: Json) -> list[str]:
             (as_string(item.get("id")), client_call_id(item), answered_id(item) and f"output of {answered_id(item)}"),
         )
     )
-
-
-def _find_printed_item(words: str, history: History) -> tuple[int, Json] | None:
-    """The item whose JSON or printed form a text is, with the number of its exchange."""
-    if printed := _PRINTED_OBJECT.fullmatch(words):
-        original = history.by_id.get(printed["id"]) or next(iter(history.by_call.get(printed["id"], ())), None)
-        return (original.number, original.item) if original and item_type(original.item) in _TYPED_ITEMS else None
-    if original := _find_printed_message(words, history):
-        return original.number, original.item
-    item = _parse_object(words)
-    if item_type(item) in CALL_OF_OUTPUT:
-        return next(iter(history.call_outputs.get(answered_id(item), {}).values()), None)
-    original = history.find_original(item) if item_type(item) in _TYPED_ITEMS else None
-    return (original.number, original.item) if original else None
-
-
-def _find_printed_message(words: str, history: History) -> OutputItem | None:
-    """The message whose parts a text holds as JSON or in printed form."""
-    parts = _parse_objects(words)
-    if not parts or any(not isinstance(part, dict) or item_type(part) not in ("output_text", "text") for part in parts):
-        return None
-    said = history.by_text.get(message_text({"content": parts}).strip())
-    return said.originals[0] if said else None
-
-
-def _parse_object(words: str) -> Json:
-    """The single object in a text; empty for other texts."""
-    found = list(objects_in(_parse_objects(words)))
-    return found[0] if len(found) == 1 else {}
-
-
-def _parse_objects(words: str) -> list[Any]:
-    """The list in a text, or a list of its single object, as JSON or as Python prints it; empty for other texts."""
-    if words[:1] not in ("{", "[") or "type" not in words or len(words) > LONGEST_PARSED_TEXT:
-        return []
-    value = _parse_literal(words)
-    return value if isinstance(value, list) else [value]
-
-
-def _parse_literal(words: str) -> Any:
-    for read in (orjson.loads, literal_eval):
-        with suppress(ValueError, SyntaxError, MemoryError, RecursionError, TypeError), catch_warnings():
-            simplefilter("ignore")  # its escapes may be invalid
-            return read(words)
-    return None

@@ -11,7 +11,7 @@ import html
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,6 +36,7 @@ from harness.cassettes.scrubbing.encodings import (
 from harness.cassettes.scrubbing.pseudonyms import pseudonym
 from harness.cassettes.scrubbing.secret_forms import mask, mask_forms
 from harness.cassettes.scrubbing.secret_names import is_secret_member, labels_secret
+from harness.cassettes.scrubbing.text_parts import find_deltas, find_label, split_by_lengths, split_form
 from harness.core.errors import HarnessError
 from harness.core.exchange import EMPTY_MAPPING
 
@@ -113,7 +114,7 @@ class Masker:
         try:
             return self.mask_text(data.decode(), depth, inner=inner).encode()
         except UnicodeDecodeError:
-            if parts := _form_parts(data):
+            if parts := split_form(data):
                 return b"".join(self.mask_bytes(part, depth + 1, inner=inner) for part in parts)
             data = _UTF8_TEXT.sub(lambda found: self._mask_embedded_text(found[0], depth + 1), data)
             return self._mask_utf16(data, depth)
@@ -150,7 +151,7 @@ class Masker:
                 clean = self._mask_plain_text(value, depth)
             elif replacements and path in replacements:
                 clean = replacements[path]
-            elif labels_secret(_label_of(path, value, labels), value):
+            elif labels_secret(find_label(path, value, labels), value):
                 clean = mask(value)
             else:
                 clean = self._mask_member(value, path, depth, inner)
@@ -175,13 +176,13 @@ class Masker:
         """The JSON texts of events, in order, without secrets; a text that is spread over deltas is masked as one."""
         deltas: dict[Any, list[tuple[int, JsonPath, str]]] = {}
         for number, event in enumerate(events):
-            for owner, path, delta in _find_deltas(event):
+            for owner, path, delta in find_deltas(event):
                 deltas.setdefault(owner, []).append((number, path, delta))
         replacements: list[dict[JsonPath, str]] = [{} for _ in events]
         for pieces in deltas.values():
             clean = self.mask_text("".join(piece for _, _, piece in pieces), depth + 1)
             for (number, path, _), piece in zip(
-                pieces, _split_by_lengths(clean, [len(piece) for *_, piece in pieces]), strict=True
+                pieces, split_by_lengths(clean, [len(piece) for *_, piece in pieces]), strict=True
             ):
                 replacements[number][path] = piece
         return [
@@ -294,50 +295,3 @@ class Masker:
             part if number % 2 or len(part) < 12 else self._mask_base64(part, depth)
             for number, part in enumerate(parts)
         )
-
-
-def _label_of(path: JsonPath, value: str, labels: dict[JsonPath, str]) -> str:
-    """The name beside a value: in `{"name": "DB_PASSWORD", "value": "…"}`, and in a list of headers or cookies."""
-    *above, last = path or ("",)
-    if last in ("name", "key", "Name", "Key", 0):
-        labels[tuple(above)] = value
-    elif last in ("value", "Value") or (last == 1 and _is_list_of_pairs(above)):
-        return labels.get(tuple(above), "")
-    return ""
-
-
-def _is_list_of_pairs(path: Sequence[str | int]) -> bool:
-    name = str(path[-2]).lower() if len(path) > 1 and isinstance(path[-1], int) else ""
-    return "header" in name or "cookie" in name
-
-
-def _form_parts(data: bytes) -> list[bytes]:
-    """The pieces of a form (`multipart/form-data`), its values apart from the rest; empty for other bytes."""
-    boundary = data[: data.find(b"\r\n") + 1].rstrip()
-    if not boundary.startswith(b"--") or not data.rstrip().endswith(boundary + b"--"):
-        return []
-    return re.split(rb"(\r\n\r\n|(?:\r\n)?%s(?:--)?(?:\r\n)?)" % re.escape(boundary), data)
-
-
-_DELTA_KEYS = ("type", "event", "item_id", "output_index", "content_index", "summary_index", "call_id", "id")
-
-
-def _find_deltas(event: str) -> Iterator[tuple[Any, JsonPath, str]]:
-    """The deltas of an event: what they belong to, their path, and their text."""
-    if '"delta"' not in event or not is_json(event):
-        return
-    value = json.loads(event, strict=False)
-    objects = [value, value.get("data")] if isinstance(value, dict) else []
-    owner = tuple(str(each.get(name)) for each in objects if isinstance(each, dict) for name in _DELTA_KEYS)
-    for start, end, path, named in find_strings(event):
-        if not named and "delta" in path and path[-1] not in ("type", "id"):
-            yield (owner, path), path, decode_string(event[start:end])
-
-
-def _split_by_lengths(text: str, lengths: Sequence[int]) -> Iterator[str]:
-    """A text in pieces of these lengths; if its length has changed, all of it in the first."""
-    fits = len(text) == sum(lengths)
-    at = 0
-    for number, length in enumerate(lengths):
-        yield text[at : at + length] if fits else text if number == 0 else ""
-        at += length

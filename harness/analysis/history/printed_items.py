@@ -1,0 +1,73 @@
+"""Finds the item of a history that a text holds as JSON, or as Python prints it."""
+
+from __future__ import annotations
+
+import re
+from ast import literal_eval
+from contextlib import suppress
+from typing import Any
+from warnings import catch_warnings, simplefilter
+
+import orjson
+
+from harness.analysis.history.history import History
+from harness.analysis.history.items import answered_id, item_type, message_text
+from harness.analysis.history.request import OutputItem
+from harness.core.exchange import Json
+from harness.core.loose_json import objects_in
+from harness.items.kind import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
+
+LONGEST_PARSED_TEXT = 100_000
+"""Characters beyond which a text is not parsed as an item."""
+_MAY_BE_PRINTED = re.compile(r"[\[{]|[A-Z]\w*\(")
+"""How the JSON or the printed form of an item begins."""
+_PRINTED_OBJECT = re.compile(r"[A-Z]\w*\(.*?\b(?:call_id|id)='(?P<id>[^']+)'.*\)", re.S)
+"""The printed form of a Python object."""
+_TYPED_ITEMS = ("reasoning", *CLIENT_CALL_NAMES, *CALL_OF_OUTPUT)
+
+
+def find_printed_item(words: str, history: History) -> tuple[int, Json] | None:
+    """The item whose JSON or printed form a text is, with the number of its exchange."""
+    if not _MAY_BE_PRINTED.match(words):
+        return None
+    if printed := _PRINTED_OBJECT.fullmatch(words):
+        original = history.by_id.get(printed["id"]) or next(iter(history.by_call.get(printed["id"], ())), None)
+        return (original.number, original.item) if original and item_type(original.item) in _TYPED_ITEMS else None
+    if original := _find_printed_message(words, history):
+        return original.number, original.item
+    item = _parse_object(words)
+    if item_type(item) in CALL_OF_OUTPUT:
+        return next(iter(history.call_outputs.get(answered_id(item), {}).values()), None)
+    original = history.find_original(item) if item_type(item) in _TYPED_ITEMS else None
+    return (original.number, original.item) if original else None
+
+
+def _find_printed_message(words: str, history: History) -> OutputItem | None:
+    """The message whose parts a text holds as JSON or in printed form."""
+    parts = _parse_objects(words)
+    if not parts or any(not isinstance(part, dict) or item_type(part) not in ("output_text", "text") for part in parts):
+        return None
+    said = history.by_text.get(message_text({"content": parts}).strip())
+    return said.originals[0] if said else None
+
+
+def _parse_object(words: str) -> Json:
+    """The single object in a text; empty for other texts."""
+    found = list(objects_in(_parse_objects(words)))
+    return found[0] if len(found) == 1 else {}
+
+
+def _parse_objects(words: str) -> list[Any]:
+    """The list in a text, or a list of its single object, as JSON or as Python prints it; empty for other texts."""
+    if words[:1] not in ("{", "[") or "type" not in words or len(words) > LONGEST_PARSED_TEXT:
+        return []
+    value = _parse_literal(words)
+    return value if isinstance(value, list) else [value]
+
+
+def _parse_literal(words: str) -> Any:
+    for read in (orjson.loads, literal_eval):
+        with suppress(ValueError, SyntaxError, MemoryError, RecursionError, TypeError), catch_warnings():
+            simplefilter("ignore")  # its escapes may be invalid
+            return read(words)
+    return None
