@@ -60,9 +60,10 @@ class Connection(asyncio.Protocol):
 
     def on_message_complete(self) -> None:
         if (status := self.parser.get_status_code()) != 200:
-            return self.tally.fail(f"an answer is {status}")
-        self.tally.done += 1
-        return self.transport.write(self.wire)  # type: ignore[no-any-return]
+            self.tally.fail(f"an answer is {status}")
+        else:
+            self.tally.done += 1
+            self.transport.write(self.wire)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.tally.fail(f"the server closed a connection: {exc}")

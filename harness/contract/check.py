@@ -279,7 +279,9 @@ def _applies_to(rule: Rule, operation: str) -> bool:
 
 def _bind_subjects(rule: Rule) -> RuleCheck:
     """A rule's function as one of all three arguments, whichever it has."""
-    check: RuleCheck = rule.check  # type: ignore[assignment]
+    check = rule.check
+    if check is None:
+        raise ValueError(f"the schema finds violations of {rule.id}")
     wants = tuple(name in rule.needs for name in CHECK_PARAMETERS)
     calls: dict[tuple[bool, ...], RuleCheck] = {
         (True, False, False): lambda request, world, transcript: check(request),

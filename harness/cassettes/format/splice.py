@@ -46,12 +46,15 @@ def _split_sections(text: str) -> _CassetteText:
 
 def _split_entries(text: str) -> list[str]:
     """The entries of a list, each with its dash."""
-    indent = re.match(r" *", text)
-    return re.split(rf"(?m)^(?={indent[0] if indent else ''}- )", text)[1:]
+    return re.split(rf"(?m)^(?={_indent_of(text)}- )", text)[1:]
+
+
+def _indent_of(text: str) -> str:
+    return text[: len(text) - len(text.lstrip(" "))]
 
 
 def _join_list(name: str, stays: Sequence[str], added: Sequence[str]) -> str:
-    indent = re.match(r" *", stays[0])[0] if stays else ""  # type: ignore[index]
+    indent = _indent_of(stays[0]) if stays else ""
     moved = ("".join(_indent_line(line, indent) for line in entry.splitlines(keepends=True)) for entry in added)
     entries = "".join((*stays, *moved))
     return f"{name}:\n{entries}" if entries else f"{name}: []\n"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from harness.cassettes.listing import files
-from harness.contract.own_contract import Evidence, OwnContract, OwnMember
+from harness.contract.own_contract import Evidence, Exemption, OwnContract, OwnMember, OwnRefusal
 from harness.core.errors import ConfigError
 from harness.verify.disagreements.narrow import narrow_proposal
 from harness.verify.disagreements.observe import DISAGREEMENTS, Observed, Seen, iterate_disagreements, observe
@@ -51,8 +51,8 @@ def derive_contract(
     touched = {one.key for one in derived.before}
     for _ in range(MAX_ROUNDS):
         contract = OwnContract(
-            exemptions=tuple(one.entry for one in proposals if hasattr(one.entry, "rule")),  # type: ignore[misc]
-            refusals=tuple(one.entry for one in proposals if hasattr(one.entry, "error")),  # type: ignore[misc]
+            exemptions=tuple(one.entry for one in proposals if isinstance(one.entry, Exemption)),
+            refusals=tuple(one.entry for one in proposals if isinstance(one.entry, OwnRefusal)),
             members=members,
         )
         now = observe(recordings, contract, hosts)

@@ -121,7 +121,8 @@ def _check_setup(at: str, setup: Any) -> Callable[[Mock], Any] | None:
         inspect.signature(setup).bind(None)
     except TypeError as problem:
         raise ScriptError(f"{at} cannot be called with the World alone: {problem}. `def setup(mock):`") from problem
-    return setup  # type: ignore[no-any-return]
+    function: Callable[[Mock], Any] = setup
+    return function
 
 
 def _find_line(tree: ast.Module, name: str) -> int:
@@ -150,7 +151,8 @@ def _parse_turns(at: str, script: Any, path: Path) -> list[Turn] | AnswerFunctio
         raise ScriptError(f"{at} is empty. Give turns: [message('…')].")
     guarded = [_guard_turn(at, turn, path) for turn in turns]
     if callable(script) and not inspect.isgeneratorfunction(script):
-        return guarded[0]  # type: ignore[no-any-return]
+        function: AnswerFunction = guarded[0]
+        return function
     return guarded
 
 

@@ -23,18 +23,25 @@ def image_body(url: str) -> Json:
     return body_with_part({"type": "input_image", "image_url": url})
 
 
-def find_part_texts(request: Request, member: str) -> Iterator[tuple[str, str]]:
-    """The strings in a member of the parts of `input`, each with its place; a screenshot counts as a part."""
-    if request.raw and member.encode() not in request.raw:
+def _walk_parts(request: Request, word: str) -> Iterator[tuple[str, Json]]:
+    """The parts of messages and tool outputs with their places, a screenshot included; none if the body lacks the word."""
+    if request.raw and word.encode() not in request.raw:
         return  # most histories have none, and they can be long
     for index, item in enumerate(input_items(request.body)):
         for holder in ("content", "output"):
             held = item.get(holder)
-            if isinstance(held, dict) and isinstance(text := held.get(member), str):
-                yield f"input[{index}].{holder}.{member}", text
+            if isinstance(held, dict):
+                yield f"input[{index}].{holder}", held
             for number, part in enumerate(held if isinstance(held, list) else ()):
-                if isinstance(part, dict) and isinstance(text := part.get(member), str):
-                    yield f"input[{index}].{holder}[{number}].{member}", text
+                if isinstance(part, dict):
+                    yield f"input[{index}].{holder}[{number}]", part
+
+
+def find_part_texts(request: Request, member: str) -> Iterator[tuple[str, str]]:
+    """The strings in a member of the parts of `input`, each with its place; a screenshot counts as a part."""
+    for path, part in _walk_parts(request, member):
+        if isinstance(text := part.get(member), str):
+            yield f"{path}.{member}", text
 
 
 def find_data_urls(request: Request, member: str) -> Iterator[tuple[str, str]]:
@@ -44,13 +51,7 @@ def find_data_urls(request: Request, member: str) -> Iterator[tuple[str, str]]:
 
 def find_parts(request: Request, type: str) -> Iterator[tuple[str, Json]]:
     """The parts of this type of messages and tool outputs, each with its place."""
-    if request.raw and type.encode() not in request.raw:
-        return
-    for index, item in enumerate(input_items(request.body)):
-        for holder in ("content", "output"):
-            for number, part in enumerate(held if isinstance(held := item.get(holder), list) else ()):
-                if isinstance(part, dict) and part.get("type") == type:
-                    yield f"input[{index}].{holder}[{number}]", part
+    return ((path, part) for path, part in _walk_parts(request, type) if part.get("type") == type)
 
 
 def mime_type(url: str) -> str:
