@@ -2,7 +2,7 @@
 
 In CI the same few hundred examples are tried each time. A hundred times as many, others in every run:
 
-    HYPOTHESIS_PROFILE=thorough pytest tests/contract/evidence/test_mutations.py
+    HYPOTHESIS_PROFILE=thorough pytest tests/contract/evidence/samples/test_mutations.py
 """
 
 from __future__ import annotations
