@@ -29,7 +29,14 @@ from harness.items.kind import Item
 from harness.items.message import url_citation
 from harness.server.model.filling import Filling, make_text
 from harness.server.model.hosted_picker import pick_hosted
-from harness.server.model.hosted_tools import call_approved, call_hosted, is_client_search, needs_client
+from harness.server.model.hosted_tools import (
+    call_approved,
+    call_hosted,
+    is_client_search,
+    needs_client,
+    page_of,
+    web_site,
+)
 from harness.server.model.least_instance import compact_json, filled_instance
 from harness.server.model.logprobs import make_logprobs
 from harness.server.model.reading import NamedTool, Reading
@@ -37,9 +44,9 @@ from harness.server.model.tool_picker import is_final, pick_tools
 
 GREETING = "Hello. Nothing is scripted, so this is small talk."
 THANKS = "Thanks, I have what the tool returned."
-FOUND = "I looked it up on example.com. Nothing is scripted, so this is small talk."
-SOURCE = url_citation("https://example.com/", "Example Domain", cite="example.com")
-"""What a search of the web cites."""
+FOUND = "I looked it up on {site}. Nothing is scripted, so this is small talk."
+SOURCE_TITLE = "Example Domain"
+"""The title of what a search of the web cites."""
 THOUGHTS = (
     "**Reading the request**\n\nNothing is scripted for it.",
     "**Thinking of an answer**\n\nA short one will do.",
@@ -146,18 +153,20 @@ def _call_tool(named: NamedTool, said: str) -> Item:
 
 def _say(reading: Reading, default: str, turn: Sequence[Item] = ()) -> Item:
     """A message: JSON where the request wants JSON, else small talk, which cites what a search of the web has found."""
-    wanted = (reading.body.get("text") or {}).get("format") or {}
+    wanted = reading.text_format
     searched = any(item.type == "web_search_call" for item in turn)
+    site = web_site(reading)
     if wanted.get("type") == "json_schema":
         text = compact_json(filled_instance(wanted.get("schema") or {}, reading.user_text, "text.format"))
     elif wanted.get("type") == "json_object":
         text = compact_json(Filling(reading.user_text).object())
     else:
-        text = FOUND if searched else make_text(reading.user_text) or default
+        text = FOUND.format(site=site) if searched else make_text(reading.user_text) or default
     phase = "final_answer" if _marks_phases(reading) else None
     if text is default and not make_logprobs(text, reading.body):
         return _say_default(text, phase)
-    notes = [SOURCE] if text is FOUND else ()
+    cited = searched and wanted.get("type") not in ("json_schema", "json_object")
+    notes = [url_citation(page_of(site), SOURCE_TITLE, cite=site)] if cited else ()
     return message(text, annotations=notes, logprobs=make_logprobs(text, reading.body), phase=phase)
 
 

@@ -1,7 +1,8 @@
 """What texts, numbers and optional members of a made-up instance are filled with.
 
-Numbers and words are those of what the user says, where they fit, then words of a short list. All follows from that text
-and the names of the members, so that the same request gets the same answer.
+Numbers and words are those of what the user says, where they fit, then words of a short list. A member for a query is all
+of it, and what says that all is well is true, so that clients that ask until it is come to an end. All follows from that
+text and the names of the members, so that the same request gets the same answer.
 """
 
 from __future__ import annotations
@@ -36,6 +37,13 @@ MAX_WORDS = 1_000
 OPTIONAL_EVERY = 3
 """One of so many optional members is filled."""
 
+QUERY_MEMBERS = frozenset(("input", "message", "prompt", "query", "question", "request", "user_input", "user_query"))
+"""Members that are for what the user says, as clients name them."""
+_WELL = re.compile(
+    r"(?:^|_|is_)(?:accepted|acceptable|approved|complete|completed|correct|done|finished|good|ok|passed|passes|satisfied|"
+    r"success|successful|valid|verified)(?:_|$)"
+)
+"""The names of members that say that all is well."""
 _NUMBER = re.compile(r"(?<![\w.])-?\d{1,15}(?:\.\d{1,6})?(?![\w.]*\w)")
 _QUOTED = re.compile(r"(?<!\w)[\"'“`]([^\"'“”`\n]{1,60})[\"'”`](?!\w)")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w{0,40}")
@@ -49,9 +57,10 @@ class Filling:
     def __init__(self, said: str) -> None:
         text = said[:MAX_SAID]
         self._said = text.casefold()
+        self._query = text.strip() if len(said) <= MAX_SAID else ""
         self._seed = crc32(text.encode("utf-8", "surrogatepass"))
         self._numbers = [float(number) for number in _NUMBER.findall(text)]
-        self._phrases = [*_QUOTED.findall(text), *_NAME.findall(text)]
+        self._quoted, self._named = _QUOTED.findall(text), _NAME.findall(text)
         self._member = ""
 
     def enter(self, member: str) -> None:
@@ -60,7 +69,7 @@ class Filling:
 
     def object(self) -> dict[str, str]:
         """An object with the members that the text names in quotes, each with a word."""
-        names = [name for name in self._phrases if _IDENTIFIER.fullmatch(name)]
+        names = [name for name in (*self._quoted, *self._named) if _IDENTIFIER.fullmatch(name)]
         return {name: WORDS[(self._seed + _hash(name)) % len(WORDS)] for name in dict.fromkeys(names[:20])}
 
     def choose(self, optional: Iterable[str]) -> list[str]:
@@ -75,7 +84,9 @@ class Filling:
     def candidates(self, schema: Json) -> Iterator[Any]:
         """The values for a scalar, the best first; none may fit."""
         kind = schema["type"]
-        if kind in ("integer", "number"):
+        if kind == "boolean" and _WELL.search(self._member):
+            yield True
+        elif kind in ("integer", "number"):
             yield from self._take_numbers(kind)
         elif kind == "string" and "format" not in schema:
             yield from self._texts(int(schema.get("minLength", 0)), int(schema.get("maxLength", MAX_LENGTH)))
@@ -89,7 +100,9 @@ class Filling:
     def _texts(self, least: int, most: int) -> Iterator[str]:
         start = (self._seed + _hash(self._member)) % len(WORDS)
         words = (*WORDS[start:], *WORDS[:start])
-        yield from (phrase for phrase in self._phrases if least <= len(phrase) <= most)
+        query = [self._query] if self._query and self._member in QUERY_MEMBERS else []
+        phrases = (*self._quoted, *query, *self._named)
+        yield from (phrase for phrase in phrases if least <= len(phrase) <= most)
         if least <= MAX_LENGTH:
             longer = " ".join(words * (1 + least // 50))
             yield from (word for word in words if least <= len(word) <= most)

@@ -18,7 +18,7 @@ _TOPICS: Mapping[str, frozenset[str]] = {
     "file_search": frozenset({"document", "documents", "file", "files"}),
     "code_interpreter": frozenset({"code", "compute", "csv", "plot", "python"}),
     "image_generation": frozenset({"draw", "drawing", "image", "logo", "picture"}),
-    "shell": frozenset({"bash", "command", "shell", "terminal"}),
+    "shell": frozenset({"bash", "command", "shell", "skill", "skills", "terminal"}),
     "local_shell": frozenset({"bash", "command", "shell", "terminal"}),
     "apply_patch": frozenset({"edit", "file", "files", "patch"}),
     "computer": frozenset({"browser", "click", "screen", "screenshot"}),

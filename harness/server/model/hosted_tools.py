@@ -5,6 +5,7 @@ What the API executes is followed by a message; what the client executes ends th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -30,16 +31,24 @@ from harness.items import (
 from harness.items.image import ONE_PIXEL_PNG
 from harness.items.kind import CLIENT_CALL_NAMES, Item
 from harness.items.search import search
+from harness.server.model.filling import MAX_SAID
 from harness.server.model.reading import Reading
 from harness.world.mcp_server import needs_approval
 
 MAX_QUERY = 200
 """Characters of what the user says that a search looks for."""
 PATH, COMMAND, OUTPUT = "hello.txt", "echo ok", "ok"
-"""The file that a patch creates, the command that is run, and what it and a tool of a server return."""
+"""The file that a patch creates if none is said, the command that is run, and what it and a tool of a server return."""
+EXAMPLE_SITE = "example.com"
+"""Where a search of the web finds something."""
 MCP_TOOL = "search"
 """A tool of a server whose tools nobody names."""
 
+_FILE = re.compile(
+    r"(?<![\w/.-])\w[\w-]{0,60}\.(?:css|csv|html|js|json|md|py|rs|sh|sql|toml|ts|tsx|txt|yaml|yml)(?![\w-])"
+)
+"""The name of a file, without folders."""
+_SITE = re.compile(r"[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,4}")
 _SCREENSHOT = {"type": "screenshot"}
 _CONTAINERS = ("container_auto", "container_reference")
 
@@ -133,7 +142,30 @@ def _interpret_code(tool: Json, reading: Reading) -> list[Item]:
 
 
 def _search_web(tool: Json, reading: Reading) -> list[Item]:
-    return [web_search_call(search(_query(reading)))]
+    return [web_search_call(search(_query(reading), sources=[page_of(web_site(reading))]))]
+
+
+def web_site(reading: Reading) -> str:
+    """The site that a search of the web finds: the first that the tool allows, else an example."""
+    filters = (tool.get("filters") or {} for tool in reading.tools if tool["type"].startswith("web_search"))
+    return next(
+        (each for tool in filters for each in tool.get("allowed_domains") or () if _is_site(each)), EXAMPLE_SITE
+    )
+
+
+def _is_site(name: object) -> bool:
+    return isinstance(name, str) and _SITE.fullmatch(name) is not None
+
+
+def page_of(site: str) -> str:
+    """The page of a site that a search finds."""
+    return f"https://{site}/"
+
+
+def _patch_file(tool: Json, reading: Reading) -> list[Item]:
+    """A new file, by the name that the user says."""
+    said = _FILE.search(reading.user_text[:MAX_SAID])
+    return [apply_patch_call(create_file(said[0] if said else PATH, "+ok\n"))]
 
 
 def _search_tools(tool: Json, reading: Reading) -> list[Item]:
@@ -154,7 +186,7 @@ _CALLS: Mapping[str, Callable[[Json, Reading], list[Item]]] = {
     "image_generation": _generate_image,
     "shell": _run_shell,
     "local_shell": lambda tool, reading: [local_shell_call(COMMAND.split())],
-    "apply_patch": lambda tool, reading: [apply_patch_call(create_file(PATH, "+ok\n"))],
+    "apply_patch": _patch_file,
     "computer": lambda tool, reading: [computer_call([_SCREENSHOT])],
     "computer_use_preview": lambda tool, reading: [computer_call(_SCREENSHOT)],
     "programmatic_tool_calling": _run_program,

@@ -92,6 +92,14 @@ class Reading:
         return user_text(next((item for item in reversed(self.items) if item.get("type") not in REMEMBERED_TYPES), {}))
 
     @property
+    def text_format(self) -> Json:
+        """The `text.format` that holds: that of the last `configuration_update` that has one, else the request's."""
+        updates = () if self.stands_alone else self.items
+        texts = [item.get("text") for item in updates if item.get("type") == "configuration_update"]
+        formats = (text["format"] for text in [*reversed(texts), self.body.get("text")] if text and text.get("format"))
+        return next(formats, {})
+
+    @property
     def names_called(self) -> set[str]:
         """The names of the functions and custom tools that were called since the user last spoke."""
         since = takewhile(lambda item: item.get("role") != "user", reversed(self.transcript.items))

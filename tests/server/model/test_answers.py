@@ -173,3 +173,16 @@ def test_an_effort_that_the_input_updates_is_that_of_the_answer() -> None:
     talk = Conversation(model="gpt-6-astra", reasoning={"effort": "low"})
     answer = talk.ask([{"role": "user", "content": "hi"}, update, {"role": "user", "content": "And now?"}])
     assert answer.body["usage"]["output_tokens_details"]["reasoning_tokens"] == 448
+
+
+def test_the_format_of_a_text_is_that_of_the_last_update() -> None:
+    format = {"type": "json_schema", "name": "count", "strict": True, "schema": COUNT}
+    update = {"type": "configuration_update", "text": {"format": format}}
+    talk = Conversation(model="gpt-6-astra")
+    first = talk.ask([{"role": "user", "content": "Count 12 crates."}, update]).body
+    assert orjson.loads(first["output"][-1]["content"][0]["text"]) == {"n": 12}
+    second = talk.ask("And 13?", previous_response_id=first["id"]).body
+    assert orjson.loads(second["output"][-1]["content"][0]["text"]) == {"n": 13}
+
+
+COUNT = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": False}

@@ -179,6 +179,16 @@ def test_every_filled_instance_satisfies_its_schema_and_is_the_same_again(schema
             "Multiply 3 by 4.",
             {"b": 3, "a": 4},
         ),
+        ({"properties": {"query": {"type": "string"}}, "required": ["query"]}, "Is it warm?", {"query": "Is it warm?"}),
+        ({"properties": {"query": {"type": "string"}}, "required": ["query"]}, "Look up 'warm'.", {"query": "warm"}),
+        (
+            {
+                "properties": {"is_valid": {"type": "boolean"}, "odd": {"type": "boolean"}},
+                "required": ["is_valid", "odd"],
+            },
+            "Judge it.",
+            {"is_valid": True, "odd": False},
+        ),
         ({"$ref": "#/$defs/Node", "$defs": {"Node": NODE}}, "Take 3.", {"value": 3, "next": None, "children": []}),
     ],
 )

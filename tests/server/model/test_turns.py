@@ -10,6 +10,7 @@ from harness.core.exchange import Json
 from tests.support.clients.unscripted import (
     CASES,
     CLIENT_SEARCH,
+    CONTAINER_SHELL,
     DEFERRED,
     FREE_MCP,
     KEY,
@@ -125,3 +126,25 @@ def test_a_call_that_is_required_is_made_after_outputs_too(choice: Any, names: l
 
 def test_tools_that_are_spoken_of_together_are_called_in_one_turn() -> None:
     assert Conversation(tools=[ORDER, WEATHER]).types("My order, and the weather?") == ["function_call"] * 2
+
+
+@pytest.mark.parametrize("said", ["The latest news?", "Is it in the news, in 5 words?"])
+def test_a_search_of_the_web_finds_pages_of_the_sites_that_are_allowed(said: str) -> None:
+    talk = Conversation(tools=[{"type": "web_search", "filters": {"allowed_domains": ["docs.example.org"]}}])
+    search, found = talk.ask(said, include=["web_search_call.action.sources"]).body["output"]
+    (note,) = found["content"][0]["annotations"]
+    assert note["url"] == "https://docs.example.org/"
+    assert search["action"]["sources"] == [{"type": "url", "url": note["url"]}]
+    assert "sources" not in talk.ask(said).body["output"][0]["action"]
+
+
+@pytest.mark.parametrize(
+    ("said", "path"), [("Create notes.md with a list.", "notes.md"), ("Patch something.", "hello.txt")]
+)
+def test_a_patch_is_of_the_file_that_the_user_names(said: str, path: str) -> None:
+    (call,) = Conversation(tools=[{"type": "apply_patch"}], tool_choice="required").ask(said).body["output"]
+    assert call["operation"]["path"] == path
+
+
+def test_a_skill_is_used_in_the_shell() -> None:
+    assert Conversation(tools=[CONTAINER_SHELL]).types("Use the skill for tables.")[0] == "shell_call"
