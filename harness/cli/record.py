@@ -14,6 +14,7 @@ from itertools import count as counting
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlsplit
 
 import typer
 
@@ -35,6 +36,8 @@ CASSETTE_SUFFIXES = (".yaml", ".yml")
 MAX_COMMAND_LENGTH = 400
 """Characters of a command that a cassette holds; a longer one is a program, not a command."""
 DEFAULT_LISTEN = "127.0.0.1:0"
+LEARNED_VERDICTS = ("requests.refused", "refusals.missed", "refusals.different", "answers.drift", "streams.drift")
+"""What `harness learn` could change."""
 NOTHING_RECORDED = "nothing was recorded."
 NO_REQUEST_HINT = "Does the command read OPENAI_BASE_URL?"
 KEY_HINTS = {401: "is the key of the command right, and in its environment?", 429: "the limits of the key are reached"}
@@ -122,6 +125,8 @@ def record(
         if judge:
             judge.close()
         _print_result(recording, file, judge)
+    if judge and recording.interactions and any(judge.tally.counts[at] for at in LEARNED_VERDICTS):
+        _offer_learning(file, api)
     raise typer.Exit(code or _exit_code(recording, judge if strict else None))
 
 
@@ -169,10 +174,12 @@ def _open_watch(file: Path, api: Upstream, wanted: bool) -> Iterator[RecordingJu
         return
     from tempfile import TemporaryDirectory
 
+    from harness.verify.disagreements.own_file import load_contract
     from harness.verify.watch import RecordingJudge
 
+    own = load_contract(None, Path())
     with TemporaryDirectory(prefix="harness-record-") as folder:
-        yield RecordingJudge(file.as_posix(), api, Path(folder), _print_stderr)
+        yield RecordingJudge(file.as_posix(), api, Path(folder), _print_stderr, own)
 
 
 def _record_until_signal(environment: Mapping[str, str], recording: Recording, meanwhile: Callable[[], None]) -> int:
@@ -214,6 +221,14 @@ def _print_result(recording: Recording, file: Path, watch: RecordingJudge | None
             console.print(text)
         if interactions and watch.tally.is_clean and (why := explain_nothing_judged(watch.tally)):
             _print_stderr(why)
+
+
+def _offer_learning(file: Path, api: Upstream) -> None:
+    """Print what could be learned of a recording in which API and mock disagree."""
+    from harness.verify.disagreements.offer import offer_learning
+
+    for line in offer_learning([file], Path(), [urlsplit(api.origin).hostname or ""]):
+        _print_stderr(line)
 
 
 def _print_stderr(text: str) -> None:

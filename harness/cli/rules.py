@@ -46,7 +46,7 @@ def rules(
 
     The list is in order of precedence: the API reports one error, the first.
     """
-    from harness.contract.own_contract import AREA, rule_of
+    from harness.contract.own_contract import AREA
     from harness.contract.rule import RULES
     from harness.report.catalogue import rule_json, rule_row, rule_sections
     from harness.verify.disagreements.own_file import exemption_rows, load_contract
@@ -57,8 +57,7 @@ def rules(
         _print_coverage(recordings or [], as_json)
         return
     own = load_contract(contract, Path())
-    yours = {rule.id: rule for rule in (rule_of(entry, own.file) for entry in own.refusals)} if own else {}
-    known = {**RULES, **yours}
+    known = {**RULES, **(own.rules if own else {})}
     if name:
         rule = known[require_known("rule", name, known, "harness rules")]
         title = f"{rule.id}  ({rule.area}, {rule.level})"

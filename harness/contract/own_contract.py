@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from harness.api.models import Models
@@ -168,6 +169,18 @@ class OwnContract:
         """All entries, in the order of the file."""
         return (*self.exemptions, *self.refusals, *self.members)
 
+    @cached_property
+    def rules(self) -> Mapping[str, Rule]:
+        """The refusals as rules by their ids, in the order of the file; ids that would be the same are numbered."""
+        found: dict[str, Rule] = {}
+        for entry in self.refusals:
+            rule, number = _rule_of(entry, self.file), 2
+            base = rule.id
+            while rule.id in found:
+                rule, number = replace(rule, id=f"{base}_{number}"), number + 1
+            found[rule.id] = rule
+        return found
+
     def exempts(
         self, rule: str, facts: Mapping[str, Any], param: str | None, request: Request, models: Models
     ) -> Exemption | None:
@@ -180,10 +193,10 @@ class OwnContract:
 
     def find_refusal(self, request: Request, models: Models, instead: str) -> tuple[Rule, Json] | None:
         """The refusal of a request that the mock takes, or refuses by the rule `instead`: as a rule, with its facts."""
-        for each in self.refusals:
+        for each, rule in zip(self.refusals, self.rules.values(), strict=True):
             if each.instead == instead and (facts := each.find_facts(request, models)) is not None:
                 self.acted.add(id(each))
-                return rule_of(each, self.file), facts
+                return rule, facts
         return None
 
     def knows_member(self, root: str, at: str) -> bool:
@@ -196,22 +209,23 @@ class OwnContract:
         return False
 
 
-def rule_of(entry: OwnRefusal, file: str) -> Rule:
-    """A refusal as a rule, whose area is `yours`."""
+def _rule_of(entry: OwnRefusal, file: str) -> Rule:
+    """A refusal as a rule, whose area is `yours`; its source names the recording and the line of the file."""
     about = entry.error.param or entry.error.code or "request"
     name = re.sub(r"\W+", "_", f"{AREA} {entry.error.status} {about}".replace("{", "").replace("}", "")).strip("_")
-    sources = tuple(recorded(f"{each.file}#{each.exchange}", each.date) for each in entry.seen)
+    here = f"{file or 'contract.yaml'}{f':{entry.line}' if entry.line else ''}"
+    sources = tuple(recorded(f"{each.file}#{each.exchange} ({here})", each.date) for each in entry.seen)
     return Rule(
         id=name.lower(),
         area=AREA,
-        doc=f"Your recordings say so ({file or 'contract.yaml'}{f':{entry.line}' if entry.line else ''}).",
+        doc=f"Your recordings say so ({here}).",
         error=entry.error,
-        sources=sources or (recorded(file or "contract.yaml"),),
+        sources=sources or (recorded(here),),
         rejects={},
         accepts=(),
         on=(entry.condition.on,),
         dialects=(entry.condition.dialect,),
-        fix="Send what the API takes; if it takes this now, record it again and run `harness learn`.",
+        fix=f"Send what the API takes. If it takes this now, delete {here}, or record it again and run `harness learn`.",
     )
 
 

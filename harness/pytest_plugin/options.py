@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,7 +72,8 @@ def own_contract_of(node: pytest.Item) -> OwnContract | None:
         return None
     known = config.stash.setdefault(_CONTRACTS_STASH_KEY, {})
     if file not in known:
-        known[file] = read_contract(file)
+        read = read_contract(file)
+        known[file] = replace(read, file=read.file.replace(f"{config.rootpath.as_posix()}/", ""))
     return known[file]
 
 

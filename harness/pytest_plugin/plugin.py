@@ -36,6 +36,7 @@ pytest_plugins = [
     "harness.pytest_plugin.clients",
     "harness.pytest_plugin.cassettes",
     "harness.pytest_plugin.pruning",
+    "harness.pytest_plugin.offers",
     "harness.pytest_plugin.reports",
 ]
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 
 from harness.analysis.flow import build_flow
 from harness.analysis.flow_steps import is_unanswered
 from harness.analysis.lanes import LaneExchange, assign_lanes
 from harness.analysis.loss import Lost
-from harness.contract.rule import RULES
+from harness.contract.rule import Rule
 from harness.core.exchange import Exchange, Json
 from harness.core.text.redact import secrets_in_headers
 from harness.core.text.shorten import answer_error
@@ -53,7 +53,7 @@ def collect_findings(
     findings = [
         _unanswered_finding(one, passed)
         if is_unanswered(one)
-        else _refusal_finding(one, exchanges, losses, one.number in asked, one.number in traced)
+        else _refusal_finding(one, exchanges, losses, world.rules, one.number in asked, one.number in traced)
         for one in refused
     ]
     findings += [_loss_finding(lost, lost.loss in allowed or (passed and lost.exchange in known)) for lost in losses]
@@ -74,7 +74,12 @@ def _unanswered_finding(exchange: Exchange, passed: bool) -> ReportFinding:
 
 
 def _refusal_finding(
-    exchange: Exchange, exchanges: Sequence[Exchange], losses: Sequence[Lost], asked: bool, traced: bool
+    exchange: Exchange,
+    exchanges: Sequence[Exchange],
+    losses: Sequence[Lost],
+    rules: Mapping[str, Rule],
+    asked: bool,
+    traced: bool,
 ) -> ReportFinding:
     error, id = answer_error(exchange), exchange.answer.rule or ""
     expected, param = asked or is_account_rule(id), error.get("param")
@@ -85,8 +90,8 @@ def _refusal_finding(
         id,
         exchange.number,
         at=param if isinstance(param, str) else "",
-        why=explain_refusal(exchange, exchanges, losses).where if traced and not expected else "",
-        fix=RULES[id].fix if id in RULES else "",
+        why=explain_refusal(exchange, exchanges, losses, rules).where if traced and not expected else "",
+        fix=rules[id].fix if id in rules else "",
     )
 
 

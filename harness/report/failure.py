@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator, Sequence
 from harness.analysis.flow import Flow
 from harness.analysis.lanes import asks_model, without_probes
 from harness.analysis.loss import Lost
-from harness.contract.rule import RULES
 from harness.core.exchange import Exchange
 from harness.core.text.printable import escape_controls
 from harness.report.cause import Cause, render_cause, render_causes
@@ -113,7 +112,7 @@ def _explain_newest(world: World, losses: Sequence[Lost], refused: Sequence[Exch
     refusals = [one for one in refused if not _problem_of(world, one)]
     traced = {one.number for one in refusals[-MAX_EXPLAINED:]}
     return [
-        refusal_cause(one, world.exchanges, losses, world.vocabulary)
+        refusal_cause(one, world.exchanges, losses, world)
         if one.number in traced
         else Cause(describe_refusal(one), (), one.number)
         for one in refusals
@@ -162,5 +161,5 @@ def _render_details(world: World, causes: Sequence[Cause]) -> Iterator[str]:
     exchanges = {exchange.number: exchange for exchange in world.exchanges}
     shown = [exchanges[cause.exchange] for cause in causes[:MAX_DETAILED] if cause.exchange in exchanges]
     rules = dict.fromkeys(exchange.answer.rule or "" for exchange in shown)
-    yield from (render_evidence(RULES[rule]) for rule in rules if rule in RULES)
+    yield from (render_evidence(world.rules[rule]) for rule in rules if rule in world.rules)
     yield from (render_bodies(exchange) for exchange in shown[:1])

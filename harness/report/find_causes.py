@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from harness.analysis.loss import Lost
-from harness.contract.rule import RULES
 from harness.contract.rules.http.access import mask_key
 from harness.core.delivery import Fault
 from harness.core.exchange import Exchange, Request
@@ -31,17 +30,15 @@ MAX_UNUSED = 6
 """How many unused turns are listed, the first ones."""
 
 
-def refusal_cause(
-    exchange: Exchange, exchanges: Sequence[Exchange], losses: Sequence[Lost], vocabulary: Vocabulary = PYTHON
-) -> Cause:
+def refusal_cause(exchange: Exchange, exchanges: Sequence[Exchange], losses: Sequence[Lost], world: World) -> Cause:
     """A refused request: the API's words, what the client did, what it sent, the fix, the best source of the rule."""
-    rule = RULES.get(exchange.answer.rule or "")
-    explained = explain_refusal(exchange, exchanges, losses)
+    rule = world.rules.get(exchange.answer.rule or "")
+    explained = explain_refusal(exchange, exchanges, losses, world.rules)
     sent = explained.sent if explained.sent not in explained.where else ""
     rows = [("where", explained.where), ("sent", sent)]
     if rule:
         rows += [
-            ("fix", vocabulary.word_fix(rule.fix)),
+            ("fix", world.vocabulary.word_fix(rule.fix)),
             ("source", f"{rule.id}: {describe_source(rank_sources(rule)[0])}"),
         ]
     return Cause(explained.what, rows, exchange.number)
@@ -53,9 +50,7 @@ def unasked_causes(world: World, losses: Sequence[Lost]) -> list[Cause]:
         return []
     rules = list(dict.fromkeys(exchange.answer.rule or "" for exchange in unasked))
     expect = world.vocabulary.expect_refusals(rules)
-    explained = [
-        refusal_cause(exchange, world.exchanges, losses, world.vocabulary) for exchange in unasked[:MAX_EXPLAINED]
-    ]
+    explained = [refusal_cause(exchange, world.exchanges, losses, world) for exchange in unasked[:MAX_EXPLAINED]]
     rest = [Cause(describe_refusal(exchange), (), exchange.number) for exchange in unasked[MAX_EXPLAINED:]]
     return [replace(cause, rows=[*cause.rows[:-1], ("expect", expect), *cause.rows[-1:]]) for cause in explained] + rest
 

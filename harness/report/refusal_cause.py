@@ -6,14 +6,14 @@ The ids in the message are traced through the journal: the exchange with the cal
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from harness.analysis.history.history import History
 from harness.analysis.history.items import answered_id, client_call_id, describe_item, item_type
 from harness.analysis.history.request import OutputItem
 from harness.analysis.loss import Lost
-from harness.contract.rule import RULES
+from harness.contract.rule import RULES, Rule
 from harness.core.exchange import Exchange, Json
 from harness.core.loose_json import as_object, as_string, objects_in
 from harness.core.text.shorten import answer_error, shorten, shorten_json
@@ -38,10 +38,12 @@ class Explanation(NamedTuple):
     sent: str
 
 
-def explain_refusal(exchange: Exchange, exchanges: Sequence[Exchange], losses: Sequence[Lost]) -> Explanation:
+def explain_refusal(
+    exchange: Exchange, exchanges: Sequence[Exchange], losses: Sequence[Lost], rules: Mapping[str, Rule] = RULES
+) -> Explanation:
     """What happened to a refused request. `exchanges` are the whole journal, one of the `losses` may be the cause."""
     refused = _RefusedRequest(
-        exchange, str(answer_error(exchange).get("param") or ""), _ID.findall(_error_message(exchange))
+        exchange, str(answer_error(exchange).get("param") or ""), _ID.findall(_error_message(exchange)), rules
     )
     history = _history_before(exchange, exchanges)
     return Explanation(
@@ -82,16 +84,17 @@ def _error_message(exchange: Exchange) -> str:
 
 
 class _RefusedRequest(NamedTuple):
-    """A refused request, the `param` of its error, and words of its message that may be ids."""
+    """A refused request, the `param` of its error, and words of its message that may be ids; the World's rules."""
 
     exchange: Exchange
     param: str
     ids: Sequence[str]
+    rules: Mapping[str, Rule]
 
     @property
     def rule_note(self) -> str:
         """The summary of the rule; empty when the trace of the ids says the same."""
-        rule = RULES.get(self.exchange.answer.rule or "")
+        rule = self.rules.get(self.exchange.answer.rule or "")
         return f"; {rule.summary}" if rule and rule.id not in (*_UNANSWERED_RULES, *_ORPHAN_RULES) else ""
 
     def has_id_of(self, lost: Lost) -> bool:

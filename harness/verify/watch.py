@@ -13,6 +13,7 @@ from pathlib import Path
 
 from harness.api.http.upstream import Upstream
 from harness.cassettes.format.interaction import Interaction
+from harness.contract.own_contract import OwnContract
 from harness.verify.judging.judge import Verdict, predict_violation
 from harness.verify.judging.websocket_exchanges import to_recorded
 from harness.verify.run import EXCHANGE_VERDICT, Tally, judge_exchange, tally_verdicts
@@ -22,16 +23,24 @@ from harness.world.world import World
 class RecordingJudge:
     """Judges the exchanges of a recording: `tally` holds the outcome, `notice` is called for each refused request.
 
-    `name` is the name of the recording, `folder` an empty folder for the findings.
+    `name` is the name of the recording, `folder` an empty folder for the findings. `own_contract` overrules the mock.
     """
 
-    def __init__(self, name: str, upstream: Upstream, folder: Path, notice: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        name: str,
+        upstream: Upstream,
+        folder: Path,
+        notice: Callable[[str], None],
+        own_contract: OwnContract | None = None,
+    ) -> None:
         self.tally = Tally(respelled=True)
         self._name = name
         self._upstream = upstream
         self._folder = folder
         self._notice = notice
         self._world = World(name)
+        self._world.own_contract = own_contract
         self._thread = ThreadPoolExecutor(1, "harness-judge")
         self._ended_early: dict[int, Interaction | None] = {}
         self._next_number = 1

@@ -185,6 +185,8 @@ def rule_names() -> set[str]:
 
 def _is_refused_by(exchange: Exchange, text: str) -> bool:
     rule = exchange.answer.rule or ""
+    if text == rule:
+        return True
     if text in rule_names():
         return text in (rule, RULES[rule].area if rule in RULES else AREA)
     return text in str(answer_error(exchange).get("message"))

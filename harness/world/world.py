@@ -5,7 +5,7 @@ Endpoints read and change it. A test holds it by a `Mock` (`harness.world.mock`)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -20,6 +20,7 @@ from harness.api.models import MODELS
 from harness.api.resources.containers import Containers
 from harness.api.resources.files import File, Uploads
 from harness.contract.own_contract import OwnContract
+from harness.contract.rule import RULES, Rule
 from harness.core.account import DEFAULT_ORGANIZATION, Organization
 from harness.core.dates import CONTRACT_DATE, parse_as_of, start_of_clock
 from harness.core.delivery import Gate
@@ -104,6 +105,11 @@ class World:
         """Live on another day, by its contract and from its noon on; ConfigError when it is none or not known yet."""
         self.as_of = parse_as_of(as_of)
         self.now = CLOCK_START if self.as_of == CONTRACT_DATE else start_of_clock(self.as_of)
+
+    @property
+    def rules(self) -> Mapping[str, Rule]:
+        """The rules by which this World refuses, by their ids: the mock's, and those of a contract of its own."""
+        return {**RULES, **self.own_contract.rules} if self.own_contract else RULES
 
     def tick(self) -> int:
         """The World's time in unix seconds; each call is one second later."""

@@ -76,3 +76,49 @@ def test_a_wrong_setting_of_the_project_is_named(project: Path, run: Run) -> Non
     result = run(TEST.format(mark=""))
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*[[]tool.harness] has no 'contrat'. Did you mean 'contract'?*"])
+
+
+class TestARefusalOfTheContract:
+    CONTRACT = """\
+format: 1
+refusals:
+- error: {status: 400, message: "No '{value}' with {model}.", param: truncation, code: nope}
+  when: [{at: truncation, value: [auto]}]
+  seen: [{file: tests/plan.yaml, exchange: 2, date: 2026-05-05}]
+- error: {status: 400, message: "Not even then.", param: truncation}
+  when: [{at: truncation, value: [disabled]}]
+"""
+    TEST = """
+def test_it(mock, openai_client):
+    mock.script(message("ok"))
+    {block}:
+        openai_client.responses.create(model="gpt-4.1", input="x", truncation="{value}")
+"""
+
+    @pytest.fixture(autouse=True)
+    def _contract(self, project: Path) -> None:
+        (project / "own.yaml").write_text(self.CONTRACT)
+
+    def test_is_reported_with_its_recording_its_line_and_the_fix(self, run: Run) -> None:
+        source = self.TEST.format(block="with __import__('contextlib').suppress(openai.BadRequestError)", value="auto")
+        result = run(source, "--contract", "own.yaml")
+        result.assert_outcomes(failed=1)
+        result.stdout.fnmatch_lines(
+            [
+                "Request 1 was refused (400): No 'auto' with gpt-4.1.",
+                '  where   truncation = "auto"; Your recordings say so (own.yaml:3).',
+                "  fix     Send what the API takes. If it takes this now, delete own.yaml:3, or record*",
+                '  expect  with mock.refuses("yours_400_truncation"): …*',
+                "  source  yours_400_truncation: recorded, tests/plan.yaml#2 (own.yaml:3), 2026-05-05",
+            ]
+        )
+
+    def test_without_a_recording_its_source_is_the_line(self, run: Run) -> None:
+        result = run(self.TEST.format(block="if True", value="disabled"), "--contract", "own.yaml")
+        result.stdout.fnmatch_lines(["  source  yours_400_truncation_2: recorded, own.yaml:6"])
+
+    @pytest.mark.parametrize("text", ["yours_400_truncation", "yours", "with gpt-4.1"])
+    def test_is_expected_by_its_id_its_area_and_its_words(self, run: Run, text: str) -> None:
+        block = f"with mock.refuses({text!r}), pytest.raises(openai.BadRequestError)"
+        source = self.TEST.format(block=block, value="auto").replace("mock.script", "str")
+        run(source, "--contract", "own.yaml").assert_outcomes(passed=1)

@@ -12,6 +12,7 @@ from harness.core.text.vocabulary import JAVASCRIPT, JSON, PYTHON, PYTHON_FILE, 
 from harness.report.cause import CAUSE_WIDTH, MAX_CAUSE_LINES, Cause, render_cause, render_causes
 from harness.report.find_causes import refusal_cause
 from harness.verify.examples import play_case
+from harness.world.world import World
 
 REFUSALS = [
     pytest.param(each, case, id=f"{each.id}: {words[:60]}")
@@ -32,7 +33,7 @@ def test_every_refusal_says_what_where_how_to_fix_it_and_how_we_know(rule: Rule,
     exchanges = played.exchanges
     if not exchanges or exchanges[-1].answer != played.answer:  # a key without a World has no journal
         exchanges = [play_case(Case()).exchanges[0]._replace(answer=played.answer)]
-    told = render_cause(refusal_cause(exchanges[-1], exchanges, []))
+    told = render_cause(refusal_cause(exchanges[-1], exchanges, [], World()))
     assert_fits(told)
     what, *rows = told.splitlines()
     assert what.startswith(f"Request {exchanges[-1].number} was refused ({played.answer.status}): ")

@@ -22,6 +22,7 @@ from typer.testing import CliRunner, Result
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.recording.writer import lock_cassette, read_cassette
 from harness.cli import app
+from harness.contract.own_contract_file import parse_contract
 from harness.faults import Gate, pause, rate_limit
 from harness.items import message
 from harness.server.mock_api import MockApi
@@ -246,6 +247,23 @@ class TestAValidatingProxy:
         assert (checked.exit_code, strict.exit_code) == (0, 1)
         for part in ("the contract refuses it (invalid_type)", "refusals.different", "recorded  400 Bad input."):
             assert part in checked.stderr
+
+    def test_offers_to_learn_where_the_live_api_differs(self, live, world, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        world.world.own_contract = parse_contract("format: 1\nexemptions: [{rule: unknown_parameter, at: colour}]")
+        command = (*ASKING, '{"model": "gpt-4.1", "input": "hi", "colour": "blue"}')
+        offered = record(live, Path("a.yaml"), "--check", command=command).stderr
+        for line in (
+            "harness: 1 exchange, and the API did otherwise than the mock in 1:",
+            "harness:   a.yaml#1, POST /responses: taken, the mock refuses it: Unknown parameter: 'colour'.",
+            "harness:   - unknown_parameter does not hold at colour (colour: text)",
+        ):
+            assert line in offered
+        (told,) = re.findall("^harness: learn it: (.*)", offered, re.M)
+        assert CliRunner().invoke(app, shlex.split(told)[1:]).exit_code == 0
+        (tmp_path / "pyproject.toml").write_text('[tool.harness]\ncontract = "contract.yaml"\n')
+        again = record(live, Path("b.yaml"), "--strict", command=command)
+        assert (again.exit_code, "learn it" in again.stderr) == (0, False), again.stderr
 
     def test_finds_where_the_mock_would_have_answered_differently(self, mock, tmp_path, monkeypatch):
         monkeypatch.setenv("OPENAI_API_KEY", KEY)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.cassettes.recording.writer import read_cassette
+from harness.contract.own_contract_file import parse_contract
 from harness.items import message
 from harness.server.asgi import serve_in_thread
 from harness.server.mock_api import MockApi
@@ -276,3 +277,40 @@ def test_one():
     found = {{name: os.environ.get(name) for name in {sorted(variables)!r}}}
     assert found == {variables!r}
 """).assert_outcomes(passed=1)
+
+
+class TestWhereTheApiDoesOtherwise:
+    """The live API takes `colour`, which the mock refuses: the end of a run that records offers to learn it."""
+
+    SOURCE = """
+@pytest.mark.cassette("weather/one")
+def test_one(client):
+    client.responses.create(model="gpt-4.1", input="hi", extra_body={"colour": "blue"})
+"""
+
+    @pytest.fixture(autouse=True)
+    def _takes_more(self, live: Mock) -> None:
+        live.world.own_contract = parse_contract("format: 1\nexemptions: [{rule: unknown_parameter, at: colour}]")
+
+    def test_the_run_says_what_differs_where_and_how_to_learn_it(self, run) -> None:
+        result = run(self.SOURCE, "--record")
+        result.assert_outcomes(passed=1)
+        result.stdout.fnmatch_lines(
+            [
+                "1 exchange, and the API did otherwise than the mock in 1:",
+                "  cassettes/weather/one.yaml#1, POST /responses: taken, the mock refuses it: Unknown parameter: 'colour'. "
+                "(unknown_parameter)",
+                "learn it: harness learn --contract cassettes/weather/contract.yaml cassettes/weather/one.yaml",
+                "  writes, and the mock does as the API did:",
+                "  - unknown_parameter does not hold at colour (colour: text)",
+            ]
+        )
+
+    def test_what_the_project_has_learned_is_not_offered_again(self, run, pytester) -> None:
+        (pytester.path / "own.yaml").write_text("format: 1\nexemptions: [{rule: unknown_parameter, at: colour}]\n")
+        (pytester.path / "pyproject.toml").write_text('[tool.harness]\ncontract = "own.yaml"\n')
+        assert "learn it" not in run(self.SOURCE, "--record").stdout.str()
+
+    def test_nothing_is_offered_where_they_agree_or_nothing_is_recorded(self, run) -> None:
+        assert "learn it" not in run(ONE, "--record").stdout.str()
+        assert "learn it" not in run(ONE).stdout.str()

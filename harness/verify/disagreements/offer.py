@@ -1,0 +1,75 @@
+"""What new recordings say against the mock, and how to learn it: offered at the end of a recording, never done unasked."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+
+from harness.contract.own_contract import OwnContract
+from harness.core.errors import HarnessError
+from harness.core.text.shorten import pluralize, shorten
+from harness.verify.disagreements.derive import derive_contract, relative_evidence
+from harness.verify.disagreements.observe import Seen, iterate_disagreements, observe
+from harness.verify.disagreements.own_file import (
+    DEFAULT_NAME,
+    describe_entry,
+    find_project_contract,
+    read_contract,
+    scrub_contract,
+)
+
+MAX_SHOWN = 5
+"""How many disagreements, and how many entries, are shown; the first ones."""
+
+
+def offer_learning(recordings: Sequence[Path], root: Path, hosts: Collection[str] = ()) -> list[str]:
+    """The disagreements in recordings, what would be learned of them, and the command, a line each; empty without any.
+
+    The contract of the project at `root` counts: what it knows is not offered again. `hosts` are gateways of the API.
+    """
+    try:
+        file = find_project_contract(root)
+        known = read_contract(file) if file and file.exists() else None
+        lines = _offer(recordings, known, file or recordings[0].parent / DEFAULT_NAME, hosts)
+        return [line.replace(f"{root.absolute().as_posix()}/", "") for line in lines]
+    except HarnessError:  # nothing there can be judged, or the project's own file has a mistake: others say so
+        return []
+
+
+def _offer(recordings: Sequence[Path], known: OwnContract | None, file: Path, hosts: Collection[str]) -> Iterator[str]:
+    judged = observe(recordings, known, hosts).seen
+    differ = list(iterate_disagreements(judged))
+    if not differ and not any(one.drift for one in judged):
+        return
+    learned, _ = scrub_contract(relative_evidence(derive_contract(recordings, hosts=hosts).contract, str))
+    old = {describe_entry(each) for each in known.entries} if known else ()
+    entries = [text for text in map(describe_entry, learned.entries) if text not in old]
+    yield f"{pluralize(len(judged), 'exchange')}, and the API did otherwise than the mock in {len(differ)}:"
+    yield from _cut([f"  {describe_disagreement(one)}" for one in differ])
+    if not entries:
+        yield "  nothing can be learned of it: it depends on more than the request."
+        return
+    command = " ".join(["harness learn", *(f"--host {shlex.quote(each)}" for each in hosts)])
+    named = " ".join(shlex.quote(each.as_posix()) for each in recordings)
+    yield f"learn it: {command} --contract {shlex.quote(file.as_posix())} {named}"
+    yield "  writes, and the mock does as the API did:"
+    yield from _cut([f"  - {shorten(text, 200)}" for text in entries])
+
+
+def describe_disagreement(one: Seen) -> str:
+    """What differed, and where."""
+    what = f"{one.file}#{one.number}, {one.request.method} {one.request.path}"
+    recorded = f"{one.error['status']} {one.error.get('message', '')}"
+    mock = f"{one.violation.error.message} ({one.violation.rule.id})" if one.violation else ""
+    if one.verdict == "requests.refused":
+        return shorten(f"{what}: taken, the mock refuses it: {mock}", 400)
+    if one.verdict == "refusals.missed":
+        return shorten(f"{what}: refused, the mock takes it: {recorded}", 400)
+    return shorten(f"{what}: refused in other words: {recorded} (the mock: {mock})", 400)
+
+
+def _cut(lines: Sequence[str]) -> Iterator[str]:
+    yield from lines[:MAX_SHOWN]
+    if more := lines[MAX_SHOWN:]:
+        yield f"  … {len(more)} more"
