@@ -45,6 +45,7 @@ FACTS: Mapping[str, str] = {
     "encrypted_content": "encrypted reasoning (`include`)",
     "encrypts": "encrypted reasoning in every answer",
     "retention": "the default of `prompt_cache_retention`",
+    "retention_since": "the day since when it is that default, `in_memory` before",
     "retentions": "values of `prompt_cache_retention`",
     "input.image": "images as input",
     "input.file": "files as input",

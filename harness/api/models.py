@@ -58,6 +58,7 @@ class Model:
     modes: tuple[str, ...] = ()
     contexts: tuple[str, ...] = ()
     summary_values: tuple[str, ...] = ()
+    retention_since: str = ""
     retentions: tuple[str, ...] = ()
     sampling: When = "effort none"
     logprobs: When = "effort none"
@@ -184,6 +185,7 @@ def _build_family(name: str, facts: Mapping[str, Sequence[Any]]) -> Model:
         modes=value("modes", ()),
         contexts=value("contexts", ()),
         summary_values=summaries or (),
+        retention_since=value("retention_since", ""),
         retentions=value("retentions", ()),
         sampling=value("temperature", "unknown"),
         logprobs=value("logprobs", "unknown"),

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from harness.analysis.approval_ledger import concerns_approvals
-from harness.answers.response import add_billing, build_initial_response, render_input_items
+from harness.answers.past import apply_day
+from harness.answers.response import PROMPT_TEMPLATE_MODEL, add_billing, build_initial_response, render_input_items
 from harness.answers.stream import render_events
 from harness.api.encrypted_content import ContentOwner, make_encrypted_content
 from harness.api.include import filter_page, filter_stored_items
@@ -95,6 +96,8 @@ def _run_model(body: Json, turn: Sequence[Item], ending: Ending, world: World) -
     now = world.tick()
     id = world.ids.response(now, body.get("previous_response_id"))
     started = build_initial_response(body, id, now, conversation=conversation, items=searched, models=world.models)
+    family = world.models.defaults(body.get("model") or PROMPT_TEMPLATE_MODEL)
+    apply_day(started, body, family, world.as_of)
     include, limit = body.get("include") or (), body.get("max_output_tokens")
     placed = _place_calls(_name_agents(turn, body), body, transcript, world)
     output_items = [_add_namespace(render_item(item, world.ids, id, now), body, searched) for item in placed]
@@ -102,7 +105,7 @@ def _run_model(body: Json, turn: Sequence[Item], ending: Ending, world: World) -
         output_items, ending = output_limits.limit_output(output_items, ending, limit)
     if ending.status != "completed":
         output_items[-1:] = [_mark_incomplete(item) for item in output_items[-1:]]
-    encrypted = "reasoning.encrypted_content" in include or world.models.defaults(body.get("model") or "").encrypts
+    encrypted = "reasoning.encrypted_content" in include or family.encrypts
     output = world.apply_include(world.add_encrypted_content(output_items, encrypted, now), include)
     _note_containers(body, output, world)
     is_stored = started["background"] or not (started["store"] is False or world.account.zdr)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from harness.answers.past import default_retention
 from harness.api.http.dialects import OPENAI
 from harness.api.model_facts import FACTS
 from harness.api.models import MODELS, Model
 from harness.cassettes.format.recorded import Recorded
+from harness.core.dates import day_of_recording
 from harness.core.exchange import Json
 from harness.verify.judging.judge import Verdict, answer_object
 from harness.verify.run import verify_recordings
@@ -54,7 +57,7 @@ class MetFacts:
             return
         self._asked = frozenset(asked_facts(body)) & FACTS.keys()
         if isinstance(answer := answer_object(one), dict) and one.status < 300:
-            for fact, right in shown_facts(body, answer, MODELS.defaults(name)):
+            for fact, right in shown_facts(body, answer, MODELS.defaults(name), _day_of(one, answer)):
                 self._count(fact, right)
 
     def note_verdict(self, verdict: Verdict) -> None:
@@ -122,13 +125,20 @@ def _part_types(items: Any) -> Iterator[str]:
             )
 
 
-def shown_facts(body: Json, answer: Json, family: Model) -> Iterator[tuple[str, bool]]:
-    """The defaults that an answer shows, and whether the table has them; null and absent members show nothing."""
+def _day_of(one: Recorded, answer: Json) -> str:
+    """The day of an answer by its own clock, or else that of the recording."""
+    made = answer.get("created_at")
+    own = datetime.fromtimestamp(made, UTC).date().isoformat() if isinstance(made, int | float) else ""
+    return own if own > "2025" else day_of_recording(one.date)
+
+
+def shown_facts(body: Json, answer: Json, family: Model, day: str) -> Iterator[tuple[str, bool]]:
+    """The defaults that an answer of a day shows, and whether the table has them; null and absent members show nothing."""
     if isinstance(answer.get("model"), str):
         yield "snapshot", answer["model"] == family.snapshot
     for member, fact, default in (
         ("top_p", "top_p", family.top_p),
-        ("prompt_cache_retention", "retention", family.retention),
+        ("prompt_cache_retention", "retention", default_retention(family, day)),
     ):
         if body.get(member) is None and answer.get(member) is not None:
             yield fact, answer[member] == default

@@ -24,8 +24,8 @@ ABOUT_MODELS = (
     "Deep research",
     "The requested model",
 )
-LEAST_RIGHT = {"retention": 0.7}
-"""The least share of what recordings show that is as the table says, unless it is nine tenths."""
+LEAST_RIGHT = 0.9
+"""The least share of what recordings show that is as the table says."""
 
 
 @cache
@@ -73,8 +73,6 @@ def test_a_family_that_is_switched_off_makes_its_recordings_fail() -> None:
 
 def test_what_the_table_says_of_defaults_is_what_answers_show() -> None:
     met = count_met_facts(list(RECORDINGS))
-    wrong = {
-        fact: (right, seen) for fact, (seen, right) in met.items() if right < LEAST_RIGHT.get(fact, 0.9) * seen and seen
-    }
+    wrong = {fact: (right, seen) for fact, (seen, right) in met.items() if right < LEAST_RIGHT * seen and seen}
     assert wrong == {}
     assert met["efforts"][0] > 1000

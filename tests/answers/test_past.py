@@ -1,0 +1,65 @@
+"""The answers of an earlier day, as they were recorded on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from harness.answers.past import NEWEST_CHANGE
+from tests.support.in_process import Client
+
+
+def ask(as_of: str, **body: Any) -> dict[str, Any]:
+    client = Client()
+    client.world.set_date(as_of)
+    answer: dict[str, Any] = client.ask(**body).body
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("model", "as_of", "retention"),
+    [
+        ("gpt-4.1", "2026-04-17", None),
+        ("gpt-4.1", "2026-04-18", "in_memory"),
+        ("gpt-5.4-mini", "2026-04-17", None),
+        ("gpt-5.4-mini", "2026-05-29", "in_memory"),
+        ("gpt-5.4", "2026-06-11", "24h"),
+        ("gpt-5.2", "2026-05-14", "in_memory"),
+        ("gpt-5.2", "2026-06-30", "24h"),
+        ("gpt-5.5", "2026-04-27", "24h"),
+        ("gpt-5", "2026-08-31", "in_memory"),
+    ],
+)
+def test_the_retention_of_the_cache_is_that_of_the_day(model: str, as_of: str, retention: str | None) -> None:
+    assert ask(as_of, model=model)["prompt_cache_retention"] == retention
+
+
+def test_a_retention_that_is_asked_for_is_repeated_on_any_day() -> None:
+    assert ask("2025-12-01", model="gpt-5.1", prompt_cache_retention="24h")["prompt_cache_retention"] == "24h"
+
+
+@pytest.mark.parametrize(
+    ("as_of", "members"),
+    [
+        ("2025-08-01", {"effort", "summary"}),
+        ("2026-05-28", {"context", "effort", "summary"}),
+        ("2026-06-30", {"context", "effort", "mode", "summary"}),
+    ],
+)
+def test_reasoning_has_the_members_of_the_day(as_of: str, members: set[str]) -> None:
+    assert set(ask(as_of, model="gpt-5")["reasoning"]) == members
+
+
+def test_members_that_came_later_are_absent_unless_they_are_asked_for() -> None:
+    then = ask("2025-07-01", model="gpt-4.1", safety_identifier="me")
+    assert then.keys().isdisjoint({"prompt_cache_key", "frequency_penalty", "moderation", "access_programs"})
+    assert (then["safety_identifier"], then["text"], then["max_tool_calls"]) == (
+        "me",
+        {"format": {"type": "text"}},
+        None,
+    )
+
+
+def test_the_members_of_today_are_there_from_the_newest_change_on() -> None:
+    assert ask(NEWEST_CHANGE, model="gpt-4.1").keys() == ask("2026-11", model="gpt-4.1").keys()
