@@ -79,7 +79,6 @@ SCREENSHOTS = [
         {"tools": [{**TOOL, "name": "f" * 65}]},
         {"tools": [{"type": "web_search", "search_context_size": None, "filters": None}]},
         {"background": True, "store": False},
-        {"input": [{**HI, "phase": None}]},
         {"input": [{"role": "assistant", "content": [{**TEXT, "logprobs": None}]}, HI]},
         {"tools": [{**MCP, "require_approval": {"always": {"tool_names": ["a"]}, "never": None}}]},
         *(
