@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from harness.analysis.approval_ledger import concerns_approvals
-from harness.answers.past import apply_day
+from harness.answers.parameters import apply_day
 from harness.answers.response import PROMPT_TEMPLATE_MODEL, add_billing, build_initial_response, render_input_items
 from harness.answers.stream import render_events
 from harness.api.encrypted_content import ContentOwner, make_encrypted_content

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from harness.answers.past import default_retention
+from harness.answers.parameters import default_retention
 from harness.api.http.dialects import OPENAI
 from harness.api.model_facts import FACTS
 from harness.api.models import MODELS, Model

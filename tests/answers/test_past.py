@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.answers.past import NEWEST_CHANGE
+from harness.answers.parameters import NEWEST_CHANGE
 from tests.support.in_process import Client
 
 
