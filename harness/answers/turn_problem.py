@@ -48,10 +48,12 @@ def find_turn_problem(
     if problem := _find_agent_problem(body, items, ending):
         return problem
     text, choice = body.get("text"), body.get("tool_choice")
+    calls = [item for item in items if ITEMS[item.type].tool_types]
+    if not (text or calls or choice):
+        return ""
     turn = _HeldTurn(body, items, read, words)
     if text and (problem := turn.find_text_problem(text.get("format") or {})):
         return problem
-    calls = [item for item in items if ITEMS[item.type].tool_types]
     if ending.recorded or not (calls or choice):
         return ""
     problems = (

@@ -111,20 +111,18 @@ class Models(Mapping[str, Model]):
 
     def find(self, name: str) -> Model | None:
         """The family of a listed model, by any of its names with or without a date; None for any other name."""
-        families = self._all()
         try:
             return self._found[name]
         except KeyError:
-            family = families.get(name) or self._found.get(_DATE_SUFFIX.sub("", name))
+            family = self._all().get(name) or self._found.get(_DATE_SUFFIX.sub("", name))
             return _cache(self._found, name, family)
 
     def defaults(self, name: str) -> Model:
         """The defaults that a response echoes: those of the family, or of the nearest one; a dated name is its snapshot."""
-        families = self._all()
         try:
             return self._defaults[name]
         except KeyError:
-            family = self.find(name)
+            families, family = self._all(), self.find(name)
             if family is None or family.name_only:
                 family = self._nearest_family(name)
             own = (

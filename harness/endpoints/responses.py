@@ -137,7 +137,7 @@ def _name_agents(turn: Sequence[Item], body: Json) -> Sequence[Item]:
 
 def _place_calls(turn: Sequence[Item], body: Json, transcript: Transcript, world: World) -> list[Item]:
     """The items with the container in which their code runs: one for all calls of a response that name none."""
-    if not any(item.type == CODE_CALL and item.members["container_id"] is None for item in turn):
+    if not [True for item in turn if item.type == CODE_CALL and item.members["container_id"] is None]:
         return list(turn)
     id = world.containers.of_next_call(body.get("tools") or (), transcript.items_from_first(CODE_CALL))
     return [
@@ -150,11 +150,10 @@ def _place_calls(turn: Sequence[Item], body: Json, transcript: Transcript, world
 
 def _note_containers(body: Json, output: Sequence[Json], world: World) -> None:
     """Make the containers and files that the output names, with copies of the files that the tool brings along."""
-    declared = (tool.get("container") for tool in body.get("tools") or () if tool["type"] == "code_interpreter")
-    settings: Json = next((each for each in declared if isinstance(each, dict)), {})
-    files = [file for id in settings.get("file_ids") or () if (file := world.uploads.file(id))]
+    declared = [tool.get("container") for tool in body.get("tools") or () if tool["type"] == "code_interpreter"]
+    settings: Json = next((each for each in declared if isinstance(each, dict)), {}) if declared else {}
     for id in world.containers.note_output(output, settings):
-        for file in files:
+        for file in [file for id in settings.get("file_ids") or () if (file := world.uploads.file(id))]:
             world.copy_to_container(id, file)
 
 
@@ -163,7 +162,7 @@ def _make_usage(
 ) -> Json:
     """The usage of a response; without a script also what the model has reasoned and found in its cache."""
     tokens = _count_input_tokens(body, transcript)
-    if world.script.place:
+    if world.script.is_scripted:
         return make_usage(tokens, output, spent)
     previous = world.store.responses.get(body.get("previous_response_id") or "")
     cached = world.prompt_cache.read(body, tokens, previous and previous.response)

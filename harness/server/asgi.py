@@ -117,8 +117,11 @@ async def read_body(receive: Receive) -> bytes | None:
         message = await receive()
         if message["type"] == "http.disconnect":
             return None
-        body += message.get("body", b"")
+        received: bytes = message.get("body", b"")
         more = message.get("more_body", False)
+        if not (more or body):  # most come whole
+            return received
+        body += received
     return bytes(body)
 
 

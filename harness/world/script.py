@@ -223,16 +223,13 @@ def is_match(name: str, wanted: Matcher, actual: Any) -> bool:
 
 @dataclass(slots=True)
 class Script:
-    """The routes of one World; `fallback` answers when nothing was scripted at all.
-
-    `place` is the turn that was taken last, say `script, turn 2`; empty for an answer of `fallback`.
-    """
+    """The routes of one World; `fallback` answers when nothing was scripted at all."""
 
     fallback: Callable[[Request], Sequence[TurnLine]] | None = None
     routes: list[Route] = field(default_factory=list)
     default: Route | None = None
     vocabulary: Vocabulary = PYTHON
-    place: str = ""
+    _taken: tuple[Route, int] | None = None
 
     def when(self, conditions: dict[str, Matcher]) -> Route:
         """A new route for requests that meet all conditions."""
@@ -246,6 +243,16 @@ class Script:
         """More turns for requests that no other route answers."""
         self.default = (self.default or Route({}, vocabulary=self.vocabulary)).script(*turns)
         return self.default
+
+    @property
+    def is_scripted(self) -> bool:
+        """Whether the turn that was taken last is of a script, not an answer of `fallback`."""
+        return self._taken is not None
+
+    @property
+    def place(self) -> str:
+        """The turn that was taken last, say `script, turn 2`; empty for an answer of `fallback`."""
+        return f"{self._taken[0]}, turn {self._taken[1]}" if self._taken else ""
 
     @property
     def all_routes(self) -> list[Route]:
@@ -268,16 +275,16 @@ class Script:
         for route in routes:
             while route.turns and not route.unmet_conditions(request):
                 if items := route.next(request):
-                    self.place = f"{route}, turn {route.taken}"
+                    self._taken = route, route.taken
                     return items
         if self.fallback and not routes:
-            self.place = ""
+            self._taken = None
             return list(self.fallback(request))
         raise NoTurn(self.explain_no_turn(request))
 
     def check_turn(self, body: Json, items: Sequence[Item], ending: Ending, read: ReadItems) -> None:
         """ScriptError with the place of the turn that was taken last if no model could say it to this request."""
-        if self.place and (problem := find_turn_problem(body, items, ending, read, self.vocabulary)):
+        if self._taken and (problem := find_turn_problem(body, items, ending, read, self.vocabulary)):
             raise ScriptError(f"{self.place}: {problem}")
 
     def explain_no_turn(self, request: Request) -> str:

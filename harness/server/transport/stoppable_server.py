@@ -91,7 +91,9 @@ def end_when_cancelled(app: AsgiApp) -> AsgiApp:
     """An ASGI app that ends without an error when its server cancels it; uvicorn would log that as a fault of the app."""
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-        with contextlib.suppress(asyncio.CancelledError):
+        try:
             await app(scope, receive, send)
+        except asyncio.CancelledError:
+            return
 
     return serve
