@@ -21,6 +21,7 @@ from harness.cli.support.exit_codes import ExitCode
 if TYPE_CHECKING:
     from harness.contract.own_contract import OwnContract
     from harness.core.account import Organization
+    from harness.core.delivery import Pace
     from harness.core.limits import Limits
     from harness.server.mock_api import MockApi
     from harness.server.transport.stoppable_server import AsgiApp, StoppableServer
@@ -70,6 +71,9 @@ def serve(
     contract: Annotated[
         Path | None, typer.Option("--contract", metavar="FILE", help="What `harness learn` wrote, which overrules.")
     ] = None,
+    pace: Annotated[
+        str, typer.Option(metavar="TEXT", help="How fast answers come: ttft=300ms,tokens=80/s,jitter=0.2.")
+    ] = "",
     journal: Annotated[int | None, _limit("exchanges of a World that are kept, the newest", KEPT_EXCHANGES)] = None,
     keep: Annotated[int | None, _limit("responses of a World that are stored, the newest", KEPT_RESPONSES)] = None,
     worlds: Annotated[int | None, _limit("Worlds that are kept, the last used", KEPT_WORLDS)] = None,
@@ -88,13 +92,14 @@ def serve(
     """Serve the mock, every key that starts with `sk-` a world of its own, until interrupted or a COMMAND has ended."""
     from harness.api.http.dialects import API_ROOTS, OPENAI
     from harness.core.dates import CONTRACT_DATE, parse_as_of
+    from harness.faults.pace import parse_pace
     from harness.server.asgi import App
     from harness.server.control_plane.access import control_access
     from harness.verify.disagreements.own_file import load_contract
 
     if replay:
         contents = (command, script, scripted, keys, models, zdr, dialect, as_of, contract)
-        if any((*contents, allowed_host, journal, keep, worlds)):
+        if any((*contents, allowed_host, pace, journal, keep, worlds)):
             raise typer.BadParameter("--replay plays what was recorded; give it with --host, --port and --paced alone.")
         _replay_recordings(replay, host, _or_default(port), paced)
         return
@@ -106,6 +111,7 @@ def serve(
         as_of=parse_as_of(as_of, "--as-of") if as_of else CONTRACT_DATE,
         own_contract=load_contract(contract, Path()),
         scripted=scripted,
+        pace=parse_pace(pace) if pace else None,
         limits=_make_limits(journal, keep, worlds, is_bounded=not command),
     )
     key = next(iter(_split_names(keys)), ANY_KEY)
@@ -223,6 +229,7 @@ def _make_mock(
     as_of: str,
     own_contract: OwnContract | None,
     scripted: bool,
+    pace: Pace | None,
     limits: Limits,
 ) -> MockApi:
     from harness.core.text.vocabulary import JSON, PYTHON_FILE
@@ -234,6 +241,7 @@ def _make_mock(
         keys or None,
         organization=account,
         fallback=None if scripted else small_talk,
+        pace=pace,
         limits=limits,
         dialect=dialect,
         as_of=as_of,

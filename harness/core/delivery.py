@@ -73,8 +73,22 @@ class Pause(Fault):
         return self.after is None or self.after == sent
 
 
+@dataclass(frozen=True, slots=True)
+class Pace(Fault):
+    """The seconds to the first token of an answer (`ttft`), and how many `tokens` follow in a second, 0 for at once.
+
+    Waits differ from these by up to the share `jitter`, from 0 to 1.
+    """
+
+    ttft: float = 0
+    tokens: float = 0
+    jitter: float = 0
+
+
 class Delivery(NamedTuple):
     """The `pauses` of an answer, and whether the server `disconnects` at its end.
+
+    `times` are seconds from the beginning, pauses not counted, before which an event is not sent, by its place.
 
     Before that, a `partial_share` from 0 to 1 of the bytes of `partial_event` is sent. With a status of 0 there is no
     answer at all.
@@ -84,6 +98,7 @@ class Delivery(NamedTuple):
     disconnects: bool = False
     partial_event: Mapping[str, Any] | None = None
     partial_share: float = 0
+    times: Sequence[float] = ()
 
 
 DISCONNECT_AT_END = Delivery(disconnects=True)

@@ -2,6 +2,7 @@
 
 mock.script(cut(message("Once upon a time"), after=4))
 mock.script(pause(message("Once"), after=3, until=gate))
+mock.script(pace(message("Once upon a time"), ttft="300ms", tokens="80/s"))
 mock.script(rate_limit(after="1s"), server_error(), overloaded(), hang_up(), message("At last."))
 
 In script files a fault is the last line of its turn: `{"type": "cut", "after": 4}`.
@@ -9,7 +10,6 @@ In script files a fault is the last line of its turn: `{"type": "cut", "after": 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from inspect import isgeneratorfunction
@@ -22,9 +22,7 @@ from harness.core.errors import ScriptError
 from harness.core.exchange import Request
 from harness.core.registry import Registry
 from harness.ending import ENDINGS, TurnLine
-
-SECONDS_PER_UNIT = {"ms": 0.001, "s": 1.0, "m": 60.0}
-_DURATION = re.compile(rf"(\d+(?:\.\d+)?)({'|'.join(SECONDS_PER_UNIT)})")
+from harness.faults.pace import make_pace, parse_duration
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +72,21 @@ def pause(turn: Any, *, after: int | None = None, seconds: float = 0, until: Gat
     return _add_fault(turn, Pause(seconds, after, until))
 
 
+def pace(turn: Any, *, ttft: str | float = 0, tokens: str | float = 0, jitter: float = 0) -> Any:
+    """A turn at the pace of a model: the first token after `ttft` (`"300ms"`), then `tokens` a second (`"80/s"`).
+
+    `jitter` is the share from 0 to 1 by which waits differ, the same in each run. An answer that is not a stream comes
+    as late as its last token.
+    """
+    return _add_fault(turn, make_pace(ttft, tokens, jitter))
+
+
 def rate_limit(after: str | float = "1s") -> Refusal:
     """A 429 instead of an answer; a retry succeeds `after` this time (seconds, or `200ms`, `1s`, `2m`)."""
-    found = _DURATION.fullmatch(after) if isinstance(after, str) else None
-    seconds = float(found[1]) * SECONDS_PER_UNIT[found[2]] if found else after
-    if not is_non_negative_number(seconds):
+    seconds = parse_duration(after)
+    if seconds is None:
         raise ScriptError(f"rate_limit: after is {after!r}. Give seconds, or a text such as '200ms', '1s', '2m'.")
-    return Refusal({"rate_limit": RateLimit(3, 3, 1, seconds=float(seconds))})
+    return Refusal({"rate_limit": RateLimit(3, 3, 1, seconds=seconds)})
 
 
 def server_error() -> Refusal:
@@ -103,6 +109,7 @@ FAULTS: Registry[Callable[..., Fault]] = Registry(
     {
         "cut": Cut,
         "pause": Pause,
+        "pace": make_pace,
         "rate_limit": rate_limit,
         "server_error": server_error,
         "overloaded": overloaded,

@@ -11,6 +11,7 @@ from harness.core.delivery import Delivery, Gate
 from harness.core.exchange import Answer, Json
 from harness.ending import TurnLine
 from harness.faults import find_cut, find_pauses
+from harness.faults.pace import find_pace, schedule_answer
 
 PARTS_BY_INDEX = {"content_index": "content", "summary_index": "summary"}
 """The member of an item with its parts, by the member of an event that counts them."""
@@ -18,16 +19,18 @@ PARTS_BY_INDEX = {"content_index": "content", "summary_index": "summary"}
 
 def apply_faults(answer: Answer, turn: Sequence[TurnLine], gate: Callable[[str], Gate]) -> Answer:
     """An answer with the faults of its turn; `events` and `body` are what is still sent."""
-    pauses, after = find_pauses(turn, gate), find_cut(turn)
+    pauses, after, pace = find_pauses(turn, gate), find_cut(turn), find_pace(turn)
+    times = schedule_answer(answer, pace) if pace else ()
     if after is None:
-        return answer._replace(delivery=Delivery(pauses))
+        return answer._replace(delivery=Delivery(pauses, times=times))
     if answer.events is None:
         body = orjson.dumps(answer.body)
-        return answer._replace(body=body[: len(body) // 2 if after else 0], delivery=Delivery(pauses, disconnects=True))
+        cut_off = Delivery(pauses, disconnects=True, times=times)
+        return answer._replace(body=body[: len(body) // 2 if after else 0], delivery=cut_off)
     events = list(answer.events)
     complete = min(int(after), len(events) - 1)
     share = after - complete if complete == int(after) else 0
-    sent = Delivery(pauses, True, events[complete] if share else None, share)
+    sent = Delivery(pauses, True, events[complete] if share else None, share, times)
     return answer._replace(body=fold_partial(events[:complete]), events=events[:complete], delivery=sent)
 
 

@@ -25,7 +25,7 @@ from harness.contract.own_contract import OwnContract
 from harness.contract.rules.http.websocket import UPGRADE_RULES
 from harness.core.account import DEFAULT_ORGANIZATION, Organization
 from harness.core.dates import CONTRACT_DATE, parse_as_of
-from harness.core.delivery import DISCONNECT_AT_END
+from harness.core.delivery import DISCONNECT_AT_END, Pace
 from harness.core.errors import ConfigError, HarnessError
 from harness.core.exchange import Answer, Json, Request, Stray
 from harness.core.limits import UNLIMITED, Limits
@@ -58,8 +58,9 @@ class MockApi:
     """All Worlds of one server, by API key.
 
     With `keys` None any key that starts with `sk-` opens a World of its own; otherwise only the named keys are known.
-    `fallback` answers what was never scripted, `prepare` is called with each new World, `limits` bound what is kept: of too
-    many Worlds the least recently used is dropped, `dropped_count` counts them. `dialect` is the only one to speak (openai,
+    `fallback` answers what was never scripted, `pace` is that of turns without one, `prepare` is called with each new World,
+    `limits` bound what is kept: of too many Worlds the least recently used is dropped, `dropped_count` counts them.
+    `dialect` is the only one to speak (openai,
     azure, foundry), None is all of them: a request speaks the one that its path has. `as_of` is the day whose API it is
     (`World`), `own_contract` what overrules that. `reserved` are keys that lead to a World only while they are its alias,
     each with the text of the 418 that it gets meanwhile; `vocabulary` words the advice to those who read it. `strays` are
@@ -74,6 +75,7 @@ class MockApi:
         fallback: Callable[[Request], Sequence[TurnLine]] | None = None,
         prepare: Callable[[Mock], None] = lambda mock: None,
         limits: Limits = UNLIMITED,
+        pace: Pace | None = None,
         dialect: str | None = None,
         as_of: str = CONTRACT_DATE,
         own_contract: OwnContract | None = None,
@@ -94,6 +96,7 @@ class MockApi:
         self._fallback = fallback
         self._prepare = prepare
         self._limits = limits
+        self._pace = pace
         self._dialect = check_dialect(dialect)
         self._as_of = parse_as_of(as_of)
         self._own_contract = own_contract
@@ -117,6 +120,7 @@ class MockApi:
                 limits=self._limits,
             )
             world.own_contract = self._own_contract
+            world.script.pace = self._pace
             world.was_dropped = key in self._dropped
             self._prepare(Mock(world))
             self.worlds[key] = world

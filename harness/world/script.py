@@ -18,13 +18,14 @@ from typing import Any, TypeGuard
 
 from harness.answers.response import check_item
 from harness.answers.turn_problem import ReadItems, find_turn_problem
-from harness.core.delivery import Fault
+from harness.core.delivery import Fault, Pace
 from harness.core.errors import HarnessError, NoTurn, ScriptError
 from harness.core.exchange import Json, Request
 from harness.core.text.shorten import pluralize, shorten
 from harness.core.text.vocabulary import PYTHON, Vocabulary
 from harness.ending import DEFAULT_ENDING, Ending, TurnLine
 from harness.faults import Refusal, ScriptedRefusal
+from harness.faults.pace import find_pace
 from harness.items import message
 from harness.items.history.transcript import input_items
 from harness.items.kind import Item
@@ -223,13 +224,14 @@ def is_match(name: str, wanted: Matcher, actual: Any) -> bool:
 
 @dataclass(slots=True)
 class Script:
-    """The routes of one World; `fallback` answers when nothing was scripted at all."""
+    """The routes of one World; `fallback` answers when nothing was scripted at all, `pace` is that of turns without one."""
 
     fallback: Callable[[Request], Sequence[TurnLine]] | None = None
     routes: list[Route] = field(default_factory=list)
     default: Route | None = None
     vocabulary: Vocabulary = PYTHON
     _taken: tuple[Route, int] | None = None
+    pace: Pace | None = None
 
     def when(self, conditions: dict[str, Matcher]) -> Route:
         """A new route for requests that meet all conditions."""
@@ -274,13 +276,17 @@ class Script:
         routes = self.all_routes
         for route in routes:
             while route.turns and not route.unmet_conditions(request):
-                if items := route.next(request):
+                if lines := route.next(request):
                     self._taken = route, route.taken
-                    return items
+                    return self._at_pace(lines)
         if self.fallback and not routes:
             self._taken = None
-            return list(self.fallback(request))
+            return self._at_pace(list(self.fallback(request)))
         raise NoTurn(self.explain_no_turn(request))
+
+    def _at_pace(self, lines: list[TurnLine]) -> list[TurnLine]:
+        """A turn that has a pace: its own, else that of the script."""
+        return [*lines, self.pace] if self.pace and not find_pace(lines) else lines
 
     def check_turn(self, body: Json, items: Sequence[Item], ending: Ending, read: ReadItems) -> None:
         """ScriptError with the place of the turn that was taken last if no model could say it to this request."""

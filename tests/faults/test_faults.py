@@ -340,7 +340,7 @@ class TestAScript:
         assert [asked(client).status for _ in range(3)] == [503, 429, 200]
 
     def test_knows_every_fault_by_name(self):
-        assert set(FAULTS) == {"cut", "pause", "rate_limit", "server_error", "overloaded", "hang_up"}
+        assert set(FAULTS) == {"cut", "pause", "pace", "rate_limit", "server_error", "overloaded", "hang_up"}
         wired = [
             line_from_wire({"type": "cut", "after": 4}, NON_ITEM_LINES),
             line_from_wire({"type": "hang_up"}, NON_ITEM_LINES),

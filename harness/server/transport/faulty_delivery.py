@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping, Sequence
 from contextlib import suppress
 from typing import Any, cast
 
@@ -23,18 +23,58 @@ async def deliver_answer(answer: Answer, delivery: Delivery, receive: Receive, s
     """Answer a request over HTTP; ends early when the client leaves."""
     if answer.status:
         headers = encode_headers(answer.headers.items())
-        for part, pauses in _timed_messages(answer, delivery, headers, answer.status):
-            if pauses and not await _wait_unless_left(pauses, receive, []):
-                return
-            await send(part)
+        clock = _Clock(delivery, receive)
+        try:
+            for part, pauses, due in _timed_messages(answer, delivery, headers, answer.status):
+                if not await clock.wait(pauses, due, []):
+                    return
+                await send(part)
+        finally:
+            clock.close()
     if delivery.disconnects:
         disconnect(send)
         while (await receive())["type"] != "http.disconnect":
             pass
 
 
-TimedMessage = tuple[Message, list[Pause]]
-"""What is sent next, and the pauses before it."""
+TimedMessage = tuple[Message, list[Pause], float]
+"""What is sent next, the pauses before it, and the seconds from the beginning, without pauses, before which it is not."""
+
+
+class _Clock:
+    """The time since an answer began, which stands still in pauses; waits without a task for each, as there are many."""
+
+    def __init__(self, delivery: Delivery, receive: Receive) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._begun = self._loop.time()
+        self._is_paced = bool(delivery.times)
+        self._receive = receive
+        self._message: asyncio.Future[Message] | None = None
+
+    def close(self) -> None:
+        """Wait for no message of the client any more."""
+        if self._message:
+            self._message.cancel()
+            self._message = None
+
+    async def wait(self, pauses: Sequence[Pause], due: float, early: list[Message]) -> bool:
+        """Wait for pauses and until something is due; `early` and the result are those of `_wait_unless_left`."""
+        if pauses:
+            self.close()
+            before = self._loop.time()
+            if not await _wait_unless_left(pauses, self._receive, early):
+                return False
+            self._begun += self._loop.time() - before
+        return not self._is_paced or await self._wait_until(self._begun + due, early)
+
+    async def _wait_until(self, moment: float, early: list[Message]) -> bool:
+        while (seconds := moment - self._loop.time()) > 0 and not _has_disconnected(early):
+            self._message = self._message or asyncio.ensure_future(self._receive())
+            await asyncio.wait((self._message,), timeout=seconds)
+            if self._message.done():
+                early.append(self._message.result())
+                self._message = None
+        return not _has_disconnected(early)
 
 
 def _timed_messages(
@@ -46,17 +86,18 @@ def _timed_messages(
         body = answer.body if isinstance(answer.body, bytes) else orjson.dumps(answer.body)
         # The length is one byte too great, so that a cut body is never complete.
         headers.append((b"content-length", str(len(body) + delivery.disconnects).encode()))
-        yield start, list(delivery.pauses)
-        yield _body_message(body, delivery.disconnects), []
+        yield start, list(delivery.pauses), _due(delivery, 0)
+        yield _body_message(body, delivery.disconnects), [], 0
         return
-    yield start, []
+    yield start, [], 0
     sent = 0
     for sent, event in enumerate(answer.events, 1):
-        yield _body_message(encode_event(event)), _pauses_after(delivery, sent - 1)
+        yield _body_message(encode_event(event)), _pauses_after(delivery, sent - 1), _due(delivery, sent - 1)
     rest = encode_event(dict(delivery.partial_event)) if delivery.partial_event else b""
     yield (
         _body_message(rest[: int(len(rest) * delivery.partial_share)], delivery.disconnects),
         _pauses_after(delivery, sent),
+        _due(delivery, sent) if rest else 0,
     )
 
 
@@ -66,6 +107,10 @@ def _body_message(body: bytes, more: bool = True) -> Message:
 
 def _pauses_after(delivery: Delivery, sent: int) -> list[Pause]:
     return [pause for pause in delivery.pauses if pause.applies_at(sent)]
+
+
+def _due(delivery: Delivery, sent: int) -> float:
+    return delivery.times[sent] if sent < len(delivery.times) else 0
 
 
 async def _wait_unless_left(pauses: Iterable[Pause], receive: Receive, early: list[Message]) -> bool:
@@ -119,9 +164,12 @@ def disconnect(send: Send) -> None:
 async def send_events(events: Iterable[Json], delivery: Delivery, receive: Receive, send: Send) -> list[Message]:
     """Send events over a WebSocket, with pauses; returns the messages of the client meanwhile."""
     early: list[Message] = []
-    sent = 0
-    for sent, event in enumerate(events, 1):
-        await _wait_unless_left(_pauses_after(delivery, sent - 1), receive, early)
-        await send({"type": "websocket.send", "text": orjson.dumps(event).decode()})
+    sent, clock = 0, _Clock(delivery, receive)
+    try:
+        for sent, event in enumerate(events, 1):
+            await clock.wait(_pauses_after(delivery, sent - 1), _due(delivery, sent - 1), early)
+            await send({"type": "websocket.send", "text": orjson.dumps(event).decode()})
+    finally:
+        clock.close()
     await _wait_unless_left(_pauses_after(delivery, sent), receive, early)
     return early

@@ -1,0 +1,67 @@
+"""How exactly paced streams keep their time: `python -m bench.pace [STREAMS] [PACE]`, 1,000 at `ttft=300ms,tokens=10/s`.
+
+Each stream is one of a server in a process of its own; the error is how much later a delta comes than it is due after the
+answer began to come. Printed: the median and the 99th percentile, the server's memory before and after.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median, quantiles
+
+from bench.endurance import resident_megabytes
+from harness.faults.pace import parse_pace
+from tests.support.live_server import request_head
+from tests.support.served import serving
+
+DELTAS, TOKENS_PER_DELTA = 40, 2
+SCRIPT = f"""
+from harness.items import message
+def script(request):
+    while True:
+        yield message(["word and "[:8]] * {DELTAS})
+"""
+BODY = json.dumps({"model": "gpt-4.1", "input": "hi", "stream": True}).encode()
+
+
+async def errors_of(port: int, due: list[float]) -> list[float]:
+    """How late each delta of a stream is, in seconds."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(request_head(BODY, f"sk-{id(writer)}") + BODY)
+    await reader.readuntil(b"event: response.created")
+    begun, late = time.perf_counter(), []
+    for moment in due:
+        await reader.readuntil(b"event: response.output_text.delta")
+        late.append(time.perf_counter() - begun - moment)
+    await reader.read()
+    writer.close()
+    return late
+
+
+async def measure(port: int, streams: int, due: list[float]) -> list[float]:
+    return [error for each in await asyncio.gather(*(errors_of(port, due) for _ in range(streams))) for error in each]
+
+
+def main() -> None:
+    streams = int(sys.argv[1]) if sys.argv[1:] else 1_000
+    text = sys.argv[2] if sys.argv[2:] else "ttft=300ms,tokens=10/s"
+    pace = parse_pace(text)
+    due = [pace.ttft + place * TOKENS_PER_DELTA / pace.tokens for place in range(DELTAS)]
+    with tempfile.TemporaryDirectory() as folder:
+        (script := Path(folder, "script.py")).write_text(SCRIPT)
+        with serving("--script", str(script), "--pace", text) as served:
+            asyncio.run(measure(served.port, 10, due))
+            before = resident_megabytes(served, "VmRSS")
+            late = asyncio.run(measure(served.port, streams, due))
+            after = resident_megabytes(served, "VmRSS")
+    print(f"{streams} streams of {DELTAS} deltas at {text}: late by {median(late) * 1e3:.1f} ms (median),")
+    print(f"{quantiles(late, n=100)[98] * 1e3:.1f} ms (99 %); server {before} -> {after} MiB")
+
+
+if __name__ == "__main__":
+    main()

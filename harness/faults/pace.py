@@ -1,0 +1,95 @@
+"""The pace of an answer: how long its first token takes, and how many tokens follow in a second."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+
+from harness.api.tokens import CHARACTERS_PER_TOKEN
+from harness.core.delivery import Pace, is_non_negative_number
+from harness.core.errors import ScriptError
+from harness.core.exchange import Answer
+from harness.core.registry import suggest_name
+from harness.ending import TurnLine
+
+SECONDS_PER_UNIT = {"ms": 0.001, "s": 1.0, "m": 60.0}
+_DURATION = re.compile(rf"(\d+(?:\.\d+)?)({'|'.join(SECONDS_PER_UNIT)})")
+_RATE = re.compile(r"(\d+(?:\.\d+)?)/s")
+MEMBERS = ("ttft", "tokens", "jitter")
+
+
+def parse_duration(value: Any) -> float | None:
+    """Seconds of a number, or of a text such as `200ms`, `1s`, `2m`; None for anything else."""
+    found = _DURATION.fullmatch(value) if isinstance(value, str) else None
+    seconds = float(found[1]) * SECONDS_PER_UNIT[found[2]] if found else value
+    return float(seconds) if is_non_negative_number(seconds) else None
+
+
+def make_pace(ttft: str | float = 0, tokens: str | float = 0, jitter: float = 0) -> Pace:
+    """The line of a turn: its first token comes after `ttft`, `tokens` in a second follow (0: at once).
+
+    With `jitter` 0.2 each wait is up to 20 % longer or shorter, by chance that is the same in each run.
+    """
+    if (seconds := parse_duration(ttft)) is None:
+        raise ScriptError(f"pace: ttft is {ttft!r}. Give seconds, or a text such as '300ms', '1s', '2m'.")
+    found = _RATE.fullmatch(tokens) if isinstance(tokens, str) else None
+    rate = float(found[1]) if found else tokens
+    if not is_non_negative_number(rate) or (0 < float(rate) < 0.001):
+        raise ScriptError(f"pace: tokens is {tokens!r}. Give how many come in a second, 80 or '80/s'.")
+    if not is_non_negative_number(jitter) or jitter > 1:
+        raise ScriptError(
+            f"pace: jitter is {jitter!r}. Give the share by which waits differ, from 0 to 1, such as 0.2."
+        )
+    if not seconds and not rate:
+        raise ScriptError("pace: it does not say how fast. Give ttft='300ms', tokens='80/s', or both.")
+    return Pace(seconds, float(rate), float(jitter))
+
+
+def parse_pace(text: str) -> Pace:
+    """The pace of a text, `ttft=300ms,tokens=80/s,jitter=0.2`; ScriptError when it is none."""
+    named: dict[str, Any] = {}
+    for part in text.split(","):
+        name, _, value = (each.strip() for each in part.partition("="))
+        if name not in MEMBERS:
+            raise ScriptError(f"pace: it has no {name!r}. {suggest_name(name, MEMBERS)} Write ttft=300ms,tokens=80/s.")
+        named[name] = value
+    for name, value in named.items():
+        if value.replace(".", "", 1).isdecimal():
+            named[name] = float(value)
+    return make_pace(**named)
+
+
+def find_pace(turn: Sequence[TurnLine]) -> Pace | None:
+    """The pace of the answer to a turn, None when it has none of its own."""
+    return next((line for line in turn if isinstance(line, Pace)), None)
+
+
+def schedule_answer(answer: Answer, pace: Pace) -> Sequence[float]:
+    """Seconds from the beginning at which each event of an answer is sent; of one that is no stream its only part."""
+    body = answer.body if isinstance(answer.body, dict) else {}
+    chance = Random(str(body.get("id")))
+    if answer.events is None:
+        usage = body.get("usage")  # none of a response that is queued
+        return [_wait(pace, pace.ttft, usage["output_tokens"], chance)] if usage else []
+    times, now, first_wait = [], 0.0, pace.ttft
+    for event in answer.events:
+        if tokens := _count_delta_tokens(event):
+            now += _wait(pace, first_wait, 0 if first_wait else tokens, chance)
+            first_wait = 0
+        times.append(now)
+    return times
+
+
+def _wait(pace: Pace, seconds: float, tokens: float, chance: Random) -> float:
+    mean = seconds + (tokens / pace.tokens if pace.tokens else 0)
+    return mean * chance.uniform(1 - pace.jitter, 1 + pace.jitter)
+
+
+def _count_delta_tokens(event: Any) -> int:
+    """The tokens that an event brings; 0 for one without a delta."""
+    delta = event.get("data", event).get("delta")
+    if isinstance(delta, dict):  # of a thread's message
+        delta = "".join(part.get("text", {}).get("value", "") for part in delta.get("content") or ())
+    return -(-len(delta) // CHARACTERS_PER_TOKEN) if isinstance(delta, str) else 0
