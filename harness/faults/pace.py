@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from random import Random
+from hashlib import blake2b
 from typing import Any
 
 from harness.api.tokens import CHARACTERS_PER_TOKEN
@@ -69,22 +69,24 @@ def find_pace(turn: Sequence[TurnLine]) -> Pace | None:
 def schedule_answer(answer: Answer, pace: Pace) -> Sequence[float]:
     """Seconds from the beginning at which each event of an answer is sent; of one that is no stream its only part."""
     body = answer.body if isinstance(answer.body, dict) else {}
-    chance = Random(str(body.get("id")))
+    seed = str(body.get("id"))
     if answer.events is None:
         usage = body.get("usage")  # none of a response that is queued
-        return [_wait(pace, pace.ttft, usage["output_tokens"], chance)] if usage else []
-    times, now, first_wait = [], 0.0, pace.ttft
+        return [_wait(pace, pace.ttft, usage["output_tokens"], seed)] if usage else []
+    times: list[float] = []
+    now, first_wait = 0.0, pace.ttft
     for event in answer.events:
         if tokens := _count_delta_tokens(event):
-            now += _wait(pace, first_wait, 0 if first_wait else tokens, chance)
+            now += _wait(pace, first_wait, 0 if first_wait else tokens, f"{seed}:{len(times)}")
             first_wait = 0
         times.append(now)
     return times
 
 
-def _wait(pace: Pace, seconds: float, tokens: float, chance: Random) -> float:
+def _wait(pace: Pace, seconds: float, tokens: float, seed: str) -> float:
     mean = seconds + (tokens / pace.tokens if pace.tokens else 0)
-    return mean * chance.uniform(1 - pace.jitter, 1 + pace.jitter)
+    share = int.from_bytes(blake2b(seed.encode(), digest_size=8).digest()) / 2**63 - 1 if pace.jitter else 0
+    return mean * (1 + pace.jitter * share)
 
 
 def _count_delta_tokens(event: Any) -> int:
