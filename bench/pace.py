@@ -14,10 +14,11 @@ import time
 from pathlib import Path
 from statistics import median, quantiles
 
-from bench.endurance import resident_megabytes
-from harness.faults.pace import parse_pace
 from tests.support.live_server import request_head
 from tests.support.served import serving
+
+from bench.endurance import resident_megabytes
+from harness.faults.pace import parse_pace
 
 DELTAS, TOKENS_PER_DELTA = 40, 2
 SCRIPT = f"""
