@@ -125,8 +125,8 @@ def _run_shell(tool: Json, reading: Reading) -> list[Item]:
     where = tool.get("environment") or {}
     if where.get("type") not in _CONTAINERS:
         return [shell_call(COMMAND)]
-    id = reading.new_call_id()
-    return [shell_call(COMMAND, container_id=where.get("container_id"), call_id=id), shell_call_output(id, OUTPUT)]
+    id, container = reading.new_call_id(), where.get("container_id") or reading.shell_container()
+    return [shell_call(COMMAND, container_id=container, call_id=id), shell_call_output(id, OUTPUT)]
 
 
 def _run_program(tool: Json, reading: Reading) -> list[Item]:

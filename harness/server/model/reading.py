@@ -9,6 +9,7 @@ from itertools import takewhile
 from typing import Any, NamedTuple
 
 from harness.api.models import MODELS, Model
+from harness.api.resources.containers import CONTAINER_ID_PREFIX
 from harness.api.tools import declared_tools, loaded_tools
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Json, Request
@@ -148,6 +149,14 @@ class Reading:
         """A `call_id` for a call whose output follows in the same turn."""
         made: Any = self.request.world and self.request.world.ids.call()
         return made or "call_" + "0" * 24
+
+    def shell_container(self) -> str:
+        """The container in which an automatic shell runs: that of the last such call, or a new one."""
+        calls = (item for item in reversed(self.transcript.items_of("shell_call")))
+        used = (id for item in calls if (id := (item.get("environment") or {}).get("container_id")))
+        ids = self.request.world and self.request.world.ids
+        made: str = ids.hex(CONTAINER_ID_PREFIX, 48) if ids else CONTAINER_ID_PREFIX + "0" * 48
+        return next(used, made)
 
 
 def user_text(item: Json) -> str:

@@ -148,3 +148,14 @@ def test_a_patch_is_of_the_file_that_the_user_names(said: str, path: str) -> Non
 
 def test_a_skill_is_used_in_the_shell() -> None:
     assert Conversation(tools=[CONTAINER_SHELL]).types("Use the skill for tables.")[0] == "shell_call"
+
+
+def test_an_automatic_shell_says_in_which_container_it_ran_and_keeps_it() -> None:
+    talk = Conversation(tools=[CONTAINER_SHELL], tool_choice="required")
+    first = talk.ask("hi").body
+    place = first["output"][0]["environment"]
+    assert (place["type"], place["container_id"][:5]) == ("container_reference", "cntr_")
+    assert talk.api.open(KEY).world.containers.find(place["container_id"])
+    again = talk.ask("Once more.", previous_response_id=first["id"]).body["output"]
+    assert again[0]["environment"] == place
+    assert talk.ask("hi").body["output"][0]["environment"] != place
