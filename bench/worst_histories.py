@@ -123,6 +123,18 @@ def chained(turn: Turn, *, judge: bool = False) -> Build:
     return build
 
 
+def forked(size: int) -> Load:
+    """The losses of a journal in which half of the requests are a chain, and the others each continue its last response."""
+    api, sent = open_api(numbered(unique)), 0
+    for body in follow(api, size // TURN_BYTES // 2):
+        sent += send(api, body)[0]
+    last = _last(api)["id"]
+    for number in range(size // TURN_BYTES // 2):
+        sent += send(api, {"model": "gpt-4.1", "input": f"branch {number}", "previous_response_id": last})[0]
+    mock = api.open(KEY)
+    return Load(sent, lambda: mock.losses)
+
+
 def separate(turn: Turn) -> Build:
     """The losses of a journal of questions that have nothing to do with one another."""
 
@@ -146,6 +158,7 @@ HISTORIES: Mapping[str, Build] = {
     "losses: replayed calls": replay(called),
     "losses: answers that are gone": replay(unique, echo=False),
     "losses: a chain": chained(unique),
+    "losses: branches of a chain": forked,
     "losses: separate questions": separate(unique),
     "losses: separate small talk": separate(same),
     "a failing test: replayed": replay(unique, judge=True),

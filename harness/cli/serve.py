@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -16,6 +15,7 @@ import typer
 
 from harness.cli.serve_command import TOKEN_VARIABLE, run_with_mock
 from harness.cli.support.app import call_on_signals, print_text
+from harness.cli.support.collection import rare_collections
 from harness.cli.support.exit_codes import ExitCode
 
 if TYPE_CHECKING:
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 DEFAULT_PORT = 8765
 KEPT_EXCHANGES, KEPT_RESPONSES, KEPT_WORLDS = 1_000, 10_000, 10_000
 """What a server keeps by default, so that it can run for days."""
-COLLECTION_THRESHOLDS = (10_000, 5, 2_000)
-"""New objects before a collection of the youngest generation, and how many of these before one of the next, and the next."""
 LAST_RESORT_SECONDS = 1.0
 """Seconds after a second signal, after which the process ends as it is."""
 MAX_LOSSES = 5
@@ -158,11 +156,7 @@ def _serve_foreground(
     listening = bind(host, port)
     server = StoppableServer(uvicorn_config(app))
     url = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}{root}"
-    # What a World stores only grows, and is no garbage: the whole of it is looked at seldom, and a part of it is small, as
-    # no client is served meanwhile.
-    gc.freeze()
-    gc.set_threshold(*COLLECTION_THRESHOLDS)
-    with _stopped_by_signals(server), closing(listening):
+    with _stopped_by_signals(server), closing(listening), rare_collections():
         with suppress(OSError):  # nobody reads it, and clients may know the port
             variables = {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": key, **more}
             print_text("\n".join([f"Serving {url}", *(f"export {name}={value}" for name, value in variables.items())]))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from harness.cli.support.app import print_text
+from harness.cli.support.collection import rare_collections
 from harness.cli.support.run_command import run_command
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def run_with_mock(
     from harness.core.text.shorten import pluralize
     from harness.server.asgi import serve_in_thread
 
-    with serve_in_thread(api, host, port, access=access) as server:
+    with serve_in_thread(api, host, port, access=access) as server, rare_collections():
         parts = urlsplit(server.base_url)
         name = EVERY_ADDRESS.get(host, server.host)
         origin = parts._replace(netloc=f"{f'[{name}]' if ':' in name else name}:{server.port}", path="").geturl()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import importlib.util
 import json
 import os
@@ -326,7 +325,6 @@ class TestServe:
         with pytest.raises(openai.BadRequestError, match="The requested model 'gpt-5' does not exist"):
             says(url, model="gpt-5")
 
-    @pytest.mark.usefixtures("collected_as_before")
     def test_it_ends_inside_a_process_and_gives_its_signals_back(self, tmp_path: Path) -> None:
         script, port, handlers = tmp_path / "script.py", free_port(), handled()
         script.write_text("from harness.items import message\ndef script(request):\n    return message('Hi.')\n")
@@ -403,14 +401,6 @@ class TestServe:
             result = run("serve", "--port", str(taken.getsockname()[1]))
         assert result.exit_code == 2
         assert "cannot listen on 127.0.0.1:" in result.stderr
-
-    @pytest.fixture
-    def collected_as_before(self) -> Iterator[None]:
-        """A server tunes the garbage collector for itself; this process outlives it."""
-        before = gc.get_threshold()
-        yield
-        gc.unfreeze()
-        gc.set_threshold(*before)
 
     @pytest.fixture
     def serve(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:

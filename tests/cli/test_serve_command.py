@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -12,6 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from harness.cli import serve_command
+from harness.cli.support.collection import COLLECTION_THRESHOLDS
+from harness.server.control_plane.access import control_access
+from harness.server.mock_api import MockApi
 from tests.support.processes import run as run_child
 from tests.support.processes import spawn
 from tests.support.slow import slow_except
@@ -185,3 +190,18 @@ class TestTheDay:
         assert ended.returncode == 2
         assert f"--as-of: '{as_of}'" in ended.stderr
         assert problem in ended.stderr
+
+
+def test_garbage_is_collected_seldom_while_the_command_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    def look(*_: object) -> int:
+        seen.append((gc.get_threshold(), gc.get_freeze_count() > 0))
+        return 0
+
+    seen: list[object] = []
+    before = gc.get_threshold()
+    monkeypatch.setattr(serve_command, "run_command", look)
+    serve_command.run_with_mock(
+        ["true"], MockApi(), "127.0.0.1", 0, "openai", "sk-1", control_access("127.0.0.1", "", [])
+    )
+    assert seen == [(COLLECTION_THRESHOLDS, True)]
+    assert gc.get_threshold() == before != COLLECTION_THRESHOLDS

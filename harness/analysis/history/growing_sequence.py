@@ -1,27 +1,38 @@
-"""Sequences that share their beginning, so that a long one made of a shorter one costs what is new in it."""
+"""Sequences that share their beginning, so that a longer one made of a shorter one costs what is new in it."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Generic, TypeVar, overload
 
 T = TypeVar("T")
+MAX_LINKS = 64
+"""How often a sequence may link to a shorter one before its values are copied: a look at one value follows all links."""
+MIN_LINKED = 32
+"""The fewest values that are linked to, and not copied."""
 
 
 class _Held(Generic[T]):
-    """What sequences share: the values of the longest, and the places of the first `indexed` of them, ascending."""
+    """The values of the longest of some sequences, after those of `base` if they branch off from it.
 
-    __slots__ = ("indexed", "places", "values")
+    `start` is the length of `base`, `links` how many bases follow one another; `places` are those of the first `indexed`
+    values, ascending.
+    """
 
-    def __init__(self, values: list[T]) -> None:
+    __slots__ = ("base", "indexed", "links", "places", "start", "values")
+
+    def __init__(self, values: list[T], base: GrowingSequence[T] | None = None) -> None:
         self.values = values
+        self.base = base
+        self.start = len(base) if base else 0
+        self.links: int = base._held.links + 1 if base else 0
         self.places: dict[Hashable, list[int]] = {}
         self.indexed = 0
 
     def find_places(self, value: Hashable) -> Sequence[int]:
-        """The places of a value."""
+        """The places of a value among `values`."""
         for place, each in enumerate(islice(self.values, self.indexed, None), self.indexed):
             self.places.setdefault(each, []).append(place)
         self.indexed = len(self.values)
@@ -29,27 +40,43 @@ class _Held(Generic[T]):
 
 
 class GrowingSequence(Sequence[T]):
-    """A sequence that never changes. `extend` costs what is added, unless this one was extended before: then a copy."""
+    """A sequence that never changes. `extend` costs what is added: what is made of it holds its values or links to them."""
 
     __slots__ = ("_held", "_length")
 
     def __init__(self, values: Iterable[T] = ()) -> None:
-        self._held = _Held([*values])
+        self._held: _Held[T] = _Held([*values])
         self._length = len(self._held.values)
 
     def extend(self, added: Iterable[T]) -> GrowingSequence[T]:
         """The sequence with more values at its end."""
-        values = self._held.values
-        if not self._length or len(values) > self._length:
-            return GrowingSequence([*islice(values, self._length), *added])
-        values += added
+        held = self._held
+        if not self._length or held.start + len(held.values) > self._length:
+            held = self._branch_off()
+        held.values += added
         longer: GrowingSequence[T] = GrowingSequence.__new__(GrowingSequence)
-        longer._held, longer._length = self._held, len(values)
+        longer._held, longer._length = held, held.start + len(held.values)
         return longer
+
+    def _branch_off(self) -> _Held[T]:
+        """What holds the values of this sequence and others after them, when it was extended before."""
+        if self._length < MIN_LINKED or self._held.links >= MAX_LINKS:
+            return _Held([*self])
+        return _Held([], self)
+
+    def _segments(self) -> list[tuple[int, int, _Held[T]]]:
+        """The place of the first value and after the last one of each `_Held`, in order."""
+        found, view, stop = [], self, self._length
+        while True:
+            held = view._held
+            found.append((held.start, stop, held))
+            if held.base is None:
+                return found[::-1]
+            view, stop = held.base, held.start
 
     def count(self, value: Any) -> int:
         """How often a value occurs; the values must be hashable."""
-        return bisect_left(self._held.find_places(value), self._length)
+        return sum(bisect_left(held.find_places(value), stop - start) for start, stop, held in self._segments())
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and [*self] == [*other]
@@ -60,7 +87,7 @@ class GrowingSequence(Sequence[T]):
         return self._length
 
     def __iter__(self) -> Iterator[T]:
-        return islice(self._held.values, self._length)
+        return chain.from_iterable(islice(held.values, stop - start) for start, stop, held in self._segments())
 
     @overload
     def __getitem__(self, place: int) -> T: ...
@@ -70,9 +97,21 @@ class GrowingSequence(Sequence[T]):
 
     def __getitem__(self, place: int | slice) -> T | list[T]:
         if isinstance(place, slice):
-            start, stop, step = place.indices(self._length)
-            values = self._held.values
-            return values[start:stop] if step == 1 else [values[at] for at in range(start, stop, step)]
+            return self._slice(*place.indices(self._length))
         if not -self._length <= place < self._length:
             raise IndexError(place)
-        return self._held.values[place if place >= 0 else place + self._length]
+        return self._at(place if place >= 0 else place + self._length)
+
+    def _at(self, place: int) -> T:
+        held = self._held
+        while held.base is not None and place < held.start:
+            held = held.base._held
+        return held.values[place - held.start]
+
+    def _slice(self, start: int, stop: int, step: int) -> list[T]:
+        if step != 1:
+            return [self._at(place) for place in range(start, stop, step)]
+        found: list[T] = []
+        for begin, end, held in self._segments():
+            found += held.values[max(start - begin, 0) : max(min(stop, end) - begin, 0)]
+        return found

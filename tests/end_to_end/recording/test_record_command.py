@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import json
 import os
 import re
@@ -293,12 +292,10 @@ def interrupted(work: Callable[[], object], number: int = signal.SIGINT) -> Iter
         finally:
             os.kill(os.getpid(), number)
 
-    beside, before = threading.Thread(target=interrupt), gc.get_threshold()
+    beside = threading.Thread(target=interrupt)
     beside.start()
     yield
     beside.join(60)
-    gc.unfreeze()  # what a server in the foreground froze
-    gc.set_threshold(*before)
 
 
 class TestAnInterruption:
