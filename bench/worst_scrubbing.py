@@ -19,7 +19,7 @@ from harness.cassettes.scrubbing.leak_check import secrets_in
 from harness.cassettes.scrubbing.mask_text import Masker
 
 MIB = 1 << 20
-SIZES = tuple(number * MIB for number in (1, 2, 4, 8))
+SIZES = (MIB // 2, MIB, 2 * MIB, 4 * MIB)
 PROSE = "The weather in Paris is fine today, and the train leaves at 10:42 from platform 7. "
 KEY = "sk-" + "proj-" + "a1B2" * 12
 

@@ -16,6 +16,10 @@ _NOT_STRICT = ("oneOf", "allOf", "not", "if", "then", "else", "dependentRequired
 _SAYS_WHAT_IT_IS = ("type", "$ref", "anyOf", "enum", "const", "properties")
 _FORMATS = ("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid")
 """The formats of texts in strict mode: https://github.com/BuilderIO/agent-native/pull/3085, 2026-08."""
+_MAX_PROPERTIES = 5_000
+"""The properties of all objects of a strict response format: public probe of gpt-5.6-luna, 2026."""
+_MAX_ENUM_VALUES = 1_000
+"""The values of all enums of one: public reports of five origins, 2025 to 2026."""
 _DEFINITION = re.compile(r"#(?:/(?:\$defs|definitions)/[^/]+)?")
 
 Path = tuple[str, ...]
@@ -42,6 +46,7 @@ def format_problems(schema: Json, invalid: str = "") -> Iterator[str]:
     yield from _root_problems(schema, empty=True)
     yield from filter(None, [invalid])
     yield from _check_subschemas(schema, (), partial(_strict_problems, schema))
+    yield from _size_problems(schema)
 
 
 def close_schema(schema: Any) -> Any:
@@ -63,7 +68,8 @@ def close_schema(schema: Any) -> Any:
     if schema.get("type") == "object" or "properties" in schema:
         closed.setdefault("additionalProperties", False)
         required = _array_at(schema, "required")
-        closed["required"] = [*required, *(name for name in _object_at(schema, "properties") if name not in required)]
+        known = _texts(required)
+        closed["required"] = [*required, *(name for name in _object_at(schema, "properties") if name not in known)]
     return closed
 
 
@@ -143,14 +149,50 @@ def _openness_problems(schema: Json, where: str) -> Iterator[str]:
         yield f"{where}, 'additionalProperties' is required to be supplied and to be false."
     required, properties = _array_at(schema, "required"), _object_at(schema, "properties")
     every = f"{where}, 'required' is required to be supplied and to be an array including every key in properties."
-    yield from (f"{every} Missing '{name}'." for name in properties if name not in required)
-    yield from (f"{every} Extra required key '{name}' supplied." for name in required if name not in list(properties))
+    known = _texts(required)
+    yield from (f"{every} Missing '{name}'." for name in properties if name not in known)
+    yield from (
+        f"{every} Extra required key '{name}' supplied."
+        for name in required
+        if not (isinstance(name, str) and name in properties)
+    )
+
+
+def _subschemas(schema: Any) -> Iterator[Json]:
+    """A schema and all that stand in it; references are not followed."""
+    left = [schema]
+    while left:
+        part = left.pop()
+        if isinstance(part, dict):
+            yield part
+            left += (inner for name in _SCHEMA_MAPS for inner in _object_at(part, name).values())
+            left += (inner for name in _SCHEMA_LISTS for inner in _array_at(part, name))
+            left.append(part.get("items"))
+
+
+def _size_problems(schema: Json) -> Iterator[str]:
+    """The limits of strict mode that the whole of a schema exceeds; the API names them after all other problems."""
+    parts = [*_subschemas(schema)]
+    properties = sum(len(_object_at(part, "properties")) for part in parts)
+    if properties > _MAX_PROPERTIES:
+        yield f"{properties} parameters exceeds limit of {_MAX_PROPERTIES}."
+    values = sum(len(_array_at(part, "enum")) for part in parts)
+    if values > _MAX_ENUM_VALUES:
+        yield (
+            f"Expected at most {_MAX_ENUM_VALUES} enum values in total within a single schema when using structured "
+            f"outputs, but received {values}. Consider reducing the number of enums, or use 'strict: false' to opt out "
+            "of structured outputs."
+        )
 
 
 def _object_at(schema: Json, name: str) -> Json:
     """An object member of a schema; empty if it is of another type."""
     member = schema.get(name)
     return member if isinstance(member, dict) else {}
+
+
+def _texts(values: list[Any]) -> frozenset[str]:
+    return frozenset(value for value in values if isinstance(value, str))
 
 
 def _array_at(schema: Json, name: str) -> list[Any]:

@@ -9,6 +9,8 @@ import jsonschema_rs
 
 MAX_UNFOLDED = 1_000_000
 """How many parts a schema of a request may have once its references are replaced by what they name."""
+MAX_PARTS = 30_000
+"""How many objects and arrays such a schema may have: the largest that are known have some hundreds."""
 MAX_REFERENCES = 4_000
 """How many references such a schema may have: what compiles them takes more than linear time."""
 MAX_PATTERN_CHARACTERS = 1 << 16
@@ -25,7 +27,9 @@ def compile_schema(schema: Any) -> jsonschema_rs.Validator:
 
 def compile_request_schema(schema: Any) -> jsonschema_rs.Validator:
     """The schema of a tool or a format, compiled; ValueError, too, when it is too dear to compile or to walk."""
-    references, characters = _count_costly(schema)
+    parts, references, characters = _count_costly(schema)
+    if parts > MAX_PARTS:
+        raise ValueError(f"it has more than {MAX_PARTS:,} parts")
     if references > MAX_REFERENCES:
         raise ValueError(f"it has more than {MAX_REFERENCES:,} references")
     if characters > MAX_PATTERN_CHARACTERS:
@@ -36,19 +40,20 @@ def compile_request_schema(schema: Any) -> jsonschema_rs.Validator:
     return compiled
 
 
-def _count_costly(schema: Any) -> tuple[int, int]:
-    """The number of references in a schema, and of the characters of its patterns."""
-    references, characters, left = 0, 0, [schema] if isinstance(schema, dict | list) else []
-    while left:
+def _count_costly(schema: Any) -> tuple[int, int, int]:
+    """How many parts a schema has, up to one more than MAX_PARTS, the references and characters of patterns in these."""
+    parts, references, characters, left = 0, 0, 0, [schema] if isinstance(schema, dict | list) else []
+    while left and parts <= MAX_PARTS:
         part = left.pop()
+        parts += 1
         if isinstance(part, dict):
             references += isinstance(part.get("$ref"), str)
             named = part.get("patternProperties")
             patterns = (part.get("pattern"), *(named if isinstance(named, dict) else ()))
             characters += sum(len(each) for each in patterns if isinstance(each, str))
-        parts = part.values() if isinstance(part, dict) else part
-        left += (each for each in parts if isinstance(each, dict | list))
-    return references, characters
+        inner = part.values() if isinstance(part, dict) else part
+        left += (each for each in inner if isinstance(each, dict | list))
+    return parts, references, characters
 
 
 def unfolded_size(schema: Any) -> int:

@@ -85,3 +85,34 @@ def test_an_array_says_what_is_in_it() -> None:
 @pytest.mark.parametrize("part", [None, True, 5, "x", []])
 def test_what_is_no_schema_is_passed_over(part: Any) -> None:
     assert list(function_problems({"type": "object", "properties": {"a": part}, "$defs": part}, strict=False)) == []
+
+
+def numbered(count: int) -> Json:
+    return closed(**{f"a{number}": TEXT for number in range(count)})
+
+
+@pytest.mark.parametrize(
+    ("schema", "problems"),
+    [
+        (closed(a=numbered(2_500), b=numbered(2_498)), []),
+        (closed(a=numbered(2_500), b=numbered(2_499)), ["5001 parameters exceeds limit of 5000."]),
+        (closed(a={"enum": [*range(500)]}, b={"anyOf": [{"enum": [*range(500)]}]}), []),
+        (
+            closed(a={"enum": [*range(500)]}, b={"anyOf": [{"enum": [*range(501)]}]}),
+            [
+                "Expected at most 1000 enum values in total within a single schema when using structured outputs, but "
+                "received 1001. Consider reducing the number of enums, or use 'strict: false' to opt out of structured "
+                "outputs."
+            ],
+        ),
+    ],
+)
+def test_the_whole_of_a_strict_format_has_limits(schema: Json, problems: list[str]) -> None:
+    assert list(format_problems(schema)) == problems
+
+
+def test_a_required_name_may_be_of_any_type() -> None:
+    assert (
+        next(format_problems({**closed(), "required": [[]]}))
+        == f"In context=(), {EVERY} Extra required key '[]' supplied."
+    )

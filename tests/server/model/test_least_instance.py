@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.contract.compile_schema import (
+    MAX_PARTS,
     MAX_PATTERN_CHARACTERS,
     MAX_REFERENCES,
     MAX_UNFOLDED,
@@ -291,13 +292,15 @@ def test_the_size_of_a_schema_counts_what_its_references_name() -> None:
             },
             "it has more than 4,000 references",
         ),
+        ({"enum": [{"v": number} for number in range(MAX_PARTS)]}, "it has more than 30,000 parts"),
+        ({"allOf": [{"minLength": number} for number in range(MAX_PARTS)]}, "it has more than 30,000 parts"),
         ({"type": "string", "pattern": "b?" * MAX_PATTERN_CHARACTERS}, "its patterns have more than 65,536 characters"),
         (
             {"patternProperties": {f"{'b?' * MAX_PATTERN_CHARACTERS}{i}": {} for i in range(8)}},
             "its patterns have more than 65,536 characters",
         ),
     ],
-    ids=["references", "a pattern", "patterns of names"],
+    ids=["references", "an enum", "allOf", "a pattern", "patterns of names"],
 )
 def test_what_takes_long_to_compile_is_not_compiled(schema: Any, why: str) -> None:
     began = process_time()
