@@ -10,13 +10,14 @@ from typing import TypeVar
 
 from harness.cassettes.scrubbing.leak_check import secrets_in
 from harness.cassettes.scrubbing.mask_text import Masker
-from harness.contract.own_contract import AREA, Condition, Exemption, OwnContract, OwnMember, OwnRefusal
+from harness.contract.own_contract import AREA, Exemption, OwnContract, OwnMember, OwnRefusal
 from harness.contract.own_contract_file import parse_contract, render_contract
 from harness.core.errors import ConfigError
 from harness.core.registry import suggest_name
 from harness.core.text.redact import redact
 
-Entry = TypeVar("Entry", Exemption, OwnRefusal)
+AnyEntry = Exemption | OwnRefusal | OwnMember
+Entry = TypeVar("Entry", Exemption, OwnRefusal, OwnMember)
 DEFAULT_NAME = "contract.yaml"
 MAX_BYTES = 10_000_000
 PROJECT_SETTINGS = ("contract",)
@@ -80,19 +81,33 @@ def scrub_contract(contract: OwnContract) -> tuple[OwnContract, list[str]]:
         contract,
         exemptions=tuple(_without_secrets(contract.exemptions, masker, left_out)),
         refusals=tuple(_without_secrets(refusals, masker, left_out)),
+        members=tuple(_without_secrets(contract.members, masker, left_out)),
     )
     return cleaned, left_out
 
 
 def _without_secrets(entries: Iterable[Entry], masker: Masker, left_out: list[str]) -> Iterator[Entry]:
     for entry in entries:
-        condition: Condition = entry.condition
-        texts = [*condition.models, *(value for member in condition.members for value in member.values)]
-        if any(isinstance(text, str) and (masker.mask_text(text) != text or redact(text) != text) for text in texts):
+        if any(masker.mask_text(text) != text or redact(text) != text for text in _texts_of(entry)):
             seen = entry.seen[0] if entry.seen else None
             left_out.append(f"{seen.file}#{seen.exchange}: a value of it seems to be a secret" if seen else "a secret")
         else:
             yield entry
+
+
+def _texts_of(entry: AnyEntry) -> Iterator[str]:
+    """The texts of a recording in an entry, but the message of an error, which may be masked."""
+    if isinstance(entry, OwnMember):
+        yield entry.at
+        return
+    if isinstance(entry, Exemption):
+        yield from (entry.at, *entry.words.values())
+    else:
+        yield from filter(None, (entry.error.param, entry.error.code))
+    yield from entry.condition.models
+    for member in entry.condition.members:
+        yield member.at
+        yield from (value for value in member.values if isinstance(value, str))
 
 
 def write_contract(contract: OwnContract, file: Path) -> None:
@@ -126,11 +141,11 @@ def merge_contracts(old: OwnContract, new: OwnContract, judged: Iterable[str]) -
     return merged, [f"{old.file}:{each.line}: {describe_entry(each)}" for each in gone]
 
 
-def _identity(entry: Exemption | OwnRefusal | OwnMember) -> str:
+def _identity(entry: AnyEntry) -> str:
     return repr(replace(entry, seen=(), line=0))
 
 
-def describe_entry(entry: Exemption | OwnRefusal | OwnMember) -> str:
+def describe_entry(entry: AnyEntry) -> str:
     """An entry in a line: what it is about."""
     if isinstance(entry, Exemption):
         about = f"{entry.rule} does not hold{f' at {entry.at}' if entry.at else ''}"

@@ -263,12 +263,19 @@ class TestSecrets:
     def test_none_gets_into_the_file(self, learn: Learn) -> None:
         learn(
             taken(colour=KEY),
-            refused(f"The colour {KEY} of ann@example.org is taken.", "truncation", "no", truncation="auto"),
+            refused(f"The colour {KEY} of ann@acme.io is taken.", "truncation", "no", truncation="auto"),
             refused("No.", "truncation", "no", truncation="auto", model=f"ft:{KEY}"),
         )
         text = Path("contract.yaml").read_text()
         assert KEY not in text
-        assert "ann@example.org" not in text
+        assert "ann@acme.io" not in text
+
+    def test_an_entry_that_would_need_one_is_left_out_alone(self, learn: Learn) -> None:
+        printed = learn(taken(**{KEY: 1}), taken(colour="blue"))
+        assert "not learned: " in printed
+        assert "a value of it seems to be a secret" in printed
+        assert KEY not in Path("contract.yaml").read_text() + printed
+        assert [each.at for each in contract().exemptions] == ["colour"]
 
     def test_none_gets_into_a_bundle_that_is_cut_to_what_matters(self, learn: Learn, tmp_path: Path) -> None:
         learn(taken(colour="blue", instructions=f"My key is {KEY}. " + "x" * 500, metadata={"a": "b"}))
@@ -280,3 +287,95 @@ class TestSecrets:
         assert "instructions" not in line
         assert '"colour"' in line
         assert "requests.refused" in run("verify", tmp_path / "shared.jsonl").stdout
+
+
+class TestMembersOfAnswers:
+    def test_in_the_events_of_a_stream_become_members_too(self, learn: Learn, tmp_path: Path) -> None:
+        (one,) = recorded(HI)
+        event = {"type": "response.completed", "sequence_number": 0, "response": {**one["response"], "mood": "good"}}
+        streamed = {**one, "response": None, "events": [event], "request": {**one["request"], "stream": True}}
+        assert "known in ResponseStreamEvent: response.mood" in learn(streamed)
+
+    def test_in_an_item_are_known_at_that_place_only(self, learn: Learn, tmp_path: Path) -> None:
+        (one,) = recorded(HI)
+        one["response"]["output"][0]["mood"] = "good"
+        assert "known in Response: output[].mood" in learn(one)
+        (file,) = tmp_path.glob("*.jsonl")
+        drift = []
+        for place in (one["response"]["output"][0], one["response"]):
+            place["mood"] = "good"
+            write_jsonl(tmp_path, [one])
+            printed = run("verify", "--contract", "contract.yaml", file).stdout
+            drift += [line.split()[-1] for line in printed.splitlines() if line.startswith("answers")]
+        assert drift == ["-", "1"]
+
+
+class TestTheFileOfTheUser:
+    def test_own_entries_stay_and_stay_the_same(self, learn: Learn) -> None:
+        own = "format: 1\nexemptions:\n- rule: unknown_parameter\n  at: mine\n"
+        Path("contract.yaml").write_text(own)
+        learn(taken(colour="blue"))
+        assert [each.at for each in contract().exemptions] == ["colour", "mine"]
+        before = Path("contract.yaml").read_text()
+        learn(taken(colour="blue"))
+        assert Path("contract.yaml").read_text() == before
+
+    def test_a_mistake_in_it_stops_before_anything_is_written(self, learn: Learn, tmp_path: Path) -> None:
+        learn(taken(colour="blue"))
+        (file,) = tmp_path.glob("*.jsonl")
+        Path("contract.yaml").write_text("format: 1\nexemption: []\n")
+        result = run("learn", file)
+        assert (result.exit_code, Path("contract.yaml").read_text()) == (2, "format: 1\nexemption: []\n")
+        assert "contract.yaml:2: a contract has no `exemption`. Did you mean 'exemptions'?" in result.stderr
+
+    @pytest.mark.parametrize("command", ["verify", "rules", "serve"])
+    def test_a_mistake_is_said_wherever_it_is_loaded(self, tmp_path: Path, command: str) -> None:
+        (tmp_path / "own.yaml").write_text("format: 7\n")
+        paths = [write_jsonl(tmp_path, recorded(HI))] if command == "verify" else []
+        result = run(command, "--contract", tmp_path / "own.yaml", *paths)
+        assert result.exit_code == 2
+        assert "own.yaml:1: format 7 is of a newer release" in " ".join(result.stderr.split())
+
+    @pytest.mark.parametrize(
+        ("content", "problem"),
+        [
+            (b"\xff\xfe", "not UTF-8, and no contract"),
+            (b"a: &a [*a]\n", "cannot be read"),
+            (b"format: 1\n? [1]\n: 2\n", "a contract has no "),
+            (b"\x00", "no YAML"),
+            (b"- " * 5000, "cannot be read"),
+            (b"format: 1\nformat: 2\n", "newer release"),
+            (b"format: 1\nrefusals: [{error: {status: 400, message: 1}, models: [x]}]", "`error.message` is a text"),
+            (
+                b"format: 1\nexemptions: [{rule: invalid_type, seen: [{file: a, exchange: x}]}]",
+                "`exchange` is a number",
+            ),
+            (b"format: 1\nexemptions: [{rule: invalid_type, words: [a]}]", "`words` is a mapping, got a list"),
+        ],
+    )
+    def test_garbage_is_an_error_and_no_crash(self, tmp_path: Path, content: bytes, problem: str) -> None:
+        (tmp_path / "own.yaml").write_bytes(content)
+        result = run("rules", "--contract", tmp_path / "own.yaml")
+        assert result.exit_code == 2, result.exception
+        assert problem in " ".join(result.stderr.split())
+
+
+class TestABundle:
+    def test_has_each_kind_once(self, learn: Learn, tmp_path: Path) -> None:
+        learn(taken(colour="blue"), taken(colour="blue", metadata={"a": "b"}), taken(shape="round"))
+        (file,) = tmp_path.glob("*.jsonl")
+        assert "2 exchanges written" in run("learn", "--share", tmp_path / "shared.jsonl", file).stdout
+
+    def test_holds_no_secret_of_the_member_that_matters(self, learn: Learn, tmp_path: Path) -> None:
+        learn(taken(colour=f"Bearer {KEY}", input="Mail ann@acme.io"))
+        (file,) = tmp_path.glob("*.jsonl")
+        run("learn", "--share", tmp_path / "shared.jsonl", file)
+        text = (tmp_path / "shared.jsonl").read_text()
+        assert '"colour"' in text
+        assert KEY not in text
+        assert "ann@acme.io" not in text
+
+    def test_is_not_written_where_nothing_differs(self, tmp_path: Path) -> None:
+        result = run("learn", "--share", tmp_path / "shared.jsonl", write_jsonl(tmp_path, recorded(HI)))
+        assert result.stdout == "nothing to share: recordings and mock agree.\n"
+        assert not (tmp_path / "shared.jsonl").exists()
