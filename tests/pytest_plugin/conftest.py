@@ -4,8 +4,11 @@ import sys
 from collections.abc import Callable, Iterator
 from types import ModuleType
 
+import anyio.pytest_plugin
 import pytest
+import pytest_asyncio.plugin
 
+import harness.pytest_plugin.plugin
 from tests.support.processes import SECONDS
 
 INI = """
@@ -22,8 +25,8 @@ from harness.items import function_call, message
 """
 
 
-PLUGINS = ("harness.pytest_plugin.plugin", "pytest_asyncio.plugin", "anyio.pytest_plugin")
-"""What a run inside loads; looking through all that is installed would take longer than its tests."""
+PLUGINS = (harness.pytest_plugin.plugin, pytest_asyncio.plugin, anyio.pytest_plugin)
+"""What a run inside loads; to look through all that is installed, as `-p` does, would take longer than its tests."""
 
 
 class KeptModules:
@@ -84,9 +87,8 @@ def run(
         if apart:  # hypothesis costs seconds each time
             return pytester.runpytest_subprocess("-p", "no:hypothesispytest", *options, timeout=SECONDS)
         kept_modules.restore()
-        plugins = [option for name in PLUGINS for option in ("-p", name)]
         with monkeypatch.context() as patch:
             patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-            return pytester.runpytest_inprocess(*plugins, *options, plugins=[kept_modules])
+            return pytester.runpytest_inprocess(*options, plugins=[*PLUGINS, kept_modules])
 
     return run
