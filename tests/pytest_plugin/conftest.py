@@ -1,12 +1,15 @@
 """How these tests run pytest inside pytest: with every warning an error, and a script's builders at hand."""
 
+import ast
 import sys
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from types import ModuleType
 
 import anyio.pytest_plugin
 import pytest
 import pytest_asyncio.plugin
+from _pytest._code.source import Source, getstatementrange_ast
 
 import harness.pytest_plugin.plugin
 from tests.support.processes import SECONDS
@@ -23,6 +26,16 @@ import asyncio, os
 import openai, pytest
 from harness.items import function_call, message
 """
+
+
+def _find_statement(line: int, source: Source, astnode: ast.AST | None = None) -> tuple[ast.AST, int, int]:
+    """What a traceback asks of each source, which may be a large one of the SDK: it is parsed once, not in every run."""
+    return getstatementrange_ast(line, source, astnode=astnode or _parse(str(source)))
+
+
+@lru_cache(100)
+def _parse(source: str) -> ast.AST:
+    return ast.parse(source)
 
 
 PLUGINS = (harness.pytest_plugin.plugin, pytest_asyncio.plugin, anyio.pytest_plugin)
@@ -89,6 +102,8 @@ def run(
         kept_modules.restore()
         with monkeypatch.context() as patch:
             patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+            patch.setattr(pytest.PytestPluginManager, "load_setuptools_entrypoints", lambda *_, **__: 0)
+            patch.setattr("_pytest._code.code.getstatementrange_ast", _find_statement)
             return pytester.runpytest_inprocess(*options, plugins=[*PLUGINS, kept_modules])
 
     return run

@@ -11,8 +11,15 @@ from _pytest.mark import ParameterSet
 
 def slow_except(kept: Iterable[int], cases: Iterable[Any]) -> list[ParameterSet]:
     """The cases for `parametrize`, each `slow` but for those at these places: one of each kind is enough every time."""
-    quick = set(kept)
-    return [
-        pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=() if at in quick else pytest.mark.slow)
-        for at, case in enumerate(cases)
-    ]
+    quick = frozenset(kept)
+    return [_as_parameters(case, slow=at not in quick) for at, case in enumerate(cases)]
+
+
+def slow_except_every(step: int, cases: Iterable[Any]) -> list[ParameterSet]:
+    """The cases of a long table for `parametrize`: the first and then one of so many every time, the others `slow`."""
+    return [_as_parameters(case, slow=bool(at % step)) for at, case in enumerate(cases)]
+
+
+def _as_parameters(case: Any, *, slow: bool) -> ParameterSet:
+    values, marks, id = case if isinstance(case, ParameterSet) else (case if isinstance(case, tuple) else (case,), (), None)
+    return pytest.param(*values, marks=(*marks, pytest.mark.slow) if slow else marks, id=id)
