@@ -71,7 +71,7 @@ CASES: list[tuple[ExitCode, str, Prepare]] = [
     (ExitCode.OK, "losses", lambda *_: ["losses"]),
     (ExitCode.OK, "models", lambda *_: ["models"]),
     (ExitCode.OK, "demo", lambda *_: ["demo"]),
-    (ExitCode.OK, "cassettes", lambda *_: ["cassettes", str(ROOT / "cassettes")]),
+    (ExitCode.OK, "cassettes", lambda *_: ["cassettes", str(ROOT / "tests/cassettes")]),
     (ExitCode.OK, "verify", lambda folder, _: ["verify", str(write_jsonl(folder, recorded(HI)))]),
     (ExitCode.OK, "report", lambda folder, _: reporting(folder)),
     (ExitCode.FOUND, "verify", judging),

@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 from harness.cli import app
 from harness.cli.support.app import make_console, print_page, print_rows
 from tests.support.processes import run as run_child
+from tests.support.slow import slow_except_every
 
 ROOT = Path(__file__).parents[2]
 COMMANDS: dict[str, Any] = {
@@ -65,7 +66,7 @@ class TestHelp:
 
 
 class TestPipes:
-    @pytest.mark.parametrize("arguments", LISTS, ids=" ".join)
+    @pytest.mark.parametrize("arguments", slow_except_every(4, LISTS), ids=" ".join)
     def test_nothing_ends_in_blanks(self, arguments: list[str]) -> None:
         said = say(*arguments)
         assert len(said.splitlines()) > 3

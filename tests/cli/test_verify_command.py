@@ -22,6 +22,7 @@ from harness.contract.schema import schemas_directory
 from harness.verify.run import verify_recordings
 from tests.support.processes import run as run_child
 from tests.support.recordings import HI, KEY, exchange, recorded, write_jsonl
+from tests.support.slow import slow_except_every
 
 ROOT = Path(__file__).parents[2]
 CASSETTES = ROOT / "tests/cassettes"
@@ -116,7 +117,7 @@ OTHERS = {
 
 
 class TestWhatMayLieInAFolder:
-    @pytest.mark.parametrize("name", OTHERS)
+    @pytest.mark.parametrize("name", slow_except_every(3, OTHERS))
     def test_none_of_it_stops_the_others(self, tmp_path: Path, name: str) -> None:
         (tmp_path / name).write_bytes(OTHERS[name])
         good = write_jsonl(tmp_path, recorded(HI))

@@ -19,6 +19,7 @@ from harness.core.errors import ApiError, ConfigError, RegistrationError
 from harness.core.exchange import Request
 from harness.verify.examples import play_case
 from harness.world.world import CLOCK_START, World
+from tests.support.slow import slow_except_every
 
 RUN = Request(
     "POST",
@@ -73,7 +74,7 @@ def test_schemas_are_compiled_once_for_the_days_between_two_changes() -> None:
     assert schema.validator("CreateVectorStore", "2024-01-01") is schema.validator("CreateVectorStore")
 
 
-@pytest.mark.parametrize("root", schema.root_names(schema.schemas_directory()))
+@pytest.mark.parametrize("root", slow_except_every(6, schema.root_names(schema.schemas_directory())))
 def test_every_schema_fits_its_overlays_on_every_day(root: str) -> None:
     for day in ("", *schema.changes_of(root)):
         assert schema.load(root, day)

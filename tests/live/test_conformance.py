@@ -318,10 +318,12 @@ class TestAWrongServer:
         looked_for = len(OPTIONAL_ENDPOINTS)  # these answers are not judged
         assert changed[3] - looked_for <= sum(found) <= changed[3]
 
+    @pytest.mark.slow
     def test_what_it_accepts_although_it_must_not(self, small: Score) -> None:
         assert set(small.refusals["content"]) == {"taken"}
         assert "a chain that leaves it unanswered is refused" in kinds(small)
 
+    @pytest.mark.slow
     def test_a_history_that_is_there_twice(self, forgetful: Score) -> None:
         assert "no part of a chained history is there twice" in kinds(forgetful)
 

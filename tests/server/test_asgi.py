@@ -122,11 +122,11 @@ class TestAClientThatLeaves:
         self.leave(server)
         assert wait_until(lambda: not state.connections and not state.tasks)
         files, before = self.open_files(), self.memory()
-        for _ in range(50):
+        for _ in range(25):
             self.leave(server)
         assert wait_until(lambda: not state.connections and not state.tasks)
         assert self.open_files() <= files
-        assert self.memory() - before < 60, "50 streams of 3 MB were kept"
+        assert self.memory() - before < 40, "25 streams of 3 MB were kept"
         assert server.api.worlds["sk-server"].problems == []
 
     def test_before_the_body_is_whole_is_not_answered_nor_written_down(self, server: Server) -> None:

@@ -21,5 +21,6 @@ def slow_except_every(step: int, cases: Iterable[Any]) -> list[ParameterSet]:
 
 
 def _as_parameters(case: Any, *, slow: bool) -> ParameterSet:
-    values, marks, id = case if isinstance(case, ParameterSet) else (case if isinstance(case, tuple) else (case,), (), None)
-    return pytest.param(*values, marks=(*marks, pytest.mark.slow) if slow else marks, id=id)
+    if not isinstance(case, ParameterSet):
+        case = pytest.param(*(case if type(case) is tuple else (case,)))
+    return case._replace(marks=(*case.marks, pytest.mark.slow)) if slow else case

@@ -34,6 +34,7 @@ def test_any_json_is_read_as_it_is(value: Any, before: str, after: str, escaped:
     assert parse_body(raw) == ({} if value is None else value, None)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(st.dictionaries(TEXTS, JSON, min_size=1, max_size=4), JSON, SPACES, SPACES, st.data())
 def test_a_name_that_stands_twice_is_found(

@@ -29,6 +29,7 @@ from harness.verify.evidence import RuleCassette, SourcedInteraction
 from harness.verify.examples import OK_TURN
 from harness.verify.learn import remember
 from harness.world.world import World
+from tests.support.slow import slow_except_every
 
 CASSETTES = evidence.load_rule_cassettes()
 FILES = [
@@ -153,7 +154,7 @@ def test_every_rule_with_a_dated_public_source_has_a_cassette() -> None:
     assert left == []
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", slow_except_every(8, FILES), ids=lambda file: file.stem)
 def test_plain_vcrpy_plays_it(file: Path) -> None:
     recorded = [each for each in read_cassette(file).interactions if not each.frames]
     use = vcr.VCR().use_cassette(str(file), record_mode=RecordMode.NONE)
@@ -173,7 +174,7 @@ def parsed(body: bytes) -> Any:
         return body
 
 
-@pytest.mark.parametrize("cassette", CASSETTES.values(), ids=list(CASSETTES))
+@pytest.mark.parametrize("cassette", slow_except_every(8, CASSETTES.values()), ids=list(CASSETTES))
 def test_its_header_says_what_it_is_evidence_of(cassette: RuleCassette) -> None:
     interactions = [one.interaction for one in cassette.interactions]
     assert read_cassette(cassette.file).header == build_header(cassette.rule, interactions)

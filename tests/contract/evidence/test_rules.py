@@ -14,6 +14,7 @@ from harness.contract.rule import RULES, Case, Rule, assumed, reported, rule
 from harness.contract.rules import AREAS
 from harness.core.errors import ApiError, RegistrationError
 from harness.verify.examples import play_case
+from tests.support.slow import slow_except_every
 
 REJECTS = [
     pytest.param(r, words, case, id=f"{r.id}: {words[:60]}")
@@ -69,7 +70,7 @@ def test_precedence_is_the_order_of_areas_then_of_the_source() -> None:
     ]
 
 
-@pytest.mark.parametrize("root", schema.root_names(schema.schemas_directory()))
+@pytest.mark.parametrize("root", slow_except_every(6, schema.root_names(schema.schemas_directory())))
 def test_schemas_name_only_rules_that_exist(root: str) -> None:
     assert named_rules(schema.load(root)) <= set(RULES)
 

@@ -31,6 +31,7 @@ def broken(root: str) -> list[tuple[Broken, first_violation.SchemaViolation | No
     return [(one, first_violation.find_violation(root, one.body)) for one in every]
 
 
+@pytest.mark.slow
 def test_every_keyword_can_be_broken() -> None:
     whole = schema.load(FIRST)
     assert set(occurrences(whole, whole)) - {(one.node, one.keyword) for one, _ in broken(FIRST)} == set()

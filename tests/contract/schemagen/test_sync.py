@@ -92,6 +92,7 @@ class TestSync:
 
 
 class TestCheck:
+    @pytest.mark.slow
     def test_the_committed_schemas_are_sound(self):
         assert [line for line in check(schema.schemas_directory()) if "is installed" not in line] == []
 

@@ -103,7 +103,7 @@ def test_an_interrupted_test_leaves_no_half_cassette(pytester, write, live: Mock
     live.script(message("hello"))
     (flag := pytester.path / "flag").touch()
     write(f"{ONE}    os.remove({str(flag)!r})\n    __import__('time').sleep(30)\n")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--record"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", "--record"]
     with spawn(command, stderr=subprocess.STDOUT, cwd=pytester.path) as child:
         assert wait_until(lambda: not flag.exists(), seconds=60)
         child.send_signal(number)

@@ -19,6 +19,7 @@ from harness.items import function_call, message, reasoning
 from harness.server.mock_api import MockApi
 from harness.server.websocket.session import SocketSession
 from harness.verify.examples import MINIMAL_REQUEST, play_case
+from tests.support.slow import slow_except_every
 from tests.support.tools import functions
 from tests.support.websockets import AUTH, Socket, error, types
 
@@ -179,14 +180,14 @@ class TestARefusal:
         status, code, param, _ = Socket().refused(stream="yes")
         assert (status, code, param) == (400, "invalid_type", "stream")
 
-    @pytest.mark.parametrize(("expected", "words", "case"), REJECTS)
+    @pytest.mark.parametrize(("expected", "words", "case"), slow_except_every(4, REJECTS))
     def test_is_word_for_word_that_of_http(self, expected: Rule, words: str, case: Case) -> None:
         played = play_case(replace(case, on=SOCKET))
         assert played.answer.rule == SAID_OTHERWISE.get(expected.id, expected.id)
         if expected.id not in SAID_OTHERWISE:
             assert played.answer.body["error"]["message"] == played.fill(words)
 
-    @pytest.mark.parametrize("case", ACCEPTS)
+    @pytest.mark.parametrize("case", slow_except_every(4, ACCEPTS))
     def test_is_none_where_http_has_none(self, case: Case) -> None:
         assert play_case(replace(case, on=SOCKET)).answer.status == 200
 
