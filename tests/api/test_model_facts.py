@@ -12,6 +12,7 @@ from openai.types.shared.chat_model import ChatModel
 
 from harness.api.model_facts import FACTS, MODELS_FILE, load_model_facts, split_source
 from harness.api.models import MODELS, is_nonexistent_model
+from tests.support.slow import slow_except_every
 
 FAMILIES = load_model_facts().families
 LEVELS = ("recorded", "reported", "documented", "typed", "assumed")
@@ -28,7 +29,7 @@ def test_every_model_of_the_sdk_is_in_the_table() -> None:
     assert len(sdk_names()) >= 60
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", slow_except_every(4, FAMILIES))
 def test_each_fact_has_a_known_name_and_sources(family: str) -> None:
     for name, fact in FAMILIES[family].items():
         assert name in FACTS, name

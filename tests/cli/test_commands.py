@@ -32,7 +32,7 @@ from harness.server.transport.stoppable_server import AsgiApp
 from tests.support.processes import free_port, spawn
 from tests.support.processes import run as run_child
 from tests.support.servers.live_server import serving
-from tests.support.slow import slow_except
+from tests.support.slow import slow_except, slow_except_every
 
 ROOT = Path(__file__).parents[2]
 Serve = Callable[..., str]
@@ -86,7 +86,7 @@ class TestRules:
             assert part in said
         assert '{"input": [{"role": "assistant", "content": [{"type": "input_file"}]}, ' in said
 
-    @pytest.mark.parametrize("name", list(RULES))
+    @pytest.mark.parametrize("name", slow_except_every(10, list(RULES)))
     def test_every_rule_can_be_explained_to_people_and_programs(
         self, name: str, capsys: pytest.CaptureFixture[str]
     ) -> None:
@@ -142,6 +142,7 @@ class TestSchemas:
         assert result.exit_code == 1
         assert "openai/Thread.json is not what lock.json says" in result.stdout
 
+    @pytest.mark.slow
     def test_diff_is_a_work_list(self, schemas: Path) -> None:
         assert run("schemas", "--diff").stdout == "nothing changes\n"
         (schemas / "openai" / "Thread.json").unlink()

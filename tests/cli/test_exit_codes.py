@@ -19,6 +19,7 @@ from harness.contract import schema
 from harness.core.errors import ConfigError
 from tests.support.processes import spawn
 from tests.support.recordings import HI, recorded, write_jsonl
+from tests.support.slow import slow_except_every
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/commands.md").read_text(encoding="utf-8")
@@ -119,7 +120,7 @@ def test_the_page_lists_every_command_and_every_code() -> None:
     assert [int(code) for code in re.findall(r"^\| (\d+) \|", PAGE, re.M)] == list(ExitCode)
 
 
-@pytest.mark.parametrize("command", LISTED)
+@pytest.mark.parametrize("command", slow_except_every(4, LISTED))
 def test_an_unknown_option_is_a_mistake(command: str) -> None:
     assert CliRunner().invoke(app, [command, "--nosuch"]).exit_code == 2
 

@@ -100,20 +100,23 @@ class TestPipes:
 class TestUnknownNames:
     @pytest.mark.parametrize(
         ("arguments", "said"),
-        [
-            (["rules", "nosuch"], "'. `harness rules` lists them."),
-            (["rules", "outpt_needs_call"], "Did you mean 'output_needs_call'?"),
-            (["rules", "call_"], "Did you mean 'call_needs_output' or "),
-            (["models", "gpt-5.4-mni"], "no model 'gpt-5.4-mni'. Did you mean 'gpt-5.4-mini'?"),
-            (["losses", "nosuch"], "no loss 'nosuch'. Known: call-dropped, "),
-            (["losses", "text-alterd"], "Did you mean 'text-altered'?"),
-            (["record", "--rules", "pairin"], "no area 'pairin'. Did you mean 'pairing'?"),
-            (["cassettes", "tests/casettes"], "no such file or folder. Did you mean 'tests/cassettes'?"),
-            (["verify", "README.m"], "no such file or folder. Did you mean 'README.md'?"),
-            (["drift", "nosuch"], "nosuch: no such file or folder. Give the path of a recording"),
-            (["report", "nosuch.json"], "nosuch.json: cannot be read: No such file or directory."),
-            (["rules", "--covrage"], "--coverage"),
-        ],
+        slow_except_every(
+            4,
+            [
+                (["rules", "nosuch"], "'. `harness rules` lists them."),
+                (["rules", "outpt_needs_call"], "Did you mean 'output_needs_call'?"),
+                (["rules", "call_"], "Did you mean 'call_needs_output' or "),
+                (["models", "gpt-5.4-mni"], "no model 'gpt-5.4-mni'. Did you mean 'gpt-5.4-mini'?"),
+                (["losses", "nosuch"], "no loss 'nosuch'. Known: call-dropped, "),
+                (["losses", "text-alterd"], "Did you mean 'text-altered'?"),
+                (["record", "--rules", "pairin"], "no area 'pairin'. Did you mean 'pairing'?"),
+                (["cassettes", "tests/casettes"], "no such file or folder. Did you mean 'tests/cassettes'?"),
+                (["verify", "README.m"], "no such file or folder. Did you mean 'README.md'?"),
+                (["drift", "nosuch"], "nosuch: no such file or folder. Give the path of a recording"),
+                (["report", "nosuch.json"], "nosuch.json: cannot be read: No such file or directory."),
+                (["rules", "--covrage"], "--coverage"),
+            ],
+        ),
         ids=lambda value: " ".join(value) if isinstance(value, list) else "",
     )
     def test_get_the_nearest_in_one_short_message(

@@ -179,11 +179,13 @@ class TestTheDay:
         ended = serve("--as-of", "2026-04", *program(self.ASK_OLD))
         assert (ended.returncode, "'object': 'response'" in ended.stdout) == (0, True), ended.stderr
 
+    @pytest.mark.slow
     def test_is_that_of_the_contract_without_it(self) -> None:
         assert serve(*program(self.ASK_OLD)).stdout == "400\n"
 
     @pytest.mark.parametrize(
-        ("as_of", "problem"), [("soon", "'soon' is no date; give a day"), ("2999-01-01", "lies in the future")]
+        ("as_of", "problem"),
+        slow_except([0], [("soon", "'soon' is no date; give a day"), ("2999-01-01", "lies in the future")]),
     )
     def test_has_to_be_one_of_the_past(self, as_of: str, problem: str) -> None:
         ended = serve("--as-of", as_of, *program("ask()"))

@@ -26,6 +26,7 @@ def test_what_was_found_is_mended(found: Found) -> None:
     assert replay(stands()[found.stand](), found.sent) == []
 
 
+@pytest.mark.slow
 def test_a_few_hundred_wrong_requests_are_answered_as_they_must_be() -> None:
     assert [*run(seed=1, count=400)] == []
 

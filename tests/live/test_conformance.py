@@ -300,6 +300,7 @@ def small() -> Iterator[Score]:
 
 
 class TestAWrongServer:
+    @pytest.mark.slow
     def test_three_grades_of_a_refusal(self, wrong_errors: tuple[Score, list[int]]) -> None:
         score, changed = wrong_errors
         graded = [each for each in score.findings if each["kind"] == "refusal"]

@@ -58,6 +58,7 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Socket
         yield url, api, into, record(url, into)
 
 
+@pytest.mark.slow
 def test_an_api_that_answers_as_expected_confirms_every_rule_over_one_connection_each(once: Any) -> None:
     _, api, _, result = once
     assert result.exit_code == 0, result.output
@@ -69,6 +70,7 @@ def test_an_api_that_answers_as_expected_confirms_every_rule_over_one_connection
     assert "left out: time has to pass" in result.stderr
 
 
+@pytest.mark.slow
 def test_what_was_sent_is_preserved_as_frames_with_its_origin(once: Any) -> None:
     url, _, into, _ = once
     held = evidence.load_rule_cassettes(into)
@@ -87,6 +89,7 @@ def test_what_was_sent_is_preserved_as_frames_with_its_origin(once: Any) -> None
     assert (header.evidence, header.probe, header.dialect) == ("recorded", "event_type_missing", "openai")
 
 
+@pytest.mark.slow
 def test_what_was_sent_lately_is_not_sent_again_but_reported(once: Any) -> None:
     url, api, into, first = once
     sent = len(api.requests)

@@ -4,6 +4,8 @@ import os
 
 import pytest
 
+from tests.support.slow import slow_except_every
+
 ONE = """
 def test_one(mock, client):
     mock.script(message("hi"))
@@ -38,7 +40,9 @@ def test_app(mock):
 
 @pytest.mark.parametrize(
     "variable",
-    ["OPENAI_ORG_ID", "OPENAI_PROJECT", "OPENAI_PROJECT_ID", "AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY"],
+    slow_except_every(
+        3, ["OPENAI_ORG_ID", "OPENAI_PROJECT", "OPENAI_PROJECT_ID", "AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY"]
+    ),
 )
 def test_no_variable_of_the_developer_leaks_in(run, monkeypatch, variable):
     monkeypatch.setenv(variable, "mine")

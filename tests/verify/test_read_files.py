@@ -15,6 +15,7 @@ import yaml
 from harness.cassettes.listing import files
 from harness.verify.read_files import Recorded, UnreadableRecording, read_recording
 from tests.support.shared import PRESENT, SHARED
+from tests.support.slow import slow_except_every
 from tests.verify.recording_files import (
     ASKED,
     EXPECTED,
@@ -73,10 +74,13 @@ YAML, JSON = written(as_yaml), written(as_json)
 
 @pytest.mark.parametrize(
     "content",
-    [
-        *[pytest.param(content, id=f"yaml-{variant}") for variant, content in YAML.items()],
-        *[pytest.param(content, id=f"json-{variant}") for variant, content in JSON.items()],
-    ],
+    slow_except_every(
+        3,
+        [
+            *[pytest.param(content, id=f"yaml-{variant}") for variant, content in YAML.items()],
+            *[pytest.param(content, id=f"json-{variant}") for variant, content in JSON.items()],
+        ],
+    ),
 )
 def test_the_same_exchange_reads_the_same(content: bytes, write: Write) -> None:
     path = write(content, "tape.any")

@@ -180,7 +180,7 @@ def test_its_header_says_what_it_is_evidence_of(cassette: RuleCassette) -> None:
     assert read_cassette(cassette.file).header == build_header(cassette.rule, interactions)
 
 
-@pytest.mark.parametrize("cassette", CASSETTES.values(), ids=list(CASSETTES))
+@pytest.mark.parametrize("cassette", slow_except_every(8, CASSETTES.values()), ids=list(CASSETTES))
 def test_it_holds_no_key(cassette: RuleCassette) -> None:
     text = cassette.file.read_text(encoding="utf-8")
     assert "sk-" not in text

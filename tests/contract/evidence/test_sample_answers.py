@@ -18,6 +18,7 @@ from harness.contract.unknown_members import find_unknown_members
 from harness.core.exchange import Answer
 from harness.items import function_call, message, reasoning
 from harness.server.mock_api import MockApi
+from tests.support.slow import slow_except_every
 
 EVENT = "ResponseStreamEvent"
 HEADERS = {"authorization": "Bearer sk-answers"}
@@ -141,7 +142,9 @@ MAY_MISS = {"logprobs", "obfuscation", "sequence_number"}
 OF_EVENTS = [(event, name) for event in {event["type"]: event for event in EVENTS}.values() for name in event]
 
 
-@pytest.mark.parametrize(("event", "name"), [pytest.param(*one, id=f"{one[0]['type']} {one[1]}") for one in OF_EVENTS])
+@pytest.mark.parametrize(
+    ("event", "name"), slow_except_every(4, [pytest.param(*one, id=f"{one[0]['type']} {one[1]}") for one in OF_EVENTS])
+)
 def test_an_event_needs_its_members(event: dict[str, Any], name: str) -> None:
     missing = check_answer(EVENT, changed(event, (name,)))
     assert missing is None if name in MAY_MISS else missing is not None and missing.at == name

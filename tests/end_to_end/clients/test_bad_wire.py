@@ -12,6 +12,7 @@ from agents.retry import retry_policies
 from harness.faults import Gate, cut, hang_up, overloaded, pause, rate_limit, server_error
 from harness.items import function_call, message, reasoning
 from tests.support.clients.programs import MODEL
+from tests.support.slow import slow_except_every
 from tests.support.tools import functions
 
 TURN = [
@@ -39,7 +40,7 @@ def test_the_points_are_all_there_are(mock, client):
     assert len(list(ask(client, stream=True))) == len(POINTS) / 2
 
 
-@pytest.mark.parametrize("after", POINTS)
+@pytest.mark.parametrize("after", slow_except_every(3, POINTS))
 def test_a_stream_of_the_sdk_raises_and_is_never_complete(mock, client, after):
     mock.script(cut(TURN, after=after))
     events = []
@@ -56,7 +57,7 @@ def test_a_stream_of_the_sdk_raises_and_is_never_complete(mock, client, after):
     assert ask(client).status == "completed"
 
 
-@pytest.mark.parametrize("after", POINTS)
+@pytest.mark.parametrize("after", slow_except_every(5, POINTS))
 @pytest.mark.asyncio
 async def test_an_agent_raises_and_calls_no_tool(mock, async_client, after):
     called = []

@@ -104,6 +104,7 @@ class TestACell:
         assert by_test["test_is_refused"].fault.startswith("not green:")
         assert "do not say 'another cause'" in by_test["test_parameters[2]"].fault
 
+    @pytest.mark.slow
     def test_without_its_test_shows_what_was_printed(self, suite: Write, tmp_path: Path) -> None:
         root = suite(table(test_passes="green"), "import not_there\ndef test_passes(mock): pass\n")
         (row,) = rows(root, tmp_path / "cache").values()

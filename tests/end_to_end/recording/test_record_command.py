@@ -143,13 +143,16 @@ class TestTheEnd:
 
     @pytest.mark.parametrize(
         ("answer", "hint"),
-        [
-            (error(401, "Incorrect API key provided: sk-live*cdef."), "1 × 401: is the key of the command right"),
-            (error(429, "Slow down.", retry_after="7"), "1 × 429: the limits of the key are reached"),
-            ((404, {}, "<html>nothing here</html>"), "1 × 404: is the path of --upstream right?"),
-            ((308, {"location": "https://127.0.0.1:1/v1"}, ""), "1 × 308: the API is somewhere else: give --upstr"),
-            (error(500, "No."), "1 exchange in "),
-        ],
+        slow_except(
+            [0],
+            [
+                (error(401, "Incorrect API key provided: sk-live*cdef."), "1 × 401: is the key of the command right"),
+                (error(429, "Slow down.", retry_after="7"), "1 × 429: the limits of the key are reached"),
+                ((404, {}, "<html>nothing here</html>"), "1 × 404: is the path of --upstream right?"),
+                ((308, {"location": "https://127.0.0.1:1/v1"}, ""), "1 × 308: the API is somewhere else: give --upstr"),
+                (error(500, "No."), "1 exchange in "),
+            ],
+        ),
     )
     def test_of_an_api_that_refuses_everything_has_a_hint(self, tmp_path, answer, hint):
         with live_api(lambda method, path, body: answer) as (url, _):

@@ -122,6 +122,7 @@ class TestARecorder:
             child.send_signal(signal.SIGHUP)
             assert result(child)[0] == 0
 
+    @pytest.mark.slow
     def test_whose_messages_nobody_reads_goes_on(self, live, file):
         read, write = os.pipe()
         os.close(read)

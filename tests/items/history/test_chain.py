@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,6 +31,7 @@ def chain_of(links):
     return chain
 
 
+@pytest.mark.slow
 @given(LINKS, st.lists(ITEMS, max_size=4))
 def test_a_transcript_pairs_calls_and_outputs_as_a_walk_of_all_items_does(links, added):
     transcript = Transcript(chain_of(links), added)

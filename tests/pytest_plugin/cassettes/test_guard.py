@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.slow import slow_except
+from tests.support.slow import slow_except, slow_except_every
 
 SESSION = ("-o", "harness_env=session")
 APP = """
@@ -78,12 +78,15 @@ def test_a_client_made_at_import_is_named_with_its_line_and_two_remedies(run: Ru
 
 @pytest.mark.parametrize(
     ("body", "made"),
-    [
-        ("app.answer(app.service.client)", "app.py:10, at import: service = Service()"),
-        ("app.answer(held['it'])", "test_the_line_*.py:*, at import: held = {'it': openai.OpenAI(max_retries=0)}"),
-        ("app.answer(cached())", "test_the_line_*.py:*, at import: def cached():"),
-        ("app.answer(mine)", "test_the_line_*.py:*, in the fixture mine: def mine():"),
-    ],
+    slow_except_every(
+        2,
+        [
+            ("app.answer(app.service.client)", "app.py:10, at import: service = Service()"),
+            ("app.answer(held['it'])", "test_the_line_*.py:*, at import: held = {'it': openai.OpenAI(max_retries=0)}"),
+            ("app.answer(cached())", "test_the_line_*.py:*, at import: def cached():"),
+            ("app.answer(mine)", "test_the_line_*.py:*, in the fixture mine: def mine():"),
+        ],
+    ),
     ids=["attribute", "dict", "cache", "fixture"],
 )
 def test_the_line_is_found_wherever_the_client_is_held(run: Run, body: str, made: str) -> None:

@@ -14,6 +14,7 @@ from harness.items import message
 from harness.server.asgi import serve_in_thread
 from harness.server.mock_api import MockApi
 from harness.world.mock import Mock
+from tests.support.slow import slow_except_every
 
 KEY = "sk-live-AbCd1234EfGh5678"
 ONE = """
@@ -228,13 +229,16 @@ class TestRecord:
 
 @pytest.mark.parametrize(
     ("marker", "says"),
-    [
-        ("cassette", "@pytest.mark.cassette: give it one name"),
-        ("cassette('a', 'b')", "@pytest.mark.cassette: give it one name"),
-        ("cassette('../a')", r"cassette\('../a'\): give the name of a file below"),
-        ("cassette('')", r"cassette\(''\): give the name of a file below"),
-        ("cassette('none')", r"none.yaml: there is no such cassette\.[\s\S]*Record it: pytest --record"),
-    ],
+    slow_except_every(
+        3,
+        [
+            ("cassette", "@pytest.mark.cassette: give it one name"),
+            ("cassette('a', 'b')", "@pytest.mark.cassette: give it one name"),
+            ("cassette('../a')", r"cassette\('../a'\): give the name of a file below"),
+            ("cassette('')", r"cassette\(''\): give the name of a file below"),
+            ("cassette('none')", r"none.yaml: there is no such cassette\.[\s\S]*Record it: pytest --record"),
+        ],
+    ),
 )
 def test_a_marker_that_leads_nowhere(run, marker, says):
     result = run(f"@pytest.mark.{marker}\ndef test_one(): pass")
@@ -250,25 +254,28 @@ def test_a_cassette_and_a_script_are_two_things(run):
 
 @pytest.mark.parametrize(
     ("uri", "variables"),
-    [
-        (
-            "https://acme.openai.azure.com/openai/responses?api-version=2025-04-01-preview",
-            {"AZURE_OPENAI_ENDPOINT": "https://acme.openai.azure.com", "OPENAI_API_VERSION": "2025-04-01-preview"},
-        ),
-        (
-            "https://acme.openai.azure.com/openai/v1/responses",
-            {
-                "AZURE_OPENAI_ENDPOINT": "https://acme.openai.azure.com",
-                "OPENAI_BASE_URL": "https://acme.openai.azure.com/openai/v1",
-            },
-        ),
-        (
-            "https://acme.services.ai.azure.com/api/projects/moon/openai/v1/responses",
-            {"AZURE_AI_PROJECT_ENDPOINT": "https://acme.services.ai.azure.com/api/projects/moon"},
-        ),
-        ("http://127.0.0.1:1/v1/responses", {"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}),
-        ("https://gateway.example/llm/v1/responses", {"OPENAI_BASE_URL": "https://gateway.example/llm/v1"}),
-    ],
+    slow_except_every(
+        2,
+        [
+            (
+                "https://acme.openai.azure.com/openai/responses?api-version=2025-04-01-preview",
+                {"AZURE_OPENAI_ENDPOINT": "https://acme.openai.azure.com", "OPENAI_API_VERSION": "2025-04-01-preview"},
+            ),
+            (
+                "https://acme.openai.azure.com/openai/v1/responses",
+                {
+                    "AZURE_OPENAI_ENDPOINT": "https://acme.openai.azure.com",
+                    "OPENAI_BASE_URL": "https://acme.openai.azure.com/openai/v1",
+                },
+            ),
+            (
+                "https://acme.services.ai.azure.com/api/projects/moon/openai/v1/responses",
+                {"AZURE_AI_PROJECT_ENDPOINT": "https://acme.services.ai.azure.com/api/projects/moon"},
+            ),
+            ("http://127.0.0.1:1/v1/responses", {"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}),
+            ("https://gateway.example/llm/v1/responses", {"OPENAI_BASE_URL": "https://gateway.example/llm/v1"}),
+        ],
+    ),
 )
 def test_a_replay_leads_clients_of_each_dialect(run, pytester, uri, variables):
     folder = pytester.path / "cassettes"

@@ -7,6 +7,8 @@ import socket
 import struct
 import sys
 
+import pytest
+
 from tests.support.processes import free_port, is_listening, spawn, wait_until
 
 CONNECTIONS = 100
@@ -28,6 +30,7 @@ def reset(port: int, *, reads: bool) -> None:
             wire.recv(100)
 
 
+@pytest.mark.slow
 def test_200_pipelined_streams_that_are_reset_print_nothing() -> None:
     port = free_port()
     with spawn([sys.executable, "-m", "harness", "serve", "--port", str(port)]) as server:

@@ -84,6 +84,7 @@ class TestACutStream:
             assert b"event: response.completed" in wire.getresponse().read()
 
 
+@pytest.mark.slow
 def test_a_thousand_cut_streams_are_answered_and_leave_nothing(server, world):
     body = b'{"model": "gpt-4.1", "input": "hi", "stream": true}'
 

@@ -12,11 +12,12 @@ from harness.core.exchange import Json
 from tests.contract.evidence.samples.mutate import places
 from tests.contract.evidence.samples.requests import NAMED, REQUESTS
 from tests.contract.evidence.samples.stored import continuing, fresh, post, remembering
+from tests.support.slow import slow_except_every
 
 CONTINUING = list(continuing())
 
 
-@pytest.mark.parametrize("body", REQUESTS, ids=range(len(REQUESTS)))
+@pytest.mark.parametrize("body", slow_except_every(3, REQUESTS), ids=range(len(REQUESTS)))
 def test_a_sample_is_accepted(body: Json) -> None:
     answer = post(fresh(), body)
     assert answer.status == 200, answer.body

@@ -17,6 +17,7 @@ import pytest
 from harness.world.mock import Mock
 from tests.clients.stage import ASK, Stage
 from tests.end_to_end.clients.openai.sdk_surface import CALLS
+from tests.support.slow import slow_except_every
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # the SDK calls all of the Assistants API deprecated
@@ -87,7 +88,7 @@ class TestTheClient:
         assert (raw.status_code, raw.headers["openai-version"]) == (200, "2020-10-01")
         judge(method, read_all(raw.parse()))
 
-    @pytest.mark.parametrize("method", which(STREAMING))
+    @pytest.mark.parametrize("method", slow_except_every(4, which(STREAMING)))
     def test_streaming(self, client: openai.OpenAI, stage: Stage, method: str) -> None:
         with of(client, method, STREAMING)(**CALLS[method].arguments(stage)) as raw:
             assert raw.status_code == 200
@@ -96,7 +97,7 @@ class TestTheClient:
 
 @pytest.mark.asyncio
 class TestTheAsyncClient:
-    @pytest.mark.parametrize("method", which(""))
+    @pytest.mark.parametrize("method", slow_except_every(6, which("")))
     async def test_plain(self, async_client: openai.AsyncOpenAI, stage: Stage, method: str) -> None:
         judge(method, await later(of(async_client, method, "")(**CALLS[method].arguments(stage))))
 
