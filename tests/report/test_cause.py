@@ -13,6 +13,7 @@ from harness.report.cause import CAUSE_WIDTH, MAX_CAUSE_LINES, Cause, render_cau
 from harness.report.find_causes import refusal_cause
 from harness.verify.examples import play_case
 from harness.world.world import World
+from tests.support.slow import slow_except_every
 
 REFUSALS = [
     pytest.param(each, case, id=f"{each.id}: {words[:60]}")
@@ -27,7 +28,7 @@ def assert_fits(text: str) -> None:
     assert max(map(len, lines)) <= CAUSE_WIDTH
 
 
-@pytest.mark.parametrize(("rule", "case"), REFUSALS)
+@pytest.mark.parametrize(("rule", "case"), slow_except_every(8, REFUSALS))
 def test_every_refusal_says_what_where_how_to_fix_it_and_how_we_know(rule: Rule, case: Case) -> None:
     played = play_case(case)
     exchanges = played.exchanges
