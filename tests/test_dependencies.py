@@ -11,13 +11,17 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 
 
+@pytest.mark.slow
 def test_what_a_module_imports_at_once_is_a_dependency():
     assert distributions(at_once) <= declared("dependencies") | PROMISED
 
 
+@pytest.mark.slow
 def test_what_a_function_imports_late_is_an_extra_at_least():
     assert distributions(ast.walk) <= declared("dependencies", "openai", "dev") | PROMISED
 

@@ -96,6 +96,7 @@ def test_every_block_is_a_test():
     assert [str(block) for block in blocks("yaml") if not block.name] == []
 
 
+@pytest.mark.slow
 def test_python_blocks_pass_and_those_shown_failing_fail(tests_output):
     passing = [block for block in blocks("python") if not block.name]
     failing = [f"pytest {block.name}" for block in blocks("python") if block.name]

@@ -90,6 +90,7 @@ class TestACitationOfAnEditedMessage:
 class TestTheCost:
     """Of a replayed history: it is its length that counts, whatever is said in it."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("kind", slow_except([0], ["unique", "the same", "cited", "edited", "calls", "doubled"]))
     def test_grows_with_the_bytes_of_the_requests(self, kind: str) -> None:
         few, many = (count_steps(long_talk(turns, kind)) for turns in (10, 40))

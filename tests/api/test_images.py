@@ -98,6 +98,7 @@ def test_a_picture_is_decoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(asked) == 1
 
 
+@pytest.mark.slow
 def test_without_a_picture_no_decoder_is_loaded() -> None:
     code = (
         "import sys\nfrom harness.contract.check import check\nfrom harness.core.exchange import Request\n"

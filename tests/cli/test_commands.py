@@ -172,6 +172,7 @@ class TestSchemas:
         assert result.exit_code == 2
         assert problem in result.stderr
 
+    @pytest.mark.slow
     def test_a_document_that_is_not_there(self) -> None:
         result = run("schemas", "--diff", "--openapi", "/nowhere.json")
         assert result.exit_code == 2
@@ -275,6 +276,7 @@ class TestServe:
             _, problems = child.communicate(timeout=20)
         assert (child.returncode, problems) == (0, "")
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("end", slow_except([0], [signal.SIGINT, signal.SIGTERM]))
     def test_a_signal_ends_it_cleanly_however_early(self, end: signal.Signals) -> None:
         with python("serve", "--port", "0") as child:

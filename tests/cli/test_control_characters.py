@@ -47,6 +47,7 @@ def say(*arguments: str | Path) -> str:
     return result.stdout + result.stderr
 
 
+@pytest.mark.slow
 def test_every_command_escapes_them(tmp_path: Path) -> None:
     file = hostile(tmp_path)
     with live() as (url, _):

@@ -98,7 +98,9 @@ CASES: list[tuple[ExitCode, str, Prepare]] = [
 ]
 
 
-@pytest.mark.parametrize(("code", "command", "prepare"), CASES, ids=[f"{code.name}-{name}" for code, name, _ in CASES])
+@pytest.mark.parametrize(
+    ("code", "command", "prepare"), slow_except_every(4, CASES), ids=[f"{code.name}-{name}" for code, name, _ in CASES]
+)
 def test_each_command_ends_as_the_page_says(
     code: ExitCode, command: str, prepare: Prepare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -154,6 +154,7 @@ class TestTheExitCode:
 
 
 class TestASignal:
+    @pytest.mark.slow
     @pytest.mark.parametrize("number", slow_except([0], [signal.SIGINT, signal.SIGTERM]))
     def test_reaches_the_command_and_what_it_started(self, number: int) -> None:
         catching = f"trap 'echo caught; exit 3' {number}; echo ready; while :; do sleep 0.05; done"
@@ -175,6 +176,7 @@ class TestASignal:
 class TestTheDay:
     ASK_OLD = "print(ask(model='codex-mini-latest', tools=[{'type': 'local_shell'}]))"
 
+    @pytest.mark.slow
     def test_is_that_of_the_option(self) -> None:
         ended = serve("--as-of", "2026-04", *program(self.ASK_OLD))
         assert (ended.returncode, "'object': 'response'" in ended.stdout) == (0, True), ended.stderr
@@ -183,6 +185,7 @@ class TestTheDay:
     def test_is_that_of_the_contract_without_it(self) -> None:
         assert serve(*program(self.ASK_OLD)).stdout == "400\n"
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("as_of", "problem"),
         slow_except([0], [("soon", "'soon' is no date; give a day"), ("2999-01-01", "lies in the future")]),

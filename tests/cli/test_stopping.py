@@ -90,6 +90,7 @@ CASES = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.slow
 @CASES
 def test_a_signal_ends_it_in_seconds_although_a_client_left(leave, line: str, gated: str) -> None:
     with serving("--script", gated) as served, leave(served):

@@ -37,6 +37,7 @@ def test_20_000_wrong_requests_are_answered_as_they_must_be() -> None:
     assert [*run(seed=2, count=20_000)] == []
 
 
+@pytest.mark.slow
 def test_a_seed_makes_the_same_requests_again(monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[list[Sent]] = [[], []]
     for into in sent:

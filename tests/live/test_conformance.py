@@ -313,6 +313,7 @@ class TestAWrongServer:
         assert score.percent is not None
         assert score.percent < 100
 
+    @pytest.mark.slow
     def test_an_error_in_another_form_is_a_finding(self, wrong_errors: tuple[Score, list[int]]) -> None:
         score, changed = wrong_errors
         found = [each["times"] for each in score.findings if (each["kind"], each.get("at")) == ("errors", "error")]
@@ -328,6 +329,7 @@ class TestAWrongServer:
     def test_a_history_that_is_there_twice(self, forgetful: Score) -> None:
         assert "no part of a chained history is there twice" in kinds(forgetful)
 
+    @pytest.mark.slow
     def test_a_history_that_is_listed_twice(self, forgetful: Score) -> None:
         assert "no part of it is listed twice" in kinds(forgetful)
 
@@ -349,6 +351,7 @@ class TestAWrongServer:
         assert found["times"] > 100
         assert sum(each["times"] for each in answers) == forgetful.forms["answers"]["findings"]
 
+    @pytest.mark.slow
     def test_a_stream_that_is_cut(self, small: Score) -> None:
         assert small.forms["streams"]["conform"] == 0
         assert any("cut off" in text for text in kinds(small))
@@ -449,6 +452,7 @@ class TestNoSuchServer:
         assert time.monotonic() - began < 30
         assert reply.fault.startswith("no whole answer within 0.4 s, after")
 
+    @pytest.mark.slow
     def test_one_whose_answers_never_end_stops_the_examination(self) -> None:
         over = threading.Event()
 
@@ -475,6 +479,7 @@ class TestNoSuchServer:
         assert score.stopped == f"{examining.MAX_FAULTS} requests in a row were not answered"
         assert Endless.count < 20 + 2 * examining.MAX_FAULTS
 
+    @pytest.mark.slow
     def test_one_that_dies_stops_the_examination(self) -> None:
         answer, paths = mocked(), []
 
@@ -673,6 +678,7 @@ class TestQuestions:
         questions = [each for each in build_questions("gpt-4.1", (), (), "/api/v1") if each.name == "unknown_url"]
         assert questions[0].expected_message == "Invalid URL (POST /api/v1/response)"
 
+    @pytest.mark.slow
     def test_other_models_are_tried_where_the_server_lists_them(self) -> None:
         fewer, more = (
             sum(not each.reason for each in build_questions("gpt-4.1", listed, (), "/v1"))

@@ -58,6 +58,7 @@ def test_examples_that_the_api_answers_as_expected_confirm_their_rules(api: tupl
     assert "calls, at most about" in result.stderr
 
 
+@pytest.mark.slow
 def test_the_evidence_is_read_like_any_other(api: tuple[str, Live], tmp_path: Path) -> None:
     record(api[0], tmp_path, "shape", "state", "access", "--yes")
     held = evidence.load_rule_cassettes(tmp_path)
@@ -74,6 +75,7 @@ def test_the_evidence_is_read_like_any_other(api: tuple[str, Live], tmp_path: Pa
     assert [each.status for each in accepted] == [200]
 
 
+@pytest.mark.slow
 def test_no_key_and_no_id_of_the_account_is_written(api: tuple[str, Live], tmp_path: Path) -> None:
     record(api[0], tmp_path, "state", "--yes")
     text = "".join(file.read_text() for file in tmp_path.rglob("*.yaml"))
@@ -124,6 +126,7 @@ ENTRY = """- origin: {level: reported, where: https://example.org/1, date: 2026-
 """
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("one_rule")
 @pytest.mark.parametrize("indent", ["  ", ""])
 def test_what_people_have_transcribed_stays(api: tuple[str, Live], tmp_path: Path, indent: str) -> None:
@@ -200,6 +203,7 @@ def test_what_the_api_refuses_contradicts_an_example_that_passes(tmp_path: Path)
     assert "contradicted  unknown_parameter: an example that it takes\n  it is refused" in result.stdout
 
 
+@pytest.mark.slow
 def test_another_rule_that_comes_first_contradicts(tmp_path: Path) -> None:
     no = error(400, "Unknown parameter: 'modell'.", "modell", "unknown_parameter")
     result = changed(

@@ -54,6 +54,7 @@ def test_what_cannot_be_sent_with_any_account_is_left_out_and_counted(id: str, r
     assert len(probes) + left_out.total() == len(RULES[id].rejects) + len(RULES[id].accepts)
 
 
+@pytest.mark.slow
 def test_every_example_is_sent_or_counted() -> None:
     probes, left_out = probes_for_rules(RULES.values())
     examples = sum(len(rule.rejects) + len(rule.accepts) for rule in RULES.values())

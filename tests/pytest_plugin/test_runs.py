@@ -49,6 +49,7 @@ def collected():
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fixtures", ["", "anyio_backend, "], ids=["strict", "anyio"])
 def test_the_async_client_leaves_nothing_open(run, fixtures):
     mark = "anyio" if fixtures else "asyncio"
@@ -58,6 +59,7 @@ def test_the_async_client_leaves_nothing_open(run, fixtures):
     )
 
 
+@pytest.mark.slow
 def test_the_async_client_under_the_auto_mode_of_pytest_asyncio(run):
     run(COLLECT + ASYNC.format(fixtures=""), "-o", "asyncio_mode=auto").assert_outcomes(passed=3)
 

@@ -176,6 +176,7 @@ def test_it(mock): ...
         result = run("def test_it(): ...", "-o", "harness_env=module")
         result.stderr.fnmatch_lines(["ERROR: harness_env = module: it is one of test, session."])
 
+    @pytest.mark.slow
     def test_costs_nothing_unless_a_request_comes(self, pytester: pytest.Pytester) -> None:
         pytester.makeconftest("""
 import sys

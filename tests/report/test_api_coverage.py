@@ -152,6 +152,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.dictionaries(st.sampled_from(["model", "input", "tools", "metadata", "stream", "text"]), JSON))
 def test_whatever_is_sent_can_be_surveyed(body: dict[str, Any]) -> None:

@@ -116,6 +116,7 @@ class TestAClientThatLeaves:
         gc.collect()
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 2**20
 
+    @pytest.mark.slow
     @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads what Linux knows of a process")
     def test_in_the_middle_of_a_stream_leaves_nothing_behind(self, server: Server) -> None:
         state = server._uvicorn.server_state

@@ -177,6 +177,7 @@ class TestABody:
             "length 20000000 instead."
         )
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("last", "status", "param"),
         [({"role": "user", "content": "x"}, 200, None), ({"role": "user", "content": 5}, 400, "input[2000].content")],
@@ -491,6 +492,7 @@ class TestAnything:
     def test_json_earns_a_response_or_an_error_of_the_api(self, body: Any) -> None:
         assert is_answered("POST", "/v1/responses", {}, json.dumps(body).encode())
 
+    @pytest.mark.slow
     @settings(max_examples=200, deadline=None)
     @given(
         st.sampled_from(["properties", "required", "anyOf", "items", "$defs", "type", "$ref"]), VALUES, st.booleans()
@@ -511,6 +513,7 @@ class TestAnything:
     def test_bytes_earn_a_response_or_an_error_of_the_api(self, raw: bytes) -> None:
         assert is_answered("POST", "/v1/responses", {}, raw)
 
+    @pytest.mark.slow
     @settings(max_examples=200, deadline=None)
     @given(
         st.text(max_size=30),

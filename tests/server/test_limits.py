@@ -154,6 +154,7 @@ class TestWorlds:
         assert judge_world(api.open("sk-a")).verdict == ""
 
 
+@pytest.mark.slow
 def test_memory_is_flat_once_everything_is_full() -> None:
     api = bounded(exchanges=KEPT, responses=KEPT, worlds=KEPT)
 

@@ -95,6 +95,7 @@ HOSTILE = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("reader", "name"),
     slow_except((3, 15), [(reader, name) for reader in ("verify", "cassette") for name in HOSTILE]),
@@ -109,6 +110,7 @@ def test_no_file_fills_the_memory(reader: str, name: str, tmp_path: Path) -> Non
         assert any(each in told for each in why.split("|")), told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("reader", "name", "write", "why"),
     slow_except(
@@ -136,6 +138,7 @@ def test_no_report_and_no_script_fills_the_memory(
     assert told.startswith(f"{path}: cannot be read: {why}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reader", ["cassette", "report"])
 def test_a_compressed_file_that_breaks_off_is_named(reader: str, tmp_path: Path) -> None:
     (path := tmp_path / "x.json").write_bytes(gzip.compress(RECORDING)[:-9])
@@ -172,6 +175,7 @@ def test_a_limit_that_is_none_is_refused(text: str, tmp_path: Path, monkeypatch:
         list(read_recording(path))
 
 
+@pytest.mark.slow
 def test_ordinary_compression_is_no_bomb(tmp_path: Path) -> None:
     line = json.dumps({**EXCHANGE, "text": "".join(map(str, range(200)))}).encode() + b"\n"
     (path := tmp_path / "x.jsonl.gz").write_bytes(gzip.compress(line * 5000))

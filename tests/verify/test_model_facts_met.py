@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from harness.api.models import MODELS
 from harness.cli import app
+from harness.core.dates import CONTRACT_DATE
 from harness.verify.model_facts_met import asked_facts, count_met_facts, shown_facts
 
 TOOLS = [{"type": "web_search_preview_2025_03_11", "filters": {"allowed_domains": ["example.com"]}}, {"type": "shell"}]
@@ -71,7 +72,7 @@ def test_a_request_asks_of_its_model_what_it_uses(body: dict[str, Any], facts: s
 
 def test_an_answer_shows_the_defaults_that_the_request_left_open() -> None:
     answer = {"model": "gpt-5.4-2026-03-05", "top_p": 1.0, "reasoning": {"effort": "none", "mode": None}}
-    shown = dict(shown_facts({"reasoning": {}}, answer, MODELS["gpt-5.4"]))
+    shown = dict(shown_facts({"reasoning": {}}, answer, MODELS["gpt-5.4"], CONTRACT_DATE))
     assert shown == {"snapshot": True, "top_p": False, "effort": True}
 
 

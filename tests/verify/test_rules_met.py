@@ -153,6 +153,7 @@ class TestThePackage:
 
 
 class TestTheCommand:
+    @pytest.mark.slow
     def test_the_coverage_is_that_of_the_package(self) -> None:
         said = json.loads(CliRunner().invoke(app, ["rules", "--coverage", "--json"]).stdout)
         kept = load_kept_records()
@@ -163,6 +164,7 @@ class TestTheCommand:
         assert everything["seen"] == sum(row["seen"] for row in said["rules"])
         assert describe_records(kept) in CliRunner().invoke(app, ["rules", "--coverage"]).stdout
 
+    @pytest.mark.slow
     def test_the_coverage_of_ones_own_recordings(self, tmp_path: Path) -> None:
         recording = write_recording(tmp_path / "a.jsonl", 400, CREATE_WITHOUT_MODEL, model=None)
         result = CliRunner().invoke(app, ["rules", "--coverage", "--recordings", str(recording), "--json"])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import tracemalloc
 
+import pytest
+
 from harness.items.history.chain import EMPTY_CHAIN, ItemChain
 from harness.server.mock_api import MockApi
 from harness.world.store import MemoryStore
@@ -24,6 +26,7 @@ class TestAChain:
         trunk = EMPTY_CHAIN.extend(item(1))
         assert (list(trunk.extend(item(2))), list(trunk.extend(item(3)))) == ([item(1), item(2)], [item(1), item(3)])
 
+    @pytest.mark.slow
     def test_of_any_length_is_read_and_freed_without_recursion(self) -> None:
         chain = EMPTY_CHAIN
         for number in range(100_000):

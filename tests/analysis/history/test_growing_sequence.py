@@ -12,6 +12,7 @@ from harness.analysis.history.growing_sequence import MAX_LINKS, GrowingSequence
 STEPS = st.lists(st.tuples(st.integers(0, 9), st.lists(st.integers(0, 3), max_size=4)), max_size=12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("linked", [(1, 2), (1, 64), (32, 64)])
 @given(STEPS)
 def test_it_is_as_a_list_that_is_copied(linked: tuple[int, int], steps: list[tuple[int, list[int]]]) -> None:

@@ -27,6 +27,7 @@ JSON = st.recursive(
 SPACES = st.sampled_from(["", " ", "\n", "\t", "\r", "  "])
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(JSON, SPACES, SPACES, st.booleans())
 def test_any_json_is_read_as_it_is(value: Any, before: str, after: str, escaped: bool) -> None:

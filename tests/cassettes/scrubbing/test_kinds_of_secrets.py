@@ -150,7 +150,9 @@ def is_left(one: Interaction, secret: str, planted: str) -> bool:
     return any(each in text for each in (planted, json.dumps(planted)[1:-1], quote(planted, safe=""), *lines))
 
 
-@pytest.mark.parametrize(("position", "encoding"), CELLS, ids=lambda value: str(value).replace(" ", "-"))
+@pytest.mark.parametrize(
+    ("position", "encoding"), slow_except_every(3, CELLS), ids=lambda value: str(value).replace(" ", "-")
+)
 def test_no_kind_is_left(position, encoding):
     planted = {kind: ENCODINGS[encoding](around.format(secret)) for kind, (around, secret) in KINDS.items()}
     clean = scrub_interactions(map(WHOLE[position], planted.values()))
@@ -160,6 +162,7 @@ def test_no_kind_is_left(position, encoding):
     assert secrets_in(text) == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("position", slow_except((0, 1), SPLIT))
 def test_no_half_of_a_split_secret_is_left(position):
     kinds = KINDS if position == "two deltas" else KEYS
@@ -216,6 +219,7 @@ def test_words_after_a_complete_key_stay():
     assert key.encode() not in clean.body
 
 
+@pytest.mark.slow
 def test_a_request_with_secrets_is_replayed():
     requests = [tool_output(around.format(secret)) for around, secret in KINDS.values()]
     replay = Replay(parse_cassette(dump_cassette(CassetteHeader(), scrub_interactions(requests)), "it").interactions)

@@ -40,6 +40,7 @@ def test_every_keyword_can_be_broken() -> None:
 
 @pytest.mark.parametrize("root", [FIRST, *OTHERS])
 class TestABrokenKeyword:
+    @pytest.mark.slow
     def test_is_named_where_it_is_broken(self, root: str) -> None:
         for one, found in broken(root):
             if one.alone or found:

@@ -100,6 +100,7 @@ class TestCheck:
     def test_a_directory_just_made_is_sound(self, place):
         assert check(place) == []
 
+    @pytest.mark.slow
     def test_an_edited_schema_is_found_twice(self, place):
         edit(place, "Thread", lambda body: body.pop("required"))
         assert check(place) == [

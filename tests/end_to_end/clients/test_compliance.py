@@ -138,6 +138,7 @@ class TestAPrompt:
         assert answer.status_code == 200, answer.text
         assert spoken(answer.json())
 
+    @pytest.mark.slow
     def test_is_answered_in_a_stream(self, server: Server, prompt: str, model: str) -> None:
         assert spoken(streamed(server, {"model": model, **PROMPTS[prompt]}))
 
@@ -249,6 +250,7 @@ class TestASocket:
         compacted = post(server, "/responses/compact", {"model": "gpt-4.1", "input": HISTORY}).json()
         assert codes(talk(server, unstored([*compacted["output"], user("Go on.")], tools=[]))) == [None]
 
+    @pytest.mark.slow
     def test_is_warmed_up_without_an_answer(self, server: Server) -> None:
         headers = {"authorization": f"Bearer {KEY}"}
         with connect(

@@ -204,6 +204,7 @@ class TestATable:
 
 
 class TestAnEnvironment:
+    @pytest.mark.slow
     def test_runs_only_the_files_it_has_cells_in(self, suite: Write, tmp_path: Path) -> None:
         content = (
             "[environments.other]\nhere = true\n"

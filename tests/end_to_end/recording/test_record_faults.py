@@ -107,6 +107,7 @@ class TestARecorder:
         assert record(live, file, asking())[0] == 0
         assert [each.name for each in file.parent.iterdir()] == ["a.yaml"]
 
+    @pytest.mark.slow
     def test_whose_terminal_is_closed_ends_as_if_interrupted(self, live, file):
         with recorder(live, file, asking(2, rest=30)) as child:
             assert soon(lambda: recorded(file) == 2)

@@ -50,6 +50,7 @@ def asks(**texts: str) -> str:
     return "".join(ASK.format(name=name, text=text) for name, text in texts.items())
 
 
+@pytest.mark.slow
 def test_a_changed_request_leaves_no_dead_exchange(run: Run, inputs: Callable[[], list[str]]) -> None:
     run(asks(one="old", two="same"), "--record").assert_outcomes(passed=2)
     result = run(asks(one="new", two="same"), "--record")
@@ -68,6 +69,7 @@ def test_the_test_that_is_named_alone_is_enough_for_its_own_cassette(run: Run, i
     assert inputs() == ["new"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sources", "options", "why"),
     slow_except(

@@ -98,6 +98,7 @@ def test_a_cassette_that_somebody_else_records_is_told(run, live: Mock, file):
     result.stdout.fnmatch_lines(["*one.yaml: another recorder is writing this cassette*pytest -n 0*"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", slow_except([0], [signal.SIGINT, signal.SIGTERM, signal.SIGKILL]))
 def test_an_interrupted_test_leaves_no_half_cassette(pytester, write, live: Mock, file, number):
     live.script(message("hello"))
@@ -133,6 +134,7 @@ def test_one():
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "dialect", "endpoint", "path", "key"),
     [

@@ -107,6 +107,7 @@ def test_a_run_ends_with_a_line(run):
     run(SUITE).stdout.fnmatch_lines([LINE])
 
 
+@pytest.mark.slow
 def test_a_report_tells_each_test_that_has_a_cassette(run, pytester):
     run(SUITE, "--harness-report=a.json").assert_outcomes(passed=7, failed=2, errors=1, skipped=1)
     told = read_cases(pytester.path / "a.json")

@@ -95,6 +95,7 @@ class TestTheToken:
     def test_is_nothing_to_the_api(self, open_to_all: Served) -> None:
         assert ask(open_to_all.port, "/v1/models")[0] == 200
 
+    @pytest.mark.slow
     def test_is_made_and_printed_when_there_is_none(self) -> None:
         with serving("--host", "0.0.0.0") as own:
             assert own.child.stdout
@@ -142,6 +143,7 @@ class TestThePage:
         connection.close()
         assert policy.startswith("default-src 'none'; ")
 
+    @pytest.mark.slow
     def test_is_shown_without_a_token_but_not_to_another_site(self, open_to_all: Served) -> None:
         assert ask(open_to_all.port, "/_harness/docs")[0] == 200
         assert ask(open_to_all.port, "/_harness/docs", Host="evil.example")[0] == 403

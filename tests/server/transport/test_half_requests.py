@@ -103,6 +103,7 @@ class TestHalfARequest:
 
 
 class TestAnUpgrade:
+    @pytest.mark.slow
     @pytest.mark.parametrize("to", [b"websocket", b"h2c"])
     def test_of_a_post_means_nothing(self, served: Served, to: bytes) -> None:
         """Its body is read, and so is the request behind it; Java's client sends one with each request."""
@@ -110,6 +111,7 @@ class TestAnUpgrade:
         answer = said(served.say(upgrading.replace(b"websocket", to) + request_head(BODY) + BODY))
         assert [one[:3] for one in answer.split(b"HTTP/1.1 ")[1:]] == [b"200", b"200"]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "headers",
         [b"X-Long: " + b"x" * 9000, b"\r\n".join([b"X: y"] * 200), b"Content-Length: 2"],
@@ -136,6 +138,7 @@ class TestTheHead:
         assert b"content-length: %d" % len(after) in before.lower()
         assert json.loads(after)
 
+    @pytest.mark.slow
     def test_of_http_1_0_gets_a_stream_without_chunks(self) -> None:
         with serving() as own:
             length = b"Content-Length: %d" % len(STREAM)

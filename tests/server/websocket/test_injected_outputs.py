@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import orjson
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -58,6 +59,7 @@ def test_it_waits_for_approvals_too() -> None:
     assert inject(session, id, [approval])[-1] == "response.completed"
 
 
+@pytest.mark.slow
 @given(JSON)
 @settings(max_examples=100, deadline=None)
 def test_no_injection_makes_a_connection_raise(said: Any) -> None:

@@ -382,6 +382,7 @@ class TestAnEventThatIsNone:
         assert (told["status"], "ValueError: broken" in told["error"]["message"]) == (418, True)
 
 
+@pytest.mark.slow
 @given(st.recursive(st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=8), _nested, max_leaves=6))
 @settings(max_examples=100, deadline=None)
 def test_no_json_makes_a_connection_raise(said: Any) -> None:

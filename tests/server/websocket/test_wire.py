@@ -89,6 +89,7 @@ class TestAConnection:
             events = answered(wire)
         assert [event["sequence_number"] for event in events] == list(range(len(events)))
 
+    @pytest.mark.slow
     def test_answers_a_thousand_events_that_come_at_once_in_their_order(self, server: Server) -> None:
         with opened(server, key="sk-burst") as wire:
             for number in range(1000):

@@ -94,6 +94,7 @@ class TestWhatTheApiTook:
         assert verdict(truncation="middle") == ""
         assert verdict(truncation="left").startswith("Invalid value: 'left'.")
 
+    @pytest.mark.slow
     def test_is_of_the_kind_of_item_that_has_it(self, learn: Learn) -> None:
         call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}", "colour": 1}
         output = {"type": "function_call_output", "call_id": "c", "output": "x"}

@@ -51,6 +51,7 @@ def test_an_unknown_kind_cannot_be_streamed():
 # Against the SDK and the schemas
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=30)
 @given(st.lists(MESSAGES | CALLS | THOUGHTS, max_size=3))
 def test_every_event_is_valid_for_the_sdk(items):

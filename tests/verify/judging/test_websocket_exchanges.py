@@ -193,6 +193,7 @@ def played(case: Case) -> list[Frame]:
     return frames
 
 
+@pytest.mark.slow
 def test_no_example_of_a_rule_about_websockets_is_a_false_alarm(tmp_path: Path) -> None:
     cases = [case for rule in RULES.values() for case in (*rule.rejects.values(), *rule.accepts)]
     over_sockets = [

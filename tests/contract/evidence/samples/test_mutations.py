@@ -109,6 +109,7 @@ class TestARequestWithOneThingWrong:
     def test_is_accepted_or_refused_where_it_is_wrong(self, mutation: Mutation) -> None:
         judge(mutation, post(fresh(), mutation.body))
 
+    @pytest.mark.slow
     @many(150)
     @given(mutations(CONTINUING, NAMED))
     def test_that_continues_is_accepted_or_refused_where_it_is_wrong(self, mutation: Mutation) -> None:
@@ -185,6 +186,7 @@ def made_up(root: str, count: int) -> list[Any]:
 class TestTheThreeEngines:
     """`jsonschema-rs` decides, the walk explains, `jsonschema` is a third opinion: they must not disagree."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("root", slow_except([ROOTS.index("CreateResponse"), *range(0, len(ROOTS), 10)], ROOTS))
     def test_agree_on_anything_with_one_thing_wrong(self, root: str) -> None:
         good = REQUESTS if root == "CreateResponse" else made_up(root, 30)

@@ -77,7 +77,7 @@ def judge(method: str, result: Any) -> None:
 
 
 class TestTheClient:
-    @pytest.mark.parametrize("method", which(""))
+    @pytest.mark.parametrize("method", slow_except_every(8, which("")))
     def test_plain(self, client: openai.OpenAI, stage: Stage, method: str) -> None:
         judge(method, read_all(of(client, method, "")(**CALLS[method].arguments(stage))))
 
