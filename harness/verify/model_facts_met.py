@@ -57,7 +57,7 @@ class MetFacts:
             return
         self._asked = frozenset(asked_facts(body)) & FACTS.keys()
         if isinstance(answer := answer_object(one), dict) and one.status < 300:
-            for fact, right in shown_facts(body, answer, MODELS.defaults(name), _day_of(one, answer)):
+            for fact, right in shown_facts(body, answer, MODELS.defaults(name), day_of_answer(one, answer)):
                 self._count(fact, right)
 
     def note_verdict(self, verdict: Verdict) -> None:
@@ -125,7 +125,7 @@ def _part_types(items: Any) -> Iterator[str]:
             )
 
 
-def _day_of(one: Recorded, answer: Json) -> str:
+def day_of_answer(one: Recorded, answer: Json) -> str:
     """The day of an answer by its own clock, or else that of the recording."""
     made = answer.get("created_at")
     own = datetime.fromtimestamp(made, UTC).date().isoformat() if isinstance(made, int | float) else ""

@@ -27,7 +27,7 @@ from harness.core.dates import start_of_epoch
 from harness.core.exchange import Json, Request
 from harness.verify.compare import differing_error_members
 from harness.verify.judging.judge import Verdict, answer_object, rebuild_request, recorded_error
-from harness.verify.model_facts_met import asked_facts, shown_facts
+from harness.verify.model_facts_met import asked_facts, day_of_answer, shown_facts
 from harness.verify.run import verify_recordings
 from harness.world.world import World
 
@@ -166,11 +166,11 @@ class HangingObserver:
             if entry[1].partition("=")[0] in asked and self._with(entry, self._refuses, request):
                 self.found.decisive.add(entry)
         if isinstance(answer := answer_object(self._one), dict):
-            name = request.body["model"]
-            shown = {fact for fact, right in shown_facts(request.body, answer, MODELS.defaults(name)) if right}
+            name, day = request.body["model"], day_of_answer(self._one, answer)
+            shown = {fact for fact, right in shown_facts(request.body, answer, MODELS.defaults(name), day) if right}
             for entry in entries_of(family).keys() - self.found.decisive:
                 if entry[1] in shown:
-                    others = dict(shown_facts(request.body, answer, table_without(*entry).defaults(name)))
+                    others = dict(shown_facts(request.body, answer, table_without(*entry).defaults(name), day))
                     self.found.decisive |= set() if others[entry[1]] else {entry}
 
     def _refuses(self, request: Request) -> bool:
