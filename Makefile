@@ -10,7 +10,7 @@ slow:  ## the tests that take long
 
 coverage:  ## what the tests run of harness/; not in ci, since before Python 3.12 tracing now and then keeps a thread from starting
 	$(SETUP) && rm -f .coverage .coverage.*
-	COVERAGE_PROCESS_START="$$PWD/pyproject.toml" COVERAGE_FILE="$$PWD/.coverage" .venv/bin/python -m pytest -n auto
+	COVERAGE_PROCESS_START="$$PWD/pyproject.toml" COVERAGE_FILE="$$PWD/.coverage" .venv/bin/python -m pytest -n auto -m "slow or not slow"
 	.venv/bin/coverage combine -q
 	.venv/bin/coverage report --fail-under=95
 
