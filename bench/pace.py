@@ -14,11 +14,10 @@ import time
 from pathlib import Path
 from statistics import median, quantiles
 
-from tests.support.live_server import request_head
-from tests.support.served import serving
-
 from bench.endurance import resident_megabytes
 from harness.faults.pace import parse_pace
+from tests.support.servers.live_server import request_head
+from tests.support.servers.served import serving
 
 DELTAS, TOKENS_PER_DELTA = 40, 2
 SCRIPT = f"""
