@@ -1,7 +1,7 @@
 """How exactly paced streams keep their time: `python -m bench.pace [STREAMS] [PACE]`, 1,000 at `ttft=300ms,tokens=10/s`.
 
-Each stream is one of a server in a process of its own; the error is how much later a delta comes than it is due after the
-answer began to come. Printed: the median and the 99th percentile, the server's memory before and after.
+Each stream is one of a server in a process of its own; the error is how far from its time after the first delta another
+one comes. Printed: the median and the 99th percentile, the server's memory before and after.
 """
 
 from __future__ import annotations
@@ -30,17 +30,16 @@ BODY = json.dumps({"model": "gpt-4.1", "input": "hi", "stream": True}).encode()
 
 
 async def errors_of(port: int, due: list[float]) -> list[float]:
-    """How late each delta of a stream is, in seconds."""
+    """How far from its time after the first one each delta of a stream comes, in seconds."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(request_head(BODY, f"sk-{id(writer)}") + BODY)
-    await reader.readuntil(b"event: response.created")
-    begun, late = time.perf_counter(), []
-    for moment in due:
+    came = []
+    for _ in due:
         await reader.readuntil(b"event: response.output_text.delta")
-        late.append(time.perf_counter() - begun - moment)
+        came.append(time.perf_counter())
     await reader.read()
     writer.close()
-    return late
+    return [abs(at - came[0] - moment + due[0]) for at, moment in zip(came[1:], due[1:], strict=True)]
 
 
 async def measure(port: int, streams: int, due: list[float]) -> list[float]:
@@ -59,7 +58,7 @@ def main() -> None:
             before = resident_megabytes(served, "VmRSS")
             late = asyncio.run(measure(served.port, streams, due))
             after = resident_megabytes(served, "VmRSS")
-    print(f"{streams} streams of {DELTAS} deltas at {text}: late by {median(late) * 1e3:.1f} ms (median),")
+    print(f"{streams} streams of {DELTAS} deltas at {text}: off by {median(late) * 1e3:.1f} ms (median),")
     print(f"{quantiles(late, n=100)[98] * 1e3:.1f} ms (99 %); server {before} -> {after} MiB")
 
 
