@@ -24,7 +24,7 @@ SCRIPT = f"""
 from harness.items import message
 def script(request):
     while True:
-        yield message(["word and "[:8]] * {DELTAS})
+        yield message(["word and"] * {DELTAS})
 """
 BODY = json.dumps({"model": "gpt-4.1", "input": "hi", "stream": True}).encode()
 

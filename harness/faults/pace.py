@@ -54,6 +54,8 @@ def parse_pace(text: str) -> Pace:
         name, _, value = (each.strip() for each in part.partition("="))
         if name not in MEMBERS:
             raise ScriptError(f"pace: it has no {name!r}. {suggest_name(name, MEMBERS)} Write ttft=300ms,tokens=80/s.")
+        if name in named:
+            raise ScriptError(f"pace: {name} is given twice. Leave one of them out.")
         named[name] = value
     for name, value in named.items():
         if value.replace(".", "", 1).isdecimal():

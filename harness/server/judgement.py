@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from harness.analysis.loss import losses_in_accepted
+from harness.core.text.shorten import pluralize
 from harness.report import failure
 from harness.report.cause import render_causes
 from harness.world.mock import Mock
+from harness.world.world import World
 
 
 class Judgement(NamedTuple):
@@ -25,6 +27,14 @@ def judge_world(mock: Mock, *, unused: bool = True, losses: bool = True, verbose
     lost = losses_in_accepted(mock.exchanges) if losses else ()
     verdict = failure.find_verdict(mock.world, lost, unused=unused)
     causes = verdict or failure.find_suspects(mock.world, mock.losses)
+    report = failure.render_section(mock.world, causes, verbose=verbose)
     return Judgement(
-        render_causes(verdict, mock.world.vocabulary), failure.render_section(mock.world, causes, verbose=verbose)
+        render_causes(verdict, mock.world.vocabulary), "\n\n".join(filter(None, [report, _name_dropped(mock.world)]))
     )
+
+
+def _name_dropped(world: World) -> str:
+    """How many exchanges the journal does not have any more; empty when it has all."""
+    if not (count := world.exchange_count - len(world.exchanges)):
+        return ""
+    return f"Not looked at for losses: the first {pluralize(count, 'exchange')}, which the journal (--journal) has dropped."

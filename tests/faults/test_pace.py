@@ -134,6 +134,7 @@ class TestHowItIsWritten:
             ("jitter=0.1", "pace: it does not say how fast."),
             ("tfft=1", "pace: it has no 'tfft'. Did you mean 'ttft'?"),
             ("", "pace: it has no ''."),
+            ("tokens=80,tokens=10", "pace: tokens is given twice."),
         ],
     )
     def test_refuses_what_is_none(self, text: str, said: str) -> None:

@@ -126,6 +126,15 @@ def test_unanswered_requests_and_approvals_are_bounded_too() -> None:
     assert len(list(api.worlds["sk-one"].approval_ledger)) <= KEPT
 
 
+def test_the_report_says_what_the_journal_has_dropped() -> None:
+    api = bounded(exchanges=2)
+    for number in range(1, 5):
+        ask(api)
+        dropped = "Not looked at for losses" in judge_world(api.open("sk-one")).report
+        assert dropped == (number > 2)
+    assert "the first 2 exchanges" in judge_world(api.open("sk-one")).report
+
+
 class TestWorlds:
     def test_of_too_many_the_least_recently_used_is_dropped(self) -> None:
         api = bounded(worlds=2)
