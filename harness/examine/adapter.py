@@ -1,0 +1,84 @@
+"""Adapters: what drives a client. A Python one is an object with one method; any other is a command.
+
+`python -m harness.examine.worker MODULE:ATTRIBUTE` makes a command of the former, so that both run in the same way.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Collection, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import ClassVar
+
+from harness.core.errors import ConfigError
+from harness.core.registry import suggest_name
+from harness.examine.case import AREAS
+from harness.examine.declaration import Declaration
+from harness.examine.outcome import Outcome
+from harness.examine.task import Task
+
+_HERE = Path(__file__).parent / "adapters"
+ADAPTERS: Mapping[str, str] = {
+    "openai": "harness.examine.adapters.openai_python:OpenAIAdapter",
+}
+"""The ready adapters by name: a Python class, or the file of a Node program in `adapters/`."""
+
+
+class Adapter:
+    """The base of a Python adapter: `package` is the client's distribution, the rest what it supports.
+
+    Write `run`: do the task with the client, return its outcome. An exception of the client that its user would see
+    belongs into the outcome (`describe_error`); one that leaves `run` counts as a crash of the adapter.
+    """
+
+    package: ClassVar[str]
+    areas: ClassVar[Collection[str]] = AREAS
+    features: ClassVar[Collection[str]] = ()
+    states: ClassVar[Sequence[str]] = ("replay",)
+    dialects: ClassVar[Sequence[str]] = ("openai",)
+    streams: ClassVar[Sequence[bool]] = (False, True)
+
+    async def run(self, task: Task) -> Outcome:
+        """Do a task; what came of it."""
+        raise NotImplementedError(f"{type(self).__name__} has no `run`: see `Adapter`")
+
+    def declare(self) -> Declaration:
+        """What this adapter says of itself."""
+        try:
+            client = f"{self.package} {version(self.package)}"
+        except PackageNotFoundError:
+            client = self.package
+        return Declaration(
+            client=client,
+            areas=frozenset(self.areas),
+            features=frozenset(self.features),
+            states=tuple(self.states),
+            dialects=tuple(self.dialects),
+            streams=tuple(self.streams),
+        )
+
+
+def command_for(adapter: str) -> list[str]:
+    """The command of an adapter: a ready one by its name, or `MODULE:ATTRIBUTE` of Python."""
+    target = ADAPTERS.get(adapter, adapter)
+    if target.endswith(".mjs"):
+        return ["node", str(_HERE / target)]
+    if ":" not in target:
+        raise ConfigError(
+            f"no adapter {adapter!r}. {suggest_name(adapter, ADAPTERS)} Give one of these, MODULE:CLASS of your own, or "
+            "--command."
+        )
+    return [sys.executable, "-m", "harness.examine.worker", target]
+
+
+def split_command(command: str) -> list[str]:
+    """The words of `--command`."""
+    try:
+        words = shlex.split(command)
+    except ValueError as problem:
+        raise ConfigError(f"--command {command!r}: {problem}") from problem
+    if not words:
+        raise ConfigError("--command is empty: give the program that reads tasks and writes outcomes.")
+    return words

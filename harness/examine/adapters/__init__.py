@@ -1,0 +1,1 @@
+"""Ready adapters, one module a client."""

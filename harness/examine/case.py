@@ -1,0 +1,129 @@
+"""What a case is: something that the API may do, the task during which it does it, and what a correct client shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from harness.core.errors import RegistrationError
+from harness.core.exchange import Exchange
+from harness.core.registry import Registry
+from harness.examine.outcome import Outcome
+from harness.examine.task import Task
+from harness.world.mock import Mock
+from harness.world.script import Turn
+
+Severity = Literal["must", "should", "may"]
+SEVERITIES = ("must", "should", "may")
+AREAS = ("answers", "tools", "state", "agents", "streams", "errors", "dialects")
+STATES = ("replay", "stateless", "chain", "conversation")
+"""How a client may keep a session; see `Task.state`."""
+FEATURES = {
+    "tools": "runs the functions of a task",
+    "custom_tools": "runs tools that take a text",
+    "hosted_tools": "sends tools of the API",
+    "structured": "asks for output of a JSON schema",
+    "reasoning": "shows summaries of the model's reasoning",
+    "handoffs": "several agents, one hands over to another",
+    "agent_tools": "an agent asks another one as a tool",
+    "tool_approvals": "asks its user before a function runs",
+    "mcp_approvals": "asks its user about the calls of remote MCP servers",
+    "guardrails": "checks an answer and stops",
+    "background": "runs in the background",
+    "resume": "goes on with a stream that was cut",
+    "compaction": "compacts its history",
+    "options": "passes members of the request on as they are",
+}
+"""What a client may be able to do, beyond saying a prompt; an adapter names those that it supports."""
+
+
+class ToolCall(NamedTuple):
+    """One execution of a tool of the task."""
+
+    name: str
+    arguments: Any
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedRun:
+    """What came of a case: what the client showed, what the mock saw (`mock`), and the tools that really ran."""
+
+    task: Task
+    outcome: Outcome
+    mock: Mock
+    executions: Sequence[ToolCall]
+
+    @property
+    def exchanges(self) -> list[Exchange]:
+        """Every request of the client and its answer."""
+        return self.mock.exchanges
+
+
+Check = Callable[[ObservedRun], Iterator[str]]
+"""Yields a line for each thing that a correct client would have shown or done otherwise."""
+Script = Callable[[Mock], object]
+"""Scripts the model of a case."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientCase:
+    """One entry of the catalogue.
+
+    `does` is what the API does, `source` why that is legal and where it is known from, `shows` what a correct client
+    shows. `needs` are the features (`FEATURES`) without which a client cannot meet the case; `states`, `streams` and
+    `dialects` limit the modes it runs in. `fails` says that the task must end in an error; `refused` names the rules whose
+    refusal the case provokes. `seconds` is the time limit of one run.
+    """
+
+    id: str
+    title: str
+    does: str
+    source: str
+    shows: str
+    severity: Severity
+    task: Task
+    script: Script
+    checks: tuple[Check, ...]
+    needs: frozenset[str] = frozenset()
+    states: tuple[str, ...] = STATES
+    streams: tuple[bool, ...] = (False, True)
+    dialects: tuple[str, ...] = ("openai",)
+    fails: bool = False
+    refused: tuple[str, ...] = ()
+    seconds: float = 20
+
+    @property
+    def area(self) -> str:
+        """The part of the catalogue it belongs to."""
+        return self.id.partition("/")[0]
+
+
+CASES: Registry[ClientCase] = Registry("case")
+"""Every case by its id; filled by importing `harness.examine.cases`."""
+
+
+def turns(*each: Turn) -> Script:
+    """A script of these turns, whatever is asked."""
+    return lambda mock: mock.script(*each)
+
+
+def case(id: str, *checks: Check, task: Task, script: Script, needs: Sequence[str] = (), **words: Any) -> ClientCase:
+    """Register a case; `words` are the other members of `ClientCase`."""
+    implied = {"tools"} if task.tools else set()
+    made = ClientCase(id=id, checks=checks, task=task, script=script, needs=frozenset({*needs, *implied}), **words)
+    if problem := _problem(made):
+        raise RegistrationError(f"case {id}: {problem}")
+    return CASES.add(id, made)
+
+
+def _problem(made: ClientCase) -> str | None:
+    wrong: Mapping[str, bool] = {
+        f"the area must be one of {', '.join(AREAS)}": made.area not in AREAS,
+        f"severity must be one of {', '.join(SEVERITIES)}": made.severity not in SEVERITIES,
+        f"needs must be some of {', '.join(FEATURES)}": not made.needs <= set(FEATURES),
+        f"states must be some of {', '.join(STATES)}": not set(made.states) <= set(STATES),
+        "it has no check": not made.checks,
+        "title, does, source and shows must say something": not all((made.title, made.does, made.source, made.shows)),
+    }
+    return next((text for text, is_wrong in wrong.items() if is_wrong), None)

@@ -1,0 +1,5 @@
+"""The catalogue: importing this package registers every case, one module an area."""
+
+from harness.core.registry import import_modules
+
+import_modules(__name__, ("answers", "tools"))

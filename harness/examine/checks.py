@@ -1,0 +1,132 @@
+"""What a correct client shows and does, as the checks of a case; what its outcome cannot express is not checked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from harness.analysis.lanes import asks_model
+from harness.core.text.shorten import quote
+from harness.examine.case import Check, ObservedRun, ToolCall
+
+
+def shows(*texts: str) -> Check:
+    """The final answers, one a prompt; white space at the ends aside."""
+
+    def check(seen: ObservedRun) -> Iterator[str]:
+        wanted, shown = list(texts), [text.strip() for text in seen.outcome.texts]
+        if shown != [text.strip() for text in wanted]:
+            yield f"the user sees {_quote_all(shown)}, the model said {_quote_all(wanted)}"
+
+    return check
+
+
+def contains(*parts: str) -> Check:
+    """Each part in the last final answer, in this order."""
+
+    def check(seen: ObservedRun) -> Iterator[str]:
+        rest = seen.outcome.text
+        for part in parts:
+            _, found, rest = rest.partition(part)
+            if not found:
+                yield f"the user sees {quote(seen.outcome.text)}, without {quote(part)} where the model said it"
+                return
+
+    return check
+
+
+def streamed(*texts: str) -> Check:
+    """What the stream showed for each prompt; of a task without a stream nothing is checked."""
+
+    def check(seen: ObservedRun) -> Iterator[str]:
+        if seen.task.stream and seen.outcome.streamed is not None and list(seen.outcome.streamed) != list(texts):
+            yield f"the stream shows {_quote_all(list(seen.outcome.streamed))}, the model said {_quote_all(list(texts))}"
+
+    return check
+
+
+def runs(*calls: tuple[str, dict[str, Any]], ordered: bool = False) -> Check:
+    """The tools that really ran, with their arguments, each exactly so often."""
+    wanted = [ToolCall(name, arguments) for name, arguments in calls]
+
+    def check(seen: ObservedRun) -> Iterator[str]:
+        ran, key = list(seen.executions), repr
+        same = ran == wanted if ordered else Counter(map(key, ran)) == Counter(map(key, wanted))
+        if not same:
+            yield f"tools ran: {_list_calls(ran)}; the model called {_list_calls(wanted)}"
+
+    return check
+
+
+def requests(least: int, most: int | None = None) -> Check:
+    """How many requests the client sends to the model; with `most` from `least` up to so many."""
+
+    def check(seen: ObservedRun) -> Iterator[str]:
+        sent = sum(asks_model(each.request) for each in seen.exchanges)
+        if not least <= sent <= (least if most is None else most):
+            yield f"the client sent {sent} requests, {least}{f' to {most}' if most not in (None, least) else ''} are due"
+
+    return check
+
+
+def fails(*parts: str, status: int | None = None) -> Check:
+    """The task ends in an error that the user sees, with these parts in its message and that HTTP status."""
+
+    def check(seen: ObservedRun) -> Iterator[str]:
+        error = seen.outcome.error
+        if error is None:
+            yield f"the client reports success ({quote(seen.outcome.text)}), but the API had failed"
+            return
+        message = str(error.get("message"))
+        yield from (f"the error says {quote(message)}, not {quote(part)}" for part in parts if part not in message)
+        if status is not None and error.get("status") not in (None, status):
+            yield f"the error has status {error.get('status')}, the API answered {status}"
+
+    return check
+
+
+def cites(*annotations: dict[str, Any]) -> Check:
+    """The annotations of the last answer, in this order; of each only the members given here."""
+
+    def check(seen: ObservedRun) -> Iterator[str]:
+        shown = seen.outcome.annotations
+        if shown is None:
+            return
+        same = len(shown) == len(annotations) and all(
+            {name: got.get(name) for name in wanted} == wanted for got, wanted in zip(shown, annotations, strict=True)
+        )
+        if not same:
+            yield f"the user gets the citations {list(shown)}, the model gave {list(annotations)}"
+
+    return check
+
+
+def interrupts(*tools: str) -> Check:
+    """The tools for which the user was asked, in any order."""
+
+    def check(seen: ObservedRun) -> Iterator[str]:
+        shown = seen.outcome.interruptions
+        if shown is not None and sorted(shown) != sorted(tools):
+            yield f"the user was asked about {list(shown)}, due were {list(tools)}"
+
+    return check
+
+
+def uses_tokens() -> Check:
+    """The usage that the client reports is the sum of what the API counted."""
+
+    def check(seen: ObservedRun) -> Iterator[str]:
+        wanted, shown = seen.mock.said.usage, seen.outcome.usage
+        if shown is not None and any(shown.get(name, wanted[name]) != wanted[name] for name in wanted):
+            yield f"the client reports {dict(shown)}, the API counted {wanted}"
+
+    return check
+
+
+def _quote_all(texts: list[str]) -> str:
+    return ", ".join(map(quote, texts)) or "nothing"
+
+
+def _list_calls(calls: list[ToolCall]) -> str:
+    return ", ".join(f"{name}({arguments})" for name, arguments in calls) or "none"

@@ -1,0 +1,139 @@
+"""The process of a client under examination: tasks in, outcomes out; ended when it takes too long."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from tempfile import TemporaryFile
+from typing import Any, NamedTuple
+
+from harness.core.errors import ConfigError, Malformed
+from harness.core.text.shorten import shorten
+from harness.examine.declaration import Declaration
+from harness.examine.outcome import Outcome
+from harness.examine.task import Task
+
+START_SECONDS = 60
+"""How long a client may take until its declaration."""
+ENVIRONMENT: Mapping[str, str] = {
+    "DO_NOT_TRACK": "1",
+    "LANGSMITH_TRACING": "false",
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "NO_PROXY": "*",
+    "OPENAI_AGENTS_DISABLE_TRACING": "1",
+    "OTEL_SDK_DISABLED": "true",
+}
+"""What keeps clients from calling home."""
+_WITHOUT = ("OPENAI_", "AZURE_", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+_SHOWN = 300
+"""Characters that are shown of what a process printed."""
+
+
+class Crashed(Exception):
+    """The process of the client ended, or wrote what is no outcome."""
+
+
+class Hung(Exception):
+    """The client took longer than it may."""
+
+
+class Done(NamedTuple):
+    """An outcome, the number of asyncio tasks that the client left behind, and the lines that it printed besides."""
+
+    outcome: Outcome
+    leaked: int
+    printed: Sequence[str]
+
+
+class ClientProcess:
+    """A running adapter. After `Crashed` or `Hung` it is ended; make another one."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._errors = TemporaryFile()  # noqa: SIM115  (closed with the process)
+        self._pending = b""
+        kept = {name: value for name, value in os.environ.items() if not name.upper().startswith(_WITHOUT)}
+        try:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                env={**kept, **ENVIRONMENT},
+                start_new_session=True,
+            )
+        except OSError as problem:
+            raise ConfigError(f"cannot start {command[0]!r}: {problem.strerror}. Is it installed?") from problem
+        try:
+            declared, _ = self._read_object("client", START_SECONDS)
+            self.declared = Declaration.from_json(declared)
+        except (Crashed, Hung, Malformed) as problem:
+            self.end()
+            raise ConfigError(f"{' '.join(command)} does not declare what it is: {problem}") from problem
+
+    def do(self, task: Task, seconds: float) -> Done:
+        """The outcome of a task; Crashed or Hung when there is none."""
+        line = json.dumps({"task": task.as_json()}) + "\n"
+        try:
+            assert self._process.stdin
+            self._process.stdin.write(line.encode())
+            self._process.stdin.flush()
+            body, printed = self._read_object("outcome", seconds)
+            return Done(Outcome.from_json(body["outcome"]), int(body.get("leaked") or 0), printed)
+        except (Malformed, OSError) as problem:
+            self.end()
+            raise Crashed(str(problem)) from problem
+        except (Crashed, Hung):
+            self.end()
+            raise
+
+    def end(self) -> None:
+        """End the process and all that it started."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        self._errors.close()
+        for pipe in (self._process.stdin, self._process.stdout):
+            with suppress(OSError):
+                assert pipe
+                pipe.close()
+
+    def _read_object(self, member: str, seconds: float) -> tuple[dict[str, Any], list[str]]:
+        """The next line that is a JSON object with that member, and the other lines before it."""
+        until = time.monotonic() + seconds
+        printed: list[str] = []
+        while True:
+            line = self._read_line(until, seconds)
+            try:
+                body = json.loads(line)
+            except ValueError:
+                body = None
+            if isinstance(body, dict) and member in body:
+                return body, printed
+            printed.append(shorten(line, _SHOWN))
+
+    def _read_line(self, until: float, seconds: float) -> str:
+        assert self._process.stdout
+        pipe = self._process.stdout.fileno()
+        while b"\n" not in self._pending:
+            if not select.select([pipe], [], [], max(0.0, until - time.monotonic()))[0]:
+                raise Hung(f"it took longer than {seconds:g} s")
+            if not (chunk := os.read(pipe, 1 << 16)):
+                raise Crashed(f"its process ended: {self._last_words()}")
+            self._pending += chunk
+        line, _, self._pending = self._pending.partition(b"\n")
+        return line.decode("utf-8", "replace")
+
+    def _last_words(self) -> str:
+        """The exit code of a process that has ended, and the last that it wrote to stderr."""
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(1)
+        self._errors.seek(0, os.SEEK_END)
+        self._errors.seek(max(0, self._errors.tell() - 10 * _SHOWN))
+        lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
+        return f"exit code {self._process.returncode}{': ' + shorten(lines[-1], _SHOWN) if lines else ''}"

@@ -1,0 +1,58 @@
+"""What an adapter says of itself before its first task: which client it drives and what that can do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import Any
+
+from harness.api.http.dialects import API_ROOTS
+from harness.core.errors import Malformed
+from harness.core.exchange import Json
+from harness.core.registry import suggest_name
+from harness.examine.case import AREAS, FEATURES, STATES
+
+_KNOWN = {"areas": AREAS, "features": FEATURES, "states": STATES, "dialects": API_ROOTS, "streams": (False, True)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declaration:
+    """The client's name with its release, and what it supports: see `AREAS`, `FEATURES`, `STATES`."""
+
+    client: str
+    areas: frozenset[str] = frozenset(AREAS)
+    features: frozenset[str] = frozenset()
+    states: tuple[str, ...] = ("replay",)
+    dialects: tuple[str, ...] = ("openai",)
+    streams: tuple[bool, ...] = (False, True)
+
+    def as_json(self) -> Json:
+        """This declaration as JSON."""
+        lists = {name: sorted(getattr(self, name)) for name in ("areas", "features")}
+        rest = {name: list(getattr(self, name)) for name in ("states", "dialects", "streams")}
+        return {"client": self.client, **lists, **rest}
+
+    @classmethod
+    def from_json(cls, body: object) -> Declaration:
+        """The declaration of a JSON value; Malformed says what of it is wrong."""
+        if not isinstance(body, dict) or not isinstance(body.get("client"), str):
+            raise Malformed('a declaration is an object with the name of the client: {"client": "openai 3.0.0", …}')
+        known = [each.name for each in fields(cls)]
+        for name, value in body.items():
+            if name not in known:
+                raise Malformed(f"a declaration has no member {name!r}. {suggest_name(name, known)}")
+            if name in _KNOWN:
+                _check_names(name, value, _KNOWN[name])
+        made: dict[str, Any] = {"client": body["client"]}
+        for name in _KNOWN:
+            if name in body:
+                made[name] = (frozenset if name in ("areas", "features") else tuple)(body[name])
+        return cls(**made)
+
+
+def _check_names(name: str, value: object, known: Iterable[object]) -> None:
+    if not isinstance(value, list):
+        raise Malformed(f"declaration.{name} must be a list")
+    for each in value:
+        if each not in known:
+            raise Malformed(f"declaration.{name}: {each!r} is unknown. {suggest_name(each, map(str, known))}")

@@ -1,0 +1,22 @@
+"""The verdict of a run, from what the mock saw and what the client showed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.analysis.loss import losses_in_accepted
+from harness.core.text.shorten import quote
+from harness.examine.case import ClientCase, ObservedRun
+from harness.report.failure import find_verdict
+
+
+def find_reasons(case: ClientCase, seen: ObservedRun) -> Iterator[str]:
+    """Why a run is no pass: what the API refused, what was lost or never asked for, what the user did not see."""
+    world = seen.mock.world
+    for cause in find_verdict(world, losses_in_accepted(world.exchanges), unused=True, strays=True):
+        yield cause.what
+    error = seen.outcome.error
+    if error is not None and not case.fails:
+        yield f"the task ended in an error: {error.get('type')}: {quote(str(error.get('message')), 200)}"
+    for check in case.checks:
+        yield from check(seen)

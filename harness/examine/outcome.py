@@ -1,0 +1,79 @@
+"""What a client showed of a task, as its adapter tells it: one line of JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from harness.core.errors import Malformed
+from harness.core.exchange import Json
+from harness.core.registry import suggest_name
+
+_KINDS: Mapping[str, type | tuple[type, ...]] = {
+    "texts": list,
+    "streamed": list,
+    "annotations": list,
+    "calls": list,
+    "refusal": str,
+    "reasoning": list,
+    "usage": dict,
+    "interruptions": list,
+    "error": dict,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a user of the client sees; None stands for what the client cannot express.
+
+    `texts` are its final answers, one a prompt that was answered; `streamed` the text that its stream showed for each.
+    `annotations` are the citations of the last answer, `{"type", "url" or "file_id" …}`; `calls` the tools that it ran,
+    `{"name", "arguments"}`; `refusal` is the model's refusal, where the client tells it from a text; `reasoning` the
+    summaries; `usage` has `input_tokens`, `output_tokens`, `total_tokens` of all requests; `interruptions` are the names
+    of the tools for which it asked its user. `error` is the error that ended the task: `{"type", "message", "status"}`.
+    """
+
+    texts: Sequence[str] = ()
+    streamed: Sequence[str] | None = None
+    annotations: Sequence[Mapping[str, Any]] | None = None
+    calls: Sequence[Mapping[str, Any]] | None = None
+    refusal: str | None = None
+    reasoning: Sequence[str] | None = None
+    usage: Mapping[str, int] | None = None
+    interruptions: Sequence[str] | None = None
+    error: Mapping[str, Any] | None = None
+
+    @property
+    def text(self) -> str:
+        """The last final answer, empty without any."""
+        return self.texts[-1] if self.texts else ""
+
+    def as_json(self) -> Json:
+        """This outcome as JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, body: object) -> Outcome:
+        """The outcome of a JSON value; Malformed says which member is wrong."""
+        if not isinstance(body, dict):
+            raise Malformed(f"an outcome is an object, not {type(body).__name__}")
+        known = [each.name for each in fields(cls)]
+        for name, value in body.items():
+            if name not in known:
+                raise Malformed(f"an outcome has no member {name!r}. {suggest_name(name, known)}")
+            if value is not None and not isinstance(value, _KINDS[name]):
+                raise Malformed(f"outcome.{name} is of type {type(value).__name__}, not {_KINDS[name]}")
+        if not all(isinstance(text, str) for text in body.get("texts") or ()):
+            raise Malformed("outcome.texts must hold strings, one for each prompt")
+        return cls(**{**body, "texts": body.get("texts") or ()})
+
+
+def describe_error(error: Exception) -> Json:
+    """An exception as the `error` of an outcome; `status` is that of the HTTP answer, if it was one."""
+    status = getattr(error, "status_code", None)
+    seen: BaseException | None = error
+    while status is None and seen is not None and seen is not seen.__cause__:
+        seen = seen.__cause__ or seen.__context__
+        status = getattr(seen, "status_code", None)
+    return {"type": type(error).__name__, "message": str(error), "status": status}

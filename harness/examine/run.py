@@ -1,0 +1,167 @@
+"""Run cases against a client: each in the modes that it supports, several at a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from hashlib import blake2b
+from queue import SimpleQueue
+
+import harness.examine.cases  # noqa: F401  (registers every case)
+from harness.api.http.dialects import API_ROOTS
+from harness.core.errors import ConfigError
+from harness.core.registry import suggest_name
+from harness.examine.case import CASES, ClientCase, ObservedRun
+from harness.examine.cell import Cell, Verdict
+from harness.examine.client_process import ClientProcess, Crashed, Done, Hung
+from harness.examine.declaration import Declaration
+from harness.examine.judge import find_reasons
+from harness.examine.mode import Mode, modes_of
+from harness.examine.task import Task
+from harness.examine.tool_server import ToolServer, serve_tools
+from harness.server.asgi import Server, serve_in_thread
+from harness.server.mock_api import MockApi
+
+
+@dataclass(frozen=True, slots=True)
+class ClientExamination:
+    """What an examination of a client found: what the client declared, and a cell for each case and mode."""
+
+    declared: Declaration
+    cells: tuple[Cell, ...]
+    seconds: float
+
+
+def select_cases(pattern: str = "*") -> list[ClientCase]:
+    """The cases whose ids match a pattern like `streams/*`; several are separated by commas. ConfigError when none does."""
+    wanted = [each.strip() for each in pattern.split(",")]
+    for each in wanted:
+        if not any(fnmatchcase(id, each) for id in CASES):
+            raise ConfigError(f"no case {each!r}. {suggest_name(each, CASES)}")
+    return [made for id, made in CASES.items() if any(fnmatchcase(id, each) for each in wanted)]
+
+
+def examine(
+    command: Sequence[str],
+    cases: Sequence[ClientCase],
+    modes: Callable[[Mode], bool] = lambda mode: True,
+    jobs: int = 2,
+    done: Callable[[Cell], None] = lambda cell: None,
+) -> ClientExamination:
+    """Run cases against the client behind a command, in all modes that both can and that `modes` wants.
+
+    `done` is called with each cell as it is ready. A case that the client does not support has one cell, not applicable.
+    """
+    began = time.monotonic()
+    with ExitStack() as open_until_end:
+        server = open_until_end.enter_context(serve_in_thread(MockApi(keys=())))
+        tools = open_until_end.enter_context(serve_tools())
+        clients = _Clients(command)
+        open_until_end.callback(clients.end)
+        declared = clients.first()
+        plan = [(case, [mode for mode in modes_of(case, declared) if modes(mode)]) for case in cases]
+        runs = [(case, mode) for case, own in plan for mode in own]
+        with ThreadPoolExecutor(jobs) as pool:
+            ran = list(pool.map(lambda run: _noted(_run(run[0], run[1], clients, server, tools), done), runs))
+        skipped = [_not_applicable(case) for case, own in plan if not own]
+        return ClientExamination(declared, (*ran, *skipped), time.monotonic() - began)
+
+
+def _noted(cell: Cell, done: Callable[[Cell], None]) -> Cell:
+    done(cell)
+    return cell
+
+
+class _Clients:
+    """Processes of the client: each does one task at a time; one that was ended is replaced."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._command = command
+        self._idle: SimpleQueue[ClientProcess] = SimpleQueue()
+        self._every: list[ClientProcess] = []
+
+    def first(self) -> Declaration:
+        """What the client declares."""
+        client = self._start()
+        self._idle.put(client)
+        return client.declared
+
+    def _start(self) -> ClientProcess:
+        client = ClientProcess(self._command)
+        self._every.append(client)
+        return client
+
+    def do(self, case: ClientCase, task: Task) -> Done:
+        """The outcome of a task."""
+        client = self._start() if self._idle.empty() else self._idle.get()
+        done = client.do(task, case.seconds)
+        self._idle.put(client)
+        return done
+
+    def end(self) -> None:
+        """End every process."""
+        for client in self._every:
+            client.end()
+
+
+def _run(case: ClientCase, mode: Mode, clients: _Clients, server: Server, tools: ToolServer) -> Cell:
+    """One case in one mode."""
+    name = f"{case.id}[{mode}]"
+    run = blake2b(name.encode(), digest_size=8).hexdigest()
+    base_url = server.base_url.removesuffix(API_ROOTS["openai"]) + API_ROOTS[mode.dialect]
+    mock = server.api.open(f"sk-examine-{run}", name, base_url)
+    mock.world.dialect = mode.dialect
+    case.script(mock)
+    for rule in case.refused:
+        mock.world.refusals.expect(rule, required=False)
+    task = replace(
+        tools.offer(run, case.task),
+        stream=mode.stream,
+        state=mode.state,
+        dialect=mode.dialect,
+        base_url=base_url,
+        api_key=mock.api_key,
+    )
+    began = time.monotonic()
+    ended = _do(case, task, clients)
+    seconds = time.monotonic() - began
+    executions = tools.close(run)
+    server.api.close(mock.api_key)
+    if isinstance(ended, Done):
+        seen = ObservedRun(task, ended.outcome, mock, executions)
+        reasons = [*find_reasons(case, seen), *_left_behind(ended)]
+        verdict: Verdict = "pass" if not reasons else "fail" if case.severity == "must" else "warn"
+    else:
+        reasons, verdict = [str(ended)], "crash" if isinstance(ended, Crashed) else "hang"
+    return Cell(
+        case=case.id,
+        severity=case.severity,
+        mode=str(mode),
+        verdict=verdict,
+        reasons=tuple(reasons),
+        flow=mock.flow.text,
+        diagram=mock.flow.mermaid if reasons else "",
+        requests=len(mock.exchanges),
+        seconds=round(seconds, 3),
+        printed=tuple(ended.printed) if isinstance(ended, Done) else (),
+    )
+
+
+def _do(case: ClientCase, task: Task, clients: _Clients) -> Done | Crashed | Hung:
+    try:
+        return clients.do(case, task)
+    except (Crashed, Hung) as problem:
+        return problem
+
+
+def _left_behind(done: Done) -> Iterator[str]:
+    if done.leaked:
+        yield f"{done.leaked} asyncio tasks were left running"
+
+
+def _not_applicable(case: ClientCase) -> Cell:
+    return Cell(case=case.id, severity=case.severity, mode="", verdict="not applicable")

@@ -1,0 +1,72 @@
+"""Runs the tools of the tasks over HTTP, for clients in any language, and counts what they ran."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from harness.examine.case import ToolCall
+from harness.examine.task import Task, Tool
+
+
+class ToolServer:
+    """The tools of running tasks, each under `/RUN/NAME`, and their executions by run."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._tools: dict[str, Tool] = {}
+        self._executions: dict[str, list[ToolCall]] = defaultdict(list)
+
+    def offer(self, run: str, task: Task) -> Task:
+        """A task whose tools have the addresses at which they run."""
+        tools = [replace(tool, url=f"{self._address}/{run}/{tool.name}") for tool in task.tools]
+        self._tools |= {f"/{run}/{tool.name}": tool for tool in tools}
+        return replace(task, tools=tuple(tools))
+
+    def close(self, run: str) -> list[ToolCall]:
+        """Forget a run; the tools that it ran, in order."""
+        self._tools = {path: tool for path, tool in self._tools.items() if not path.startswith(f"/{run}/")}
+        return self._executions.pop(run, [])
+
+    def run(self, path: str, body: bytes) -> tuple[int, Any]:
+        """Run the tool at a path: 200 and its result, 500 and its error's text, 404 when there is none."""
+        if (tool := self._tools.get(path)) is None:
+            return 404, f"no tool at {path}"
+        try:
+            arguments = json.loads(body or b"{}")
+        except ValueError:
+            arguments = body.decode("utf-8", "replace")
+        self._executions[path.split("/")[1]].append(ToolCall(tool.name, arguments))
+        return (200, tool.returns) if tool.raises is None else (500, tool.raises)
+
+
+@contextmanager
+def serve_tools() -> Iterator[ToolServer]:
+    """A server of tools on a free port of the loopback address, for the time of a `with` block."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            status, result = tools.run(self.path, self.rfile.read(int(self.headers.get("content-length") or 0)))
+            sent = result.encode() if status != 200 else json.dumps(result).encode()
+            self.send_response(status)
+            self.send_header("content-type", "application/json" if status == 200 else "text/plain; charset=utf-8")
+            self.send_header("content-length", str(len(sent)))
+            self.end_headers()
+            self.wfile.write(sent)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        tools = ToolServer(f"http://127.0.0.1:{server.server_address[1]}")
+        threading.Thread(target=server.serve_forever, name="responses-harness-tools", daemon=True).start()
+        try:
+            yield tools
+        finally:
+            server.shutdown()

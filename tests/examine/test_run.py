@@ -1,0 +1,12 @@
+"""A client is run through cases in a process of its own, and judged."""
+
+from __future__ import annotations
+
+from harness.examine.adapter import command_for
+from harness.examine.run import examine, select_cases
+
+
+def test_a_correct_client_passes():
+    found = examine(command_for("openai"), select_cases("*/one-call"))
+    assert {cell.verdict for cell in found.cells} == {"pass"}
+    assert len(found.cells) == 8
