@@ -1,7 +1,4 @@
-"""The mock over HTTP: a lean ASGI app for the API's paths, the FastAPI control plane beside it, uvicorn around both.
-
-A stream goes out in as few writes as it takes: one send per event costs five times as much.
-"""
+"""The mock over HTTP: a lean ASGI app for the API's paths, the FastAPI control plane beside it, uvicorn around both."""
 
 from __future__ import annotations
 
@@ -9,33 +6,27 @@ import asyncio
 import contextlib
 import socket
 import threading
-from collections.abc import Iterator
-from functools import cached_property
+from collections.abc import Iterator, Mapping
+from functools import cached_property, partial
 from tempfile import gettempdir
 from typing import Any, cast
 
-import orjson
 import uvicorn
 
-from harness.answers.stream import encode_events
 from harness.api.http import multipart
 from harness.api.http.body import parse_query
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer
-from harness.core.headers import encode_headers
-from harness.core.stored_content import StoredContent
 from harness.report.replace_file import describe_write_error
 from harness.server.control_plane.access import LOOPBACK_ACCESS, ControlAccess, control_access
 from harness.server.mock_api import CONTROL_ROOT, MockApi, teapot_answer
+from harness.server.transport.answer_bytes import carry_out, send_answer
 from harness.server.transport.connection_close import ClosingHttpProtocol
-from harness.server.transport.faulty_delivery import deliver_answer
+from harness.server.transport.direct_protocol import DirectHttpProtocol
 from harness.server.transport.http_protocol import HttpProtocol
 from harness.server.transport.stoppable_server import AsgiApp, Receive, Scope, Send, StoppableServer, end_when_cancelled
 from harness.server.transport.upload_spool import read_form
 
-WRITE_SIZE = 64 * 1024
-READ_SIZE = 1 << 20
-"""Bytes of a file on disk that are read at once."""
 MAX_BODY_SIZE = 512 * 1024 * 1024
 """Bytes of a body beyond which the rest is not read; the documented limit of a request's payload."""
 
@@ -69,11 +60,12 @@ class App:
         else:
             answer = await self._answer(scope, receive)
             if answer is not None:
-                await (
-                    send_answer(send, answer)
-                    if answer.delivery is None
-                    else deliver_answer(answer, answer.delivery, receive, send)
-                )
+                await carry_out(answer, receive, send)
+
+    def answer_post(self, path: str, headers: Mapping[str, str], body: bytes) -> Answer | None:
+        """The answer to a POST without a query that came whole; None for a form, and below `/_harness`."""
+        is_form = headers.get("content-type", "").startswith(multipart.CONTENT_TYPE)
+        return None if is_form or path.startswith(CONTROL_ROOT) else self.api.handle("POST", path, headers, {}, body)
 
     async def _answer(self, scope: Scope, receive: Receive) -> Answer | None:
         """The answer to a request; None when the client leaves before it has sent all of it."""
@@ -125,37 +117,6 @@ async def read_body(receive: Receive) -> bytes | None:
     return bytes(body)
 
 
-async def send_answer(send: Send, answer: Answer) -> None:
-    """Send a complete answer at once."""
-    if isinstance(answer.body, StoredContent):
-        await _send_stored(send, answer, answer.body)
-        return
-    streamed = answer.events is not None
-    body = encode_events(answer.events or ()) if streamed else _encode_body(answer.body)
-    headers = encode_headers(answer.headers.items())
-    if not streamed:
-        headers.append((b"content-length", str(len(body)).encode()))
-    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-    last = max(0, len(body) - 1) // WRITE_SIZE * WRITE_SIZE
-    for start in range(0, last, WRITE_SIZE):
-        await send({"type": "http.response.body", "body": body[start : start + WRITE_SIZE], "more_body": True})
-    await send({"type": "http.response.body", "body": body[last:]})
-
-
-async def _send_stored(send: Send, answer: Answer, content: StoredContent) -> None:
-    """Send the bytes of a file that is not in memory, piece by piece."""
-    headers = [*encode_headers(answer.headers.items()), (b"content-length", str(content.size).encode())]
-    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-    for start in range(0, content.size, READ_SIZE):
-        piece = await asyncio.to_thread(content.read, start, READ_SIZE)
-        await send({"type": "http.response.body", "body": piece, "more_body": start + READ_SIZE < content.size})
-
-
-def _encode_body(body: Any) -> bytes:
-    """A body as it goes out: JSON, unless it is the bytes of a file."""
-    return body if isinstance(body, bytes) else orjson.dumps(body)
-
-
 class Server:
     """A running server in a thread of this process; `base_url` is what clients are given.
 
@@ -200,9 +161,10 @@ class Server:
 
 def uvicorn_config(app: AsgiApp, *, keep_alive: bool = True) -> uvicorn.Config:
     """How uvicorn runs an app: nothing logged but its own faults, no lifespan."""
+    kept = partial(DirectHttpProtocol, answer_post=app.answer_post) if isinstance(app, App) else HttpProtocol
     return uvicorn.Config(
         cast("Any", end_when_cancelled(app)),
-        http=HttpProtocol if keep_alive else ClosingHttpProtocol,
+        http=cast("Any", kept if keep_alive else ClosingHttpProtocol),
         log_level="warning",
         access_log=False,
         lifespan="off",

@@ -17,11 +17,13 @@ import pytest
 
 from harness.api.http.body import parse_query
 from harness.core.errors import ConfigError
+from harness.core.exchange import Answer
 from harness.core.limits import Limits
 from harness.items import message
 from harness.server import asgi as module
 from harness.server.asgi import App, Server, bind, serve_in_thread
 from harness.server.mock_api import MockApi
+from harness.server.transport.answer_bytes import WRITE_SIZE, send_answer
 from tests.support.processes import wait_until
 from tests.support.servers.live_server import request_head
 
@@ -82,20 +84,20 @@ class TestAStream:
         events = read_events(asyncio.run(self.one(server, "sk-long")))
         assert "".join(event.get("delta", "") for event in events) == LONG
 
-    @pytest.mark.parametrize("size", [0, 1, module.WRITE_SIZE, module.WRITE_SIZE + 1, 3 * module.WRITE_SIZE])
+    @pytest.mark.parametrize("size", [0, 1, WRITE_SIZE, WRITE_SIZE + 1, 3 * WRITE_SIZE])
     def test_is_cut_into_writes_without_loss(self, size: int) -> None:
         sent: list[Any] = []
 
         async def send(said: Any) -> None:
             sent.append(said)
 
-        answer = module.Answer(200, "x" * size)
-        asyncio.run(module.send_answer(send, answer))
+        answer = Answer(200, "x" * size)
+        asyncio.run(send_answer(send, answer))
         start, *writes = sent
         assert b"".join(write["body"] for write in writes) == json.dumps("x" * size).encode()
         assert (b"content-length", str(size + 2).encode()) in start["headers"]
         assert [write.get("more_body", False) for write in writes] == [True] * (len(writes) - 1) + [False]
-        assert max(len(write["body"]) for write in writes) <= module.WRITE_SIZE
+        assert max(len(write["body"]) for write in writes) <= WRITE_SIZE
 
 
 class TestAClientThatLeaves:

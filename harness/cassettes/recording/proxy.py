@@ -21,7 +21,8 @@ from harness.cassettes.recording.in_flight import InFlightInteraction, Recording
 from harness.cassettes.recording.websocket_proxy import OPEN_TIMEOUT, tunnel_websocket
 from harness.core.exchange import Answer
 from harness.core.headers import header_pairs, normalize_headers
-from harness.server.asgi import read_body, send_answer, uvicorn_config
+from harness.server.asgi import read_body, uvicorn_config
+from harness.server.transport.answer_bytes import send_answer
 from harness.server.transport.faulty_delivery import disconnect
 from harness.server.transport.stoppable_server import STOP_SECONDS, Receive, Scope, Send, StoppableServer
 

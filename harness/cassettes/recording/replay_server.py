@@ -23,7 +23,8 @@ from harness.cassettes.recording.writer import read_cassette
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer
 from harness.core.headers import encode_headers, normalize_headers
-from harness.server.asgi import read_body, send_answer
+from harness.server.asgi import read_body
+from harness.server.transport.answer_bytes import send_answer
 from harness.server.transport.faulty_delivery import disconnect
 from harness.server.transport.stoppable_server import Receive, Scope, Send
 from harness.server.websocket.protocol import CLOSE_NORMAL, refuse_upgrade

@@ -13,7 +13,6 @@ from uvicorn.server import ServerState
 from harness.server.asgi import App, uvicorn_config
 from harness.server.mock_api import MockApi
 from harness.server.model.default_model import small_talk
-from harness.server.transport.http_protocol import HttpProtocol
 
 TURNS = 20
 """How often the event loop runs after each piece, so that what it began can end."""
@@ -93,7 +92,7 @@ def feed_connection(raw: bytes) -> None:
     for key in [*api.worlds]:
         api.close(key)
     try:
-        wire.protocol = HttpProtocol(config=config, server_state=ServerState(), app_state={}, _loop=loop)
+        wire.protocol = config.http_protocol_class(config=config, server_state=ServerState(), app_state={}, _loop=loop)
         loop.run_until_complete(_feed(wire, raw))
     finally:
         for name in ("uvicorn.error", "asyncio", "websockets"):

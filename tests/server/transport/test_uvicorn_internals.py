@@ -32,6 +32,7 @@ MOVED = (
         (HttpToolsProtocol, "on_message_begin", ["self"]),
         (HttpToolsProtocol, "on_headers_complete", ["self"]),
         (HttpToolsProtocol, "on_message_complete", ["self"]),
+        (HttpToolsProtocol, "on_body", ["self", "body"]),
         (HttpToolsProtocol, "send_400_response", ["self", "msg"]),
         (HttpToolsProtocol, "_should_upgrade", ["self"]),
         (HttpToolsProtocol, "_get_upgrade", ["self"]),
@@ -53,7 +54,7 @@ def test_what_is_overridden_is_there(owner: type, name: str, parameters: list[st
     ("owner", "attributes"),
     [
         (uvicorn.Server, ("should_exit", "force_exit", "server_state", "servers")),
-        (HttpToolsProtocol, ("loop", "headers", "scope", "cycle", "flow", "transport")),
+        (HttpToolsProtocol, (*("loop", "headers", "scope", "cycle", "flow", "transport"), *("app", "url", "expect_100_continue"))),
         (
             RequestResponseCycle,
             ("chunked_encoding", "expected_content_length", "response_started", "response_complete", "more_body"),

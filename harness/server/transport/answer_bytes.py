@@ -1,0 +1,82 @@
+"""Complete answers as bytes: over ASGI in as few writes as it takes, or with their head as HTTP/1.1 has them.
+
+A stream goes out at once, too: one send per event costs five times as much.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import orjson
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE
+
+from harness.answers.stream import encode_events
+from harness.core.exchange import Answer
+from harness.core.headers import ENCODING, encode_headers
+from harness.core.stored_content import StoredContent
+from harness.server.transport.faulty_delivery import Receive, Send, deliver_answer
+
+WRITE_SIZE = 64 * 1024
+READ_SIZE = 1 << 20
+"""Bytes of a file on disk that are read at once."""
+_FRAMING = frozenset({"connection", "content-length", "transfer-encoding"})
+_INVALID = re.compile(r"[^\t\x20-\x7e\x80-\xff]")
+"""What no header may hold; uvicorn says so."""
+
+
+async def carry_out(answer: Answer, receive: Receive, send: Send) -> None:
+    """Send an answer, whole or as its delivery says."""
+    await (
+        send_answer(send, answer) if answer.delivery is None else deliver_answer(answer, answer.delivery, receive, send)
+    )
+
+
+async def send_answer(send: Send, answer: Answer) -> None:
+    """Send a complete answer at once."""
+    if isinstance(answer.body, StoredContent):
+        await _send_stored(send, answer, answer.body)
+        return
+    body = _encode_body(answer)
+    headers = encode_headers(answer.headers.items())
+    if answer.events is None:
+        headers.append((b"content-length", str(len(body)).encode()))
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+    last = max(0, len(body) - 1) // WRITE_SIZE * WRITE_SIZE
+    for start in range(0, last, WRITE_SIZE):
+        await send({"type": "http.response.body", "body": body[start : start + WRITE_SIZE], "more_body": True})
+    await send({"type": "http.response.body", "body": body[last:]})
+
+
+async def _send_stored(send: Send, answer: Answer, content: StoredContent) -> None:
+    """Send the bytes of a file that is not in memory, piece by piece."""
+    headers = [*encode_headers(answer.headers.items()), (b"content-length", str(content.size).encode())]
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+    for start in range(0, content.size, READ_SIZE):
+        piece = await asyncio.to_thread(content.read, start, READ_SIZE)
+        await send({"type": "http.response.body", "body": piece, "more_body": start + READ_SIZE < content.size})
+
+
+def encode_whole(answer: Answer, first_headers: Iterable[tuple[bytes, bytes]]) -> bytes | None:
+    """An answer of HTTP/1.1 with its head; None if it is too long for one write, is delayed or cut, or frames itself."""
+    headers = answer.headers
+    if answer.delivery is not None or isinstance(answer.body, StoredContent) or not _FRAMING.isdisjoint(headers):
+        return None
+    if len(body := _encode_body(answer)) > WRITE_SIZE or _INVALID.search("".join(headers.values())):
+        return None
+    lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()]).encode(ENCODING)
+    first = b"".join([b"%b: %b\r\n" % header for header in first_headers])
+    if answer.events is None:
+        return b"%b%b%bcontent-length: %d\r\n\r\n%b" % (STATUS_LINE[answer.status], first, lines, len(body), body)
+    chunk = b"%x\r\n%b\r\n" % (len(body), body) if body else b""
+    return b"%b%b%btransfer-encoding: chunked\r\n\r\n%b0\r\n\r\n" % (STATUS_LINE[answer.status], first, lines, chunk)
+
+
+def _encode_body(answer: Answer) -> bytes:
+    """A body as it goes out: the events of a stream, else JSON, unless it is the bytes of a file."""
+    if answer.events is not None:
+        return encode_events(answer.events)
+    body: Any = answer.body
+    return body if isinstance(body, bytes) else orjson.dumps(body)

@@ -1,0 +1,166 @@
+"""Requests that come whole are answered at once, with the very bytes that they get by way of ASGI."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from harness.core.exchange import Answer, Request
+from harness.faults import cut, pause
+from harness.items import message
+from harness.server.asgi import Server, serve_in_thread
+from harness.server.mock_api import MockApi
+from harness.server.transport import direct_protocol
+from harness.server.transport.direct_protocol import DirectHttpProtocol
+from tests.support.processes import wait_until
+
+LONG = "word " * 20_000
+HEAD = "POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer sk-1\r\n{more}Content-Length: {size}\r\n\r\n"
+
+
+def turn_for(request: Request) -> Any:
+    """A turn as the input asks for it."""
+    said: dict[str, Any] = {
+        "long": lambda: message(LONG),
+        "late": lambda: pause(message("Late."), seconds=0.01),
+        "cut": lambda: cut(message("Cut."), after=3),
+    }
+    return said.get(request.body["input"], lambda: message("Sure."))()
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    def prepare(mock: Any) -> None:
+        mock.script(*[turn_for] * 4_000)
+
+    with serve_in_thread(MockApi(prepare=prepare)) as running:
+        yield running
+
+
+def request_of(body: object, path: str = "/v1/responses", more: str = "") -> bytes:
+    raw = json.dumps(body).encode()
+    return HEAD.format(path=path, more=more, size=len(raw)).encode() + raw
+
+
+def answer_to(server: Server, *pieces: bytes) -> bytes:
+    """All that a connection gives for these pieces, sent one after the other, but for the time of day.
+
+    Without a last request that asks for it the connection is closed from this side.
+    """
+    with socket.create_connection((server.host, server.port), timeout=10) as wire:
+        for piece in pieces:
+            wire.sendall(piece)
+            time.sleep(0.02)
+        if b"Connection: close" not in pieces[-1]:
+            wire.shutdown(socket.SHUT_WR)
+        received = b"".join(iter(lambda: wire.recv(1 << 16), b""))
+    return re.sub(rb"date: [^\r]+", b"", received)
+
+
+@pytest.fixture
+def direct(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """For each answer to a request that came whole whether it was sent at once."""
+    sent: list[bool] = []
+    encode = direct_protocol.encode_whole
+
+    def note(answer: Answer, first: Any) -> bytes | None:
+        encoded = encode(answer, first)
+        sent.append(encoded is not None)
+        return encoded
+
+    monkeypatch.setattr(direct_protocol, "encode_whole", note)
+    return sent
+
+
+@pytest.mark.parametrize(
+    ("body", "at_once"),
+    [
+        ({"model": "gpt-4.1", "input": "hi"}, True),
+        ({"model": "gpt-4.1", "input": "hi", "stream": True}, True),
+        ({"model": "gpt-4.1", "input": "hi", "temperature": 7}, True),
+        ({"model": "gpt-4.1", "input": "long"}, False),
+        ({"model": "gpt-4.1", "input": "long", "stream": True}, False),
+        ({"model": "gpt-4.1", "input": "late"}, False),
+        ({"model": "gpt-4.1", "input": "cut", "stream": True}, False),
+    ],
+)
+def test_the_bytes_are_those_of_asgi(body: object, at_once: bool, server: Server, direct: list[bool]) -> None:
+    whole = answer_to(server, request_of(body))
+    assert direct == [at_once], whole[:2000]
+    server.api.close("sk-1")
+    head, _, rest = request_of(body).partition(b"\r\n\r\n")
+    assert answer_to(server, head + b"\r\n\r\n", rest) == whole
+    assert direct == [at_once], "a request in two pieces goes through ASGI"
+    assert whole.startswith(b"HTTP/1.1 ")
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        request_of({}, "/v1/responses?x=1"),
+        request_of({}, "/_harness/health"),
+        request_of({}, more="Connection: close\r\n"),
+        request_of({}, more="Expect: 100-continue\r\n"),
+        request_of({}, more="Host: y\r\n"),
+        request_of({}).replace(b"HTTP/1.1", b"HTTP/1.0"),
+        request_of({}).replace(b"POST", b"PUT"),
+        request_of({}, "/v1/files", "Content-Type: multipart/form-data; boundary=b\r\n"),
+    ],
+)
+def test_what_is_not_plain_goes_through_asgi(sent: bytes, server: Server, direct: list[bool]) -> None:
+    assert answer_to(server, sent).startswith(b"HTTP/1.1 ")
+    assert not direct
+
+
+def test_requests_sent_together_are_answered_in_order(server: Server) -> None:
+    asked = [request_of({"model": "gpt-4.1", "input": text}) for text in ("hi", "late", "hi", "long", "hi") * 20]
+    answers = answer_to(server, b"".join(asked) + request_of({}, more="Connection: close\r\n"))
+    texts = [len(text) for text in re.findall(rb'"text":"((?:Sure|Late|word)[^"]*)"', answers)]
+    assert texts == [5, 5, 5, len(LONG), 5] * 20
+
+
+def test_a_client_that_does_not_read_is_not_answered_without_end(server: Server) -> None:
+    one = request_of({"model": "gpt-4.1", "input": "hi", "stream": True})
+    with socket.socket() as wire:
+        wire.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        wire.connect((server.host, server.port))
+        wire.settimeout(0.5)
+        with suppress(TimeoutError):
+            wire.sendall(one * 10_000)
+        counted = -1
+        while counted != server.api.request_count:
+            counted = server.api.request_count
+            time.sleep(0.3)
+        assert 0 < counted < 4_000
+
+
+def test_a_fault_of_the_mock_is_an_answer_500(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> Answer:
+        raise ValueError("no")
+
+    monkeypatch.setattr(server.api, "handle", fail)
+    assert answer_to(server, request_of({})).startswith(b"HTTP/1.1 500 ")
+
+
+def test_an_idle_connection_is_closed(server: Server) -> None:
+    with socket.create_connection((server.host, server.port), timeout=10) as wire:
+        wire.sendall(request_of({"model": "gpt-4.1", "input": "hi"}))
+        assert wire.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
+        connections = server._uvicorn.server_state.connections
+        set_timeout(connections, 60)
+        assert not wait_until(lambda: not connections, seconds=1.2)
+        set_timeout(connections, 0)
+        assert wait_until(lambda: not connections, seconds=3)
+
+
+def set_timeout(connections: Any, seconds: int) -> None:
+    (connection,) = connections
+    assert isinstance(connection, DirectHttpProtocol)
+    connection.timeout_keep_alive = seconds
