@@ -1,6 +1,6 @@
-"""The `harness` command: serve, record, rules, losses, models, verify, learn, report, drift, cassettes, schemas, demo.
+"""The `harness` command: one module for each of its commands, `COMMANDS`.
 
-One module each. It parses options and prints; what the commands do lives in the packages above. Exit codes: 0 done, 1
+A module parses options and prints; what the commands do lives in the packages above. Exit codes: 0 done, 1
 something was found or a check failed, 2 the command line is wrong, explained in one message on stderr; `record` and
 `serve` with a command exit as it does.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from harness.cli import cassettes, demo, drift, learn, losses, models, record, report, rules, serve, verify
+from harness.cli import cassettes, demo, drift, examine, learn, losses, models, record, report, rules, serve, verify
 from harness.cli.support.app import app, refuse_outside_checkout
 
 COMMANDS = (
@@ -18,6 +18,7 @@ COMMANDS = (
     rules.rules,
     losses.losses,
     models.models,
+    examine.examine,
     verify.verify,
     learn.learn,
     report.report,

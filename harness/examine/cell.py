@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Literal
+from typing import Any, Literal, get_args
 
 from harness.core.exchange import Json
 
 Verdict = Literal["pass", "warn", "fail", "crash", "hang", "not applicable"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 RED = ("fail", "crash", "hang")
 
 
@@ -27,6 +28,11 @@ class Cell:
     printed: tuple[str, ...] = ()
 
     @property
+    def is_failure(self) -> bool:
+        """Whether it makes an examination fail: a case that every client must meet came out red."""
+        return self.severity == "must" and self.verdict in RED
+
+    @property
     def reason(self) -> str:
         """Why it is no pass, in one line."""
         return self.reasons[0].splitlines()[0] if self.reasons else ""
@@ -34,3 +40,10 @@ class Cell:
     def as_json(self) -> Json:
         """This cell as JSON."""
         return asdict(self)
+
+    @classmethod
+    def from_json(cls, members: Json) -> Cell:
+        """The cell of JSON that `as_json` made."""
+        lists = {name: tuple(value) for name, value in members.items() if isinstance(value, list)}
+        own: dict[str, Any] = {**members, **lists}
+        return cls(**own)

@@ -68,6 +68,7 @@ class ClientProcess:
                 start_new_session=True,
             )
         except OSError as problem:
+            self._errors.close()
             raise ConfigError(f"cannot start {command[0]!r}: {problem.strerror}. Is it installed?") from problem
         try:
             declared, _ = self._read_object("client", START_SECONDS)
@@ -92,10 +93,14 @@ class ClientProcess:
             self.end()
             raise
 
-    def end(self) -> None:
-        """End the process and all that it started."""
+    def kill(self) -> None:
+        """Kill the process and all that it started; whoever waits for an outcome in another thread gets `Crashed`."""
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
+
+    def end(self) -> None:
+        """End the process and all that it started."""
+        self.kill()
         self._process.wait()
         self._errors.close()
         for pipe in (self._process.stdin, self._process.stdout):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from harness.examine.case import ClientCase
+from harness.api.http.dialects import API_ROOTS
+from harness.core.errors import ConfigError
+from harness.core.registry import suggest_name
+from harness.examine.case import STATES, ClientCase
 from harness.examine.declaration import Declaration
 
 
@@ -21,6 +24,27 @@ class Mode:
     def __str__(self) -> str:
         own = ("stream" if self.stream else "plain", self.state)
         return ",".join(own if self.dialect == "openai" else (*own, self.dialect))
+
+
+def parse_modes(texts: Iterable[str]) -> Callable[[Mode], bool]:
+    """Which modes are meant by texts like `stream`, `plain,chain` or `azure`; all when there is none.
+
+    A mode is meant by each text whose words it has; one with both a way and a state is a whole mode, of that dialect.
+    """
+    wanted = [frozenset(word.strip() for word in text.split(",")) for text in texts]
+    for words in wanted:
+        for word in sorted(words - _WORDS):
+            raise ConfigError(f"no mode {word!r}. {suggest_name(word, sorted(_WORDS))}")
+    return lambda mode: not wanted or any(_is_meant(mode, words) for words in wanted)
+
+
+_WAYS = frozenset({"stream", "plain"})
+_WORDS = _WAYS | frozenset(STATES) | frozenset(API_ROOTS)
+
+
+def _is_meant(mode: Mode, words: frozenset[str]) -> bool:
+    own = frozenset(str(mode).split(","))
+    return words == own if words & _WAYS and words & set(STATES) else words <= own | {mode.dialect}
 
 
 def modes_of(case: ClientCase, declared: Declaration) -> Iterator[Mode]:

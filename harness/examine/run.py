@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from hashlib import blake2b
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 
 import harness.examine.cases  # noqa: F401  (registers every case)
 from harness.api.http.dialects import API_ROOTS
@@ -29,11 +29,15 @@ from harness.server.mock_api import MockApi
 
 @dataclass(frozen=True, slots=True)
 class ClientExamination:
-    """What an examination of a client found: what the client declared, and a cell for each case and mode."""
+    """What an examination of a client found: what the client declared, and a cell for each case and mode.
+
+    It is not `complete` when it was interrupted: then cells are missing.
+    """
 
     declared: Declaration
     cells: tuple[Cell, ...]
     seconds: float
+    complete: bool = True
 
 
 def select_cases(pattern: str = "*") -> list[ClientCase]:
@@ -51,10 +55,12 @@ def examine(
     modes: Callable[[Mode], bool] = lambda mode: True,
     jobs: int = 2,
     done: Callable[[Cell], None] = lambda cell: None,
+    planned: Callable[[int], None] = lambda runs: None,
 ) -> ClientExamination:
     """Run cases against the client behind a command, in all modes that both can and that `modes` wants.
 
-    `done` is called with each cell as it is ready. A case that the client does not support has one cell, not applicable.
+    `planned` is called with the number of runs, `done` with each cell as it is ready, in any thread. A case that the
+    client does not support has one cell, not applicable. A KeyboardInterrupt ends it early, with the cells so far.
     """
     began = time.monotonic()
     with ExitStack() as open_until_end:
@@ -63,17 +69,36 @@ def examine(
         clients = _Clients(command)
         open_until_end.callback(clients.end)
         declared = clients.first()
-        plan = [(case, [mode for mode in modes_of(case, declared) if modes(mode)]) for case in cases]
-        runs = [(case, mode) for case, own in plan for mode in own]
-        with ThreadPoolExecutor(jobs) as pool:
-            ran = list(pool.map(lambda run: _noted(_run(run[0], run[1], clients, server, tools), done), runs))
-        skipped = [_not_applicable(case) for case, own in plan if not own]
-        return ClientExamination(declared, (*ran, *skipped), time.monotonic() - began)
+        plan = [(case, list(modes_of(case, declared))) for case in cases]
+        runs = [(case, mode) for case, own in plan for mode in own if modes(mode)]
+        planned(len(runs))
+        ran: dict[int, Cell] = {}
+
+        def run_one(number: int) -> None:
+            cell = _run(*runs[number], clients, server, tools)
+            if not clients.killed:
+                ran[number] = cell
+                done(cell)
+
+        complete = _run_all(run_one, len(runs), jobs, clients)
+        skipped = [_not_applicable(case) for case, own in plan if not own] if complete else []
+        cells = (*(ran[number] for number in sorted(ran)), *skipped)
+        return ClientExamination(declared, cells, time.monotonic() - began, complete)
 
 
-def _noted(cell: Cell, done: Callable[[Cell], None]) -> Cell:
-    done(cell)
-    return cell
+def _run_all(run_one: Callable[[int], None], count: int, jobs: int, clients: _Clients) -> bool:
+    """Run all; False when interrupted: what is under way then is given up."""
+    pool = ThreadPoolExecutor(jobs)
+    try:
+        for ended in [pool.submit(run_one, number) for number in range(count)]:
+            ended.result()
+    except KeyboardInterrupt:
+        return False
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        clients.kill()
+        pool.shutdown()
+    return True
 
 
 class _Clients:
@@ -83,6 +108,7 @@ class _Clients:
         self._command = command
         self._idle: SimpleQueue[ClientProcess] = SimpleQueue()
         self._every: list[ClientProcess] = []
+        self.killed = False
 
     def first(self) -> Declaration:
         """What the client declares."""
@@ -97,10 +123,21 @@ class _Clients:
 
     def do(self, case: ClientCase, task: Task) -> Done:
         """The outcome of a task."""
-        client = self._start() if self._idle.empty() else self._idle.get()
+        try:
+            client = self._idle.get_nowait()
+        except Empty:
+            client = self._start()
+        if self.killed:
+            client.kill()
         done = client.do(task, case.seconds)
         self._idle.put(client)
         return done
+
+    def kill(self) -> None:
+        """Kill every process: whoever waits for one gets `Crashed`."""
+        self.killed = True
+        for client in list(self._every):
+            client.kill()
 
     def end(self) -> None:
         """End every process."""

@@ -1,4 +1,4 @@
-"""What a shell completes: the ids of rules and losses, areas of rules, names of models. Imported only when a shell asks."""
+"""What a shell completes: ids of rules, losses and cases, areas, models, adapters. Imported only when a shell asks."""
 
 from __future__ import annotations
 
@@ -33,6 +33,21 @@ def complete_model(incomplete: str) -> list[str]:
     from harness.api.models import MODELS
 
     return _starting_with(incomplete, dict.fromkeys(alias for family in MODELS.values() for alias in family.names))
+
+
+def complete_adapter(incomplete: str) -> list[str]:
+    """The names of ready adapters that begin so."""
+    from harness.examine.adapter import ADAPTERS
+
+    return _starting_with(incomplete, ADAPTERS)
+
+
+def complete_case(incomplete: str) -> list[str]:
+    """The ids of cases that begin so."""
+    import harness.examine.cases  # noqa: F401  (registers every case)
+    from harness.examine.case import CASES
+
+    return _starting_with(incomplete, CASES)
 
 
 def _rules() -> dict[str, str]:

@@ -1,0 +1,190 @@
+"""`harness examine`: runs the catalogue of what the API may do against a client."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness.cli.support.app import call_on_signals, print_json, print_rows, print_text, progress, require_known
+from harness.cli.support.completion import complete_adapter, complete_case
+from harness.cli.support.exit_codes import ExitCode
+from harness.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from harness.examine.case import ClientCase
+    from harness.examine.report.results import ExaminationResults
+
+
+def examine(
+    adapter: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="ADAPTER", autocompletion=complete_adapter, help="A ready adapter, or MODULE:CLASS of your own."
+        ),
+    ] = None,
+    command: Annotated[
+        str, typer.Option(metavar="CMD", help="Instead: a program that reads tasks and writes outcomes, a line each.")
+    ] = "",
+    cases: Annotated[str, typer.Option(metavar="GLOB", help="Only these cases, say 'streams/*,errors/*'.")] = "*",
+    case: Annotated[
+        str, typer.Option(metavar="ID", autocompletion=complete_case, help="One case, with the flow of each mode.")
+    ] = "",
+    modes: Annotated[
+        list[str] | None,
+        typer.Option(metavar="MODE", help="Only these modes, say stream or plain,chain; repeatable."),
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, max=64, help="Cases run side by side.")] = 2,
+    reports: Annotated[
+        list[Path] | None, typer.Option("--report", metavar="FILE", help="Write a report; .json .html .md .xml.")
+    ] = None,
+    baseline: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="An earlier JSON report: only what is new there fails.")
+    ] = None,
+    merge: Annotated[
+        bool,
+        typer.Option("--merge", help="Run nothing: show the JSON reports given instead of an adapter side by side."),
+    ] = False,
+    list_cases: Annotated[bool, typer.Option("--list", help="Run nothing: list the cases.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="With --case: the diagram, too.")] = False,
+) -> None:
+    """Run what the API may do to a client against one: where does it break?
+
+    Each case runs streamed and not, and in each way to keep a session that the client has. A client is driven by an
+    adapter: it reads a task and tells what the client's user saw.
+    """
+    from harness.examine.report.formats import check_writable
+    from harness.examine.report.json_results import read_results
+
+    for file in reports or []:
+        check_writable(file)
+    chosen = _select(cases, case)
+    if list_cases:
+        _print_catalogue(chosen, as_json)
+        return
+    given = adapter or []
+    if merge:
+        _merge(given, reports or [], as_json)
+        return
+    if bool(command) == bool(given) or len(given) > 1:
+        raise typer.BadParameter("give one ADAPTER, or --command CMD.")
+    earlier = read_results(baseline) if baseline else None
+    results = _examine(given[0] if given else "", command, chosen, modes or [], jobs)
+    for file in reports or []:
+        _write(results, file)
+    raise typer.Exit(_print_verdict(results, earlier, detailed=bool(case), verbose=verbose, as_json=as_json))
+
+
+def _select(pattern: str, one: str) -> Sequence[ClientCase]:
+    from harness.examine.case import CASES
+    from harness.examine.run import select_cases
+
+    if not one:
+        return select_cases(pattern)
+    if pattern != "*":
+        raise typer.BadParameter("give --cases or --case.")
+    return [CASES[require_known("case", one, CASES, "harness examine --list")]]
+
+
+def _print_catalogue(cases: Sequence[ClientCase], as_json: bool) -> None:
+    from harness.examine.report.results import case_json
+
+    if as_json:
+        print_json([case_json(each) for each in cases])
+        return
+    rows = [{"area": each.area, "id": each.id, "severity": each.severity, "title": each.title} for each in cases]
+    print_rows(rows, as_json)
+
+
+def _examine(
+    adapter: str, command: str, cases: Sequence[ClientCase], modes: Sequence[str], jobs: int
+) -> ExaminationResults:
+    from shlex import quote
+
+    from harness.examine.adapter import command_for, split_command
+    from harness.examine.mode import parse_modes
+    from harness.examine.report.results import collect_results
+    from harness.examine.run import examine as run_cases
+
+    words, is_meant = split_command(command) if command else command_for(adapter), parse_modes(modes)
+    counts = [0, 0]
+
+    with progress("examining") as advance, call_on_signals(_interrupt):
+
+        def plan(runs: int) -> None:
+            counts[1] = runs
+
+        def note(_: object) -> None:
+            counts[0] += 1
+            advance(*counts)
+
+        found = run_cases(words, cases, is_meant, jobs, done=note, planned=plan)
+    results = collect_results(found, cases, quote(adapter) if adapter else f"--command {quote(command)}")
+    if found.complete and not counts[1]:
+        declared = found.declared
+        raise ConfigError(
+            f"no case was run: {declared.client} declares the areas {', '.join(sorted(declared.areas))}, the features "
+            f"{', '.join(sorted(declared.features)) or 'none'}, the states {', '.join(declared.states)}. "
+            "Choose other cases or modes."
+        )
+    return results
+
+
+def _interrupt(number: int) -> None:
+    raise KeyboardInterrupt
+
+
+def _merge(files: Sequence[str], reports: Sequence[Path], as_json: bool) -> None:
+    from harness.cli.support.examination import print_summary
+    from harness.examine.report.json_results import read_results
+    from harness.examine.report.results import merge_results
+
+    if not files:
+        raise typer.BadParameter("say of which files: harness examine --merge A.json B.json --report C.html.")
+    merged = merge_results([read_results(Path(file)) for file in files])
+    for file in reports:
+        _write(merged, file)
+    if as_json:
+        _print_results(merged)
+        return
+    for result in merged.clients:
+        print_summary(result, merged.areas, result.failures)
+
+
+def _write(results: ExaminationResults, file: Path) -> None:
+    from harness.examine.report.formats import write_results
+
+    write_results(results, file)
+
+
+def _print_results(results: ExaminationResults) -> None:
+    from harness.examine.report.formats import render_results
+
+    print_text(render_results(results, ".json"), newline=False)
+
+
+def _print_verdict(
+    results: ExaminationResults, earlier: ExaminationResults | None, *, detailed: bool, verbose: bool, as_json: bool
+) -> ExitCode:
+    """Print what was found of one client; how the command ends."""
+    from harness.cli.support.examination import print_cells, print_comparison, print_summary
+    from harness.examine.report.baseline import compare_with_baseline
+
+    result = results.clients[0]
+    compared = compare_with_baseline(result, earlier) if earlier else None
+    failures = compared.new if compared else result.failures
+    if as_json:
+        _print_results(results)
+    elif detailed:
+        print_cells(result, verbose)
+    else:
+        print_summary(result, results.areas, failures)
+    if compared:
+        print_comparison(compared, to_stderr=as_json)
+    if not result.complete:
+        print_text("harness: interrupted: the cases that had not ended are missing, here and in the reports.", err=True)
+        return ExitCode.INTERRUPTED
+    return ExitCode.FOUND if failures else ExitCode.OK

@@ -1,0 +1,63 @@
+"""How the results of an examination are printed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from harness.cli.support.app import make_console
+from harness.core.text.shorten import pluralize, shorten
+
+if TYPE_CHECKING:
+    from harness.examine.cell import Cell
+    from harness.examine.report.baseline import BaselineComparison
+    from harness.examine.report.results import ClientResult
+
+MAX_REASON = 300
+"""Characters of a reason that are printed."""
+
+
+def print_summary(result: ClientResult, areas: Sequence[str], failures: Sequence[Cell]) -> None:
+    """A table by area, a line for each reason of a cell that is no pass, and how to see more of one."""
+    from rich.table import Table
+
+    from harness.examine.cell import VERDICTS
+    from harness.examine.report.results import group_by_reason
+
+    console = make_console()
+    runs = [cell for cell in result.cells if cell.mode]
+    console.print(f"{result.client}: {pluralize(len(runs), 'run')} in {result.seconds:.1f} s")
+    table = Table("area", *VERDICTS, box=None, pad_edge=False)
+    for area in [*areas, ""]:
+        count = result.count(area)
+        table.add_row(area or "all", *(str(count[verdict] or "-") for verdict in VERDICTS))
+    console.print(table)
+    for cell, modes in group_by_reason(result.cells):
+        console.print(f"{cell.verdict} {cell.severity}  {cell.case}  [{' '.join(modes)}]")
+        console.print(f"  {shorten(cell.reason, MAX_REASON)}")
+    if failures:
+        console.print(f"{pluralize(len(failures), 'failure')}. To see one: {result.reproduce(failures[0])}")
+
+
+def print_cells(result: ClientResult, verbose: bool) -> None:
+    """Each cell with its reasons and its flow, with `verbose` the diagram too."""
+    console = make_console()
+    for cell in result.cells:
+        console.print(f"{cell.case}  [{cell.mode}]  {cell.verdict}  {cell.seconds:.2f} s")
+        for reason in cell.reasons:
+            console.print(f"  {reason}")
+        for line in cell.printed:
+            console.print(f"  printed: {line}")
+        for text in (cell.flow, cell.diagram if verbose else ""):
+            if text:
+                console.print("\n".join(f"  {line}" for line in text.splitlines()), soft_wrap=True)
+
+
+def print_comparison(compared: BaselineComparison, *, to_stderr: bool) -> None:
+    """What differs from the baseline."""
+    console = make_console(stderr=to_stderr)
+    new, known, fixed = map(len, compared)
+    console.print(f"against the baseline: {new} new, {known} known, {fixed} fixed")
+    for name, cells in (("new", compared.new), ("fixed", compared.fixed)):
+        for cell in cells:
+            console.print(f"  {name}  {cell.case}  [{cell.mode}]")

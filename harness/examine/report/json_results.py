@@ -1,0 +1,53 @@
+"""Results as JSON of the schema `schemas/examination.json`: written and read."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import jsonschema_rs
+import orjson
+
+from harness.contract.compile_schema import compile_schema
+from harness.contract.schema import schemas_directory
+from harness.core.bounded_file import RAISE_ADVICE, read_bounded, refuse_many_values, size_limit
+from harness.core.errors import ConfigError, Malformed
+from harness.examine.report.results import RESULTS_VERSION, ClientResult, ExaminationResults
+
+_HINT = "Give a file that harness examine --report FILE.json wrote."
+
+
+def render(results: ExaminationResults) -> str:
+    """The results as JSON."""
+    document = {
+        "version": RESULTS_VERSION,
+        "cases": list(results.cases.values()),
+        "clients": [each.as_json() for each in results.clients],
+    }
+    return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+
+
+def read_results(file: Path) -> ExaminationResults:
+    """The results in a file; ConfigError when it holds none."""
+    try:
+        raw = read_bounded(file, RAISE_ADVICE)
+        refuse_many_values(raw, size_limit(), RAISE_ADVICE)
+        document = orjson.loads(raw)
+    except OSError as problem:
+        raise ConfigError(f"{file}: cannot be read: {problem.strerror}.") from problem
+    except (Malformed, orjson.JSONDecodeError) as problem:
+        raise ConfigError(f"{file}: cannot be read: {problem}. {_HINT}") from problem
+    if isinstance(document, dict) and isinstance(newer := document.get("version"), int) and newer > RESULTS_VERSION:
+        raise ConfigError(
+            f"{file}: results of version {newer}; this harness reads {RESULTS_VERSION}. Update it, or examine again."
+        )
+    if error := next(_validator().iter_errors(document), None):
+        place = "/".join(map(str, error.instance_path)) or "its top"
+        raise ConfigError(f"{file}: no results: at {place}: {error.message[:200]}. {_HINT}")
+    clients = tuple(map(ClientResult.from_json, document["clients"]))
+    return ExaminationResults(clients, {case["id"]: case for case in document["cases"]})
+
+
+@cache
+def _validator() -> jsonschema_rs.Validator:
+    return compile_schema(orjson.loads((schemas_directory() / "examination.json").read_bytes()))

@@ -1,0 +1,129 @@
+"""What examinations found, as data: the cells of one client or of several, from which every form is rendered.
+
+Texts are shortened and secrets masked when a result is made, so that no form can show them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from harness.core.exchange import Json
+from harness.examine.case import AREAS, ClientCase
+from harness.examine.cell import RED, Cell
+from harness.examine.run import ClientExamination
+from harness.report.sanitize import sanitize_value
+
+RESULTS_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientResult:
+    """What was found of one client.
+
+    `client` is its name with its release; `adapter` how it was given to `harness examine`: `openai`, or `--command …`.
+    It is not `complete` when the examination was interrupted.
+    """
+
+    client: str
+    adapter: str
+    seconds: float
+    complete: bool
+    cells: tuple[Cell, ...]
+
+    @property
+    def name(self) -> str:
+        """The client without its release."""
+        return self.client.partition(" ")[0]
+
+    @property
+    def failures(self) -> list[Cell]:
+        """The red cells of the cases that every client must meet."""
+        return [cell for cell in self.cells if cell.is_failure]
+
+    def count(self, area: str = "") -> Counter[str]:
+        """How many cells of an area, without one of all, have each verdict."""
+        return Counter(cell.verdict for cell in self.cells if not area or area_of(cell.case) == area)
+
+    def reproduce(self, cell: Cell) -> str:
+        """The command that runs a cell again."""
+        return f"harness examine {self.adapter} --case {cell.case} --modes {cell.mode}"
+
+    def as_json(self) -> Json:
+        """This result as JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, members: Json) -> ClientResult:
+        """The result of JSON that `as_json` made."""
+        return cls(**{**members, "cells": tuple(map(Cell.from_json, members["cells"]))})
+
+
+@dataclass(frozen=True, slots=True)
+class ExaminationResults:
+    """The results of clients side by side, and by its id what each case is about."""
+
+    clients: tuple[ClientResult, ...]
+    cases: Mapping[str, Json]
+
+    @property
+    def areas(self) -> list[str]:
+        """The areas in which there is a case."""
+        return [area for area in AREAS if any(area_of(id) == area for id in self.cases)]
+
+
+def area_of(case: str) -> str:
+    """The area of a case, by its id."""
+    return case.partition("/")[0]
+
+
+def case_json(case: ClientCase) -> Json:
+    """What a case is about, as JSON."""
+    names = ("id", "area", "severity", "title", "does", "source", "shows")
+    return {**{name: getattr(case, name) for name in names}, "needs": sorted(case.needs)}
+
+
+def collect_results(found: ClientExamination, cases: Sequence[ClientCase], adapter: str) -> ExaminationResults:
+    """The results of one examination."""
+    result = ClientResult(
+        client=str(_shortened(found.declared.client)),
+        adapter=adapter,
+        seconds=round(found.seconds, 3),
+        complete=found.complete,
+        cells=tuple(Cell.from_json(_shortened(cell.as_json())) for cell in found.cells),
+    )
+    return ExaminationResults((result,), {case.id: case_json(case) for case in cases})
+
+
+def merge_results(several: Iterable[ExaminationResults]) -> ExaminationResults:
+    """Results side by side; two clients of one name are told apart by a number."""
+    clients: list[ClientResult] = []
+    cases: dict[str, Json] = {}
+    for each in several:
+        cases |= each.cases
+        clients += each.clients
+    times: Counter[str] = Counter()
+    for number, one in enumerate(clients):
+        times[one.client] += 1
+        if times[one.client] > 1:
+            clients[number] = replace(one, client=f"{one.client} ({times[one.client]})")
+    return ExaminationResults(tuple(clients), cases)
+
+
+def group_by_reason(cells: Iterable[Cell]) -> list[tuple[Cell, list[str]]]:
+    """The cells that are no pass, those of one case with the same verdict and reason as one, with their modes.
+
+    Those that make the examination fail come first.
+    """
+    groups: dict[tuple[str, str, str], tuple[Cell, list[str]]] = {}
+    for cell in cells:
+        if cell.verdict in RED or cell.verdict == "warn":
+            key = (cell.case, cell.verdict, cell.reason)
+            groups.setdefault(key, (cell, []))[1].append(cell.mode)
+    return sorted(groups.values(), key=lambda group: not group[0].is_failure)
+
+
+def _shortened(value: Any) -> Any:
+    return sanitize_value(value)

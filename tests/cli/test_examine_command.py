@@ -1,0 +1,128 @@
+"""`harness examine`: what it prints, how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from harness.cli import app
+from harness.examine.case import CASES
+from harness.examine.report.formats import write_results
+from harness.examine.report.json_results import read_results
+from tests.support.examined import TARGET, cell, results
+from tests.support.processes import spawn
+
+ROOT = Path(__file__).parents[2]
+PLAIN = ("--modes", "plain,replay")
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["examine", *arguments])
+
+
+def test_the_cases_are_listed() -> None:
+    lines = run("--list").stdout.splitlines()
+    assert lines[0].split() == ["area", "id", "severity", "title"]
+    assert [line.split()[1] for line in lines[1:]] == list(CASES)
+
+
+def test_the_list_as_json_says_what_a_case_is_about() -> None:
+    [listed] = json.loads(run("--list", "--cases", "answers/text", "--json").stdout)
+    assert listed["title"] == "One message"
+    assert {"does", "source", "shows", "severity", "area", "needs"} <= set(listed)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "give one ADAPTER, or --command CMD."),
+        (("openai", "--command", "x"), "give one ADAPTER, or --command CMD."),
+        (("opnai",), "no adapter 'opnai'. Did you mean 'openai'?"),
+        (("openai", "--case", "answers/txt"), "no case 'answers/txt'. Did you mean 'answers/text'?"),
+        (("openai", "--cases", "answer/*"), "no case 'answer/*'."),
+        (("openai", "--case", "answers/text", "--cases", "tools/*"), "give --cases or --case."),
+        (("openai", "--modes", "stram"), "no mode 'stram'. Did you mean 'stream'?"),
+        (("openai", "--report", "a.txt"), "--report a.txt: its suffix must be one of .json"),
+        (("openai", "--baseline", "no.json"), "no.json: cannot be read: No such file"),
+        (("--command", "./no-such-program"), "cannot start './no-such-program'"),
+        (("--command", "'"), '--command "\'": No closing quotation'),
+        (("--merge",), "say of which files"),
+    ],
+)
+def test_a_wrong_command_line_ends_with_2(arguments: tuple[str, ...], said: str) -> None:
+    ended = run(*arguments)
+    assert ended.exit_code == 2
+    assert said in " ".join(ended.stderr.split()).replace("│ ", "")
+
+
+def test_results_are_put_side_by_side(tmp_path: Path) -> None:
+    red = cell("answers/text", "fail", "plain,replay", "must", "it is not said")
+    write_results(results(red), tmp_path / "a.json")
+    write_results(results(cell("answers/text"), client="yours 2"), tmp_path / "b.json")
+    ended = run("--merge", str(tmp_path / "a.json"), str(tmp_path / "b.json"), "--report", str(tmp_path / "c.json"))
+    assert ended.exit_code == 0
+    assert "mine 1.0: 1 run in 1.5 s" in ended.stdout
+    assert "To see one: harness examine mine:Adapter --case answers/text --modes plain,replay" in ended.stdout
+    assert [each.client for each in read_results(tmp_path / "c.json").clients] == ["mine 1.0", "yours 2"]
+
+
+@pytest.mark.slow
+class TestExamining:
+    def test_a_client_that_passes(self, tmp_path: Path) -> None:
+        ended = run("openai", "--cases", "*/one-call", *PLAIN, "--report", str(tmp_path / "a.json"))
+        assert (ended.exit_code, ended.stderr) == (0, "")
+        assert ended.stdout.splitlines()[0].startswith("openai ")
+        assert [one.verdict for one in read_results(tmp_path / "a.json").clients[0].cells] == ["pass"]
+
+    def test_a_client_that_fails_a_must(self) -> None:
+        ended = run(f"{TARGET}LastMessageOnly", "--cases", "answers/t*", *PLAIN)
+        assert ended.exit_code == 1
+        assert "fail must  answers/two-messages  [plain,replay]" in ended.stdout
+        assert (
+            f"harness examine {TARGET}LastMessageOnly --case answers/two-messages --modes plain,replay" in ended.stdout
+        )
+
+    def test_one_case_shows_the_flow_and_the_diagram(self) -> None:
+        ended = run(f"{TARGET}LastMessageOnly", "--case", "answers/two-messages", *PLAIN, "-v")
+        assert ended.exit_code == 1
+        assert 'user "How is the weather?"' in ended.stdout
+        assert "sequenceDiagram" in ended.stdout
+
+    def test_a_known_failure_is_no_new_one(self, tmp_path: Path) -> None:
+        file = str(tmp_path / "a.json")
+        chosen = (f"{TARGET}LastMessageOnly", "--cases", "answers/two-messages", *PLAIN)
+        run(*chosen, "--report", file)
+        ended = run(*chosen, "--baseline", file)
+        assert ended.exit_code == 0
+        assert "against the baseline: 0 new, 1 known, 0 fixed" in ended.stdout
+
+    def test_a_process_that_dies_is_a_crash(self) -> None:
+        ended = run(f"{TARGET}Dying", "--cases", "answers/t*")
+        assert ended.exit_code == 1
+        assert (
+            "crash must  answers/text  [plain,replay]\n  its process ended: exit code -9: no strength left"
+            in ended.stdout
+        )
+
+    def test_a_client_that_can_run_nothing_is_no_success(self) -> None:
+        ended = run(f"{TARGET}Dying", "--cases", "tools/one-call")
+        assert ended.exit_code == 2
+        assert "no case was run: dying declares the areas" in ended.stderr
+
+    def test_an_interruption_keeps_what_there_is(self, tmp_path: Path) -> None:
+        report = tmp_path / "a.json"
+        arguments = ["examine", f"{TARGET}Sleeping", "--cases", "answers/*", "--report", str(report)]
+        with spawn([sys.executable, "-m", "harness", *arguments], env={**os.environ, "PYTHONPATH": str(ROOT)}) as child:
+            time.sleep(4)
+            child.send_signal(signal.SIGINT)
+            _, said = child.communicate(timeout=20)
+        assert child.returncode == 130
+        assert "interrupted: the cases that had not ended are missing" in said
+        assert not read_results(report).clients[0].complete

@@ -1,0 +1,124 @@
+"""Results of examinations: kept, compared with earlier ones, put side by side."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from harness.contract.schema import schemas_directory
+from harness.core.errors import ConfigError
+from harness.examine.declaration import Declaration
+from harness.examine.mode import Mode, parse_modes
+from harness.examine.report.baseline import compare_with_baseline
+from harness.examine.report.formats import check_writable, render_results, write_results
+from harness.examine.report.json_results import read_results
+from harness.examine.report.results import collect_results, group_by_reason, merge_results
+from harness.examine.run import ClientExamination, select_cases
+from tests.support.examined import cell, results
+
+RED = cell("answers/text", "fail", "plain,replay", "must", "it is not said", "in detail")
+GREEN = cell("answers/text", "pass", "stream,replay")
+
+
+def test_json_is_as_its_schema_says() -> None:
+    said = json.loads(render_results(results(RED, GREEN, cell("tools/one-call", "not applicable", "")), ".json"))
+    jsonschema.validate(said, json.loads((schemas_directory() / "examination.json").read_text()))
+
+
+def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+    written = results(RED, GREEN)
+    write_results(written, tmp_path / "a.json")
+    assert read_results(tmp_path / "a.json") == written
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("{", "cannot be read"),
+        ("[]", "no results: at its top"),
+        ('{"version": 2}', "results of version 2; this harness reads 1."),
+        ('{"version": 1, "cases": [], "clients": [{}]}', "no results: at clients/0"),
+    ],
+)
+def test_a_file_that_holds_no_results_is_refused(tmp_path: Path, content: str, said: str) -> None:
+    (tmp_path / "a.json").write_text(content)
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        read_results(tmp_path / "a.json")
+
+
+def test_a_report_needs_a_known_suffix_and_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"its suffix must be one of \.json"):
+        check_writable(tmp_path / "a.txt")
+    with pytest.raises(ConfigError, match="there is no folder"):
+        check_writable(tmp_path / "no" / "a.json")
+
+
+def test_long_texts_are_shortened_and_secrets_masked() -> None:
+    odd = cell(
+        "answers/text", "fail", "plain,replay", "must", "x" * 10_000, "key sk-proj-abcdefghijklmnopqrstuvwxyz0123456789"
+    )
+    found = ClientExamination(Declaration(client="mine 1.0"), (odd,), 1.0)
+    kept = collect_results(found, select_cases("answers/text"), "mine").clients[0].cells[0]
+    assert len(kept.reasons[0]) < 5000
+    assert "abcdefgh" not in kept.reasons[1]
+
+
+class TestBaseline:
+    def test_only_what_is_new_fails(self) -> None:
+        other = cell("tools/one-call", "crash")
+        compared = compare_with_baseline(results(RED, other).clients[0], results(RED, GREEN))
+        assert (compared.new, compared.known, compared.fixed) == ([other], [RED], [])
+
+    def test_what_no_longer_fails_is_told(self) -> None:
+        mended = cell("answers/text", "pass")
+        assert compare_with_baseline(results(mended).clients[0], results(RED)).fixed == [mended]
+
+    def test_a_case_that_was_not_run_is_not_fixed(self) -> None:
+        assert compare_with_baseline(results(GREEN).clients[0], results(RED)).fixed == []
+
+    def test_another_release_of_the_client_will_do(self) -> None:
+        assert compare_with_baseline(results(RED, client="mine 2.0").clients[0], results(RED)).new == []
+
+    def test_another_client_will_not(self) -> None:
+        with pytest.raises(ConfigError, match=r"it has no result of yours \(it holds mine 1.0\)"):
+            compare_with_baseline(results(RED, client="yours 1.0").clients[0], results(RED))
+
+
+def test_a_should_that_is_red_fails_nothing() -> None:
+    assert results(cell("answers/text", "crash", severity="should")).clients[0].failures == []
+
+
+def test_cells_with_one_reason_are_told_once() -> None:
+    again = cell("answers/text", "fail", "stream,replay", "must", "it is not said")
+    warned = cell("answers/a", "warn", "plain,replay", "should", "so so")
+    grouped = group_by_reason([warned, RED, again, GREEN])
+    assert [(one.case, modes) for one, modes in grouped] == [
+        ("answers/text", ["plain,replay", "stream,replay"]),
+        ("answers/a", ["plain,replay"]),
+    ]
+
+
+def test_clients_side_by_side() -> None:
+    merged = merge_results([results(RED), results(GREEN), results(cell("tools/one-call"), client="yours 2")])
+    assert [each.client for each in merged.clients] == ["mine 1.0", "mine 1.0 (2)", "yours 2"]
+    assert merged.areas == ["answers", "tools"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "meant"),
+    [
+        ((), "plain,chain stream,chain stream,replay stream,replay,azure"),
+        (("stream",), "stream,chain stream,replay stream,replay,azure"),
+        (("stream,replay",), "stream,replay"),
+        (("stream,replay,azure",), "stream,replay,azure"),
+        (("azure", "plain"), "plain,chain stream,replay,azure"),
+        (("openai",), "plain,chain stream,chain stream,replay"),
+    ],
+)
+def test_modes_are_chosen_by_their_words(texts: tuple[str, ...], meant: str) -> None:
+    modes = [Mode(False, "chain"), Mode(True, "chain"), Mode(True, "replay"), Mode(True, "replay", "azure")]
+    assert " ".join(map(str, filter(parse_modes(texts), modes))) == meant

@@ -1,0 +1,64 @@
+"""Clients to examine: the reference one, and variants of it that are broken in one way. Adapters by `TARGET + class`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from typing import ClassVar
+
+from harness.examine.adapter import Adapter
+from harness.examine.adapters.openai_python import OpenAIAdapter
+from harness.examine.cell import Cell, Verdict
+from harness.examine.outcome import Outcome
+from harness.examine.report.results import ClientResult, ExaminationResults
+from harness.examine.task import Task
+
+TARGET = f"{__name__}:"
+
+
+class LastMessageOnly(OpenAIAdapter):
+    """Shows only the last word of what was said."""
+
+    async def run(self, task: Task) -> Outcome:
+        outcome = await super().run(task)
+        return Outcome(texts=[text.split(".")[-2] + "." for text in outcome.texts])
+
+
+class Dying(Adapter):
+    """Ends its process in the middle of a task."""
+
+    package: ClassVar = "dying"
+    streams: ClassVar = (False,)
+
+    async def run(self, task: Task) -> Outcome:
+        sys.stderr.write("no strength left\n")
+        sys.stderr.flush()
+        os.kill(os.getpid(), signal.SIGKILL)
+        raise AssertionError
+
+
+class Sleeping(Adapter):
+    """Never answers."""
+
+    package: ClassVar = "sleeping"
+    streams: ClassVar = (False,)
+
+    async def run(self, task: Task) -> Outcome:
+        time.sleep(600)
+        raise AssertionError
+
+
+def cell(
+    case: str, verdict: Verdict = "pass", mode: str = "plain,replay", severity: str = "must", *reasons: str
+) -> Cell:
+    return Cell(case=case, severity=severity, mode=mode, verdict=verdict, reasons=reasons)
+
+
+def results(*cells: Cell, client: str = "mine 1.0", complete: bool = True) -> ExaminationResults:
+    """Results of one client with these cells."""
+    facts = {"severity": "must", "title": "A title", "does": "It does.", "source": "a source", "shows": "This."}
+    cases = {one.case: {"id": one.case, "area": one.case.partition("/")[0], **facts, "needs": []} for one in cells}
+    result = ClientResult(client=client, adapter="mine:Adapter", seconds=1.5, complete=complete, cells=cells)
+    return ExaminationResults((result,), cases)
