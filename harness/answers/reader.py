@@ -111,6 +111,8 @@ class EventReader:
             # Recorded: some backends send the output in the items' own events only.
             self._add_drift(index, "output_left_out", f"{self.next_type}: response.output is left out")
             del due["output"]
+        elif output:
+            due["output"] = _add_late_sources(output, event["response"]["output"])
         final = self._read_response(self.next_type, due)
         return {**final, "output": output}
 
@@ -273,6 +275,29 @@ class EventReader:
             raise StreamError(opened, f"item {index} is never done: no response.output_item.done of that output_index")
         unfinished: Json = output[index]
         return unfinished
+
+
+def _add_late_sources(output: list[Json], final: Any) -> list[Json]:
+    """The output that is due in the final event, after whose sources of a web search others may follow.
+
+    Recorded: until autumn 2025 the sites that the text cites came last, with a query of their own.
+    """
+    if not isinstance(final, list) or len(final) != len(output):
+        return output
+    return [_add_sources_of(last, item) for item, last in zip(output, final, strict=True)]
+
+
+def _add_sources_of(last: Any, item: Json) -> Json:
+    if item.get("type") != "web_search_call" or not isinstance(last, dict):
+        return item
+    known, sources = (each["action"].get("sources") if _has_action(each) else None for each in (item, last))
+    if not isinstance(known, list) or not isinstance(sources, list) or sources[: len(known)] != known:
+        return item
+    return {**item, "action": {**item["action"], "sources": sources}}
+
+
+def _has_action(item: Json) -> bool:
+    return isinstance(item.get("action"), dict)
 
 
 def _is_type_only(action: Any) -> bool:

@@ -7,8 +7,9 @@ The events of an item follow from the grammar of its kind (`harness.items.stream
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import zip_longest
+from collections.abc import Iterator, Sequence
+from itertools import groupby, zip_longest
+from typing import Any
 
 from harness.answers.item_writer import split_into_tokens
 from harness.answers.reader import EventReader, StreamError
@@ -17,6 +18,10 @@ from harness.answers.writer import EventSequence, EventWriter
 from harness.api.statuses import ENDED_STATUSES
 from harness.core.exchange import Finding, Json
 from harness.items.kind import Item
+
+LISTING = "mcp_list_tools"
+"""The kind of item of which a response begins with one for each MCP server. Recorded in 2026: several of them are made side
+by side, and only the last has a `done` event; the others are complete in the final event."""
 
 __all__ = ["StreamError", "encode_events", "fold", "read_recorded", "render_events", "split_into_tokens"]
 
@@ -40,10 +45,73 @@ def render_events(
     output = response["output"]
     # Recorded: the last item of a failed response has no done event.
     open_from = len(output) - (response["status"] == "failed")
+    listings = _count_listings(output[:open_from])
+    if listings:
+        writer.write_events(_interleave_listings(output[:listings]))
     for index, (wire, item) in enumerate(zip_longest(output, items[: len(output)])):
-        writer.write_item(index, wire, item.deltas if item else {}, index >= open_from)
+        if index >= listings:
+            writer.write_item(index, wire, item.deltas if item else {}, index >= open_from)
     writer.write_closing(response)
     return writer.events
+
+
+def _count_listings(output: Sequence[Json]) -> int:
+    """The number of listings that an output begins with; 0 if there are no two."""
+    if len(output) < 2 or output[1]["type"] != LISTING:
+        return 0
+    return next((index for index, item in enumerate(output) if item["type"] != LISTING), len(output))
+
+
+def _interleave_listings(listings: Sequence[Json]) -> Iterator[Json]:
+    """The events of several listings: each phase of all of them before the next, `done` of the last one alone."""
+    writer = EventWriter(obfuscate=False)
+    for index, wire in enumerate(listings):
+        writer.write_item(index, wire, {})
+    by_item = [list(events) for _, events in groupby(writer.events, lambda event: event["output_index"])]
+    for events in by_item:
+        yield from events[:2]
+    for events in by_item:
+        yield from events[2:-1]
+    yield by_item[-1][-1]
+
+
+def _order_listings(events: Sequence[Json]) -> Sequence[Json]:
+    """The events of several listings as if each were told alone, with the `done` events that are left out."""
+    places = [event.get("output_index") for event in events if _adds_listing(event)]
+    if len(places) < 2 or not all(isinstance(event, dict) for event in events):
+        return events
+    told = [index for index, event in enumerate(events) if event.get("output_index") in places]
+    output = _final_output(events)
+    first, end = told[0], told[0] + len(told)
+    if places != list(range(len(places))) or told != list(range(first, end)) or len(output) < len(places):
+        return events
+    ordered: list[Json] = []
+    for place, item in enumerate(output[: len(places)]):
+        ordered += _tell_alone([event for event in events[first:end] if event["output_index"] == place], item)
+    return _renumber([*events[:first], *ordered, *events[end:]], events)
+
+
+def _adds_listing(event: Any) -> bool:
+    item = event.get("item") if isinstance(event, dict) else None
+    return isinstance(item, dict) and item.get("type") == LISTING and event["type"] == "response.output_item.added"
+
+
+def _final_output(events: Sequence[Json]) -> list[Json]:
+    response = events[-1].get("response") if events else None
+    output = response.get("output") if isinstance(response, dict) else None
+    return output if isinstance(output, list) else []
+
+
+def _tell_alone(events: list[Json], item: Json) -> list[Json]:
+    done = {"type": "response.output_item.done", "item": item, "output_index": events[0]["output_index"]}
+    return events if events[-1].get("type") == done["type"] else [*events, done]
+
+
+def _renumber(ordered: list[Json], events: Sequence[Json]) -> Sequence[Json]:
+    """The ordered events with the numbers of their places, if the events as they came had theirs."""
+    if any(event.get("sequence_number") != index for index, event in enumerate(events)):
+        return ordered
+    return [{**event, "sequence_number": index} for index, event in enumerate(ordered)]
 
 
 def encode_events(events: Sequence[Json]) -> bytes:
@@ -75,7 +143,7 @@ def read_recorded(events: Sequence[Json]) -> tuple[Json, list[Finding]]:
 
 
 def _read_events(events: Sequence[Json]) -> tuple[Json, list[tuple[int, str, str]]]:
-    reader = EventReader(events)
+    reader = EventReader(_order_listings(events))
     started = reader.read_opening()
     output: list[Json] = []
     while reader.next_type == "response.output_item.added":

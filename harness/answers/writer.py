@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import overload
 
 from harness.answers.item_frames import ItemFrames, frame_item
@@ -94,6 +94,11 @@ class EventWriter:
         """Write the events of an item; with `left_open` they end with its last delta."""
         place = ItemPlace(index, len(self.events), self._obfuscate, left_open, self._reasons)
         self.events.add_item(frame_item(wire, deltas, place))
+
+    def write_events(self, events: Iterable[Json]) -> None:
+        """Write these events, numbered from here on."""
+        for event in events:
+            self.events.add_event({**event, "sequence_number": len(self.events)})
 
     def write_closing(self, response: Json) -> None:
         """Write the error if there is one, then the final event."""

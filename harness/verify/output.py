@@ -11,7 +11,7 @@ from rich.table import Table
 
 from harness.core.exchange import Json
 from harness.core.text.shorten import pluralize, shorten
-from harness.verify.run import FINDING_VERDICTS, Tally
+from harness.verify.run import FINDING_VERDICTS, UNVERIFIABLE_VERDICTS, Tally
 
 VERSION = 1
 MAX_SHOWN = 20
@@ -22,11 +22,13 @@ MAX_MESSAGE_LENGTH = 401
 SECTIONS: dict[str, dict[str, str]] = {
     "requests": {"accepted": "count", "refused": "list", "unverifiable": "why", "absent": "count"},
     "refusals": {"same": "count", "different": "list", "missed": "list", "unverifiable": "why", "drift": "list"},
-    "answers": {"conform": "count", "findings": "list", "drift": "list"},
-    "streams": {"conform": "count", "findings": "list", "drift": "list", "events": "count"},
+    "answers": {"conform": "count", "findings": "list", "unverifiable": "why", "drift": "list"},
+    "streams": {"conform": "count", "findings": "list", "unverifiable": "why", "drift": "list", "events": "count"},
 }
 """The report's sections and their members: a number, a number with its reasons, or a list."""
-OPTIONAL_SECTIONS: dict[str, dict[str, str]] = {"respelled": {"same": "count", "different": "list"}}
+OPTIONAL_SECTIONS: dict[str, dict[str, str]] = {
+    "respelled": {"same": "count", "different": "list", "unverifiable": "why"}
+}
 """Sections that are there only with `--respell`."""
 JUDGED_MEMBERS = ("accepted", "same", "conform", "refused", "different", "missed", "findings", "unverifiable")
 """The members of a section under one of which each judged exchange is counted."""
@@ -117,7 +119,7 @@ def summary_lines(tally: Tally, verbose: bool = False) -> Iterator[str]:
         yield from (f"  {text}" for text in finding_lines(entry))
     if more := sum(1 for _ in found):
         yield f"… and {more} more; --json FILE has them all."
-    for at in ("requests.unverifiable", "refusals.unverifiable", "skipped"):
+    for at in (*UNVERIFIABLE_VERDICTS, "skipped"):
         yield from (f"{at}  {times} × {why}" for why, times in count_reasons(tally, at).items())
     if unlisted := count_reasons(tally, "models"):
         yield f"models  nothing is known of what they can do, so that nothing was refused for it: {', '.join(unlisted)}"

@@ -33,7 +33,11 @@ MAX_OPEN_WORLDS = 32
 """Worlds that are held at a time: JSON lines may mix the exchanges of several recordings."""
 EXCHANGE_VERDICT, EVENT_VERDICT = "exchanges", "streams.events"
 """The verdicts that only count: one before the others on an exchange, and one for each event of a stream."""
-COUNTED_BY_REASON = ("requests.unverifiable", "refusals.unverifiable", "skipped", "hosts", "gateways", "models")
+UNVERIFIABLE_VERDICTS = tuple(
+    f"{section}.unverifiable" for section in ("requests", "refusals", "answers", "streams", "respelled")
+)
+"""Verdicts on what a recording does not show."""
+COUNTED_BY_REASON = (*UNVERIFIABLE_VERDICTS, "skipped", "hosts", "gateways", "models")
 """Verdicts that are counted by their reason and not listed.
 
 `hosts` and `gateways` are counted by the host of the exchange, `models` by an unlisted model that it names.

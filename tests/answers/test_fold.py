@@ -12,6 +12,7 @@ from harness.core.errors import HarnessError
 from harness.items import (
     compaction,
     image_generation_call,
+    mcp_list_tools,
     message,
     program,
     reasoning,
@@ -20,6 +21,7 @@ from harness.items import (
     url_citation,
     web_search_call,
 )
+from harness.items.search import search as web_search
 from tests.support.streams import ENDINGS, ITEMS, response, streamed, tokens
 
 
@@ -344,3 +346,40 @@ def test_a_stream_error_is_for_the_user():
 
 
 # Another kind is one function
+
+
+def test_several_listings_are_told_side_by_side_and_only_the_last_is_done():
+    said = response(mcp_list_tools("docs", ["a"]), mcp_list_tools("wiki"), message("Hi"))
+    stream = list(render_events(said, obfuscate=False))
+    told = [(event["type"].removeprefix("response."), event["output_index"]) for event in stream[2:9]]
+    assert told == [
+        ("output_item.added", 0),
+        ("mcp_list_tools.in_progress", 0),
+        ("output_item.added", 1),
+        ("mcp_list_tools.in_progress", 1),
+        ("mcp_list_tools.completed", 0),
+        ("mcp_list_tools.completed", 1),
+        ("output_item.done", 1),
+    ]
+    assert fold(stream) == said
+    stream[6], stream[7] = stream[7], stream[6]
+    assert fold(renumbered(stream)) == said
+
+
+def test_a_single_listing_is_done():
+    stream = list(render_events(response(mcp_list_tools("docs"), message("Hi")), obfuscate=False))
+    assert stream.pop(5)["type"] == "response.output_item.done"
+    with pytest.raises(StreamError, match="item 0 is never done"):
+        fold(renumbered(stream))
+
+
+def test_fold_accepts_sources_that_come_last():
+    site = {"type": "url", "url": "https://a.example"}
+    search = web_search_call(web_search("a", sources=[site["url"]]))
+    stream = deepcopy(list(streamed(search, message("Hi"))))
+    final = stream[-1]["response"]["output"][0]["action"]
+    final["sources"] = [*final["sources"], {**site, "url": "https://b.example?utm_source=openai"}]
+    assert fold(stream)["output"][0]["action"]["sources"] == [site]
+    final["sources"] = final["sources"][1:]
+    with pytest.raises(StreamError, match="response.output is"):
+        fold(stream)

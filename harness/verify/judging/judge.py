@@ -22,6 +22,7 @@ from harness.core.exchange import EMPTY_MAPPING, Finding, Json, Request
 from harness.core.text.redact import redact, secrets_in_headers
 from harness.endpoints.request import request_from
 from harness.verify.compare import differing_error_members, select_error_members
+from harness.verify.judging.edited import explain_edited
 from harness.verify.judging.presume_files import presume_files
 from harness.verify.judging.recording_day import enter_day
 from harness.verify.judging.response_stream import RESPONSE_EVENT_SCHEMA, judge_response_stream
@@ -191,15 +192,18 @@ def _judge_answer(recorded: Recorded, operation: Operation, world: World) -> Ite
     if root is None:
         return
     finding = check_answer(root, recorded.answer, world.as_of)
-    yield from _finding_verdicts("answers", [finding] if finding else [])
+    yield from _finding_verdicts("answers", recorded, [finding] if finding else [])
     unknown = _drop_own(root, find_unknown_members(root, recorded.answer, world.as_of), world)
     yield from (Verdict("answers.drift", _finding_json(each)) for each in unknown)
 
 
-def _finding_verdicts(kind: str, findings: list[Finding]) -> Iterator[Verdict]:
-    yield from (Verdict(f"{kind}.findings", _finding_json(each)) for each in findings)
+def _finding_verdicts(kind: str, recorded: Recorded, findings: list[Finding]) -> Iterator[Verdict]:
     if not findings:
         yield Verdict(f"{kind}.conform")
+    elif why := explain_edited(recorded):
+        yield Verdict(f"{kind}.unverifiable", {"why": why})
+    else:
+        yield from (Verdict(f"{kind}.findings", _finding_json(each)) for each in findings)
 
 
 def _finding_json(finding: Finding) -> Json:
@@ -213,7 +217,7 @@ def _judge_stream(recorded: Recorded, world: World, request: Request) -> Iterato
         stored = world.store.responses.get(request.params.get("response_id", ""))
         judgment = judge_response_stream(recorded, stored.events if stored else None, world.as_of)
     yield from (Verdict("streams.events") for _ in recorded.events or ())
-    yield from _finding_verdicts("streams", judgment.findings)
+    yield from _finding_verdicts("streams", recorded, judgment.findings)
     events = (each._replace(at=each.at.partition("].")[2]) for each in judgment.drift)
     known = {place for place, each in enumerate(events) if not any(_drop_own(RESPONSE_EVENT_SCHEMA, [each], world))}
     drift = (each for place, each in enumerate(judgment.drift) if place not in known)

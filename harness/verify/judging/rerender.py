@@ -21,6 +21,7 @@ from harness.core.errors import HarnessError
 from harness.core.exchange import Answer, Json
 from harness.core.text.redact import redact, secrets_in_headers
 from harness.verify.compare import ABSENT, Difference, Profile, compare, map_strings
+from harness.verify.judging.edited import explain_edited
 from harness.verify.judging.judge import Verdict, rebuild_request
 from harness.verify.judging.mock_answer import is_response_request, render_mock_answer, renderable_response
 from harness.verify.judging.recording_day import enter_day
@@ -32,6 +33,7 @@ UNORDERED_EVENTS = frozenset({"keepalive", "response.rate_limits.updated"})
 """Events that may come at any place of a stream."""
 ITEM_ADDED = "response.output_item.added"
 ANNOTATION_ADDED = "response.output_text.annotation.added"
+LISTED = "response.mcp_list_tools.completed"
 TEXT_DONE = "response.output_text.done"
 IGNORED_EVENT_MEMBERS = frozenset({"sequence_number", "obfuscation"})
 """Members that depend on how a text was split into deltas."""
@@ -53,7 +55,7 @@ class ComparedEvent(NamedTuple):
 
 
 def judge_rerendering(recorded: Recorded, world: World | None = None) -> Iterator[Verdict]:
-    """The verdicts on one exchange: `respelled.same`, or a `respelled.different` for each difference.
+    """The verdicts on one exchange: `respelled.same`, `.unverifiable`, or a `respelled.different` for each difference.
 
     `world` has learned from the exchanges before; it is not changed. There are none unless the recording holds a complete
     answer to `POST /responses` with items of known types only.
@@ -62,6 +64,9 @@ def judge_rerendering(recorded: Recorded, world: World | None = None) -> Iterato
     enter_day(world, recorded)
     found = _find_rendering_differences(recorded, world)
     if found is None:
+        return
+    if found and (why := explain_edited(recorded)):
+        yield Verdict("respelled.unverifiable", {"why": why})
         return
     secrets = secrets_in_headers(recorded.headers) | secrets_in_headers(recorded.answer_headers)
     for at, expected, actual in found:
@@ -178,10 +183,22 @@ def _select_events(events: Sequence[Json], view: ResponseView) -> list[ComparedE
             steps += notes
             notes = []
         if not (step.type.endswith(".delta") and steps and _merge_delta(steps[-1], step)):
-            steps.append(step)
+            steps.insert(_place_among_listings(steps, step), step)
         if step.type in END_EVENTS:
             break
     return steps
+
+
+def _place_among_listings(steps: Sequence[ComparedEvent], step: ComparedEvent) -> int:
+    """The place of a step: the last one, but lists of several MCP servers, which are ready in any order, are sorted."""
+    place = len(steps)
+    while (
+        step.type == LISTED
+        and steps[place - 1].type == LISTED
+        and steps[place - 1].members["output_index"] > step.members["output_index"]
+    ):
+        place -= 1
+    return place
 
 
 def _merge_delta(before: ComparedEvent, step: ComparedEvent) -> bool:

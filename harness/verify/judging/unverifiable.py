@@ -22,6 +22,7 @@ from harness.core.dates import is_uncertain_on
 from harness.core.exchange import Json, Request
 from harness.items.history.transcript import conversation_id
 from harness.server.websocket.session import ENVELOPE_MEMBERS
+from harness.verify.judging.edited import explain_edited
 from harness.verify.learn import PRESUMED
 from harness.verify.newer_enum_values import is_accepted_now
 from harness.world.world import World
@@ -74,6 +75,8 @@ def explain_unverifiable_violation(violation: Violation, recorded: Recorded, req
         return RECORDING_IS_CUT
     if not recorded.flags.isdisjoint(("sanitized", "inferred")) and rule.area in ID_AREAS:
         return IDS_REWRITTEN
+    if why := explain_edited(recorded):
+        return why
     if is_assistants_operation(request.operation) and request.dialect in AZURE_DIALECTS and rule.keyword:
         return AZURE_ACCEPTS_MORE
     if rule.area in MODEL_AREAS and request.dialect in AZURE_DIALECTS:

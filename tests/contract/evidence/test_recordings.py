@@ -14,18 +14,11 @@ from tests.support.shared import PRESENT, RECORDINGS
 pytestmark = pytest.mark.skipif(not PRESENT, reason="the recorded traffic is not here")
 
 EDITED = {
-    "opentelemetry-js-contrib/packages/instrumentation-openai/test/mock-responses/": "written by hand",
-    "test_async_conversation_items_list_no_content.yaml": "its ids were replaced (`test_conversation_id`)",
     "openai_resp/tools_completed_no_output_field": "the output of the last event was taken out",
-    "fixtures__/openai-shell-container.1.chunks": "the text was changed in the deltas and not in what follows",
-    "gpt-4.1/GenStream-Tools-WebSearch.yaml@f5496bb2": "the last event has more sources than the item that was done",
     "test_openai_responses_model_file_search_tool": "`vector_store_ids` became `file_store_ids`",
-    "_toolset.yaml@1f0dc22f": "members of the usage were taken out",
     "usage_without_tokens_details": "members of the usage were taken out",
-    "with_responses_logprobs.yaml@f077d56c": "a number was replaced by a word",
-    "mcp_list_tools_stream_backfills": "the events of an item were taken out",
 }
-"""Recordings that are not as the API sent them, or that contradict themselves."""
+"""Recordings that are not as the API sent them, although nothing in them shows that."""
 OPEN = ("reasoning_generate_summary.yaml", "uploaded_file-image-openai_responses")
 """Recordings of which the API's reason, or its day, is not known well enough."""
 
@@ -47,6 +40,7 @@ def test_the_figures(tally: Tally, capsys: pytest.CaptureFixture[str]) -> None:
     assert tally.counts["exchanges"] > 6000
     assert tally.counts["requests.accepted"] > 5500
     assert tally.counts["refusals.same"] > 370
+    assert tally.counts["answers.unverifiable"] + tally.counts["streams.unverifiable"] < 20
     assert tally.counts["requests.unverifiable"] + tally.counts["refusals.unverifiable"] < 120
 
 
@@ -62,7 +56,7 @@ def test_every_refusal_is_made_in_the_recorded_words(tally: Tally) -> None:
 def test_every_answer_and_every_stream_conforms(tally: Tally) -> None:
     assert genuine(tally, "answers.findings") == []
     assert genuine(tally, "streams.findings") == []
-    assert len([*tally.entries("answers.findings"), *tally.entries("streams.findings")]) < 30
+    assert len([*tally.entries("answers.findings"), *tally.entries("streams.findings")]) < 10
 
 
 def test_no_member_of_an_answer_is_unknown(tally: Tally) -> None:

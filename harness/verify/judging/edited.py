@@ -1,0 +1,81 @@
+"""Signs that a recording is not as the API sent it: its answer was written, or edited, by hand.
+
+Each is a contradiction inside the recording. What such an answer has wrong is held neither against the mock nor against the
+API. An answer of a gateway is its own, whatever ids and times it has: what is wrong with it stays a finding.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import Any
+
+from harness.api.http.providers import is_host_hidden, path_below_root, provider_of_host
+from harness.cassettes.format.recorded import Recorded
+from harness.core.exchange import Json
+
+MADE_UP = "the ids or times of the answer are made up"
+
+MAX_DELAY = 600
+"""Seconds by which the time in the id of a response and its `created_at` differ at most; recorded: 34."""
+MAX_AGE = 2 * 86_400
+"""Seconds by which the day of the recorder and the `created_at` of a new response differ at most."""
+_DAY_LENGTH = len("YYYY-MM-DD")
+_CLOCK_TIME = re.compile(r".{10}[T ](?!00:00:00)\d")
+"""A date with a time of the day: a day alone, or its midnight, was not read from a clock."""
+_STAMPED_ID = re.compile(r"resp_(?:[0-9a-f]{18}([0-9a-f]{8})[0-9a-f]{24}|([0-9a-f]{8})[0-9a-f]{40})")
+"""An id of a response: the second of its creation stands after 18 digits; until 2025-10 it stood first."""
+_ITEM_ID = re.compile(r"[a-z]+_[0-9A-Za-z]{16,}")
+_MASK = re.compile(r"REDACTED|SANITIZED", re.IGNORECASE)
+_ID_PREFIXES = {"response": "resp_", "conversation": "conv_"}
+
+
+def explain_edited(recorded: Recorded) -> str:
+    """The reason why the answer of an exchange is not the API's own; empty if nothing shows that."""
+    answered = _answered_object(recorded)
+    by_gateway = not is_host_hidden(recorded.host) and not provider_of_host(recorded.host, recorded.path)
+    if not answered or by_gateway or "transcribed" in recorded.flags:
+        return ""
+    return MADE_UP if _has_made_up_ids(answered) or _has_made_up_time(recorded, answered) else ""
+
+
+def _answered_object(recorded: Recorded) -> Json | None:
+    """The object in the answer; of a stream the first response."""
+    if recorded.events is None:
+        return recorded.answer if isinstance(recorded.answer, dict) else None
+    within = (event.get("response") for event in recorded.events if isinstance(event, dict))
+    return next((found for found in within if isinstance(found, dict)), None)
+
+
+def _has_made_up_ids(answered: Json) -> bool:
+    """Whether an id has another form than the API gives it, and none that a recorder puts in its place."""
+    kind = str(answered.get("object"))
+    items = answered.get("data" if kind == "list" else "output")
+    own = answered.get("id", "") if kind in _ID_PREFIXES else ""
+    within = [one["id"] for one in items if _is_item(one)] if isinstance(items, list) else []
+    wrong = [id for id in within if not _ITEM_ID.fullmatch(id)]
+    if own and not str(own).startswith(_ID_PREFIXES[kind]):
+        wrong.append(str(own))
+    return any(not _MASK.search(id) for id in wrong)
+
+
+def _is_item(one: Any) -> bool:
+    return isinstance(one, dict) and isinstance(one.get("type"), str) and isinstance(one.get("id"), str)
+
+
+def _has_made_up_time(recorded: Recorded, answered: Json) -> bool:
+    """Whether a response says that it was created at another time than its id and the recorder do."""
+    created = answered.get("created_at")
+    if answered.get("object") != "response" or not isinstance(created, int | float):
+        return False
+    if stamp := _STAMPED_ID.fullmatch(str(answered.get("id"))):
+        return abs(int(stamp[1] or stamp[2], 16) - created) > MAX_DELAY or _differs_from_clock(recorded, created)
+    return _differs_from_clock(recorded, created)
+
+
+def _differs_from_clock(recorded: Recorded, created: float) -> bool:
+    is_new = recorded.method == "POST" and path_below_root(recorded.path) == "/responses"
+    if not is_new or not _CLOCK_TIME.search(recorded.date):
+        return False
+    made = datetime.fromisoformat(recorded.date[:_DAY_LENGTH]).replace(tzinfo=UTC)
+    return abs(made.timestamp() - created) > MAX_AGE
