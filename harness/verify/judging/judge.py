@@ -193,6 +193,8 @@ def _judge_answer(recorded: Recorded, operation: Operation, world: World) -> Ite
         return
     finding = check_answer(root, recorded.answer, world.as_of)
     yield from _finding_verdicts("answers", recorded, [finding] if finding else [])
+    if finding and explain_edited(recorded):
+        return
     unknown = _drop_own(root, find_unknown_members(root, recorded.answer, world.as_of), world)
     yield from (Verdict("answers.drift", _finding_json(each)) for each in unknown)
 
