@@ -1,9 +1,11 @@
 """Learns from one half of some recordings, and judges the other half: what is refused wrongly before and after.
 
-    python -m bench.learn_halves RECORDINGS.jsonl.gz [--splits 10] [--without RULE …] [--forget NAME …] [--list]
+    python -m bench.learn_halves RECORDINGS.jsonl.gz [--splits 10] [--forget 8] [--name NAME …] [--jobs 1] [--list]
 
-`--without` takes rules out of the mock first, `--forget` members and values out of its schemas, so that there is something
-to learn about what it knows already. `--list` says what is still refused wrongly, and why.
+With `--forget` the mock of each split forgets so many rules, names of its schemas, and facts of models first, others each
+time, so that there is something to learn about what it knows already; `--name` gives the names. `--list` says what it
+forgot, what is still refused wrongly or missed, and why. A kind of disagreement is the rule, the place, the type of the
+item, and the family of models where that matters; of a recorded refusal, the error and the family.
 """
 
 from __future__ import annotations
@@ -11,52 +13,39 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import multiprocessing
 import random
-from collections.abc import Collection, Mapping, Sequence
-from functools import cache
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import redirect_stdout
+from functools import partial
+from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-import harness.contract.rules  # noqa: F401  (registers every rule)
-from harness.contract import schema
-from harness.contract.body_places import normalize_path
+from bench.forget import Forgotten, choose_forgotten, forget
+from harness.contract.body_places import normalize_path, type_of
 from harness.contract.own_contract import violation_path
 from harness.contract.own_contract_file import parse_contract, render_contract
 from harness.contract.rule import RULES
 from harness.verify.disagreements.derive import Derived, derive_contract, is_worse
 from harness.verify.disagreements.observe import Seen, observe
+from harness.verify.disagreements.propose import is_about_model, place_of
 
-REFUSED = "requests.refused"
-OTHER = ("refusals.missed", "refusals.different")
-
-
-def forget(names: Collection[str]) -> None:
-    """Take members and values of these names out of every schema, as if the API had got them after the release."""
-    load = schema._load_epoch
-
-    def cut(node: Any) -> Any:
-        if isinstance(node, list):
-            return [cut(each) for each in node if not isinstance(each, str) or each not in names]
-        if not isinstance(node, dict):
-            return node
-        kept = {name: cut(each) for name, each in node.items()}
-        if isinstance(kept.get("properties"), dict):
-            kept["properties"] = {name: each for name, each in kept["properties"].items() if name not in names}
-        return kept
-
-    schema._load_epoch = cache(lambda root, epoch: cut(load(root, epoch)))  # type: ignore[assignment]
-
-
-def kind_of_refused(seen: Seen) -> Any:
-    """The kind of a wrong refusal; None for another disagreement."""
-    return kind_of(seen) if seen.verdict == REFUSED else None
+REFUSED, MISSED = "requests.refused", "refusals.missed"
+OTHER = (MISSED, "refusals.different")
+COLUMNS = ("refused", "after", "known", "after", "new", "missed", "after", "known", "after", "new", "words", "after")
+"""Wrong refusals, those of kinds that the learned half shows, new ones; missed ones likewise; refusals in other words."""
 
 
 def kind_of(seen: Seen) -> Any:
-    """What a wrong refusal is about: the rule and the place."""
-    assert seen.violation is not None
-    return seen.violation.rule.id, normalize_path(violation_path(seen.violation.facts, seen.violation.error.param))
+    """What a disagreement is about: rule, place, type of item and family of models, or recorded error and family."""
+    if seen.verdict == REFUSED and seen.violation:
+        violation = seen.violation
+        place = normalize_path(violation_path(violation.facts, violation.error.param))
+        family = seen.family if is_about_model(violation) else ""
+        return violation.rule.id, place, violation.facts.get("type"), type_of(place_of(seen)[1]), family
+    return *(seen.error.get(name) for name in ("status", "code", "param")), seen.family
 
 
 class Half(NamedTuple):
@@ -73,14 +62,14 @@ class Half(NamedTuple):
         return [seen for seen in self.after if is_worse(seen.verdict, self.before[seen.key].verdict)]
 
     def is_known(self, seen: Seen) -> bool:
-        """Whether the learned half shows a wrong refusal of this kind."""
+        """Whether the learned half shows a disagreement of this kind."""
         return kind_of(self.before[seen.key]) in self.kinds
 
     def explain(self, seen: Seen) -> str:
-        """Why an exchange is still refused wrongly."""
+        """Why recording and mock still disagree about an exchange."""
         if not self.is_known(seen):
             return "unseen kind"
-        alike = {one.key for one in self.derived.before if kind_of_refused(one) == kind_of(self.before[seen.key])}
+        alike = {one.key for one in self.derived.before if kind_of(one) == kind_of(self.before[seen.key])}
         return next(
             (why for key, why in self.derived.dropped.items() if key in alike), "other circumstances than those seen"
         )
@@ -90,35 +79,81 @@ def learn_half(own: Path, other: Path) -> Half:
     """Learn from `own`, judge `other` before and after."""
     derived = derive_contract([own])
     contract = parse_contract(render_contract(derived.contract))
-    kinds = frozenset(kind_of(seen) for seen in derived.before if seen.verdict == REFUSED)
+    kinds = frozenset(kind_of(seen) for seen in derived.before)
     before = {seen.key: seen for seen in observe([other]).seen}
     return Half(derived, kinds, before, observe([other], contract).seen)
 
 
 def measure(half: Half) -> Sequence[int]:
-    """Wrong refusals before and after, those of a kind that the learned half shows, new wrong ones, other refusals."""
-    was = [seen for seen in half.before.values() if seen.verdict == REFUSED]
-    refused = [seen for seen in half.after if seen.verdict == REFUSED]
-    still = [seen for seen in refused if half.before[seen.key].verdict == REFUSED]
-    return (
-        len(was),
-        len(refused),
-        sum(half.is_known(seen) for seen in was),
-        sum(half.is_known(seen) for seen in still),
-        sum(seen.verdict == REFUSED for seen in half.worse),
-        sum(seen.verdict != REFUSED for seen in half.worse),
-        sum(seen.verdict in OTHER for seen in half.before.values()),
-        sum(seen.verdict in OTHER for seen in half.after),
-    )
+    """The figures of COLUMNS."""
+    rows = []
+    for verdict in (REFUSED, MISSED):
+        was = [seen for seen in half.before.values() if seen.verdict == verdict]
+        now = [seen for seen in half.after if seen.verdict == verdict]
+        still = [seen for seen in now if half.before[seen.key].verdict == verdict]
+        rows += [
+            len(was),
+            len(now),
+            sum(map(half.is_known, was)),
+            sum(map(half.is_known, still)),
+            len(now) - len(still),
+        ]
+    words = (sum(seen.verdict == "refusals.different" for seen in each) for each in (half.before.values(), half.after))
+    return (*rows, *words)
 
 
 def print_rest(half: Half) -> None:
-    """Print what is still refused wrongly, and what is wrong only now, with the reason."""
+    """Print what is still refused wrongly or missed, and what is wrong only now, with the reason."""
     for seen in half.after:
-        if seen.verdict == REFUSED and half.before[seen.key].verdict == REFUSED and seen.violation:
-            print(f"  left   {seen.key}: {seen.violation.rule.id}: {half.explain(seen)}")
+        if seen.verdict in (REFUSED, MISSED) and half.before[seen.key].verdict == seen.verdict:
+            why = seen.violation.rule.id if seen.violation else seen.error.get("message")
+            print(f"  left   {seen.key}: {seen.verdict}: {why}: {half.explain(seen)}")
     for seen in half.worse:
-        print(f"  worse  {seen.key}: {seen.verdict}: {seen.error.get('message')}")
+        rule = f"{seen.violation.rule.id}: {seen.violation.error.message}" if seen.violation else ""
+        print(f"  worse  {seen.key}: {seen.verdict}: {rule or seen.error.get('message')}")
+
+
+def split_recordings(recordings: Path, folder: Path, seed: int) -> tuple[Path, Path]:
+    """Two files, each with the exchanges of one half of the recorded files."""
+    by_file: dict[str, list[bytes]] = {}
+    for line in _read_lines(recordings):
+        by_file.setdefault(json.loads(line)["id"].rpartition("#")[0], []).append(line)
+    names = sorted(by_file)
+    random.Random(seed).shuffle(names)
+    halves = (names[: len(names) // 2], names[len(names) // 2 :])
+    own, other = folder / "own.jsonl", folder / "other.jsonl"
+    for file, half in zip((own, other), halves, strict=True):
+        file.write_bytes(b"".join(line for name in sorted(half) for line in by_file[name]))
+    return own, other
+
+
+def _read_lines(recordings: Path) -> Iterator[bytes]:
+    with gzip.open(recordings, "rb") as lines:
+        yield from lines
+
+
+def choose(recordings: Path, count: int, names: Sequence[str], seed: int) -> Forgotten:
+    """What the mock forgets for a split."""
+    if not count:
+        return Forgotten(names=tuple(names))
+    begins = {rule.id: rule.error.message.partition("{")[0] for rule in RULES.values() if rule.check}
+    messages = {id: begin for id, begin in begins.items() if len(begin) > 15}
+    chosen = choose_forgotten(map(json.loads, _read_lines(recordings)), messages, count, seed)
+    return chosen._replace(names=(*chosen.names, *names))
+
+
+def run_split(seed: int, options: argparse.Namespace) -> tuple[Sequence[int], str]:
+    """The figures of one split, and what is to be listed."""
+    forgotten = choose(options.recordings, options.forget, options.name, seed)
+    forget(forgotten)
+    with TemporaryDirectory() as folder:
+        half = learn_half(*split_recordings(options.recordings, Path(folder), seed))
+    with redirect_stdout(StringIO()) as text:
+        for kind, names in forgotten._asdict().items():
+            if names:
+                print(f"  forgot {kind}: {', '.join(map(str, names))}")
+        print_rest(half)
+    return measure(half), text.getvalue()
 
 
 def main() -> None:
@@ -126,42 +161,26 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("recordings", type=Path)
     parser.add_argument("--splits", type=int, default=10)
-    parser.add_argument("--without", nargs="*", default=())
-    parser.add_argument("--forget", nargs="*", default=())
+    parser.add_argument("--forget", type=int, default=0, metavar="N")
+    parser.add_argument("--name", nargs="*", default=())
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
-    for name in options.without:
-        del RULES[name]
-    if options.forget:
-        forget(options.forget)
-    by_file: dict[str, list[bytes]] = {}
-    with gzip.open(options.recordings, "rb") as lines:
-        for line in lines:
-            by_file.setdefault(json.loads(line)["id"].rpartition("#")[0], []).append(line)
-    print("split  refused wrongly  of a kind learned  new: refused  taken  other refusals")
-    total = [0] * 8
-    with TemporaryDirectory() as folder:
-        for seed in range(options.splits):
-            names = sorted(by_file)
-            random.Random(seed).shuffle(names)
-            halves = (names[: len(names) // 2], names[len(names) // 2 :])
-            files = [Path(folder, f"{part}.jsonl") for part in ("own", "other")]
-            for file, half in zip(files, halves, strict=True):
-                file.write_bytes(b"".join(line for name in sorted(half) for line in by_file[name]))
-            half = learn_half(*files)
-            row = measure(half)
+    print("      false refusals   of known kinds        missed refusals  of known kinds        other words")
+    print(render_row("split", COLUMNS))
+    total = [0] * len(COLUMNS)
+    with multiprocessing.get_context("fork").Pool(options.jobs, maxtasksperchild=1) as pool:
+        for seed, (row, text) in enumerate(pool.imap(partial(run_split, options=options), range(options.splits))):
             total = [sum(pair) for pair in zip(total, row, strict=True)]
             print(render_row(str(seed), row), flush=True)
             if options.list:
-                print_rest(half)
+                print(text, end="", flush=True)
     print(render_row("all", total))
 
 
-def render_row(name: str, row: Sequence[int]) -> str:
+def render_row(name: str, row: Sequence[object]) -> str:
     """A row of the table."""
-    return (
-        f"{name:5}  {row[0]:6} -> {row[1]:5}  {row[2]:8} -> {row[3]:5}  {row[4]:12}  {row[5]:5}  {row[6]:6} -> {row[7]}"
-    )
+    return f"{name:5} " + " ".join(f"{each:>7}" for each in row)
 
 
 if __name__ == "__main__":

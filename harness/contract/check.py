@@ -6,7 +6,7 @@ schemas are those of the World's day.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Any
@@ -36,6 +36,8 @@ from harness.core.exchange import Finding, Request
 from harness.items.history.transcript import Transcript
 
 BoundRule = tuple[Rule, RuleCheck]
+IsExempt = Callable[[Rule, Mapping[str, Any], ApiError], bool]
+"""Whether the World's own contract exempts a request, as it was sent, from a rule with these facts."""
 
 MAX_REPAIRS = 100
 """Places of one body that a World's own contract exempts at most."""
@@ -64,8 +66,12 @@ def check(request: Request, world: Any) -> Violation | None:
         return _check_rules(request, world, None)
     own = world.own_contract
     admitted = admit(request, world)
+
+    def is_exempt(rule: Rule, facts: Mapping[str, Any], error: ApiError) -> bool:
+        return own.exempts(rule.id, facts, error.param, request, world.models) is not None
+
     try:
-        violation = _check_rules(admitted, world, own)
+        violation = _check_rules(admitted, world, is_exempt)
     except Exception:
         if admitted is request:
             raise
@@ -96,10 +102,10 @@ def admit(request: Request, world: Any) -> Request:
     return admitted
 
 
-def _check_rules(request: Request, world: Any, own: OwnContract | None) -> Violation | None:
+def _check_rules(request: Request, world: Any, is_exempt: IsExempt | None) -> Violation | None:
     as_of = CONTRACT_DATE if world is None else world.as_of
     plan = _plan_rules(request.operation, _collect_when_names(request, world), request.dialect, _epoch_of(as_of))
-    violation = _find_first_violation(plan.before, request, world, None, own)
+    violation = _find_first_violation(plan.before, request, world, None, is_exempt)
     if request.dialect == FOUNDRY and world is not None:
         request = apply_agent(request, world.account.agents)
     violation = violation or _check_schema(request, as_of)
@@ -108,7 +114,7 @@ def _check_rules(request: Request, world: Any, own: OwnContract | None) -> Viola
     if holder := ITEMS_MEMBER.get(request.operation):
         request = request._replace(body={"input": request.body.get(holder) or []})
     transcript = world.store.transcript(request.body or {}) if plan.reads_transcript else None
-    violation = _find_first_violation(plan.after, _with_raw_bytes(request), world, transcript, own)
+    violation = _find_first_violation(plan.after, _with_raw_bytes(request), world, transcript, is_exempt)
     return _relocate_violation(violation, holder) if violation and holder else violation
 
 
@@ -143,12 +149,12 @@ def _find_first_violation(
     request: Request,
     world: Any,
     transcript: Transcript | None,
-    own: OwnContract | None,
+    is_exempt: IsExempt | None,
 ) -> Violation | None:
     for rule, rule_check in checks:
         for facts in rule_check(request, world, transcript):
             error = rule.error_for(facts)
-            if own is None or own.exempts(rule.id, facts, error.param, request, world.models) is None:
+            if is_exempt is None or not is_exempt(rule, facts, error):
                 return Violation(rule, error, facts)
     return None
 

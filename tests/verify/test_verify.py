@@ -31,8 +31,12 @@ def test_what_the_mock_says_itself_is_clean(tmp_path: Path) -> None:
     assert report["requests"]["accepted"] == 3
     assert report["refusals"]["same"] == 1
     assert report["answers"] == {
-        **{"judged": 3, "conform": 3, "findings": [], "drift": []},
-        **{"unverifiable": 0, "unverifiable_why": {}},
+        "judged": 3,
+        "conform": 3,
+        "findings": [],
+        "drift": [],
+        "unverifiable": 0,
+        "unverifiable_why": {},
     }
     assert report["streams"]["conform"] == 1
     assert report["streams"]["findings"] == report["streams"]["drift"] == []

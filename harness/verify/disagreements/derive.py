@@ -12,9 +12,10 @@ from pathlib import Path
 from harness.cassettes.listing import files
 from harness.contract.own_contract import Evidence, Exemption, OwnContract, OwnMember, OwnRefusal
 from harness.core.errors import ConfigError
+from harness.verify.disagreements.generalize import join_types, propose_entries
 from harness.verify.disagreements.narrow import narrow_proposal
 from harness.verify.disagreements.observe import DISAGREEMENTS, Observed, Seen, iterate_disagreements, observe
-from harness.verify.disagreements.propose import Proposal, evidence_of, propose_entries
+from harness.verify.disagreements.propose import Proposal, evidence_of
 
 MAX_ROUNDS = 8
 """How often all recordings are judged at most."""
@@ -47,7 +48,7 @@ def derive_contract(
     derived.judged_files = frozenset(one.file for one in first.seen)
     derived.before = list(iterate_disagreements(first.seen))
     verdicts = {one.key: one.verdict for one in first.seen}
-    proposals, members = propose_entries(derived.before), _propose_members(first.seen)
+    proposals, members = join_types(propose_entries(derived.before)), _propose_members(first.seen)
     touched = {one.key for one in derived.before}
     for _ in range(MAX_ROUNDS):
         contract = OwnContract(
@@ -62,7 +63,7 @@ def derive_contract(
         more = _propose_more(now.seen, kept, touched)
         if kept == proposals and not more:
             break
-        proposals = [*kept, *more]
+        proposals = join_types([*kept, *more])
     else:
         derived.contract = _drop_wrong(derived.contract, worse)
     derived.contract, derived.learned_from = _drop_idle(derived.contract, proposals, now)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from harness.contract.body_places import kind_of
+from harness.contract.body_places import kind_of, type_of
 from harness.contract.own_contract import Exemption, MemberCondition
 from harness.verify.disagreements.observe import Seen, atoms_of
 from harness.verify.disagreements.propose import (
@@ -24,21 +24,31 @@ from harness.verify.disagreements.propose import (
 def narrow_proposal(proposal: Proposal, against: Sequence[Seen]) -> list[Proposal]:
     """Entries for fewer requests than one that holds for those `against`, too; none when nothing tells them apart.
 
-    Its values are parted first, then its models; an entry for one value and one model gets another condition.
+    The types of the objects that have the member are parted first, then its values, then its models; an entry for one of
+    each gets another condition.
     """
-    for key in (_value_key, lambda seen: seen.family):
+    for key in (_type_key, _value_key, lambda seen: seen.family):
         parts: dict[Any, list[Seen]] = {}
         for seen in proposal.made_from:
             parts.setdefault(key(seen), []).append(seen)
         if len(parts) > 1:
             propose = propose_exemption if isinstance(proposal.entry, Exemption) else propose_refusal
-            return [propose(part) for part in parts.values()]
+            return [replace(propose(part), is_narrowed=True) for part in parts.values()]
     narrowed = _add_condition(proposal, against)
-    return [narrowed] if narrowed else []
+    return [replace(narrowed, is_narrowed=True)] if narrowed else []
+
+
+def _type_key(seen: Seen) -> Any:
+    place = _decided_place(seen)
+    return type_of(place[1]) if place else ""
+
+
+def _decided_place(seen: Seen) -> tuple[str, Any, Any] | None:
+    return place_of(seen) if seen.verdict == "requests.refused" else refused_place(seen)
 
 
 def _value_key(seen: Seen) -> Any:
-    place = place_of(seen) if seen.verdict == "requests.refused" else refused_place(seen)
+    place = _decided_place(seen)
     value = place[2] if place else None
     return (type(value), value) if isinstance(value, str | int | float | None) else kind_of(value)
 

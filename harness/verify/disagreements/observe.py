@@ -83,8 +83,7 @@ def _observe_one(recorded: Recorded, world: World, recording: Path, number: int)
     contract = world.own_contract
     acted: set[int] = contract.acted if contract else set()
     acted.clear()
-    violation = _find_violation(recorded, request, world)
-    verdict, drift = _read_verdicts(recorded, world, operation.answer_schema)
+    verdict, violation, drift = _read_verdicts(recorded, request, world, operation.answer_schema)
     return Seen(
         recorded.id,
         recording.as_posix(),
@@ -92,7 +91,7 @@ def _observe_one(recorded: Recorded, world: World, recording: Path, number: int)
         recorded.date[:10],
         request if verdict in DISAGREEMENTS or acted else request._replace(body=None, raw=b""),
         verdict,
-        violation if verdict in DISAGREEMENTS else None,
+        violation,
         {"status": recorded.status, **redact(recorded_error(recorded), secrets_in_headers(recorded.headers))},
         family_of(request, world.models),
         drift,
@@ -111,19 +110,21 @@ def _find_violation(recorded: Recorded, request: Request, world: World) -> Viola
     return violation
 
 
-def _read_verdicts(recorded: Recorded, world: World, root: str | None) -> tuple[str, tuple[tuple[str, str], ...]]:
-    verdict = ""
+def _read_verdicts(
+    recorded: Recorded, request: Request, world: World, root: str | None
+) -> tuple[str, Violation | None, tuple[tuple[str, str], ...]]:
+    verdict, violation = "", None
     drift: dict[tuple[str, str], None] = {}
     for at, entry in judge_exchange(recorded, world):
         if at in DISAGREEMENTS:
-            verdict = at
+            verdict, violation = at, _find_violation(recorded, request, world)  # the World has not yet learned
         elif at in AGREEMENTS:
             verdict = "good"
         elif at == "answers.drift" and entry and root:
             drift[answer_root(recorded, root) or root, normalize_path(entry["at"])] = None
         elif at == "streams.drift" and entry and entry["message"].startswith("unknown member"):
             drift["ResponseStreamEvent", normalize_path(_PLACE.sub("", entry["at"]))] = None
-    return verdict, tuple(drift)
+    return verdict, violation, tuple(drift)
 
 
 def atoms_of(body: Any) -> Mapping[tuple[str, Any], None]:
@@ -151,11 +152,6 @@ def is_name(value: Any) -> bool:
 
 
 _NAME = re.compile(r"[a-z][a-z_./-]{0,39}")
-
-
-def verdicts_of(seen: Iterable[Seen]) -> dict[str, str]:
-    """The verdicts by exchange."""
-    return {one.key: one.verdict for one in seen}
 
 
 def iterate_disagreements(seen: Iterable[Seen]) -> Iterator[Seen]:

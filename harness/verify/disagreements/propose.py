@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from harness.contract.body_places import ABSENT, kind_of, normalize_path, type_of, value_at
+from harness.contract.check import Violation
 from harness.contract.own_contract import (
     WHOLE_PLACES,
     Condition,
@@ -35,6 +36,8 @@ SHAPE_CODES = (
     *("string_above_max_length", "integer_below_min_value", "integer_above_max_value", "array_above_max_length"),
 )
 """Codes of errors about the form of a request, which is the same for all models."""
+KIND_CODES = ("unknown_parameter", "unsupported_parameter", "invalid_type", "missing_required_parameter")
+"""Codes of errors about a member or the kind of its value, whatever it holds."""
 ACCIDENTAL = ("model", "stream", "store")
 """Members that are not why a request is taken or refused; the model has a condition of its own."""
 OWN_FACTS = (
@@ -42,6 +45,7 @@ OWN_FACTS = (
     *("call_id", "id", "ids", "reasoning"),
 )
 """Facts of violations that are the request's own, or that the condition says already."""
+EFFORT = "reasoning.effort"
 _QUOTED = re.compile(r"'([^']{1,60})'")
 _SHAPING = ("tools", "tool_choice", "reasoning", "text", "previous_response_id", "conversation", "background", "stream")
 """Members of which the absence may matter."""
@@ -49,10 +53,11 @@ _SHAPING = ("tools", "tool_choice", "reasoning", "text", "previous_response_id",
 
 @dataclass(frozen=True)
 class Proposal:
-    """An entry and the exchanges that it is made from; `widened` is how often it was narrowed."""
+    """An entry and the exchanges that it is made from. It `is_narrowed` if the entry before spoke of more."""
 
     entry: Exemption | OwnRefusal
     made_from: tuple[Seen, ...]
+    is_narrowed: bool = False
 
     @property
     def condition(self) -> Condition:
@@ -62,19 +67,6 @@ class Proposal:
     def with_condition(self, condition: Condition) -> Proposal:
         """The same with another condition."""
         return replace(self, entry=replace(self.entry, condition=condition))
-
-
-def propose_entries(disagreements: Iterable[Seen]) -> list[Proposal]:
-    """An entry for each kind of disagreement, those about the same rule or words together."""
-    groups: dict[tuple[Any, ...], list[Seen]] = {}
-    for seen in disagreements:
-        key = _exemption_key(seen) if seen.verdict == "requests.refused" else _refusal_key(seen)
-        if key is not None:
-            groups.setdefault(key, []).append(seen)
-    return [
-        propose_exemption(group) if group[0].verdict == "requests.refused" else propose_refusal(group)
-        for group in groups.values()
-    ]
 
 
 def evidence_of(made_from: Sequence[Seen]) -> tuple[Evidence, ...]:
@@ -90,7 +82,8 @@ def place_of(seen: Seen) -> tuple[str, Any, Any]:
     return path, *value_at(seen.request.body, path)
 
 
-def _exemption_key(seen: Seen) -> tuple[Any, ...] | None:
+def exemption_key(seen: Seen) -> tuple[Any, ...] | None:
+    """What a wrong refusal is about; those about the same make one entry. None where nothing can be learned of it."""
     if seen.violation is None:
         return None
     path, holder, value = place_of(seen)
@@ -131,11 +124,19 @@ def propose_exemption(group: Sequence[Seen]) -> Proposal:
         members = (*_subject_members(group),) or (*_whole_shape(group),)
     else:
         members = (_condition_at(path, type_of(holder), [place_of(each)[2] for each in group], _is_about_value(rule)),)
-    models = models_of(group) if rule.area in MODEL_RULE_AREAS else ()
+    models = models_of(group) if is_about_model(first.violation) else ()
     condition = Condition(first.request.operation, first.request.dialect, models, members)
     words = _words_of(rule, first.violation.facts)
     entry = Exemption(rule.id, normalize_path(path), condition, words, evidence_of(group))
     return Proposal(entry, tuple(group))
+
+
+def is_about_model(violation: Violation) -> bool:
+    """Whether a violation may be one of some models alone."""
+    rule = violation.rule
+    if rule.area in ("tools", "text"):
+        return "model" in rule.error.message or "model" in violation.facts
+    return rule.area in MODEL_RULE_AREAS
 
 
 def _is_about_items(at: str, value: Any) -> bool:
@@ -182,16 +183,24 @@ def models_of(group: Iterable[Seen]) -> tuple[str, ...]:
     return tuple(sorted({seen.family for seen in group if seen.family}))
 
 
-def _refusal_key(seen: Seen) -> tuple[Any, ...] | None:
+def refusal_key(seen: Seen) -> tuple[Any, ...] | None:
+    """What a recorded refusal is about, as `exemption_key`."""
     error, request = seen.error, seen.request
     if not isinstance(error.get("message"), str) or not isinstance(request.body, dict):
         return None
     instead = seen.violation.rule.id if seen.violation else ""
     template, place = _template_of(seen), refused_place(seen)
+    if place and kind_of(place[2]) in ("list", "object", "text") and not is_name(place[2]) and not is_about_kind(error):
+        return None  # what it holds is why, and a condition tells no contents
     return (
         *("refused", request.operation, request.dialect, instead, tuple(template.items())),
         *(normalize_path(place[0]) if place else "", type_of(place[1]) if place else ""),
     )
+
+
+def is_about_kind(error: Mapping[str, Any]) -> bool:
+    """Whether a recorded error is about the member or the kind of its value, whatever it holds."""
+    return error.get("code") in KIND_CODES or bool(re.match("(Unknown|Unsupported) parameter", str(error["message"])))
 
 
 def refused_place(seen: Seen) -> tuple[str, Any, Any] | None:
@@ -242,7 +251,7 @@ def propose_refusal(group: Sequence[Seen]) -> Proposal:
         first.request.operation,
         first.request.dialect,
         () if is_of_shape and len(models_of(group)) > 1 else models_of(group),
-        _refused_members(group),
+        (*_refused_members(group), *(() if is_of_shape else _effort_members(group))),
     )
     instead = first.violation.rule.id if first.violation else ""
     return Proposal(OwnRefusal(error, condition, instead, evidence_of(group)), tuple(group))
@@ -258,6 +267,13 @@ def _refused_members(group: Sequence[Seen]) -> tuple[MemberCondition, ...]:
     if not members and group[0].error.get("param") != "model":
         members += _whole_shape(group)
     return tuple(members)
+
+
+def _effort_members(group: Sequence[Seen]) -> Iterator[MemberCondition]:
+    """The recorded efforts: what a model can do may depend on how much it reasons."""
+    if all(seen.family for seen in group) and "reasoning" not in str(group[0].error.get("param")):
+        efforts = [value_at(seen.request.body, EFFORT)[1] for seen in group]
+        yield _condition_at(EFFORT, "", efforts, exact=True)
 
 
 def _named_members(group: Sequence[Seen], known: set[str]) -> list[MemberCondition]:

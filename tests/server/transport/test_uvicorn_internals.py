@@ -54,7 +54,10 @@ def test_what_is_overridden_is_there(owner: type, name: str, parameters: list[st
     ("owner", "attributes"),
     [
         (uvicorn.Server, ("should_exit", "force_exit", "server_state", "servers")),
-        (HttpToolsProtocol, (*("loop", "headers", "scope", "cycle", "flow", "transport"), *("app", "url", "expect_100_continue"))),
+        (
+            HttpToolsProtocol,
+            (*("loop", "headers", "scope", "cycle", "flow", "transport"), *("app", "url", "expect_100_continue")),
+        ),
         (
             RequestResponseCycle,
             ("chunked_encoding", "expected_content_length", "response_started", "response_complete", "more_body"),

@@ -3,74 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from harness.cli import app
-from harness.contract.own_contract_file import parse_contract
-from tests.support.recordings import HI, KEY, error, exchange, recorded, write_jsonl
+from tests.support.learning import ASK, Learn, contract, refused, run, taken, verdict
+from tests.support.recordings import HI, KEY, recorded, write_jsonl
 
 HELLO = {"role": "user", "content": "hi"}
 SEARCH = {"type": "tool_search_call", "call_id": "s_1", "execution": "client", "arguments": {}, "status": "completed"}
 OTHER_OUTPUT = {"type": "custom_tool_call_output", "call_id": "s_1", "output": "{}"}
-ASK = {"model": "gpt-4.1", "input": "hi"}
-
-
-def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, [*map(str, arguments)])
-
-
-def taken(**body: Any) -> dict[str, Any]:
-    """An exchange whose request the API took, though the mock would not."""
-    (one,) = recorded(HI)
-    return {**one, "recorded_at": "2026-05-05T00:00:00Z", "request": {**ASK, **body}}
-
-
-def refused(message: str, param: str | None, code: str | None = None, **body: Any) -> dict[str, Any]:
-    """An exchange whose request the API refused, though the mock would not."""
-    one = exchange(1, {**ASK, **body}, 400, error(message, param=param, code=code))
-    return {**one, "recorded_at": "2026-05-05T00:00:00Z"}
-
-
-Learn = Callable[..., str]
-
-
-@pytest.fixture
-def learn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Learn:
-    """Learns from exchanges, returns what the command printed; the file is contract.yaml."""
-    monkeypatch.chdir(tmp_path)
-
-    def learned(*exchanges: dict[str, Any]) -> str:
-        file = write_jsonl(tmp_path, [{**one, "id": f"a.yaml#{n}"} for n, one in enumerate(exchanges, 1)])
-        result = run("learn", file.relative_to(tmp_path))
-        assert result.exit_code == 0, result.output
-        return result.stdout
-
-    return learned
-
-
-def contract() -> Any:
-    return parse_contract(Path("contract.yaml").read_text())
-
-
-def verdict(**body: Any) -> str:
-    """What the mock with the learned contract says to a request: the message, or nothing."""
-    from harness.contract.check import check
-    from harness.core.exchange import Request
-    from harness.world.world import World
-
-    world = World()
-    world.own_contract = contract()
-    headers = {"authorization": "Bearer sk-x", "content-type": "application/json"}
-    asked = Request(
-        "POST", "/responses", headers, body={**ASK, **body}, operation="POST /responses", schema="CreateResponse"
-    )
-    found = check(asked, world)
-    return found.error.message if found else ""
 
 
 class TestWhatTheApiTook:

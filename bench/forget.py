@@ -1,0 +1,120 @@
+"""Makes the mock forget something that recordings show, so that there is something to learn from them.
+
+What is forgotten: rules (what they refuse is taken), members and values of schemas, and what models can do (both are
+refused then). A process forgets for good.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from functools import cache
+from typing import Any, NamedTuple, TypeVar
+
+import harness.contract.rules  # noqa: F401  (registers every rule)
+from harness.api.model_facts import read_table
+from harness.contract import schema
+from harness.contract.rule import RULES
+from harness.core.exchange import Json
+from harness.verify.disagreements.observe import atoms_of
+
+LISTED_FACTS = {
+    "reasoning.effort": "efforts",
+    "reasoning.mode": "modes",
+    "reasoning.context": "contexts",
+    "reasoning.summary": "summaries",
+    "text.verbosity": "verbosities",
+    "prompt_cache_retention": "retentions",
+}
+"""Facts that list the values of a member."""
+COMMON = 0.3
+"""The share of exchanges that a member or a value may be in: without those in more, nothing is left to judge."""
+ESSENTIAL = ("type", "role", "input", "model", "content", "text", "function")
+
+
+Chosen = TypeVar("Chosen", str, "Fact")
+
+
+class Fact(NamedTuple):
+    """What a family of models can do: a value of a list, or a tool (`value` is empty)."""
+
+    family: str
+    name: str
+    value: str = ""
+
+
+class Forgotten(NamedTuple):
+    """Ids of rules, names of members and values of schemas, facts of models."""
+
+    rules: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    facts: tuple[Fact, ...] = ()
+
+
+def choose_forgotten(exchanges: Iterable[Json], messages: Mapping[str, str], count: int, seed: int) -> Forgotten:
+    """So many rules, names and facts that these exchanges show, of each kind; `messages` is the beginning of a rule's words.
+
+    An exchange has `request`, `response`, `status`.
+    """
+    families = {name: family for family, facts in read_table()["families"].items() for name in facts["names"][0]}
+    names, facts, rules = Counter[str](), dict[Fact, None](), dict[str, None]()
+    exchanges = list(exchanges)
+    for one in exchanges:
+        body, answer = one.get("request"), one.get("response")
+        if one["status"] >= 400:
+            error = answer.get("error") if isinstance(answer, dict) else None
+            said = str(error.get("message")) if isinstance(error, dict) else ""
+            rules |= dict.fromkeys(id for id, begin in messages.items() if said.startswith(begin))
+        elif isinstance(body, dict):
+            atoms = atoms_of(body)
+            names.update(sorted({name for place, value in atoms for name in _names_in(place, value)}))
+            facts |= dict.fromkeys(_facts_in(atoms, families.get(str(body.get("model")), "")))
+    rare = [name for name, times in names.items() if 2 <= times <= COMMON * len(exchanges) and name not in ESSENTIAL]
+    chance = random.Random(seed)
+
+    def pick(known: Iterable[Chosen]) -> tuple[Chosen, ...]:
+        ordered = sorted(known)
+        return tuple(chance.sample(ordered, min(count, len(ordered))))
+
+    return Forgotten(pick(rules), pick(rare), pick(facts))
+
+
+def _names_in(place: str, value: Any) -> Iterable[str]:
+    yield place.rpartition(".")[2].removesuffix("[]")
+    if isinstance(value, str) and value not in ("text", "list") and place.endswith(("type", "status", "effort")):
+        yield value
+
+
+def _facts_in(atoms: Iterable[tuple[str, Any]], family: str) -> Iterable[Fact]:
+    known = read_table()["families"].get(family, {})
+    for place, value in atoms:
+        fact = LISTED_FACTS.get(place, "")
+        if fact in known and isinstance(known[fact][0], list) and value in known[fact][0]:
+            yield Fact(family, fact, value)
+        elif family and place == "tools[].type" and known.get(f"tool.{value}", [True])[0] is not False:
+            yield Fact(family, f"tool.{value}")
+
+
+def forget(forgotten: Forgotten) -> None:
+    """Take them out of the mock of this process, which must not have been asked anything yet."""
+    for id in forgotten.rules:
+        del RULES[id]
+    families = read_table()["families"]
+    for family, name, value in forgotten.facts:
+        rest = False if not value else [each for each in families[family][name][0] if each != value]
+        families[family][name] = [rest, "assumed forgotten"]
+    load = schema._load_epoch
+    if names := frozenset(forgotten.names):
+        schema._load_epoch = cache(lambda root, epoch: _cut(load(root, epoch), names))
+
+
+def _cut(node: Any, names: Collection[str]) -> Any:
+    if isinstance(node, list):
+        return [_cut(each, names) for each in node if not isinstance(each, str) or each not in names]
+    if not isinstance(node, dict):
+        return node
+    kept = {name: _cut(each, names) for name, each in node.items()}
+    if isinstance(kept.get("properties"), dict):
+        kept["properties"] = {name: each for name, each in kept["properties"].items() if name not in names}
+    return kept

@@ -1,0 +1,85 @@
+"""From all disagreements to entries: those about the same together, for all their families of models and types of items.
+
+An entry for several families has the values that were recorded with each of them; what was recorded for three types of items
+or tools holds for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from harness.contract.own_contract import Exemption, MemberCondition
+from harness.contract.rule import RULES
+from harness.verify.disagreements.observe import Seen
+from harness.verify.disagreements.propose import (
+    Proposal,
+    evidence_of,
+    exemption_key,
+    propose_exemption,
+    propose_refusal,
+    refusal_key,
+)
+
+ALL_TYPES = 3
+"""So many types of items of which one and the same is recorded stand for all types."""
+
+
+def propose_entries(disagreements: Iterable[Seen]) -> list[Proposal]:
+    """An entry for each kind of disagreement, those about the same rule or words together."""
+    groups: dict[tuple[Any, ...], list[Seen]] = {}
+    for seen in disagreements:
+        key = exemption_key(seen) if seen.verdict == "requests.refused" else refusal_key(seen)
+        if key is not None:
+            groups.setdefault(key, []).append(seen)
+    return [proposal for group in groups.values() for proposal in propose_group(group)]
+
+
+def propose_group(group: Sequence[Seen]) -> list[Proposal]:
+    """Entries for what is about the same: one for all families of models of which the same members were recorded."""
+    propose = propose_exemption if group[0].verdict == "requests.refused" else propose_refusal
+    whole = propose(group)
+    if len(whole.condition.models) < 2:
+        return [whole]
+    families: dict[str, list[Seen]] = {}
+    for seen in group:
+        families.setdefault(seen.family, []).append(seen)
+    alike: dict[frozenset[tuple[Any, ...]], list[Seen]] = {}
+    for part in families.values():
+        alike.setdefault(frozenset(map(_compare_by, propose(part).condition.members)), []).extend(part)
+    return [propose(part) for part in alike.values()]
+
+
+def _compare_by(member: MemberCondition) -> tuple[Any, ...]:
+    """A condition without the order of its values; 1 is no true."""
+    return member.at, frozenset((type(each), each) for each in member.values), frozenset(member.kinds), member.of
+
+
+def join_types(proposals: Sequence[Proposal]) -> list[Proposal]:
+    """The entries, those that differ only in the type of the object that has the member as one, if there are enough."""
+    groups: dict[Any, list[Proposal]] = {}
+    for number, proposal in enumerate(proposals):
+        groups.setdefault(_key_without_type(proposal) or number, []).append(proposal)
+    joined: list[Proposal] = []
+    for group in groups.values():
+        joined += [_join(group)] if len(group) >= ALL_TYPES else group
+    return joined
+
+
+def _key_without_type(proposal: Proposal) -> Any:
+    """What an exemption by a keyword of the schema is about, whatever the type; None for other entries."""
+    entry, condition = proposal.entry, proposal.condition
+    if proposal.is_narrowed or not isinstance(entry, Exemption):
+        return None
+    if not RULES[entry.rule].keyword or len(condition.members) != 1:
+        return None
+    member = _compare_by(condition.members[0])[:-1]
+    return (entry.rule, condition.on, condition.dialect, condition.models, member) if condition.members[0].of else None
+
+
+def _join(group: Sequence[Proposal]) -> Proposal:
+    made_from = tuple(seen for proposal in group for seen in proposal.made_from)
+    first = group[0].condition
+    condition = replace(first, members=(replace(first.members[0], of=""),))
+    return Proposal(replace(group[0].entry, condition=condition, seen=evidence_of(made_from)), made_from)

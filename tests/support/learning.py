@@ -1,0 +1,54 @@
+"""Recordings that say something against the mock, and what it does once it has learned from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from typer.testing import CliRunner, Result
+
+from harness.cli import app
+from harness.contract.check import check
+from harness.contract.own_contract import OwnContract
+from harness.contract.own_contract_file import parse_contract
+from harness.core.exchange import Request
+from harness.world.world import World
+from tests.support.recordings import HI, error, exchange, recorded
+
+ASK = {"model": "gpt-4.1", "input": "hi"}
+Learn = Callable[..., str]
+
+
+def run(*arguments: str | Path) -> Result:
+    """The command line with these arguments."""
+    return CliRunner().invoke(app, [*map(str, arguments)])
+
+
+def taken(**body: Any) -> dict[str, Any]:
+    """An exchange whose request the API took, though the mock would not."""
+    (one,) = recorded(HI)
+    return {**one, "recorded_at": "2026-05-05T00:00:00Z", "request": {**ASK, **body}}
+
+
+def refused(message: str, param: str | None, code: str | None = None, **body: Any) -> dict[str, Any]:
+    """An exchange whose request the API refused, though the mock would not."""
+    one = exchange(1, {**ASK, **body}, 400, error(message, param=param, code=code))
+    return {**one, "recorded_at": "2026-05-05T00:00:00Z"}
+
+
+def contract() -> OwnContract:
+    """The learned contract."""
+    return parse_contract(Path("contract.yaml").read_text())
+
+
+def verdict(**body: Any) -> str:
+    """What the mock with the learned contract says to a request: the message, or nothing."""
+    world = World()
+    world.own_contract = contract()
+    headers = {"authorization": "Bearer sk-x", "content-type": "application/json"}
+    asked = Request(
+        "POST", "/responses", headers, body={**ASK, **body}, operation="POST /responses", schema="CreateResponse"
+    )
+    found = check(asked, world)
+    return found.error.message if found else ""

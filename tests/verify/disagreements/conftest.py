@@ -1,0 +1,25 @@
+"""Exchanges to learn from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.learning import Learn, run
+from tests.support.recordings import write_jsonl
+
+
+@pytest.fixture
+def learn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Learn:
+    """Learns from exchanges, returns what the command printed; the file is contract.yaml."""
+    monkeypatch.chdir(tmp_path)
+
+    def learned(*exchanges: dict[str, Any]) -> str:
+        file = write_jsonl(tmp_path, [{**one, "id": f"a.yaml#{n}"} for n, one in enumerate(exchanges, 1)])
+        result = run("learn", file.relative_to(tmp_path))
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    return learned

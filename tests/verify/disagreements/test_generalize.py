@@ -1,0 +1,89 @@
+"""How far what was learned goes: as far as the recordings justify, pairs of models and values, types of items, efforts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.learning import Learn, refused, taken, verdict
+
+CALL = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
+OUTPUT = {"type": "function_call_output", "call_id": "c", "output": "x"}
+SEARCH = {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "x"}}
+MESSAGE = {"type": "message", "role": "user", "content": "hi"}
+
+
+class TestPairsOfModelAndValue:
+    """The mock refuses `minimal` for both models, and `none` for o3."""
+
+    @pytest.fixture(autouse=True)
+    def two_models(self, learn: Learn) -> None:
+        learn(
+            taken(model="gpt-5.4", reasoning={"effort": "minimal"}),
+            taken(model="o3", reasoning={"effort": "none"}),
+        )
+
+    @pytest.mark.parametrize(("model", "effort"), [("gpt-5.4", "minimal"), ("o3", "none")])
+    def test_that_were_recorded_are_taken(self, model: str, effort: str) -> None:
+        assert verdict(model=model, reasoning={"effort": effort}) == ""
+
+    @pytest.mark.parametrize(("model", "effort"), [("o3", "minimal"), ("o4-mini", "none"), ("o4-mini", "minimal")])
+    def test_that_were_not_are_refused(self, model: str, effort: str) -> None:
+        assert verdict(model=model, reasoning={"effort": effort}).startswith("Unsupported value: ")
+
+
+class TestTypesOfItems:
+    def test_two_are_two(self, learn: Learn) -> None:
+        learn(taken(input=[{**CALL, "colour": "red"}, {**OUTPUT, "colour": "red"}]))
+        assert verdict(input=[{**MESSAGE, "colour": "blue"}]) == "Unknown parameter: 'input[0].colour'."
+
+    def test_three_are_all(self, learn: Learn) -> None:
+        learn(
+            taken(input=[{**CALL, "colour": "red"}, {**OUTPUT, "colour": "red"}]),
+            taken(input=[{**SEARCH, "colour": "red"}]),
+        )
+        assert verdict(input=[{**MESSAGE, "colour": "blue"}]) == ""
+        assert verdict(input=[{**MESSAGE, "colour": 1}]) == "Unknown parameter: 'input[0].colour'."
+
+    def test_one_that_was_refused_is_refused(self, learn: Learn) -> None:
+        words = "Unknown parameter: 'input[0].colour'."
+        learn(
+            taken(input=[{**CALL, "colour": "red"}, {**OUTPUT, "colour": "red"}]),
+            taken(input=[{**SEARCH, "colour": "red"}]),
+            refused(words, "input[0].colour", "unknown_parameter", input=[{**MESSAGE, "colour": "red"}]),
+        )
+        assert verdict(input=[{**MESSAGE, "colour": "blue"}]) == words
+        assert verdict(input=[{**SEARCH, "colour": "blue"}]) == ""
+
+
+def test_a_refusal_for_a_model_is_for_the_efforts_that_were_recorded(learn: Learn) -> None:
+    words = "Unsupported value: 'auto' is not supported with this model."
+    learn(refused(words, "truncation", "unsupported_value", model="gpt-5.4", truncation="auto"))
+    assert verdict(model="gpt-5.4", truncation="auto") == words
+    assert verdict(model="gpt-5.4", truncation="auto", reasoning={"effort": "low"}) == ""
+
+
+def test_a_refusal_for_what_a_text_holds_is_no_refusal_of_texts(learn: Learn) -> None:
+    printed = learn(refused("Bad words.", "instructions", "bad_words", instructions="Words, words, words."))
+    assert "1 exchange: 1 disagree with the mock, 1 with what was learned" in printed
+    assert "refused:" not in printed
+
+
+def test_a_condition_is_about_the_request_as_it_was_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rules read it without the members that are exempted from the schema."""
+    monkeypatch.chdir(tmp_path)
+    Path("contract.yaml").write_text("""format: 1
+exemptions:
+- {rule: invalid_type, at: previous_response_id}
+- {rule: output_needs_call, at: input, when: [{at: previous_response_id, is: [number]}]}
+""")
+    assert verdict(previous_response_id=7, input=[OUTPUT]) == ""
+    assert verdict(input=[OUTPUT]).startswith("No tool call found for function call output")
+
+
+def test_what_depends_on_no_model_is_taken_of_all(learn: Learn) -> None:
+    tools: list[dict[str, Any]] = [{"type": "mcp", "server_label": "a", "require_approval": "never"}]
+    assert "models" not in learn(taken(tools=tools))
+    assert verdict(model="gpt-5", tools=tools) == ""
