@@ -7,38 +7,49 @@ something was found or a check failed, 2 the command line is wrong, explained in
 
 from __future__ import annotations
 
+import gc
+import sys
+from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
-from harness.cli import cassettes, demo, drift, examine, learn, losses, models, record, report, rules, serve, verify
-from harness.cli.support.app import app, refuse_outside_checkout
+if TYPE_CHECKING:
+    from harness.cli.support.app import app as app
 
 COMMANDS = (
-    serve.serve,
-    record.record,
-    rules.rules,
-    losses.losses,
-    models.models,
-    examine.examine,
-    verify.verify,
-    learn.learn,
-    report.report,
-    drift.drift,
-    cassettes.cassettes,
+    *("serve", "record", "rules", "losses", "models", "examine"),
+    *("verify", "learn", "report", "drift", "cassettes", "schemas", "demo"),
 )
+"""The commands in the order of the help: each is the function of that name in the module of that name."""
+STARTUP_THRESHOLD = 50_000
+"""New objects before garbage is collected: what is imported is none."""
 
-for command in COMMANDS:
-    app.command()(command)
 
-if find_spec("harness.cli.schemas"):
-    from harness.cli.schemas import schemas
+def __getattr__(name: str) -> Any:
+    if name != "app":
+        raise AttributeError(f"module 'harness.cli' has no attribute {name!r}")
+    for command in COMMANDS:
+        _register(command)
+    return import_module("harness.cli.support.app").app
 
-    app.command()(schemas)
-else:  # a wheel leaves it out
-    refuse_outside_checkout("schemas")
 
-app.command()(demo.demo)
+@cache
+def _register(name: str) -> None:
+    from harness.cli.support.app import app, refuse_outside_checkout
+
+    if find_spec(f"harness.cli.{name}"):
+        app.command()(getattr(import_module(f"harness.cli.{name}"), name))
+    else:  # a wheel leaves it out
+        refuse_outside_checkout(name)
 
 
 def main() -> None:
-    """The entry point of `harness` and `python -m harness`."""
+    """The entry point of `harness` and `python -m harness`; only the command that is called is imported."""
+    gc.set_threshold(STARTUP_THRESHOLD)
+    called = sys.argv[1:2]
+    for name in called if called and called[0] in COMMANDS else COMMANDS:
+        _register(name)
+    from harness.cli.support.app import app
+
     app(prog_name="harness")

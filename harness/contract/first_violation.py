@@ -9,16 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
-from jsonschema import ValidationError
 
 from harness.contract import schema as schemas
-from harness.contract.ordered_validator import Validator, make_ordered_validator
 from harness.contract.phrasing import abbreviate, describe_actual, did_you_mean, quote_and_join
 from harness.core.dates import CONTRACT_DATE
 from harness.core.exchange import Json
+
+if TYPE_CHECKING:
+    from jsonschema import ValidationError
+
+    from harness.contract.ordered_validator import Validator
 
 NAMED_RULE_KEYWORDS = ("enum", "pattern", "not")
 """The keywords for which a schema may name the rule; every other keyword has a rule of its own."""
@@ -145,4 +148,7 @@ _FACTS_BY_KEYWORD: dict[str, Callable[[ValidationError, Json], tuple[str, Json]]
 
 @lru_cache(maxsize=schemas.MAX_DAYS)
 def _load_ordered_validator(root: str, as_of: str = CONTRACT_DATE) -> Validator:
+    # `jsonschema` takes long to import, and a client that is never refused does not need it.
+    from harness.contract.ordered_validator import make_ordered_validator
+
     return make_ordered_validator(schemas.load(root, as_of))

@@ -24,6 +24,7 @@ from harness.contract.overlay_operations import suggest_nearest
 from harness.core.dates import CONTRACT_DATE, days_of_change, is_valid_on, start_of_epoch
 from harness.core.errors import SchemaError
 from harness.core.exchange import Json
+from harness.core.garbage import paused_collection
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 MAX_DAYS = 4096
@@ -159,7 +160,8 @@ def _referenced_names(node: Any) -> Iterator[str]:
 
 @cache
 def _installed_overlays() -> list[OverlayEntry]:
-    return load_overlays(schemas_directory())
+    with paused_collection():
+        return load_overlays(schemas_directory())
 
 
 def _read_text(file: Path) -> str:

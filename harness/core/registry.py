@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TypeVar
 
 from harness.core.errors import RegistrationError
+from harness.core.garbage import paused_collection
 
 T = TypeVar("T")
 
@@ -40,8 +41,9 @@ class Registry(dict[str, T]):
 
 def import_modules(package: str, modules: Iterable[str]) -> None:
     """Import modules of a package in this order, so that what they declare is registered in it."""
-    for module in modules:
-        import_module(f"{package}.{module}")
+    with paused_collection():
+        for module in modules:
+            import_module(f"{package}.{module}")
 
 
 MAX_KNOWN_LISTED = 40

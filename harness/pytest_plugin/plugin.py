@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from harness.core.errors import HarnessError
+from harness.core.garbage import paused_collection
 from harness.pytest_plugin.caught_errors import note_caught_errors
 from harness.pytest_plugin.environment import SESSION_KEY, session_server, set_environment
 from harness.pytest_plugin.guard import is_live_api_refused
@@ -29,16 +30,14 @@ WORLD_STASH_KEY = pytest.StashKey["World"]()
 """The key of a running test's World in the stash of its item."""
 _JUDGED_STASH_KEY = pytest.StashKey[int]()
 
-pytest_plugins = [
-    "harness.pytest_plugin.environment",
-    "harness.pytest_plugin.guard",
-    "harness.pytest_plugin.hints",
-    "harness.pytest_plugin.clients",
-    "harness.pytest_plugin.cassettes",
-    "harness.pytest_plugin.pruning",
-    "harness.pytest_plugin.offers",
-    "harness.pytest_plugin.reports",
-]
+PARTS = ("environment", "guard", "hints", "clients", "cassettes", "pruning", "offers", "reports")
+"""The other modules of the plugin, each a plugin of its own."""
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Register the parts of the plugin; named in `pytest_plugins`, pytest would search all installed packages for each."""
+    for part in PARTS:
+        pluginmanager.import_plugin(f"harness.pytest_plugin.{part}")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -65,11 +64,12 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session")
 def mock_server(pytestconfig: pytest.Config) -> Iterator[Server]:
     """The server of this process, started by the first test that uses it; it accepts only the keys of running tests."""
+    with paused_collection():
+        from harness.server.asgi import serve_in_thread
+        from harness.server.mock_api import MockApi
     if early := session_server(pytestconfig):
         yield early.start()
         return
-    from harness.server.asgi import serve_in_thread
-    from harness.server.mock_api import MockApi
 
     with serve_in_thread(MockApi(keys=()), keep_alive=False) as server:
         yield server

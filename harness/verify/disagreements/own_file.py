@@ -6,15 +6,16 @@ import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from harness.cassettes.scrubbing.leak_check import secrets_in
-from harness.cassettes.scrubbing.mask_text import Masker
 from harness.contract.own_contract import AREA, Exemption, OwnContract, OwnMember, OwnRefusal
 from harness.contract.own_contract_file import parse_contract, render_contract
 from harness.core.errors import ConfigError
 from harness.core.registry import suggest_name
 from harness.core.text.redact import redact
+
+if TYPE_CHECKING:
+    from harness.cassettes.scrubbing.mask_text import Masker
 
 AnyEntry = Exemption | OwnRefusal | OwnMember
 Entry = TypeVar("Entry", Exemption, OwnRefusal, OwnMember)
@@ -68,6 +69,8 @@ def load_contract(option: Path | None, root: Path) -> OwnContract | None:
 
 def scrub_contract(contract: OwnContract) -> tuple[OwnContract, list[str]]:
     """The contract without secrets, and what was left out because a secret cannot be masked in it, a line each."""
+    from harness.cassettes.scrubbing.mask_text import Masker  # most that read a contract write none
+
     masker = Masker()
 
     def clean(text: str) -> str:
@@ -112,6 +115,8 @@ def _texts_of(entry: AnyEntry) -> Iterator[str]:
 
 def write_contract(contract: OwnContract, file: Path) -> None:
     """Write a contract; ConfigError when it would hold a secret, or cannot be written."""
+    from harness.cassettes.scrubbing.leak_check import secrets_in
+
     text = render_contract(contract)
     if leaks := [place for place in secrets_in(text) if "no cassette" not in place and "form of a key" in place]:
         raise ConfigError(f"{file}: not written: {leaks[0]}.")
