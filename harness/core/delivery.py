@@ -91,7 +91,9 @@ class Delivery(NamedTuple):
     `times` are seconds from the beginning, pauses not counted, before which an event is not sent, by its place.
 
     Before that, a `partial_share` from 0 to 1 of the bytes of `partial_event` is sent. With a status of 0 there is no
-    answer at all.
+    answer at all. `resets` says that the connection does not close but is reset. Nothing is sent, not even the headers,
+    for `delay` seconds. With a `chunk_size` the body goes out in pieces of so many bytes, with 0 in one; `line_end` ends
+    the lines of a stream, and `comment` is a line before each of its events.
     """
 
     pauses: Sequence[Pause] = ()
@@ -99,6 +101,11 @@ class Delivery(NamedTuple):
     partial_event: Mapping[str, Any] | None = None
     partial_share: float = 0
     times: Sequence[float] = ()
+    resets: bool = False
+    delay: float = 0
+    chunk_size: int | None = None
+    line_end: str = "\n"
+    comment: str = ""
 
 
 DISCONNECT_AT_END = Delivery(disconnects=True)

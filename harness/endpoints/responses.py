@@ -23,7 +23,7 @@ from harness.core.delivery import Fault
 from harness.core.exchange import Answer, Json, Request
 from harness.ending import Ending, TurnLine, failed, incomplete, split_ending, to_api_error
 from harness.endpoints import output_limits
-from harness.faults import find_cut
+from harness.faults import ends_early
 from harness.faults.broken_off import apply_faults
 from harness.items.agents import ROOT_AGENT, by_agent
 from harness.items.history.transcript import Transcript, conversation_id
@@ -69,7 +69,7 @@ def _build_answer(run: PendingResponse, body: Json, items: Sequence[Item], world
 
 def _discard_if_cut(run: PendingResponse, lines: Sequence[TurnLine]) -> PendingResponse:
     """A run whose answer may be cut: it counts as ended by who hangs up, unless it is made in the background (assumed)."""
-    goes_on = find_cut(lines) is None or run.initial_response["background"]
+    goes_on = not ends_early(lines) or run.initial_response["background"]
     return run if goes_on else run._replace(is_stored=False, conversation=None)
 
 

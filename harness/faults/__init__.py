@@ -4,6 +4,9 @@ mock.script(cut(message("Once upon a time"), after=4))
 mock.script(pause(message("Once"), after=3, until=gate))
 mock.script(pace(message("Once upon a time"), ttft="300ms", tokens="80/s"))
 mock.script(rate_limit(after="1s"), server_error(), overloaded(), hang_up(), message("At last."))
+mock.script(chunks(message("Grüße"), size=1), framing("Once", line_end="crlf", comment="keep-alive"))
+mock.script(insert_event("Once", {"type": "response.new.delta"}), add_members("Once", {"new": 1}))
+mock.script(http_error(409, "The conversation is in use.", code="conversation_locked"))
 
 In script files a fault is the last line of its turn: `{"type": "cut", "after": 4}`.
 """
@@ -18,11 +21,13 @@ from typing import Any
 from harness.core.account import RateLimit
 from harness.core.delivery import Fault, Pause, is_non_negative_number
 from harness.core.delivery import Gate as Gate
-from harness.core.errors import ScriptError
+from harness.core.errors import ApiError, ScriptError
 from harness.core.exchange import Request
 from harness.core.registry import Registry
-from harness.ending import ENDINGS, TurnLine
+from harness.ending import ENDINGS, SERVER_ERROR_MESSAGE, TurnLine
+from harness.faults.alterations import AddItem, AddMembers, InsertEvent, SkipNumbers, StreamError
 from harness.faults.pace import make_pace, parse_duration
+from harness.faults.transport import Chunks, Delay, Framing
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +35,11 @@ class Cut(Fault):
     """The connection closes after so many events; with 4.5, in the middle of the fifth.
 
     A stream is always cut before its last event is complete. An answer that is not a stream is cut in the middle, with 0
-    before its body.
+    before its body. With `reset` the connection is reset, not closed.
     """
 
     after: float
+    reset: bool = False
 
     def __post_init__(self) -> None:
         if not is_non_negative_number(self.after):
@@ -42,9 +48,14 @@ class Cut(Fault):
 
 @dataclass(frozen=True, slots=True)
 class Refusal(Fault):
-    """The request is refused as by an account with these changes; without any change it gets no answer."""
+    """The request is refused as by an account with these changes, or with this error; without any it gets no answer.
+
+    Then the connection closes, or is reset if it `resets`.
+    """
 
     account: Mapping[str, Any] = field(default_factory=dict)
+    error: ApiError | None = None
+    resets: bool = False
 
 
 class ScriptedRefusal(Exception):
@@ -52,15 +63,16 @@ class ScriptedRefusal(Exception):
 
     def __init__(self, fault: Refusal) -> None:
         super().__init__(fault)
-        self.account = fault.account
+        self.refusal = fault
 
 
-def cut(turn: Any, *, after: float) -> Any:
+def cut(turn: Any, *, after: float, reset: bool = False) -> Any:
     """A turn whose answer is cut: the connection closes after so many events, with `4.5` in the middle of one.
 
-    A cut response is not stored, except one in the background, which goes on and can be retrieved.
+    A cut response is not stored, except one in the background, which goes on and can be retrieved. With `reset` the
+    connection is reset instead.
     """
-    return _add_fault(turn, Cut(after))
+    return _add_fault(turn, Cut(after, reset))
 
 
 def pause(turn: Any, *, after: int | None = None, seconds: float = 0, until: Gate | str | None = None) -> Any:
@@ -81,6 +93,79 @@ def pace(turn: Any, *, ttft: str | float = 0, tokens: str | float = 0, jitter: f
     return _add_fault(turn, make_pace(ttft, tokens, jitter))
 
 
+def delay(turn: Any, *, seconds: str | float) -> Any:
+    """A turn whose answer begins late: not even its headers are sent for so long (seconds, or `200ms`, `1s`)."""
+    return _add_fault(turn, make_delay(seconds))
+
+
+def make_delay(seconds: str | float) -> Delay:
+    """The line of a turn that begins late."""
+    if (parsed := parse_duration(seconds)) is None:
+        raise ScriptError(f"delay: seconds is {seconds!r}. Give a number, or a text such as '200ms', '1s'.")
+    return Delay(parsed)
+
+
+def chunks(turn: Any, *, size: int) -> Any:
+    """A turn whose body is sent in pieces of `size` bytes, also within a character; with 0 in a single piece."""
+    return _add_fault(turn, Chunks(size))
+
+
+def framing(turn: Any, *, line_end: str = "lf", comment: str = "") -> Any:
+    """A turn whose stream has line ends `lf`, `crlf` or `cr`, and this comment before each event, as a keep-alive."""
+    return _add_fault(turn, Framing(line_end, comment))
+
+
+def insert_event(turn: Any, event: Mapping[str, Any], *, after: int = 2) -> Any:
+    """A turn whose stream has one more event, of any type, after so many events."""
+    return _add_fault(turn, InsertEvent(event, after))
+
+
+def add_members(turn: Any, members: Mapping[str, Any]) -> Any:
+    """A turn whose response, items, parts and events have members that nobody knows."""
+    return _add_fault(turn, AddMembers(members))
+
+
+def add_item(turn: Any, item: Mapping[str, Any], *, at: int = 0) -> Any:
+    """A turn whose output has one more item, of any type, before the item with the index `at`; it is not stored."""
+    return _add_fault(turn, AddItem(item, at))
+
+
+def skip_numbers(turn: Any, *, after: int, by: int = 1) -> Any:
+    """A turn whose stream has a gap in its sequence numbers after so many events."""
+    return _add_fault(turn, SkipNumbers(after, by))
+
+
+def stream_error(
+    turn: Any,
+    *,
+    after: int = 2,
+    code: str = "server_error",
+    message: str = SERVER_ERROR_MESSAGE,
+    flat: bool = False,
+) -> Any:
+    """A turn whose stream ends with an `error` event after so many events; the response is not stored.
+
+    An answer that is no stream stays as it is. `flat` is the form of the SDK's types, the other one is recorded.
+    """
+    return _add_fault(turn, StreamError(after, code, message, flat))
+
+
+def http_error(
+    status: int,
+    message: str,
+    *,
+    code: str | None = None,
+    type: str = "invalid_request_error",
+    param: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    body: Mapping[str, Any] | None = None,
+) -> Refusal:
+    """An HTTP error instead of an answer, in the API's form, or with this `body`: any status from 400 to 599."""
+    if not isinstance(status, int) or not 400 <= status < 600:
+        raise ScriptError(f"http_error: status is {status!r}. Give one from 400 to 599.")
+    return Refusal(error=ApiError(status, message, param, code, type, headers, body))
+
+
 def rate_limit(after: str | float = "1s") -> Refusal:
     """A 429 instead of an answer; a retry succeeds `after` this time (seconds, or `200ms`, `1s`, `2m`)."""
     seconds = parse_duration(after)
@@ -99,9 +184,9 @@ def overloaded() -> Refusal:
     return Refusal({"overloaded": True})
 
 
-def hang_up() -> Refusal:
-    """No answer: the connection is closed without one. In the journal the status is 0."""
-    return Refusal()
+def hang_up(reset: bool = False) -> Refusal:
+    """No answer: the connection is closed without one, or reset. In the journal the status is 0."""
+    return Refusal(resets=reset)
 
 
 FAULTS: Registry[Callable[..., Fault]] = Registry(
@@ -114,6 +199,15 @@ FAULTS: Registry[Callable[..., Fault]] = Registry(
         "server_error": server_error,
         "overloaded": overloaded,
         "hang_up": hang_up,
+        "http_error": http_error,
+        "delay": make_delay,
+        "chunks": Chunks,
+        "framing": Framing,
+        "insert_event": InsertEvent,
+        "add_members": AddMembers,
+        "add_item": AddItem,
+        "skip_numbers": SkipNumbers,
+        "stream_error": StreamError,
     },
 )
 """Every fault as the line of a turn, by its name in script files."""
@@ -145,9 +239,14 @@ def _add_fault_to_each(turn: Callable[[Request], Generator[Any, Request, None]],
     return each
 
 
-def find_cut(turn: Sequence[TurnLine]) -> float | None:
-    """The number of events after which the answer to a turn is cut, None if it is not cut."""
-    return min((line.after for line in turn if isinstance(line, Cut)), default=None)
+def find_cut(turn: Sequence[TurnLine]) -> Cut | None:
+    """The first cut of the answer to a turn, None if it is not cut."""
+    return min((line for line in turn if isinstance(line, Cut)), key=lambda line: line.after, default=None)
+
+
+def ends_early(turn: Sequence[TurnLine]) -> bool:
+    """Whether the answer to a turn breaks off before its end."""
+    return any(isinstance(line, Cut | StreamError) for line in turn)
 
 
 def find_pauses(turn: Sequence[TurnLine], gate: Callable[[str], Gate]) -> Sequence[Pause]:

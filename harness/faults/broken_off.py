@@ -7,11 +7,13 @@ from typing import Any
 
 import orjson
 
-from harness.core.delivery import Delivery, Gate
+from harness.core.delivery import Delivery, Gate, Pace, Pause
 from harness.core.exchange import Answer, Json
 from harness.ending import TurnLine
-from harness.faults import find_cut, find_pauses
+from harness.faults import Cut, find_cut, find_pauses
+from harness.faults.alterations import alter_answer
 from harness.faults.pace import find_pace, schedule_answer
+from harness.faults.transport import Chunks, Delay, Framing, with_transport
 
 PARTS_BY_INDEX = {"content_index": "content", "summary_index": "summary"}
 """The member of an item with its parts, by the member of an event that counts them."""
@@ -19,18 +21,27 @@ PARTS_BY_INDEX = {"content_index": "content", "summary_index": "summary"}
 
 def apply_faults(answer: Answer, turn: Sequence[TurnLine], gate: Callable[[str], Gate]) -> Answer:
     """An answer with the faults of its turn; `events` and `body` are what is still sent."""
-    pauses, after, pace = find_pauses(turn, gate), find_cut(turn), find_pace(turn)
+    answer = alter_answer(answer, turn)
+    return _break_off(answer, turn, gate) if any(isinstance(line, _OF_DELIVERY) for line in turn) else answer
+
+
+_OF_DELIVERY = (Chunks, Cut, Delay, Framing, Pace, Pause)
+
+
+def _break_off(answer: Answer, turn: Sequence[TurnLine], gate: Callable[[str], Gate]) -> Answer:
+    pauses, cut, pace = find_pauses(turn, gate), find_cut(turn), find_pace(turn)
     times = schedule_answer(answer, pace) if pace else ()
-    if after is None:
-        return answer._replace(delivery=Delivery(pauses, times=times))
+    delivery = with_transport(Delivery(pauses, times=times), turn)
+    if cut is None:
+        return answer._replace(delivery=delivery)
+    delivery, after = delivery._replace(disconnects=True, resets=cut.reset), cut.after
     if answer.events is None:
         body = orjson.dumps(answer.body)
-        cut_off = Delivery(pauses, disconnects=True, times=times)
-        return answer._replace(body=body[: len(body) // 2 if after else 0], delivery=cut_off)
+        return answer._replace(body=body[: len(body) // 2 if after else 0], delivery=delivery)
     events = list(answer.events)
     complete = min(int(after), len(events) - 1)
     share = after - complete if complete == int(after) else 0
-    sent = Delivery(pauses, True, events[complete] if share else None, share, times)
+    sent = delivery._replace(partial_event=events[complete] if share else None, partial_share=share)
     return answer._replace(body=fold_partial(events[:complete]), events=events[:complete], delivery=sent)
 
 

@@ -291,9 +291,11 @@ def _check_and_answer(request: Request, world: Any, handler: Handler) -> Answer:
 
 def _refuse_as_scripted(fault: ScriptedRefusal, request: Request, world: Any) -> Answer:
     """The refusal that a turn is, as the rules of the account put it; the journal has status 0 where there is no answer."""
-    if not fault.account:
-        return Answer(0, delivery=DISCONNECT_AT_END)
-    with world.changed_account(replace(world.account, **fault.account)):
+    if error := fault.refusal.error:
+        return Answer(error.status, error.body(), error.headers or {}, asked=True)
+    if not fault.refusal.account:
+        return Answer(0, delivery=DISCONNECT_AT_END._replace(resets=fault.refusal.resets))
+    with world.changed_account(replace(world.account, **fault.refusal.account)):
         refusal = check(request, world)
     assert refusal is not None  # an account like this is always refused
     return _refusal_answer(refusal)._replace(asked=True)

@@ -340,7 +340,9 @@ class TestAScript:
         assert [asked(client).status for _ in range(3)] == [503, 429, 200]
 
     def test_knows_every_fault_by_name(self):
-        assert set(FAULTS) == {"cut", "pause", "pace", "rate_limit", "server_error", "overloaded", "hang_up"}
+        refusals = {"rate_limit", "server_error", "overloaded", "hang_up", "http_error"}
+        alterations = {"insert_event", "add_members", "add_item", "skip_numbers", "stream_error"}
+        assert set(FAULTS) == {"cut", "pause", "pace", "delay", "chunks", "framing", *refusals, *alterations}
         wired = [
             line_from_wire({"type": "cut", "after": 4}, NON_ITEM_LINES),
             line_from_wire({"type": "hang_up"}, NON_ITEM_LINES),

@@ -148,7 +148,7 @@ script:
         for refused in (rate_limit("200ms"), hang_up()):
             with pytest.raises(ScriptedRefusal) as caught:
                 ask(world)
-            assert caught.value.account == refused.account
+            assert caught.value.refusal == refused
 
     def test_a_text_cites_as_in_python(self, write: Write) -> None:
         world = world_of(

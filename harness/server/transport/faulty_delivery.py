@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import struct
 from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping, Sequence
 from contextlib import suppress
 from typing import Any, cast
@@ -14,6 +16,8 @@ from harness.core.delivery import Delivery, Gate, Pause
 from harness.core.exchange import Answer, Json
 from harness.core.headers import encode_headers
 
+NO_LINGER = struct.pack("ii", 1, 0)
+"""Closing a socket of this option sends a reset."""
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
@@ -21,6 +25,8 @@ Send = Callable[[Message], Awaitable[None]]
 
 async def deliver_answer(answer: Answer, delivery: Delivery, receive: Receive, send: Send) -> None:
     """Answer a request over HTTP; ends early when the client leaves."""
+    if delivery.delay and not await _wait_unless_left([Pause(delivery.delay)], receive, []):
+        return
     if answer.status:
         headers = encode_headers(answer.headers.items())
         clock = _Clock(delivery, receive)
@@ -32,7 +38,7 @@ async def deliver_answer(answer: Answer, delivery: Delivery, receive: Receive, s
         finally:
             clock.close()
     if delivery.disconnects:
-        disconnect(send)
+        disconnect(send, resets=delivery.resets)
         while (await receive())["type"] != "http.disconnect":
             pass
 
@@ -87,18 +93,45 @@ def _timed_messages(
         # The length is one byte too great, so that a cut body is never complete.
         headers.append((b"content-length", str(len(body) + delivery.disconnects).encode()))
         yield start, list(delivery.pauses), _due(delivery, 0)
-        yield _body_message(body, delivery.disconnects), [], 0
+        *pieces, last = _cut_into_chunks(body, delivery.chunk_size)
+        for piece in pieces:
+            yield _body_message(piece), [], 0
+        yield _body_message(last, delivery.disconnects), [], 0
         return
     yield start, [], 0
     sent = 0
+    held = b""
     for sent, event in enumerate(answer.events, 1):
-        yield _body_message(encode_event(event)), _pauses_after(delivery, sent - 1), _due(delivery, sent - 1)
+        pauses, due = _pauses_after(delivery, sent - 1), _due(delivery, sent - 1)
+        if delivery.chunk_size == 0 and not pauses and not due:
+            held += _encode_frame(event, delivery)
+            continue
+        if held:
+            yield _body_message(held), [], 0
+            held = b""
+        first, *pieces = _cut_into_chunks(_encode_frame(event, delivery), delivery.chunk_size)
+        yield _body_message(first), pauses, due
+        for piece in pieces:
+            yield _body_message(piece), [], 0
+    if held:
+        yield _body_message(held), [], 0
     rest = encode_event(dict(delivery.partial_event)) if delivery.partial_event else b""
     yield (
         _body_message(rest[: int(len(rest) * delivery.partial_share)], delivery.disconnects),
         _pauses_after(delivery, sent),
         _due(delivery, sent) if rest else 0,
     )
+
+
+def _encode_frame(event: Json, delivery: Delivery) -> bytes:
+    """An event with the line ends and the comment of its stream; its JSON has no line ends of its own."""
+    comment = b": %b\n\n" % delivery.comment.encode() if delivery.comment else b""
+    return (comment + encode_event(event)).replace(b"\n", delivery.line_end.encode())
+
+
+def _cut_into_chunks(body: bytes, size: int | None) -> list[bytes]:
+    """The pieces of a body in which it is sent; at least one."""
+    return [body[start : start + size] for start in range(0, len(body), size)] if size and body else [body]
 
 
 def _body_message(body: bytes, more: bool = True) -> Message:
@@ -156,9 +189,14 @@ async def _wait_for_pause(pause: Pause) -> None:
         gate.remove_callback(wake)
 
 
-def disconnect(send: Send) -> None:
-    """Break off the connection: ASGI knows no way, so that uvicorn's own transport is closed."""
-    cast("Any", send).__self__.transport.close()
+def disconnect(send: Send, *, resets: bool = False) -> None:
+    """Break off the connection: ASGI knows no way, so that uvicorn's own transport is closed, or reset."""
+    transport = cast("Any", send).__self__.transport
+    if resets and (connection := transport.get_extra_info("socket")):
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
+        transport.abort()
+    else:
+        transport.close()
 
 
 async def send_events(events: Iterable[Json], delivery: Delivery, receive: Receive, send: Send) -> list[Message]:

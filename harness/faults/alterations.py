@@ -1,0 +1,181 @@
+"""Answers that differ from what is known today: new members, items and events, gaps in the numbers, an error in between.
+
+A client of the API meets all of these: what is new in a response is added without notice, and is no new version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from harness.core.delivery import Fault, is_non_negative_number
+from harness.core.errors import ScriptError
+from harness.core.exchange import Answer, Json
+from harness.ending import SERVER_ERROR_MESSAGE, TurnLine
+
+CLOSING_EVENTS = ("response.completed", "response.incomplete", "response.failed")
+_PARENTS = ("response", "item", "part", "output", "content", "summary", "annotations", "annotation", "error")
+"""The members in which the objects of an answer stand that may gain members."""
+
+
+class Alteration(Fault):
+    """A fault that changes what is sent, and nothing of what is stored."""
+
+    __slots__ = ()
+
+    def alter(self, answer: Answer) -> Answer:
+        """The answer as it is sent."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class InsertEvent(Alteration):
+    """An event of any type after so many events of the stream; the numbers of those after it move on by one."""
+
+    event: Mapping[str, Any]
+    after: int = 2
+
+    def __post_init__(self) -> None:
+        _check_typed("insert_event: event", self.event)
+        _check_count("insert_event", self.after)
+
+    def alter(self, answer: Answer) -> Answer:
+        """Answers that are no stream stay as they are."""
+        if answer.events is None:
+            return answer
+        events = list(answer.events)
+        return answer._replace(events=_number([*events[: self.after], dict(self.event), *events[self.after :]]))
+
+
+@dataclass(frozen=True, slots=True)
+class AddMembers(Alteration):
+    """Members that nobody knows, in the response, in each of its items and parts, and in every event."""
+
+    members: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.members, Mapping) or not self.members:
+            raise ScriptError(f"add_members: members is {self.members!r}. Give an object with at least one member.")
+
+    def alter(self, answer: Answer) -> Answer:
+        """Both forms of an answer."""
+        events = answer.events and [self._add(event) for event in answer.events]
+        return answer._replace(body=self._add(answer.body), events=events)
+
+    def _add(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self._add(each) for each in value]
+        if not isinstance(value, dict):
+            return value
+        nested = {name: self._add(value[name]) for name in _PARENTS if isinstance(value.get(name), dict | list)}
+        return {**value, **nested, **self.members}
+
+
+@dataclass(frozen=True, slots=True)
+class AddItem(Alteration):
+    """An item of any type in the output, before the item with the index `at`; it is streamed as `added` and `done`."""
+
+    item: Mapping[str, Any]
+    at: int = 0
+
+    def __post_init__(self) -> None:
+        _check_typed("add_item: item", self.item)
+        _check_count("add_item", self.at, "at")
+
+    def alter(self, answer: Answer) -> Answer:
+        """Both forms of an answer."""
+        item = {"id": f"{self.item['type']}_0", "status": "completed", **self.item}
+        events = answer.events and _number(self._insert(list(answer.events), item))
+        return answer._replace(body=self._extend(answer.body, item), events=events)
+
+    def _insert(self, events: Sequence[Json], item: Json) -> list[Json]:
+        place = next(
+            (at for at, event in enumerate(events) if event.get("output_index", -1) >= self.at), len(events) - 1
+        )
+        own = [{"type": f"response.output_item.{kind}", "output_index": self.at, "item": item} for kind in _ITEM_EVENTS]
+        return [*events[:place], *own, *map(self._move, (self._close(event, item) for event in events[place:]))]
+
+    def _move(self, event: Json) -> Json:
+        return (
+            {**event, "output_index": event["output_index"] + 1} if event.get("output_index", -1) >= self.at else event
+        )
+
+    def _close(self, event: Json, item: Json) -> Json:
+        closes = event["type"] in CLOSING_EVENTS
+        return {**event, "response": self._extend(event["response"], item)} if closes else event
+
+    def _extend(self, response: Any, item: Json) -> Any:
+        if not isinstance(response, dict) or "output" not in response:
+            return response
+        output = response["output"]
+        return {**response, "output": [*output[: self.at], item, *output[self.at :]]}
+
+
+_ITEM_EVENTS = ("added", "done")
+
+
+@dataclass(frozen=True, slots=True)
+class SkipNumbers(Alteration):
+    """The numbers of the events after so many events are higher by `by`: a gap in the sequence."""
+
+    after: int
+    by: int = 1
+
+    def __post_init__(self) -> None:
+        _check_count("skip_numbers", self.after)
+        _check_count("skip_numbers", self.by, "by")
+
+    def alter(self, answer: Answer) -> Answer:
+        """Answers that are no stream stay as they are."""
+        if answer.events is None:
+            return answer
+        events = list(answer.events)
+        later = [{**event, "sequence_number": event["sequence_number"] + self.by} for event in events[self.after :]]
+        return answer._replace(events=[*events[: self.after], *later])
+
+
+@dataclass(frozen=True, slots=True)
+class StreamError(Alteration):
+    """An `error` event after so many events, with which the stream ends.
+
+    Recorded streams have the error in a member; with `flat` its members are those of the event, as the types say.
+    """
+
+    after: int = 2
+    code: str = "server_error"
+    message: str = SERVER_ERROR_MESSAGE
+    flat: bool = False
+
+    def __post_init__(self) -> None:
+        _check_count("stream_error", self.after)
+
+    def alter(self, answer: Answer) -> Answer:
+        """Answers that are no stream stay as they are."""
+        if answer.events is None:
+            return answer
+        error: Json = {"code": self.code, "message": self.message, "param": None}
+        event = error if self.flat else {"error": {"type": self.code, **error}}
+        return answer._replace(events=_number([*list(answer.events)[: self.after], {"type": "error", **event}]))
+
+
+def alter_answer(answer: Answer, turn: Sequence[TurnLine]) -> Answer:
+    """An answer with the alterations of its turn, in their order."""
+    for line in turn:
+        if isinstance(line, Alteration):
+            answer = line.alter(answer)
+    return answer
+
+
+def _number(events: Sequence[Json]) -> list[Json]:
+    return [{**event, "sequence_number": number} for number, event in enumerate(events)]
+
+
+def _check_typed(what: str, value: Any) -> None:
+    if not isinstance(value, Mapping) or not isinstance(value.get("type"), str):
+        raise ScriptError(f"{what} is {value!r}. Give an object with a `type`.")
+
+
+def _check_count(what: str, value: Any, name: str = "after") -> None:
+    if not isinstance(value, int) or not is_non_negative_number(value):
+        raise ScriptError(f"{what}: {name} is {value!r}. Give a whole number from 0 on.")
