@@ -1,0 +1,132 @@
+"""What is new in an answer, and how an answer arrives: what a script may say, what goes out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import orjson
+import pytest
+
+from harness.answers.sse import encode_event
+from harness.core.errors import ScriptError
+from harness.faults import (
+    add_item,
+    add_members,
+    chunks,
+    delay,
+    framing,
+    http_error,
+    insert_event,
+    skip_numbers,
+    stream_error,
+)
+from harness.items import message
+from harness.server.asgi import Server, serve_in_thread
+from harness.server.mock_api import MockApi
+from tests.faults.test_faults import streamed, types
+from tests.support.in_process import Client
+
+ONCE = message(["Grüße ", "aus ", "Köln."])
+
+
+@pytest.fixture
+def client() -> Client:
+    return Client()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with serve_in_thread(MockApi(keys=())) as server:
+        yield server
+
+
+def pieces_of(server: Server, turn: Any, stream: bool = True) -> tuple[int, list[bytes]]:
+    """The status of an answer over HTTP, and the pieces in which its body came."""
+    mock = server.api.open("sk-pieces", "pieces", server.base_url)
+    mock.script(turn)
+    body = {"model": "gpt-4.1", "input": "hi", "stream": stream}
+    headers = {"authorization": "Bearer sk-pieces"}
+    with httpx.stream("POST", f"{server.base_url}/responses", json=body, headers=headers) as answer:
+        pieces = list(answer.iter_raw())
+    server.api.close("sk-pieces")
+    return answer.status_code, pieces
+
+
+class TestWhatIsNew:
+    def test_an_event_of_any_type(self, client):
+        answer = streamed(client, insert_event(ONCE, {"type": "response.new.delta", "delta": "?"}, after=3))
+        assert types(answer)[3] == "new.delta"
+        assert [event["sequence_number"] for event in answer.events] == list(range(12))
+
+    def test_members_everywhere(self, client):
+        answer = streamed(client, add_members(ONCE, {"new": 1}))
+        final = answer.events[-1]
+        assert all(event["new"] == 1 for event in answer.events)
+        assert final["response"]["output"][0]["content"][0]["new"] == final["response"]["new"] == 1
+
+    def test_an_item_of_any_type(self, client):
+        answer = streamed(client, add_item([ONCE, message("And you?")], {"type": "new_call"}, at=1))
+        assert [event["item"]["type"] for event in answer.events if event["type"].endswith("item.done")] == [
+            "message",
+            "new_call",
+            "message",
+        ]
+        assert [item["type"] for item in answer.events[-1]["response"]["output"]] == ["message", "new_call", "message"]
+        assert {event["output_index"] for event in answer.events if "output_index" in event} == {0, 1, 2}
+
+    def test_a_gap_in_the_numbers(self, client):
+        answer = streamed(client, skip_numbers(ONCE, after=4, by=2))
+        assert [event["sequence_number"] for event in answer.events][3:6] == [3, 6, 7]
+
+    @pytest.mark.parametrize("flat", [False, True])
+    def test_an_error_that_ends_the_stream(self, client, flat):
+        answer = streamed(client, stream_error(ONCE, after=4, flat=flat))
+        error = answer.events[-1]
+        assert len(answer.events) == 5
+        assert (error if flat else error["error"])["code"] == "server_error"
+        assert not client.mock.world.store.responses
+
+    def test_what_is_wrong_is_told(self):
+        for make in (
+            lambda: insert_event(ONCE, {"delta": "x"}),
+            lambda: add_members(ONCE, {}),
+            lambda: add_item(ONCE, {"type": "x"}, at=-1),
+            lambda: chunks(ONCE, size=-1),
+            lambda: framing(ONCE, line_end="lfcr"),
+            lambda: delay(ONCE, seconds="soon"),
+            lambda: http_error(200, "fine"),
+        ):
+            with pytest.raises(ScriptError, match=r"Give|It is one of"):
+                make()
+
+
+class TestOverHttp:
+    def test_in_pieces_of_so_many_bytes(self, server):
+        _, pieces = pieces_of(server, chunks(ONCE, size=3))
+        assert max(map(len, pieces)) == 3 or b"".join(pieces).endswith(b"\n\n")
+        assert "Köln." in b"".join(pieces).decode()
+
+    def test_in_one_piece(self, server):
+        _, pieces = pieces_of(server, chunks(ONCE, size=0))
+        assert b"".join(pieces).count(b"\n\n") == 11
+
+    def test_with_other_line_ends_and_comments(self, server):
+        _, pieces = pieces_of(server, framing(ONCE, line_end="crlf", comment="keep-alive"))
+        frames = b"".join(pieces).split(b"\r\n\r\n")
+        assert frames[0] == b": keep-alive"
+        assert frames[1].startswith(b"event: response.created\r\ndata: {")
+
+    def test_an_answer_that_is_no_stream(self, server):
+        status, pieces = pieces_of(server, delay(chunks(ONCE, size=100), seconds="20ms"), stream=False)
+        assert status == 200
+        assert orjson.loads(b"".join(pieces))["output"][0]["content"][0]["text"] == "Grüße aus Köln."
+
+    def test_any_http_error(self, server):
+        status, pieces = pieces_of(server, http_error(409, "In use.", code="conversation_locked"))
+        assert (status, orjson.loads(b"".join(pieces))["error"]["code"]) == (409, "conversation_locked")
+
+
+def test_a_frame_has_no_other_line_ends():
+    assert encode_event({"type": "x", "delta": "a\nb"}).count(b"\n") == 3
