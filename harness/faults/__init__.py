@@ -25,7 +25,7 @@ from harness.core.errors import ApiError, ScriptError
 from harness.core.exchange import Request
 from harness.core.registry import Registry
 from harness.ending import ENDINGS, SERVER_ERROR_MESSAGE, TurnLine
-from harness.faults.alterations import AddItem, AddMembers, InsertEvent, SkipNumbers, StreamError
+from harness.faults.alterations import AddItem, AddMembers, ErrorInStream, InsertEvent, SkipNumbers
 from harness.faults.pace import make_pace, parse_duration
 from harness.faults.transport import Chunks, Delay, Framing
 
@@ -147,7 +147,7 @@ def stream_error(
 
     An answer that is no stream stays as it is. `flat` is the form of the SDK's types, the other one is recorded.
     """
-    return _add_fault(turn, StreamError(after, code, message, flat))
+    return _add_fault(turn, ErrorInStream(after, code, message, flat))
 
 
 def http_error(
@@ -207,7 +207,7 @@ FAULTS: Registry[Callable[..., Fault]] = Registry(
         "add_members": AddMembers,
         "add_item": AddItem,
         "skip_numbers": SkipNumbers,
-        "stream_error": StreamError,
+        "stream_error": ErrorInStream,
     },
 )
 """Every fault as the line of a turn, by its name in script files."""
@@ -246,7 +246,7 @@ def find_cut(turn: Sequence[TurnLine]) -> Cut | None:
 
 def ends_early(turn: Sequence[TurnLine]) -> bool:
     """Whether the answer to a turn breaks off before its end."""
-    return any(isinstance(line, Cut | StreamError) for line in turn)
+    return any(isinstance(line, Cut | ErrorInStream) for line in turn)
 
 
 def find_pauses(turn: Sequence[TurnLine], gate: Callable[[str], Gate]) -> Sequence[Pause]:

@@ -136,7 +136,7 @@ class SkipNumbers(Alteration):
 
 
 @dataclass(frozen=True, slots=True)
-class StreamError(Alteration):
+class ErrorInStream(Alteration):
     """An `error` event after so many events, with which the stream ends.
 
     Recorded streams have the error in a member; with `flat` its members are those of the event, as the types say.

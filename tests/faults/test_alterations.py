@@ -11,6 +11,7 @@ import pytest
 
 from harness.answers.sse import encode_event
 from harness.core.errors import ScriptError
+from harness.core.exchange import Answer
 from harness.faults import (
     add_item,
     add_members,
@@ -25,7 +26,6 @@ from harness.faults import (
 from harness.items import message
 from harness.server.asgi import Server, serve_in_thread
 from harness.server.mock_api import MockApi
-from tests.faults.test_faults import streamed, types
 from tests.support.in_process import Client
 
 ONCE = message(["Grüße ", "aus ", "Köln."])
@@ -40,6 +40,16 @@ def client() -> Client:
 def server() -> Iterator[Server]:
     with serve_in_thread(MockApi(keys=())) as server:
         yield server
+
+
+def streamed(client: Client, turn: Any) -> Answer:
+    client.mock.script(turn)
+    body = orjson.dumps({"model": "gpt-4.1", "input": "hi", "stream": True})
+    return client.api.handle("POST", "/v1/responses", {"authorization": "Bearer sk-unit"}, {}, body)
+
+
+def types(answer: Answer) -> list[str]:
+    return [event["type"].removeprefix("response.") for event in answer.events or ()]
 
 
 def pieces_of(server: Server, turn: Any, stream: bool = True) -> tuple[int, list[bytes]]:
