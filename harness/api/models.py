@@ -34,7 +34,7 @@ class Model:
     value is taken. `lacks` are the types of tools that it is known to refuse, `window` and `max_output` are in tokens, None
     if unknown. `needs_tools`: it takes no request without one of them; `only_tools`: it takes no others. `gone` is the day
     (YYYY-MM-DD) from which it is refused as not found, `removed` that from which its name does not exist. Of a
-    `name_only` family nothing else is known.
+    `name_only` family nothing else is known. One that is not `found` is no model of the Responses API.
     """
 
     name: str
@@ -52,6 +52,8 @@ class Model:
     max_output: int | None = None
     names: tuple[str, ...] = ()
     served: bool = True
+    found: bool = True
+    flex: bool = True
     gone: str = ""
     removed: str = ""
     mode: str = "standard"
@@ -177,6 +179,8 @@ def _build_family(name: str, facts: Mapping[str, Sequence[Any]]) -> Model:
         max_output=value("max_output"),
         names=value("names", ()),
         served=value("served", True),
+        found=value("found", True),
+        flex=value("flex", True),
         gone=value("gone", ""),
         removed=value("removed", ""),
         mode=value("mode", "standard"),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from harness.api.models import Model
 from harness.contract.phrasing import quote_and_join
-from harness.contract.rule import Case, WorldView, recorded, reported, rule
+from harness.contract.rule import Case, WorldView, assumed, recorded, reported, rule
 from harness.contract.rules.request.models.family import family_of
 from harness.contract.rules.request.shape import PROBED
 from harness.core.errors import ApiError
@@ -84,6 +85,57 @@ def schema_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
     format, family = (request.body.get("text") or {}).get("format") or {}, family_of(request, world)
     if format.get("type") == "json_schema" and family and not family.schemas:
         yield {"model": request.body["model"]}
+
+
+NO_FLEX = ApiError(400, "Invalid service_tier argument", "service_tier")
+
+
+@rule(
+    when="service_tier",
+    error=NO_FLEX,
+    source=[
+        reported(
+            "a public table of probes of 57 models: the families of gpt-4o and gpt-4.1, o1, o3-mini", "2026-08-17"
+        ),
+        reported("a public test with the whole error, of another tier", "2026-09"),
+        reported("the tests of inspect_ai, run against the API: gpt-4o", "2026"),
+    ],
+    rejects={
+        NO_FLEX.message: {"model": "gpt-4.1", "service_tier": "flex"},
+    },
+    accepts=[{"model": "o3", "service_tier": "flex"}, {"model": "gpt-4.1", "service_tier": "priority"}],
+    fix="Leave the tier out, or use a model with flex processing: `harness models NAME`.",
+)
+def flex_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
+    """Models of before flex processing do not know it."""
+    family = _family_without_flex(request, world)
+    if family and not family.name.startswith("gpt-5"):
+        yield {}
+
+
+@rule(
+    when="service_tier",
+    error=ApiError(400, "Flex is not available for this model.", "service_tier"),
+    source=[
+        reported("a public table of probes of 57 models: gpt-5-pro has words of its own", "2026-08-17"),
+        reported("a public log of a benchmark: gpt-5.3-codex", "2026-05-19"),
+        reported("a public note on a thread of the community, with the full stop", "2026-06"),
+        assumed("the param; the sources have the words"),
+    ],
+    rejects=[{"model": "gpt-5-pro", "service_tier": "flex"}],
+    accepts=[{"model": "gpt-5", "service_tier": "flex"}, {"model": "gpt-5-pro", "service_tier": "default"}],
+    fix="Leave the tier out, or use a model with flex processing: `harness models NAME`.",
+)
+def flex_not_available(request: Request, world: WorldView) -> Iterator[Json]:
+    """Some newer models have no flex processing."""
+    family = _family_without_flex(request, world)
+    if family and family.name.startswith("gpt-5"):
+        yield {}
+
+
+def _family_without_flex(request: Request, world: WorldView) -> Model | None:
+    family = family_of(request, world)
+    return family if family and not family.flex and request.body.get("service_tier") == "flex" else None
 
 
 _IMAGE: Json = {"type": "input_image", "image_url": "https://example.com/a.png", "detail": "auto"}

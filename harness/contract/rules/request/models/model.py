@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from harness.api.http.dialects import OPENAI
 from harness.api.models import is_nonexistent_model
-from harness.contract.rule import Case, WorldView, recorded, reported, rule
+from harness.contract.rule import Case, WorldView, assumed, recorded, reported, rule
 from harness.contract.rules.request.models.family import family_of
 from harness.core.account import Organization
 from harness.core.errors import ApiError
@@ -19,10 +19,13 @@ from harness.core.exchange import Json, Request
     source=[
         recorded("pydantic/pydantic-ai: eight models that were shut down on 2026-07-23", "2026-08-03"),
         reported("the public probes of smg: computer-use-preview", "2026-08-21"),
+        reported("a public report of LLMTornado, with param and code: gpt-image-1-mini", "2026-02"),
+        reported("the tests of a public command line tool: sora-2, sora-2-pro", "2025-11"),
     ],
     rejects={
         "Model not found gpt-5-codex": {"model": "gpt-5-codex", "temperature": 0.5},
         "Model not found o4-mini-deep-research-2025-06-26": {"model": "o4-mini-deep-research-2025-06-26"},
+        "Model not found sora-2": {"model": "sora-2"},
     },
     accepts=[
         Case({"model": "gpt-5-codex"}, as_of="2026-07-22"),
@@ -50,10 +53,15 @@ def model_gone(request: Request, world: WorldView) -> Iterator[Json]:
         recorded("pydantic/pydantic-ai: gpt-5-search-api", "2026-08-03"),
         reported("https://github.com/Laisky/one-api/issues/88: gpt-4o-search-preview", "2025-06-22"),
         reported("https://github.com/truefoundry/models/pull/2006: the models for audio and for search", "2026-08-04"),
+        reported("the tests of a public command line tool: gpt-4o-transcribe, gpt-image-1", "2025-11"),
+        reported("a public audit of every listed model: transcribe, audio, realtime, search, moderation", "2026-09-29"),
     ],
     rejects={
         "The requested model 'gpt-5-search-api' is not supported with the Responses API.": {
             "model": "gpt-5-search-api"
+        },
+        "The requested model 'gpt-4o-transcribe' is not supported with the Responses API.": {
+            "model": "gpt-4o-transcribe"
         },
         "The requested model 'o1-mini' is not supported with the Responses API.": Case(
             {"model": "o1-mini"}, as_of="2025-10-01"
@@ -63,9 +71,32 @@ def model_gone(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Use a model that the Responses API serves: `harness models` lists them.",
 )
 def model_not_served(request: Request, world: WorldView) -> Iterator[Json]:
-    """Models for audio and for search, and the first ones that reasoned, answer chat completions only."""
+    """Models for audio, for images and for search, and the first ones that reasoned, answer chat completions only."""
     family = family_of(request, world)
     if family and not family.served and world.account.models is None and not "" < family.removed <= world.as_of:
+        yield {"model": request.body["model"]}
+
+
+@rule(
+    dialects=OPENAI,
+    error=ApiError(400, "The requested model, '{model}' was not found.", "model", "model_not_found"),
+    source=[
+        reported("the tests of a public command line tool: embeddings, dall-e, davinci-002", "2025-11"),
+        reported("a public diagnosis of an image editor: gpt-image-1.5", "2026-04-17"),
+        reported("the notes of a public agent on opencode: gpt-image-1.5", "2026"),
+        assumed("the param and the code of the errors beside it; the sources have the words"),
+    ],
+    rejects={
+        "The requested model, 'text-embedding-3-small' was not found.": {"model": "text-embedding-3-small"},
+        "The requested model, 'gpt-image-1.5' was not found.": {"model": "gpt-image-1.5"},
+    },
+    accepts=[Case({"model": "dall-e-3"}, account=Organization(models=frozenset(["dall-e-3"])))],
+    fix="Use a model that the Responses API serves: `harness models` lists them.",
+)
+def model_not_there(request: Request, world: WorldView) -> Iterator[Json]:
+    """Models for embeddings, for completions and some for images are none to the Responses API."""
+    family = family_of(request, world)
+    if family and not family.found and world.account.models is None:
         yield {"model": request.body["model"]}
 
 
