@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from xml.etree import ElementTree as Xml
 
 import jsonschema
 import pytest
+from markdown_it import MarkdownIt
 
 from harness.contract.schema import schemas_directory
 from harness.core.errors import ConfigError
@@ -122,3 +124,39 @@ def test_clients_side_by_side() -> None:
 def test_modes_are_chosen_by_their_words(texts: tuple[str, ...], meant: str) -> None:
     modes = [Mode(False, "chain"), Mode(True, "chain"), Mode(True, "replay"), Mode(True, "replay", "azure")]
     assert " ".join(map(str, filter(parse_modes(texts), modes))) == meant
+
+
+EVIL = "</script><b>|`*\u0000"
+
+
+def test_the_page_holds_no_markup_of_a_client() -> None:
+    page = render_results(results(cell("answers/text", "fail", "plain,replay", "must", EVIL), client=EVIL), ".html")
+    assert "<b>" not in page
+    assert page.count("</script>") == 2
+    assert "Content-Security-Policy" in page
+
+
+def test_markdown_has_a_badge_and_a_table_and_no_markup_of_a_client() -> None:
+    text = render_results(results(cell("answers/text", "fail", "plain,replay", "must", EVIL), GREEN), ".md")
+    assert "(https://img.shields.io/badge/mine%201.0-1%20of%202%20pass-red)" in text
+    html = MarkdownIt().enable("table").render(text)
+    assert "<b>" not in html
+    assert html.count("<table>") == 2
+
+
+def test_junit_fails_for_a_must_alone() -> None:
+    odd = cell("answers/text", "fail", "plain,replay", "must", EVIL)
+    said = (
+        odd,
+        cell("tools/a", "crash"),
+        cell("tools/b", "warn", severity="should"),
+        cell("tools/c", "not applicable", ""),
+    )
+    [suite] = Xml.fromstring(render_results(results(*said), ".xml"))
+    assert {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")} == {
+        "tests": "4",
+        "failures": "1",
+        "errors": "1",
+        "skipped": "1",
+    }
+    assert [[child.tag for child in test] for test in suite] == [["failure"], ["error"], ["system-out"], ["skipped"]]

@@ -12,6 +12,9 @@ from harness.report.replace_file import WRITE_ERROR_FIXES, describe_write_error,
 
 RESULT_FORMATS: Mapping[str, str] = {
     ".json": "json_results",
+    ".html": "html",
+    ".md": "markdown",
+    ".xml": "junit",
 }
 """The module of each form, whose `render(results)` returns the text."""
 

@@ -5,7 +5,9 @@ The page builds the list of tests at once, and an exchange only when it is opene
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +19,24 @@ from harness.core.text.shorten import quote, shorten_json, summarize_item
 from harness.report.api_coverage import DIMENSIONS
 from harness.report.report import Report, ReportCase, explain, summary_line
 
-_PAGE = Path(__file__).with_name("page.html")
-_DATA_MARKER = "<!-- the report -->"
+_HERE = Path(__file__).parent
 
 
 def render(report: Report) -> str:
     """The page: the template with an index of the tests, and a line of JSON for each exchange of a test."""
-    return _PAGE.read_text(encoding="utf-8").replace(_DATA_MARKER, "\n".join(_data_scripts(report)))
+    return fill_page(_HERE / "page.html", "\n".join(_data_scripts(report)))
+
+
+def fill_page(template: Path, data: str) -> str:
+    """A page with the style and script that all share, and its data; it runs no other script and loads nothing."""
+    page = template.read_text(encoding="utf-8")
+    for marker, name in (("/* shared style */", "shared.css"), ("/* shared script */", "shared.js")):
+        page = page.replace(marker, (_HERE / name).read_text(encoding="utf-8"))
+    script = page.rpartition("<script>")[2].partition("</script>")[0]
+    digest = b64encode(sha256(script.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; img-src data:"
+    page = page.replace("<!-- policy -->", f'<meta http-equiv="Content-Security-Policy" content="{policy}">')
+    return page.replace("<!-- the report -->", data)
 
 
 def _data_scripts(report: Report) -> Iterator[str]:
@@ -33,13 +46,13 @@ def _data_scripts(report: Report) -> Iterator[str]:
         "titles": DIMENSIONS,
     }
     index |= {"explained": _explanations(report), "tests": list(map(_case_json, report.cases))}
-    yield f'<script type="application/json" id="index">{_script_safe_json(index)}</script>'
+    yield f'<script type="application/json" id="index">{script_safe_json(index)}</script>'
     for number, case in enumerate(report.cases):
-        lines = "\n".join(map(_script_safe_json, case.exchanges))
+        lines = "\n".join(map(script_safe_json, case.exchanges))
         yield f'<script type="text/plain" id="exchanges-{number}">{lines}</script>'
 
 
-def _script_safe_json(value: Any) -> str:
+def script_safe_json(value: Any) -> str:
     """JSON that cannot end a script element."""
     return orjson.dumps(value).decode().replace("<", "\\u003c")
 

@@ -33,6 +33,11 @@ def render(report: Report) -> str:
     for case in report.cases:
         _add_case(suite, case)
     Xml.SubElement(suite, "system-out").text = summary_line(report.totals, report.percent_covered("rules"))
+    return render_xml(suites)
+
+
+def render_xml(suites: Xml.Element) -> str:
+    """A document as text, a line for each element."""
     Xml.indent(suites)
     return Xml.tostring(suites, encoding="unicode", xml_declaration=False, short_empty_elements=True).join(
         ('<?xml version="1.0" encoding="utf-8"?>\n', "\n")
@@ -43,14 +48,14 @@ def _add_case(suite: Xml.Element, case: ReportCase) -> None:
     module = case.id.partition("::")[0].removesuffix(".py").replace("/", ".")
     inside, _, name = case.id.partition("::")[2].rpartition("::")
     names = {
-        "classname": _replace_invalid(".".join([module, *inside.split("::")]).rstrip(".")),
-        "name": _replace_invalid(name or case.id),
+        "classname": replace_invalid(".".join([module, *inside.split("::")]).rstrip(".")),
+        "name": replace_invalid(name or case.id),
     }
     test = Xml.SubElement(suite, "testcase", {**names, "time": f"{case.seconds:.3f}"})
     if element_name := _OUTCOME_ELEMENTS.get(case.outcome):
         message = next((finding.message for finding in case.unexpected), case.why)
-        outcome = Xml.SubElement(test, element_name, {"message": _replace_invalid(message.partition("\n")[0])})
-        outcome.text = _replace_invalid(_failure_text(case))
+        outcome = Xml.SubElement(test, element_name, {"message": replace_invalid(message.partition("\n")[0])})
+        outcome.text = replace_invalid(_failure_text(case))
 
 
 def _failure_text(case: ReportCase) -> str:
@@ -58,5 +63,6 @@ def _failure_text(case: ReportCase) -> str:
     return "\n".join(filter(None, lines))
 
 
-def _replace_invalid(text: str) -> str:
+def replace_invalid(text: str) -> str:
+    """A text without the characters that XML cannot hold."""
     return _INVALID_XML.sub("\ufffd", text)

@@ -41,7 +41,7 @@ def _findings_table(pairs: Sequence[tuple[ReportCase, ReportFinding]]) -> Iterat
     for case, finding in pairs[:MAX_FINDINGS]:
         test = f"{':'.join(map(str, case.location_of(finding)))} {case.id.rpartition('::')[2]}"
         cells = (test, f"{finding.title}: {finding.message}", finding.place, finding.fix)
-        yield f"| {' | '.join(map(_escape_cell, cells))} |"
+        yield f"| {' | '.join(map(escape_cell, cells))} |"
     if (hidden := len(pairs) - MAX_FINDINGS) > 0:
         yield f"\n… and {hidden} more."
 
@@ -58,6 +58,6 @@ def _fence(diagram: str) -> str:
     return f"{fence}mermaid\n{diagram}\n{fence}"
 
 
-def _escape_cell(text: str) -> str:
+def escape_cell(text: str) -> str:
     """A text in one line, with the characters of Markdown's markup escaped."""
     return _MARKUP.sub(r"\\\1", " ".join(shorten(text, 300).split()))

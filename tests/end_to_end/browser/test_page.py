@@ -1,43 +1,21 @@
-"""The HTML report in Chromium, as a reader sees it; skipped where there is no Chromium.
-
-`HARNESS_SCREENSHOTS=FOLDER` keeps the pictures.
-"""
+"""The HTML report in Chromium, as a reader sees it; skipped where there is no Chromium."""
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness.core.errors import ConfigError
 from harness.report.api_coverage import measure_coverage, merge_coverage
 from harness.report.formats import write_report
 from harness.report.report import Report, ReportFinding
-from tests.clients.cells import Environment
-from tests.clients.environments import prepared
-from tests.support.processes import run
+from tests.end_to_end.browser.chromium import look_at
 from tests.support.reports import KEY, ask, fill_case, make_mock
 
 pytestmark = pytest.mark.slow
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-PLAYWRIGHT = Environment("browser", npm=("playwright-core@1.65.1",))
 TESTS, EXCHANGES = 100, 50
-
-
-@pytest.fixture(scope="module")
-def modules() -> Path:
-    """The environment of the npm package that drives the browser."""
-    if CHROMIUM is None:
-        pytest.skip("needs chromium")
-    try:
-        return prepared(PLAYWRIGHT)
-    except ConfigError as problem:
-        pytest.skip(f"playwright-core cannot be installed: {problem}")
 
 
 @pytest.fixture(scope="module")
@@ -63,16 +41,9 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def seen(modules: Path, page: Path) -> Any:
+def seen(page: Path) -> Any:
     """What a reader saw in it."""
-    folder = page.parent
-    (folder / "node_modules").symlink_to(modules / "node_modules")
-    shutil.copy(Path(__file__).with_name("page.mjs"), folder)
-    shots = Path(os.environ.get("HARNESS_SCREENSHOTS") or folder)
-    settings = {"executable": CHROMIUM, "file": str(page), "shots": str(shots)}
-    command = [str(modules / "bin" / "node"), "page.mjs", json.dumps(settings)]
-    ended = run(command, cwd=folder, timeout=100, check=True)
-    return json.loads(ended.stdout.splitlines()[-1])
+    return look_at(page, "page.mjs")
 
 
 def test_it_has_no_error_and_asks_for_nothing(seen: Any) -> None:
