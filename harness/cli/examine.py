@@ -43,6 +43,10 @@ def examine(
     baseline: Annotated[
         Path | None, typer.Option(metavar="FILE", help="An earlier JSON report: only what is new there fails.")
     ] = None,
+    write_test: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write a pytest file with what is no pass, with --case in any case."),
+    ] = None,
     merge: Annotated[
         bool,
         typer.Option("--merge", help="Run nothing: show the JSON reports given instead of an adapter side by side."),
@@ -61,6 +65,8 @@ def examine(
 
     for file in reports or []:
         check_writable(file)
+    if write_test and not write_test.absolute().parent.is_dir():
+        raise ConfigError(f"--write-test {write_test}: there is no folder {write_test.parent}. Make it first.")
     chosen = _select(cases, case)
     if list_cases:
         _print_catalogue(chosen, as_json)
@@ -75,6 +81,8 @@ def examine(
     results = _examine(given[0] if given else "", command, chosen, modes or [], jobs)
     for file in reports or []:
         _write(results, file)
+    if write_test:
+        _write_tests(write_test, results, chosen, given[0] if given else "", command, every=bool(case))
     raise typer.Exit(_print_verdict(results, earlier, detailed=bool(case), verbose=verbose, as_json=as_json))
 
 
@@ -158,6 +166,24 @@ def _write(results: ExaminationResults, file: Path) -> None:
     from harness.examine.report.formats import write_results
 
     write_results(results, file)
+
+
+def _write_tests(
+    file: Path, results: ExaminationResults, cases: Sequence[ClientCase], adapter: str, command: str, *, every: bool
+) -> None:
+    """Write the cells that are no pass, or every one, as tests."""
+    from harness.examine.own_tests.pytest_file import render_tests
+    from harness.report.replace_file import open_replacement
+
+    modes: dict[str, list[str]] = {}
+    for cell in results.clients[0].cells:
+        if cell.mode and (every or cell.verdict != "pass"):
+            modes.setdefault(cell.case, []).append(cell.mode)
+    if not modes:
+        print_text(f"harness: {file} is not written: every case passes. --case ID writes any.", err=True)
+        return
+    with open_replacement(file) as out:
+        out.write(render_tests(modes, {each.id: each for each in cases}, adapter, command).encode())
 
 
 def _print_results(results: ExaminationResults) -> None:

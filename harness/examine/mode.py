@@ -26,6 +26,14 @@ class Mode:
         return ",".join(own if self.dialect == "openai" else (*own, self.dialect))
 
 
+def parse_mode(text: str) -> Mode:
+    """The mode of a text like `stream,chain` or `plain,replay,azure`; ConfigError for another."""
+    for stream, state, dialect in product((False, True), STATES, API_ROOTS):
+        if str(made := Mode(stream, state, dialect)) == text:
+            return made
+    raise ConfigError(f"no mode {text!r}: give a way, a state and perhaps a dialect, say stream,chain.")
+
+
 def parse_modes(texts: Iterable[str]) -> Callable[[Mode], bool]:
     """Which modes are meant by texts like `stream`, `plain,chain` or `azure`; all when there is none.
 

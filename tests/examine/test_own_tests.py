@@ -1,0 +1,84 @@
+"""Cases written as tests for pytest: they run, pass for a correct client and fail for a broken one."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import harness.examine.cases  # noqa: F401  (registers every case)
+from harness.core.errors import ConfigError
+from harness.examine.case import CASES, ClientCase
+from harness.examine.mode import parse_mode
+from harness.examine.own_tests.case_source import find_source
+from harness.examine.own_tests.pytest_file import render_tests
+from tests.support.examined import TARGET
+from tests.support.processes import run
+
+ROOT = Path(__file__).parents[2]
+CHOSEN = ("answers/two-messages", "tools/parallel-calls", "answers/reasoning-first")
+
+
+def write(folder: Path, adapter: str, known: dict[str, ClientCase] = CASES, ids: tuple[str, ...] = CHOSEN) -> str:
+    text = render_tests({id: ["plain,replay", "stream,chain"] for id in ids}, known, adapter, "")
+    (folder / "test_cases.py").write_text(text)
+    return text
+
+
+def outcome(folder: Path) -> str:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_cases.py"]
+    return run(command, cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, timeout=100).stdout
+
+
+def test_a_test_reads_like_its_case(tmp_path: Path) -> None:
+    text = write(tmp_path, "openai")
+    for line in (
+        '@pytest.mark.parametrize("mode", ["plain,replay", "stream,chain"])',
+        "def test_answers_two_messages(mock, mode):",
+        '    ASKED = Task(prompts=("How is the weather?",))',
+        '    mock.script([message("I look it up."), message("Sunny.")])',
+        "    seen = run_task(mock, ASKED, mode, **CLIENT, seconds=20)",
+        '    expect(seen, contains("I look it up.", "Sunny."))',
+    ):
+        assert line in text.splitlines()
+
+
+def test_every_case_can_be_written() -> None:
+    text = render_tests({id: ["plain,replay"] for id in CASES}, CASES, "openai", "")
+    compile(text, "test_cases.py", "exec")
+    assert text.count("\ndef test_") == len(CASES)
+
+
+def test_most_cases_are_written_in_full() -> None:
+    assert sum(find_source(id) is not None for id in CASES) > len(CASES) / 2
+
+
+def test_a_mode_that_is_none() -> None:
+    with pytest.raises(ConfigError, match="no mode 'stream'"):
+        parse_mode("stream")
+
+
+@pytest.mark.slow
+class TestRunning:
+    def test_a_correct_client_passes(self, tmp_path: Path) -> None:
+        write(tmp_path, "openai")
+        assert "6 passed" in outcome(tmp_path)
+
+    def test_a_broken_client_fails(self, tmp_path: Path) -> None:
+        write(tmp_path, f"{TARGET}LastMessageOnly")
+        said = outcome(tmp_path)
+        assert "2 failed, 4 passed" in said
+        assert 'without "I look it up." where the model said it' in said
+
+    def test_a_case_made_by_a_function_is_taken_from_the_catalogue(self, tmp_path: Path, monkeypatch) -> None:
+        monkeypatch.setattr("harness.examine.own_tests.pytest_file.find_source", lambda id: None)
+        assert 'CASES["answers/two-messages"]' in write(tmp_path, "openai")
+        assert "6 passed" in outcome(tmp_path)
+
+    def test_expected_refusals_are_marked(self, tmp_path: Path) -> None:
+        known = {"answers/text": replace(CASES["answers/text"], refused=("model_missing",))}
+        text = write(tmp_path, "openai", known, ("answers/text",))
+        assert '@pytest.mark.harness(refusals=["model_missing"])' in text
