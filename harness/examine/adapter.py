@@ -21,7 +21,10 @@ from harness.examine.task import Task
 
 _HERE = Path(__file__).parent / "adapters"
 ADAPTERS: Mapping[str, str] = {
+    "agent-framework": "harness.examine.adapters.agent_framework_python:AgentFrameworkAdapter",
+    "litellm": "harness.examine.adapters.litellm_python:LiteLLMAdapter",
     "openai": "harness.examine.adapters.openai_python:OpenAIAdapter",
+    "openai-agents": "harness.examine.adapters.openai_agents_python:OpenAIAgentsAdapter",
 }
 """The ready adapters by name: a Python class, or the file of a Node program in `adapters/`."""
 

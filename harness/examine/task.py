@@ -36,7 +36,11 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """An agent: its own instructions, the names of its tools, of the agents it may hand over to or ask as tools."""
+    """An agent: its own instructions, the names of its tools, of the agents it may hand over to or ask as tools.
+
+    The function by which it hands over to `ops` is `transfer_to_ops`, that by which it asks is `ask_ops`, with a string
+    `input`.
+    """
 
     name: str
     instructions: str
@@ -66,7 +70,7 @@ class Task:
 
     prompts: tuple[str, ...]
     instructions: str = "You are helpful."
-    model: str = "gpt-4.1"
+    model: str = "gpt-5"
     agents: tuple[Agent, ...] = ()
     tools: tuple[Tool, ...] = ()
     hosted_tools: tuple[Mapping[str, Any], ...] = ()

@@ -10,14 +10,20 @@ import asyncio
 import json
 import os
 import sys
+from collections import Counter
 from importlib import import_module
 from typing import Any, TextIO
 
 from harness.examine.adapter import Adapter
+from harness.examine.outcome import Outcome
 from harness.examine.task import Task
 
 CANNOT_START = 3
 """The exit code when there is no such adapter; the reason stands on stderr."""
+
+
+GRACE = 0.05
+"""Seconds that tasks have to end after the last prompt."""
 
 
 def load(target: str) -> Adapter:
@@ -44,16 +50,30 @@ def main(target: str) -> int:
         sys.stderr.write(f"{type(problem).__name__}: {problem}\n")
         return CANNOT_START
     _write(out, declared)
-    for line in sys.stdin:
-        _write(out, asyncio.run(_run(adapter, Task.from_json(json.loads(line)["task"]))))
+    kept: Counter[str] = Counter()
+    with asyncio.Runner() as runner:
+        for line in sys.stdin:
+            task = Task.from_json(json.loads(line)["task"])
+            _write(out, runner.run(_run(adapter, task, kept)))
     return 0
 
 
-async def _run(adapter: Adapter, task: Task) -> dict[str, Any]:
+async def _run(adapter: Adapter, task: Task, kept: Counter[str]) -> dict[str, Any]:
+    """Do a task; what it left behind is counted, beside what earlier ones did (`kept`)."""
     outcome = await adapter.run(task)
-    await asyncio.sleep(0)
-    leaked = [each for each in asyncio.all_tasks() if each is not asyncio.current_task()]
-    return {"outcome": outcome.as_json(), "leaked": len(leaked)}
+    if not isinstance(outcome, Outcome):
+        raise TypeError(f"{type(adapter).__name__}.run returned a {type(outcome).__name__}, not an Outcome")
+    if under_way := asyncio.all_tasks() - {asyncio.current_task()}:
+        await asyncio.wait(under_way, timeout=GRACE)
+    left = Counter(_name(each) for each in asyncio.all_tasks() if each is not asyncio.current_task())
+    # One task of each kind may live as long as the process: some clients have a worker of their own.
+    leaked = sum(count - max(kept[name], 1) for name, count in left.items() if count > max(kept[name], 1))
+    kept |= left
+    return {"outcome": outcome.as_json(), "leaked": leaked}
+
+
+def _name(task: asyncio.Task[Any]) -> str:
+    return str(getattr(task.get_coro(), "__qualname__", task))
 
 
 def _write(out: TextIO, value: dict[str, Any]) -> None:

@@ -44,6 +44,18 @@ case(
     source="every recorded answer of a reasoning model without `reasoning.summary`",
     shows="The text alone.",
     severity="must",
-    task=Task(prompts=("How is the weather?", "And tomorrow?"), model="gpt-5"),
+    task=Task(prompts=("How is the weather?", "And tomorrow?")),
     script=turns([reasoning(), message("Sunny.")], [reasoning(), message("Rain.")]),
+)
+
+case(
+    "answers/model-without-reasoning",
+    shows("Sunny."),
+    title="A model that does not reason",
+    does="The model is `gpt-4.1`, which refuses what is for models that reason.",
+    source="https://github.com/microsoft/agent-framework/issues/7483: 400, Encrypted content is not supported",
+    shows="The text: nothing is asked of the model that it does not have.",
+    severity="must",
+    task=Task(prompts=("How is the weather?",), model="gpt-4.1"),
+    script=turns(message("Sunny.")),
 )

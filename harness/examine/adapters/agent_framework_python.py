@@ -1,0 +1,80 @@
+"""`agent-framework`: an agent with a session, its tools, agents as tools and approvals."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from agent_framework import Agent, Message, tool
+from agent_framework.openai import OpenAIChatClient
+from openai import AsyncOpenAI
+
+from harness.examine.session import BASIC, ClientSession, SessionAdapter
+from harness.examine.task import Task
+
+USAGE = ("input_token_count", "output_token_count", "total_token_count")
+
+
+class AgentFrameworkSession(ClientSession):
+    """`Agent.run` on an `OpenAIChatClient`; a session is kept by the API, or, without storage, by the client."""
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(task)
+        self._client = self.closing(AsyncOpenAI(base_url=task.base_url, api_key=task.api_key))
+        self._chat = OpenAIChatClient(model=task.model, async_client=self._client)
+        self._options = {**task.options, **self.stateless}
+        self._tools: dict[str, Any] = {}
+        for each in task.tools:
+            mode = "always_require" if each.needs_approval else "never_require"
+            self._tools[each.name] = tool(self.functions[each.name], schema=each.parameters, approval_mode=mode)
+        self._agent = self._make_agent(self.agents[0].name)
+        self._session: Any = None
+
+    def _make_agent(self, name: str) -> Any:
+        own = next(each for each in self.agents if each.name == name)
+        asked = [self._make_agent(other).as_tool(name=f"ask_{other}", arg_name="input") for other in own.ask]
+        tools = [*(self._tools[each] for each in own.tools), *asked, *map(self._host, self.task.hosted_tools)]
+        return Agent(self._chat, own.instructions, name=name, tools=tools, default_options=self._options)
+
+    def _host(self, tool: Any) -> Any:
+        """A tool of the API: the client has a function for those of MCP servers, and takes others as they are."""
+        if tool["type"] != "mcp":
+            return dict(tool)
+        mode = {"always": "always_require", "never": "never_require"}.get(tool.get("require_approval", "always"))
+        return self._chat.get_mcp_tool(name=tool["server_label"], url=tool.get("server_url"), approval_mode=mode)
+
+    async def say(self, prompt: str) -> str:
+        """Say a prompt, answer what the agent asks its user."""
+        if self._session is None:
+            self._session = self._agent.create_session()
+            if self.task.state == "conversation":
+                made = await self._client.conversations.create()
+                self._session = self._agent.get_session(service_session_id=made.id)
+        response = await self._run(prompt)
+        while response.user_input_requests:
+            asked = response.user_input_requests
+            given = [each.to_function_approval_response(self.approves(each.function_call.name)) for each in asked]
+            response = await self._run(Message("user", given))
+        contents = [content for message in response.messages[-1:] for content in message.contents]
+        self.annotations = [dict(note) for content in contents for note in content.annotations or ()]
+        return str(response.text)
+
+    async def _run(self, given: Any) -> Any:
+        if self.task.stream:
+            stream = self._agent.run(given, session=self._session, stream=True)
+            async for update in stream:
+                self.add_delta(update.text)
+            response = await stream.get_final_response()
+        else:
+            response = await self._agent.run(given, session=self._session)
+        if response.usage_details:
+            self.add_usage(response.usage_details, USAGE)
+        return response
+
+
+class AgentFrameworkAdapter(SessionAdapter):
+    """`agent-framework-core` with `agent-framework-openai`."""
+
+    package, session = "agent-framework-core", AgentFrameworkSession
+    features: ClassVar = (*BASIC, "agent_tools", "tool_approvals", "mcp_approvals")
+    states: ClassVar = ("stateless", "chain", "conversation")
+    dialects: ClassVar = ("openai", "azure", "foundry")

@@ -1,0 +1,80 @@
+"""`openai-agents`: its runner, with hand-offs, agents as tools and approvals."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import agents
+from openai import AsyncOpenAI
+
+from harness.examine.session import BASIC, ClientSession, SessionAdapter
+from harness.examine.task import Agent, Task
+
+MADE: Any = {"code_interpreter": agents.CodeInterpreterTool, "image_generation": agents.ImageGenerationTool}
+READ: Any = {"file_search": lambda tool: agents.FileSearchTool(tool["vector_store_ids"])}
+HOSTED = {**MADE, **READ, "mcp": agents.HostedMCPTool, "web_search": lambda tool: agents.WebSearchTool()}
+
+
+class OpenAIAgentsSession(ClientSession):
+    """`Runner.run` and `Runner.run_streamed`, with the history, the chain or the conversation of the runs before."""
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(task)
+        self._client = self.closing(AsyncOpenAI(base_url=task.base_url, api_key=task.api_key))
+        self._history: list[Any] = []
+        self._state: dict[str, Any] = {}
+        team = {each.name: self._make_agent(each) for each in self.agents}
+        for each in self.agents:
+            own = team[each.name]
+            own.handoffs = [agents.handoff(team[to], tool_name_override=f"transfer_to_{to}") for to in each.handoffs]
+            own.tools += [team[name].as_tool(f"ask_{name}", f"Ask {name}.") for name in each.ask]
+        self._agent = team[self.agents[0].name]
+
+    def _make_agent(self, agent: Agent) -> Any:
+        sealed = {"store": self.stateless.get("store"), "response_include": self.stateless.get("include")}
+        offered = self.tools_of(agent)
+        tools = [
+            agents.function_tool(self.functions[each.name], needs_approval=each.needs_approval) for each in offered
+        ]
+        own: Any = {"tools": [*tools, *(HOSTED[tool["type"]](tool) for tool in self.task.hosted_tools)]}
+        own["model"] = agents.OpenAIResponsesModel(self.task.model, self._client)
+        own["model_settings"] = agents.ModelSettings(**sealed, extra_body=dict(self.task.options) or None)
+        return agents.Agent(agent.name, instructions=agent.instructions, **own)
+
+    async def say(self, prompt: str) -> str:
+        """Say a prompt, decide about the calls that wait for it."""
+        if self.task.state == "conversation" and not self._state:
+            self._state = {"conversation_id": (await self._client.conversations.create()).id}
+        result = await self._run([*self._history, {"role": "user", "content": prompt}])
+        while result.interruptions:
+            state = result.to_state()
+            for item in result.interruptions:
+                (state.approve if self.approves(str(item.name)) else state.reject)(item)
+            result = await self._run(state)
+        self._agent = result.last_agent
+        self._history = result.to_input_list() if self.replays else []
+        if self.task.state == "chain":
+            self._state = {"previous_response_id": result.last_response_id, "auto_previous_response_id": True}
+        self.add_usage(result.context_wrapper.usage)
+        messages = [item.raw_item.content for item in result.new_items if item.type == "message_output_item"]
+        self.read_parts(messages[-1] if messages else ())
+        return str(result.final_output)
+
+    async def _run(self, given: Any) -> Any:
+        options = {**self._state, "run_config": agents.RunConfig(tracing_disabled=True)}
+        if not self.task.stream:
+            return await agents.Runner.run(self._agent, given, **options)
+        result = agents.Runner.run_streamed(self._agent, given, **options)
+        async for event in result.stream_events():
+            if event.type == "raw_response_event" and event.data.type == "response.output_text.delta":
+                self.add_delta(event.data.delta)
+        return result
+
+
+class OpenAIAgentsAdapter(SessionAdapter):
+    """`openai-agents`."""
+
+    package, session = "openai-agents", OpenAIAgentsSession
+    features: ClassVar = (*BASIC, "handoffs", "agent_tools", "tool_approvals", "mcp_approvals")
+    states: ClassVar = ("replay", "stateless", "chain", "conversation")
+    dialects: ClassVar = ("openai", "azure", "foundry")

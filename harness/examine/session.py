@@ -1,0 +1,159 @@
+"""What a Python adapter mostly is: a session of a client that says one prompt after the other, and notes what it shows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar, TypeVar
+
+from harness.examine.adapter import Adapter
+from harness.examine.outcome import Outcome, describe_error
+from harness.examine.task import Agent, Task, Tool
+from harness.examine.tool_functions import functions_of
+
+SEALED = "reasoning.encrypted_content"
+"""What a client includes that keeps the reasoning itself."""
+BASIC = ("tools", "hosted_tools", "options")
+"""Features that most clients have."""
+Client = TypeVar("Client")
+_COUNTS = ("input_tokens", "output_tokens", "total_tokens")
+
+
+class ClientSession:
+    """A task under way. Write `say`; it adds to the members what the client shows, see `Outcome`.
+
+    `functions` are the tools by name; `streamed`, `annotations`, `interruptions` and `usage` stay None when the client
+    cannot show them. `error` is one that the client returns instead of raising it.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.functions: dict[str, Callable[..., Any]] = functions_of(task)
+        self.texts: list[str] = []
+        self.streamed: list[str] | None = [] if task.stream else None
+        self.annotations: list[dict[str, Any]] | None = []
+        self.refusal: str | None = None
+        self.reasoning: list[str] | None = None
+        self.usage: dict[str, int] | None = None
+        self.interruptions: list[str] | None = [] if task.approvals else None
+        self.error: dict[str, Any] | None = None
+        self._answers = list(task.approvals)
+        self._open: list[Any] = []
+
+    async def say(self, prompt: str) -> str:
+        """Say a prompt; the final answer to it."""
+        raise NotImplementedError(f"{type(self).__name__} has no `say`: see `ClientSession`")
+
+    def closing(self, client: Client) -> Client:
+        """A client whose `close` is awaited after the last prompt."""
+        self._open.append(client)
+        return client
+
+    async def close(self) -> None:
+        """Close what was opened."""
+        for client in self._open:
+            await client.close()
+
+    @property
+    def replays(self) -> bool:
+        """Whether the client sends all items again."""
+        return self.task.state in ("replay", "stateless")
+
+    @property
+    def stateless(self) -> dict[str, Any]:
+        """What a request has in the state `stateless`: `store` false, and the reasoning of models that reason."""
+        if self.task.state != "stateless":
+            return {}
+        return {"store": False, **({"include": [SEALED]} if self.task.model.startswith("gpt-5") else {})}
+
+    @property
+    def agents(self) -> tuple[Agent, ...]:
+        """The agents of the task; of one without any, the single agent that it is about."""
+        names = tuple(tool.name for tool in self.task.tools)
+        return self.task.agents or (Agent("assistant", self.task.instructions, names),)
+
+    def tools_of(self, agent: Agent) -> list[Tool]:
+        """The tools of an agent."""
+        return [tool for tool in self.task.tools if tool.name in agent.tools]
+
+    @property
+    def function_tools(self) -> list[dict[str, Any]]:
+        """The tools as a request has them."""
+        return [
+            {"type": "function", "name": tool.name, "description": tool.description, "strict": False}
+            | {"parameters": dict(tool.parameters)}
+            for tool in self.task.tools
+        ]
+
+    def run_function(self, name: str, arguments: str) -> str:
+        """The output of a call, for clients whose users run the tools: whatever one raises, the model is told."""
+        try:
+            returned = self.functions[name](**json.loads(arguments))
+        except Exception as error:
+            return f"error: {type(error).__name__}: {error}"
+        return returned if isinstance(returned, str) else json.dumps(returned)
+
+    def add_delta(self, text: str) -> None:
+        """The stream showed more text."""
+        if self.streamed is not None:
+            self.streamed[-1] += text
+
+    def read_parts(self, parts: Iterable[Any]) -> str:
+        """The text of the parts of a message as the `openai` package has them; their annotations and refusal are noted."""
+        every = list(parts)
+        self.annotations = [dict(note) for part in every for note in getattr(part, "annotations", None) or ()]
+        self.refusal = next((part.refusal for part in every if part.type == "refusal"), None)
+        return "".join(part.text for part in every if part.type == "output_text")
+
+    def add_usage(self, usage: Any, names: tuple[str, str, str] = _COUNTS) -> None:
+        """Add the usage of a request, whose input, output and total have these names."""
+        if usage is not None:
+            so_far = self.usage or dict.fromkeys(_COUNTS, 0)
+            read = usage.get if isinstance(usage, dict) else lambda name: getattr(usage, name, 0)
+            own = [read(name) or 0 for name in names]
+            self.usage = {name: so_far[name] + count for name, count in zip(_COUNTS, own, strict=True)}
+
+    def approves(self, tool: str) -> bool:
+        """What the user says when the client asks for a tool: the next answer for it; without one, no."""
+        self.interruptions = [*(self.interruptions or ()), tool]
+        answer = next((each for each in self._answers if each.tool == tool), None)
+        if answer:
+            self._answers.remove(answer)
+        return bool(answer and answer.approve)
+
+    def outcome(self) -> Outcome:
+        """All that was shown."""
+        named = ("texts", "streamed", "annotations", "refusal", "reasoning", "usage", "interruptions", "error")
+        return Outcome(**{name: getattr(self, name) for name in named})
+
+
+class SessionAdapter(Adapter):
+    """An adapter that makes a `session` for each task and says the prompts in it, until one ends in an error."""
+
+    session: ClassVar[type[ClientSession]]
+
+    async def run(self, task: Task) -> Outcome:
+        """Say each prompt; an exception that the code of the adapter itself raises is a crash."""
+        session = self.session(task)
+        try:
+            for prompt in task.prompts:
+                if session.streamed is not None:
+                    session.streamed.append("")
+                session.texts.append(await session.say(prompt))
+                if session.error:
+                    break
+        except Exception as error:
+            if _origin(error) == type(session).__module__:
+                raise
+            session.error = describe_error(error)
+        finally:
+            await session.close()
+        return session.outcome()
+
+
+def _origin(error: Exception) -> str:
+    """The module that raised."""
+    frame = error.__traceback__
+    while frame and frame.tb_next:
+        frame = frame.tb_next
+    return str(frame.tb_frame.f_globals.get("__name__")) if frame else ""

@@ -1,0 +1,36 @@
+"""The ready adapters: short, and each drives its client where that is installed."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from harness.examine import adapters
+from harness.examine.adapter import ADAPTERS, command_for
+from harness.examine.run import examine, select_cases
+
+HERE = Path(adapters.__file__).parent
+LINES = 80
+"""What an adapter may take: it is an example of how to write one."""
+
+
+@pytest.mark.parametrize("file", sorted(each.name for each in HERE.iterdir() if each.suffix in (".py", ".mjs")))
+def test_an_adapter_is_short(file):
+    assert len((HERE / file).read_text(encoding="utf-8").splitlines()) <= LINES
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("adapter", ["openai", "openai-agents"])
+def test_a_tool_is_run(adapter):
+    module = {"openai": "openai", "openai-agents": "agents"}[adapter]
+    if find_spec(module) is None:
+        pytest.skip(f"{module} is not installed")
+    found = examine(command_for(adapter), select_cases("tools/one-call"))
+    assert {cell.verdict for cell in found.cells} == {"pass"}
+
+
+def test_every_python_adapter_has_its_module():
+    targets = [target.partition(":")[0] for target in ADAPTERS.values() if ":" in target]
+    assert all((HERE / f"{target.rpartition('.')[2]}.py").is_file() for target in targets)
