@@ -161,8 +161,8 @@ def parameters_decided_by(decider: str) -> frozenset[str]:
     return frozenset(known.name for known in PARAMETERS.values() if decider in known.decided_by)
 
 
-ALWAYS_READ = ("background", "service_tier")
-"""Parameters of a response that are kept on every day, since what makes the response reads them."""
+RESULT_SINCE: Mapping[str, str] = {"billing": "2025-09-18", "completed_at": "2026-02-14", "tool_usage": "2026-06-26"}
+"""The day from which every recorded response has a member that is no parameter."""
 IN_MEMORY_SINCE = "2026-04-18"
 """The day from which an answer names the retention of its cache: null the day before, of any model that was there."""
 INNER_SINCE: Mapping[str, Mapping[str, str]] = {
@@ -173,6 +173,7 @@ INNER_SINCE: Mapping[str, Mapping[str, str]] = {
 NEWEST_CHANGE = max(
     IN_MEMORY_SINCE,
     *(known.since for known in PARAMETERS.values()),
+    *RESULT_SINCE.values(),
     *(day for members in INNER_SINCE.values() for day in members.values()),
 )
 """The day from which on answers are as they are now, but for the models whose own defaults changed later."""
@@ -185,7 +186,10 @@ def apply_day(response: Json, body: Json, family: Model, day: str) -> None:
     if body.get("prompt_cache_retention") is None:
         response["prompt_cache_retention"] = default_retention(family, day)
     for name, known in PARAMETERS.items():
-        if day < known.since and name not in ALWAYS_READ and body.get(name) is None:
+        if day < known.since and body.get(name) is None:
+            response.pop(name, None)
+    for name, since in RESULT_SINCE.items():
+        if day < since:
             response.pop(name, None)
     for name, members in INNER_SINCE.items():
         asked, shown = body.get(name), response.get(name)

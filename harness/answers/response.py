@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from harness.answers.parameters import default_parameters, echo_request
+from harness.answers.parameters import RESULT_SINCE, default_parameters, echo_request
 from harness.api.models import FALLBACK_FAMILY, MODELS, Model, Models
 from harness.contract.check import check_answer
 from harness.core.exchange import Finding, Json
@@ -79,16 +79,19 @@ def finish_response(
 ) -> Json:
     """The response at its end: `started` itself, changed in place, with its output.
 
-    Recorded: a failed response has no usage, and its tier is still the requested one.
+    Members that answers of its day do not have stay absent. Recorded: a failed response has no usage, and its tier is
+    still the requested one.
     """
-    tier = started["service_tier"]
     started["status"] = ending.status
-    started["completed_at"] = now if ending.status == "completed" else None
     started["output"] = list(output)
-    started["tool_usage"] = _count_tool_usage(output)
+    if "completed_at" in started:
+        started["completed_at"] = now if ending.status == "completed" else None
+    if "tool_usage" in started:
+        started["tool_usage"] = _count_tool_usage(output)
     if ending.status != "failed":
-        started["service_tier"] = _FINAL_TIERS.get(tier, tier)
         started["usage"] = usage
+        if tier := started.get("service_tier"):
+            started["service_tier"] = _FINAL_TIERS.get(tier, tier)
     started.update(ending.members)
     return started
 
@@ -101,9 +104,9 @@ def _count_tool_usage(output: Sequence[Json]) -> Json:
     return {**TOOL_USAGE, "web_search": {"num_requests": sum(action.get("type") == "search" for action in calls)}}
 
 
-def add_billing(response: Json) -> Json:
-    """A response as JSON with `billing`. Recorded: only after its end, and never in a stream."""
-    ended = response["status"] in ("completed", "incomplete")
+def add_billing(response: Json, day: str) -> Json:
+    """A response as JSON of this day, with `billing`. Recorded: only after its end, and never in a stream."""
+    ended = response["status"] in ("completed", "incomplete") and day >= RESULT_SINCE["billing"]
     return {**response, "billing": {"payer": "developer"}} if ended else response
 
 

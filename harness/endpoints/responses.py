@@ -64,12 +64,12 @@ def _build_answer(run: PendingResponse, body: Json, items: Sequence[Item], world
     if background and not streams:
         return Answer(200, world.enqueue(run))
     response = world.finish(run)
-    return _stream_answer(response, body, items, world) if streams else Answer(200, add_billing(response))
+    return _stream_answer(response, body, items, world) if streams else Answer(200, add_billing(response, world.as_of))
 
 
 def _discard_if_cut(run: PendingResponse, lines: Sequence[TurnLine]) -> PendingResponse:
     """A run whose answer may be cut: it counts as ended by who hangs up, unless it is made in the background (assumed)."""
-    goes_on = not ends_early(lines) or run.initial_response["background"]
+    goes_on = not ends_early(lines) or run.initial_response.get("background")
     return run if goes_on else run._replace(is_stored=False, conversation=None)
 
 
@@ -108,7 +108,7 @@ def _run_model(body: Json, turn: Sequence[Item], ending: Ending, world: World) -
     encrypted = "reasoning.encrypted_content" in include or family.encrypts
     output = world.apply_include(world.add_encrypted_content(output_items, encrypted, now), include)
     _note_containers(body, output, world)
-    is_stored = started["background"] or not (started["store"] is False or world.account.zdr)
+    is_stored = bool(started.get("background")) or not (started["store"] is False or world.account.zdr)
     spent = limit if ending.members == MAX_TOKENS_MEMBERS else None
     return PendingResponse(
         started,
@@ -187,8 +187,9 @@ def _add_namespace(item: Json, body: Json, read: Sequence[Json]) -> Json:
 
 def _stream_answer(response: Json, body: Json, turn: Sequence[Item], world: World) -> Answer:
     padded = (body.get("stream_options") or {}).get("include_obfuscation", True)
-    events = render_events(response, items=turn, obfuscate=padded, background=response["background"])
-    if response["background"]:
+    background = bool(response.get("background"))
+    events = render_events(response, items=turn, obfuscate=padded, background=background)
+    if background:
         world.store.put_events(response["id"], events)
     return Answer(200, response, events=events)
 
@@ -213,7 +214,7 @@ def retrieve(request: Request, world: World) -> Answer:
         return Answer(200, stored.response, events=events[max(0, request.query.get("starting_after", -1) + 1) :])
     if world.automatic and id in world.store.pending:
         world.advance(id)
-    return Answer(200, add_billing(_reveal_included(world.store.responses[id].response, request, world)))
+    return Answer(200, add_billing(_reveal_included(world.store.responses[id].response, request, world), world.as_of))
 
 
 def _reveal_included(response: Json, request: Request, world: World) -> Json:

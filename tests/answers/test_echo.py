@@ -282,7 +282,7 @@ def test_access_programs_stand_behind_the_status(programs: Json | None) -> None:
 
 def test_the_tier_is_the_one_that_was_used() -> None:
     assert Client().ask().body["service_tier"] == "default"
-    assert Client().ask(service_tier="flex").body["service_tier"] == "flex"
+    assert Client().ask(model="o3", service_tier="flex").body["service_tier"] == "flex"
 
 
 def test_each_search_of_the_web_is_counted() -> None:

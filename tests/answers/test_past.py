@@ -61,5 +61,28 @@ def test_members_that_came_later_are_absent_unless_they_are_asked_for() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("as_of", "absent"),
+    [
+        ("2025-04-16", {"background", "service_tier", "billing", "completed_at", "tool_usage"}),
+        ("2025-06-03", {"billing", "completed_at", "tool_usage"}),
+        ("2025-09-18", {"completed_at", "tool_usage"}),
+        ("2026-02-14", {"tool_usage"}),
+        ("2026-06-26", set()),
+    ],
+)
+@pytest.mark.parametrize("stream", [False, True])
+def test_what_no_request_asks_for_is_absent_before_its_day(as_of: str, absent: set[str], stream: bool) -> None:
+    then = ask(as_of, model="gpt-4.1", stream=stream)
+    all_members = {"background", "service_tier", "completed_at", "tool_usage"} | (set() if stream else {"billing"})
+    assert all_members - then.keys() == absent & all_members
+    assert then["usage"]["total_tokens"] > 0
+
+
+def test_a_tier_and_the_background_are_there_if_they_are_asked_for() -> None:
+    assert ask("2025-04-16", model="o3", service_tier="flex")["service_tier"] == "flex"
+    assert ask("2025-04-16", model="gpt-4.1", background=True)["background"] is True
+
+
 def test_the_members_of_today_are_there_from_the_newest_change_on() -> None:
     assert ask(NEWEST_CHANGE, model="gpt-4.1").keys() == ask("2026-11", model="gpt-4.1").keys()
