@@ -17,6 +17,7 @@ from harness.cli.serve_command import TOKEN_VARIABLE, run_with_mock
 from harness.cli.support.app import call_on_signals, print_text
 from harness.cli.support.collection import rare_collections
 from harness.cli.support.exit_codes import ExitCode
+from harness.cli.support.observers import add_observers
 
 if TYPE_CHECKING:
     from harness.contract.own_contract import OwnContract
@@ -79,6 +80,13 @@ def serve(
         Path | None, typer.Option(metavar="DIR|FILE", help="Play these recordings; nothing is made up.")
     ] = None,
     paced: Annotated[bool, typer.Option("--paced", help="--replay at the pace of the recording.")] = False,
+    log: Annotated[str, typer.Option(metavar="json", help="Write one JSON object for each request to stderr.")] = "",
+    metrics: Annotated[
+        bool, typer.Option("--metrics", help="Count requests for Prometheus: GET /_harness/metrics.")
+    ] = False,
+    otel: Annotated[
+        bool, typer.Option("--otel", help="Export a span of OpenTelemetry for each request, as OTEL_… variables say.")
+    ] = False,
     control_token: Annotated[
         str,
         typer.Option(envvar=TOKEN_VARIABLE, help="What control requests have to carry; off loopback one is made."),
@@ -97,7 +105,7 @@ def serve(
 
     if replay:
         contents = (command, script, scripted, keys, models, zdr, dialect, as_of, contract)
-        if any((*contents, allowed_host, pace, journal, keep, worlds)):
+        if any((*contents, allowed_host, pace, journal, keep, worlds, log, metrics, otel)):
             raise typer.BadParameter("--replay plays what was recorded; give it with --host, --port and --paced alone.")
         _replay_recordings(replay, host, _or_default(port), paced)
         return
@@ -114,11 +122,18 @@ def serve(
     )
     key = next(iter(_split_names(keys)), ANY_KEY)
     access = control_access(host, control_token, _split_names(allowed_host))
+    if command and metrics:
+        raise typer.BadParameter(
+            "a COMMAND ends before its metrics could be read: --metrics is for a server without one."
+        )
+    counted = add_observers(mock, log, metrics=metrics, otel=otel)
     if command:
         raise typer.Exit(run_with_mock(command, mock, host, port or 0, dialect or OPENAI, key, access))
     shown = {TOKEN_VARIABLE: access.token} if access.is_new else {}
     api_root = API_ROOTS[dialect or OPENAI]
-    _serve_foreground(App(mock, access), host, _or_default(port), api_root, key, lambda: _summaries(mock), shown)
+    app = App(mock, access)
+    app.metrics = counted.answer if counted else None
+    _serve_foreground(app, host, _or_default(port), api_root, key, lambda: _summaries(mock), shown)
 
 
 def _or_default(port: int | None) -> int:

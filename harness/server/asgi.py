@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import socket
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, partial
 from tempfile import gettempdir
 from typing import Any, cast
@@ -20,6 +20,7 @@ from harness.core.exchange import Answer
 from harness.report.replace_file import describe_write_error
 from harness.server.control_plane.access import LOOPBACK_ACCESS, ControlAccess, control_access
 from harness.server.mock_api import CONTROL_ROOT, MockApi, teapot_answer
+from harness.server.observe.health import HEALTH_PATH, METRICS_PATH, answer_health
 from harness.server.transport.answer_bytes import carry_out, send_answer
 from harness.server.transport.connection_close import ClosingHttpProtocol
 from harness.server.transport.direct_protocol import DirectHttpProtocol
@@ -37,6 +38,7 @@ class App:
     def __init__(self, api: MockApi, access: ControlAccess = LOOPBACK_ACCESS) -> None:
         self.api = api
         self.access = access
+        self.metrics: Callable[[], Answer] | None = None
 
     @cached_property
     def _control_plane(self) -> AsgiApp:
@@ -49,10 +51,10 @@ class App:
         """Serve one request."""
         if f"{scope['path']}/".startswith(f"{CONTROL_ROOT}/"):
             headers, _ = _headers_and_query(scope)
-            refusal = self.access.refuse(scope["path"], headers)
+            answered = self.access.refuse(scope["path"], headers) or self._answer_quickly(scope)
             await (
-                send_answer(send, refusal)
-                if refusal and scope["type"] == "http"
+                send_answer(send, answered)
+                if answered and scope["type"] == "http"
                 else self._control_plane(scope, receive, send)
             )
         elif scope["type"] == "websocket":
@@ -61,6 +63,14 @@ class App:
             answer = await self._answer(scope, receive)
             if answer is not None:
                 await carry_out(answer, receive, send)
+
+    def _answer_quickly(self, scope: Scope) -> Answer | None:
+        """The answer to what probes ask again and again, without the control plane."""
+        if scope.get("method") != "GET":
+            return None
+        if scope["path"] == METRICS_PATH:
+            return self.metrics() if self.metrics else None
+        return answer_health(self.api) if scope["path"] == HEALTH_PATH else None
 
     def answer_post(self, path: str, headers: Mapping[str, str], body: bytes) -> Answer | None:
         """The answer to a POST without a query that came whole; None for a form, and below `/_harness`."""

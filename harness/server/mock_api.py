@@ -97,8 +97,8 @@ class MockApi:
         self._prepare = prepare
         self._limits = limits
         self._pace = pace
-        self._dialect = check_dialect(dialect)
-        self._as_of = parse_as_of(as_of)
+        self.dialect = check_dialect(dialect)
+        self.as_of = parse_as_of(as_of)
         self._own_contract = own_contract
         self._vocabulary = vocabulary
 
@@ -114,8 +114,8 @@ class MockApi:
                 base_url=base_url,
                 organization=self._organization,
                 fallback=self._fallback,
-                dialect=self._dialect,
-                as_of=self._as_of,
+                dialect=self.dialect,
+                as_of=self.as_of,
                 vocabulary=vocabulary or self._vocabulary,
                 limits=self._limits,
             )
@@ -167,7 +167,7 @@ class MockApi:
 
     def takes_form(self, method: str, path: str) -> bool:
         """Whether the body of such a request is a form; `path` is the whole of it."""
-        place = parse_api_path(path, self._dialect)
+        place = parse_api_path(path, self.dialect)
         operation, _, _ = find_operation(method, place.endpoint_path, place.root) if place.root else (None, {}, False)
         return operation is not None and operation.is_form
 
@@ -184,7 +184,7 @@ class MockApi:
 
         `query` holds texts, for a name sent as `name[]` a list of them; `form` is the body if it was parsed as one before.
         """
-        place = parse_api_path(path, self._dialect)
+        place = parse_api_path(path, self.dialect)
         world = self.world_of(headers, place.dialect)
         if world is not None and world.dialect not in (None, place.dialect):
             place = parse_api_path(path, world.dialect)
@@ -197,7 +197,7 @@ class MockApi:
 
         Elsewhere than at `/v1/responses` the upgrade is passed over and the answer that of the GET it came with.
         """
-        if parse_api_path(path, self._dialect) != ApiPath(OPENAI, API_ROOT, RESPONSES_PATH):
+        if parse_api_path(path, self.dialect) != ApiPath(OPENAI, API_ROOT, RESPONSES_PATH):
             return self.handle("GET", path, headers, query, b"")
         world = self.world_of(headers)
         request = Request("WS", RESPONSES_PATH, headers, query, operation=UPGRADE)

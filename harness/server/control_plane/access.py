@@ -15,8 +15,8 @@ from harness.core.exchange import Answer
 from harness.server.mock_api import CONTROL_ROOT
 
 TOKEN_HEADER = "x-harness-token"
-PUBLIC_PATHS = (f"{CONTROL_ROOT}/docs", f"{CONTROL_ROOT}/openapi.json")
-"""What needs no token, since it says nothing about a World: a browser sends none when it opens a page."""
+PUBLIC_PATHS = (f"{CONTROL_ROOT}/docs", f"{CONTROL_ROOT}/openapi.json", f"{CONTROL_ROOT}/health")
+"""What needs no token, since it says nothing about a World: a browser sends none when it opens a page, nor does a probe."""
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from harness.server.control_plane.docs_page import CONTENT_SECURITY_POLICY, rend
 from harness.server.control_plane.openapi import REFUSALS, describe_body
 from harness.server.judgement import judge_world
 from harness.server.mock_api import CONTROL_ROOT, MockApi
+from harness.server.observe.health import describe_health
 from harness.world.mock import Mock
 from harness.world.scripting.document import parse_sent_script
 from harness.world.scripting.settings import ALLOW, refusal_texts
@@ -73,8 +74,13 @@ async def docs(request: Request) -> HTMLResponse:
 
 
 async def health(request: Request) -> Json:
-    """Whether the server is up, and how many Worlds are open."""
-    return {"status": "ok", "worlds": len(_api(request).worlds)}
+    """Whether the server is up: its version, settings and counts; it needs no token."""
+    return describe_health(_api(request))
+
+
+async def metrics(request: Request) -> Json:
+    """Counts in the text format of Prometheus, if the server was started with `--metrics`."""
+    raise HarnessError("no metrics are counted: start the server with `harness serve --metrics`.")
 
 
 async def script(request: Request) -> Json:
@@ -239,6 +245,7 @@ async def rules() -> list[Json]:
 
 CONTROLS: Sequence[tuple[str, str, Callable[..., Awaitable[Any]]]] = (
     ("GET", "/health", health),
+    ("GET", "/metrics", metrics),
     ("POST", "/script", script),
     ("POST", "/advance", advance),
     ("POST", "/skip", skip),

@@ -19,7 +19,7 @@ from tests.support.processes import run as run_child
 from tests.support.servers.served import ROOT, Served, serving
 
 TOKEN = "a-token-of-mine"
-PATHS = ("exchanges", "report", "rules", "health", "said")
+PATHS = ("exchanges", "report", "rules", "unused", "said")
 
 
 @pytest.fixture(scope="module")

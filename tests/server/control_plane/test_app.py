@@ -205,7 +205,8 @@ class TestTheJournal:
 class TestTheServer:
     def test_says_that_it_is_up_and_counts_its_worlds(self) -> None:
         with serve_in_thread(MockApi()) as own:
-            assert Client(own, None).send("GET", "/_harness/health") == (200, {"status": "ok", "worlds": 0})
+            status, said = Client(own, None).send("GET", "/_harness/health")
+            assert (status, said["status"], said["worlds"]) == (200, "ok", 0)
             Client(own, "sk-1").send("GET", "/_harness/exchanges")
             assert Client(own, None).send("GET", "/_harness/health")[1]["worlds"] == 1
 
@@ -229,7 +230,19 @@ class TestTheServer:
         assert set(paths) == {
             f"/_harness/{name}"
             for name in (
-                *("health", "script", "advance", "skip", "open", "expect", "exchanges", "unused", "world", "rules"),
+                *(
+                    "health",
+                    "metrics",
+                    "script",
+                    "advance",
+                    "skip",
+                    "open",
+                    "expect",
+                    "exchanges",
+                    "unused",
+                    "world",
+                    "rules",
+                ),
                 *("said", "calls", "approvals", "surfaced", "flow", "losses", "report"),
             )
         }

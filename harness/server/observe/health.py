@@ -1,0 +1,45 @@
+"""`GET /_harness/health`: whether the server is up. It is answered without the control plane, which takes long to import."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from time import monotonic
+
+from harness.core.exchange import Answer, Json
+from harness.server.mock_api import CONTROL_ROOT, MockApi
+
+HEALTH_PATH, METRICS_PATH = f"{CONTROL_ROOT}/health", f"{CONTROL_ROOT}/metrics"
+_BEGUN = monotonic()
+
+
+def describe_health(api: MockApi) -> Json:
+    """What the server is: `status` ok, its version and settings, counts, and seconds since its start."""
+    return {
+        "status": "ok",
+        "version": harness_version(),
+        "uptime_seconds": round(uptime(), 3),
+        "worlds": len(api.worlds),
+        "requests": api.request_count,
+        "dialect": api.dialect or "any",
+        "as_of": api.as_of,
+    }
+
+
+def answer_health(api: MockApi) -> Answer:
+    """The same as an answer."""
+    return Answer(200, describe_health(api), {"content-type": "application/json", "cache-control": "no-store"})
+
+
+def uptime() -> float:
+    """Seconds since this process began to serve."""
+    return monotonic() - _BEGUN
+
+
+@cache
+def harness_version() -> str:
+    """The version of the installed package; empty in a checkout that is not installed."""
+    try:
+        return version("responses-harness")
+    except PackageNotFoundError:
+        return ""

@@ -1,0 +1,95 @@
+"""`harness serve --otel`: a span of OpenTelemetry for each request, by the conventions for HTTP servers and generative AI.
+
+A span is a child of that in the client's `traceparent`. The SDK reads the usual OTEL_… variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from harness.core.errors import ConfigError
+from harness.server.observe.observed import UNKNOWN, ObservedRequest, Observer
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import TracerProvider
+
+INSTALL = 'pip install "responses-harness[otel]"'
+PROVIDERS = {"openai": "openai", "azure": "azure.ai.openai", "foundry": "azure.ai.openai"}
+"""`gen_ai.provider.name` of each dialect."""
+OPERATION_NAMES = {"POST /responses": "chat", "WS /responses": "chat"}
+"""`gen_ai.operation.name` of the operations in which a model answers."""
+Attribute = tuple[str, str | int | bool]
+
+
+def make_provider() -> TracerProvider:
+    """The provider of spans, which exports by OTLP over HTTP; ConfigError without the packages for it."""
+    try:
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.resources import SERVICE_NAME, OTELResourceDetector, Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    except ImportError as problem:
+        raise ConfigError(f"--otel needs packages that are not installed ({problem.name}): {INSTALL}") from None
+    named = Resource.create({SERVICE_NAME: "responses-harness"}).merge(OTELResourceDetector().detect())
+    provider = TracerProvider(resource=named, shutdown_on_exit=True)
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    return provider
+
+
+def trace_requests(provider: TracerProvider) -> Observer:
+    """The observer that makes a span of each request."""
+    from opentelemetry.trace import SpanKind, Status, StatusCode
+    from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+    tracer, propagator = provider.get_tracer("responses-harness"), TraceContextTextMapPropagator()
+
+    def trace(one: ObservedRequest) -> None:
+        begun = int(one.began * 1e9)
+        span = tracer.start_span(
+            _name_span(one),
+            context=propagator.extract(one.headers),
+            kind=SpanKind.SERVER,
+            attributes=dict(_attributes(one)),
+            start_time=begun,
+        )
+        if one.answer.status >= 400:
+            span.set_status(Status(StatusCode.ERROR, one.clean(str(one.error.get("message", "")))))
+        span.end(begun + int(one.seconds * 1e9))
+
+    return trace
+
+
+def _name_span(one: ObservedRequest) -> str:
+    kind = OPERATION_NAMES.get(one.operation)
+    if kind:
+        return f"{kind} {one.model}".strip()
+    return one.method if one.operation == UNKNOWN else one.operation
+
+
+def _attributes(one: ObservedRequest) -> Iterator[Attribute]:
+    yield "http.request.method", "GET" if one.method == "WS" else one.method
+    yield "url.path", one.path
+    yield "http.response.status_code", one.answer.status
+    yield "harness.world", one.world
+    if one.operation != UNKNOWN:
+        yield "http.route", one.operation.partition(" ")[2]
+    if one.answer.rule:
+        yield "harness.rule", one.answer.rule
+    if one.answer.status >= 400:
+        yield "error.type", one.clean(str(one.error.get("code") or one.error.get("type") or one.answer.status))
+    if kind := OPERATION_NAMES.get(one.operation):
+        yield "gen_ai.operation.name", kind
+        yield "gen_ai.provider.name", PROVIDERS[one.dialect]
+        yield from _answer_attributes(one)
+
+
+def _answer_attributes(one: ObservedRequest) -> Iterator[Attribute]:
+    response, usage = one.response, one.response.get("usage")
+    named = {"gen_ai.request.model": one.model, "gen_ai.response.model": response.get("model")}
+    named["gen_ai.response.id"] = response.get("id")
+    yield from ((name, one.clean(value)) for name, value in named.items() if isinstance(value, str) and value)
+    if isinstance(usage, dict):
+        for side in ("input_tokens", "output_tokens"):
+            if isinstance(usage.get(side), int):
+                yield f"gen_ai.usage.{side}", usage[side]

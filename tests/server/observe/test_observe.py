@@ -1,0 +1,257 @@
+"""What a server tells of itself and of its requests: health, metrics, access log, spans; keys and bodies are in none."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import orjson
+import pytest
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from prometheus_client.parser import text_string_to_metric_families
+
+from harness.core.errors import ConfigError
+from harness.core.limits import Limits
+from harness.items import message
+from harness.server.asgi import App, serve_in_thread
+from harness.server.mock_api import MockApi
+from harness.server.observe.access_log import log_json
+from harness.server.observe.metrics import Metrics
+from harness.server.observe.observed import UNKNOWN, observe
+from harness.server.observe.spans import make_provider, trace_requests
+from harness.server.websocket.session import SocketSession
+from tests.support.servers.served import serving
+
+KEY = "sk-a-key-that-nobody-may-see"
+PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+HI = {"model": "gpt-4.1", "input": "secret words"}
+UNPAIRED = {**HI, "input": [{"type": "function_call_output", "call_id": "call_1", "output": "x"}]}
+
+
+def ask(url: str, body: Any = None, key: str = KEY, **headers: str) -> tuple[int, Any]:
+    sent = Request(url, None if body is None else json.dumps(body).encode(), headers)
+    sent.add_header("authorization", f"Bearer {key}")
+    sent.add_header("content-type", "application/json")
+    try:
+        with urlopen(sent, timeout=20) as answer:
+            return answer.status, answer.read().decode()
+    except HTTPError as refused:
+        with refused:
+            return refused.code, refused.read().decode()
+
+
+def make_api(**settings: Any) -> MockApi:
+    return MockApi(fallback=lambda _: [message("Hello.")], **settings)
+
+
+class Watched:
+    """A mock whose requests are logged, counted and traced."""
+
+    def __init__(self) -> None:
+        self.lines: list[bytes] = []
+        self.exporter = InMemorySpanExporter()
+        self.api = make_api(limits=Limits(exchanges=2))
+        provider = TracerProvider()
+        provider.add_span_processor(SimpleSpanProcessor(self.exporter))
+        self.metrics = Metrics(self.api)
+        observe(self.api, [self.metrics.note, log_json(self.lines.append), trace_requests(provider)])
+
+    @property
+    def logged(self) -> list[dict[str, Any]]:
+        return [orjson.loads(line) for line in self.lines]
+
+    @property
+    def span(self) -> ReadableSpan:
+        return self.exporter.get_finished_spans()[-1]
+
+    @property
+    def samples(self) -> dict[tuple[str, ...], float]:
+        """Each sample by its name and its labels' values."""
+        families = text_string_to_metric_families(self.metrics.render().decode())
+        return {(one.name, *one.labels.values()): one.value for family in families for one in family.samples}
+
+
+@pytest.fixture
+def watched() -> Watched:
+    return Watched()
+
+
+@pytest.fixture
+def url(watched: Watched) -> Iterator[str]:
+    with serve_in_thread(watched.api) as server:
+        yield f"{server.base_url}/responses"
+
+
+class TestAnAnswer:
+    def test_is_told_with_its_model_its_world_and_its_id(self, watched: Watched, url: str) -> None:
+        status, said = ask(url, HI)
+        response, [line] = json.loads(said), watched.logged
+        assert status == 200
+        assert {name: line[name] for name in ("method", "path", "operation", "dialect", "status", "rule", "model")} == {
+            "method": "POST",
+            "path": "/v1/responses",
+            "operation": "POST /responses",
+            "dialect": "openai",
+            "status": 200,
+            "rule": None,
+            "model": "gpt-4.1",
+        }
+        assert line["request_id"].startswith("req_")
+        assert line["world"].startswith("key-")
+        assert 0 < line["duration_ms"] < 20_000
+        attributes = dict(watched.span.attributes or {})
+        assert watched.span.name == "chat gpt-4.1"
+        assert attributes["gen_ai.operation.name"] == "chat"
+        assert attributes["gen_ai.request.model"] == "gpt-4.1"
+        assert attributes["gen_ai.response.id"] == response["id"]
+        assert attributes["gen_ai.usage.input_tokens"] == response["usage"]["input_tokens"]
+        assert attributes["gen_ai.usage.output_tokens"] == response["usage"]["output_tokens"]
+        assert attributes["http.response.status_code"] == 200
+        assert "error.type" not in attributes
+        assert watched.samples["harness_requests_total", "openai", "POST /responses", "200"] == 1
+        assert watched.samples["harness_request_duration_seconds_count", "POST /responses"] == 1
+
+    def test_that_is_a_stream_is_told_with_its_response(self, watched: Watched, url: str) -> None:
+        ask(url, {**HI, "stream": True})
+        assert watched.logged[0]["stream"]
+        assert str((watched.span.attributes or {})["gen_ai.response.id"]).startswith("resp_")
+        assert watched.samples["harness_streams_total", "POST /responses"] == 1
+
+    def test_that_is_a_refusal_is_told_with_its_rule(self, watched: Watched, url: str) -> None:
+        assert ask(url, UNPAIRED)[0] == 400
+        rule = watched.logged[0]["rule"]
+        assert rule
+        assert watched.samples["harness_refusals_total", rule] == 1
+        assert watched.samples["harness_refusals_unexpected",] == 1
+        attributes = watched.span.attributes or {}
+        assert (attributes["harness.rule"], attributes["error.type"]) == (rule, "invalid_request_error")
+        assert not watched.span.status.is_ok
+
+    def test_outside_of_the_api_has_no_operation_of_its_own(self, watched: Watched, url: str) -> None:
+        for number in range(3):
+            ask(f"{url}/{number}/elsewhere/{KEY}")
+        assert {line["operation"] for line in watched.logged} == {UNKNOWN}
+        assert watched.samples["harness_requests_total", "openai", UNKNOWN, "404"] == 3
+
+    def test_over_a_websocket_is_told_for_each_event(self, watched: Watched) -> None:
+        session = watched.api.open_session("/v1/responses", {"authorization": f"Bearer {KEY}"}, {})
+        assert isinstance(session, SocketSession)
+        session.receive(json.dumps({"type": "response.create", **HI}))
+        [line] = watched.logged
+        assert (line["method"], line["operation"], line["status"], line["model"]) == (
+            "WS",
+            "WS /responses",
+            200,
+            "gpt-4.1",
+        )
+        assert watched.span.name == "chat gpt-4.1"
+
+    def test_belongs_to_the_span_of_its_client(self, watched: Watched, url: str) -> None:
+        ask(url, HI, traceparent=PARENT)
+        assert watched.span.parent
+        assert f"{watched.span.parent.trace_id:032x}" == PARENT[3:35]
+        assert f"{watched.span.parent.span_id:016x}" == PARENT[36:52]
+
+    def test_has_no_key_and_no_body_anywhere(self, watched: Watched, url: str) -> None:
+        ask(f"{url}?key={KEY}", HI)
+        ask(url, {**HI, "model": KEY})
+        ask(f"{url}/{KEY}")
+        told = b"".join(watched.lines).decode() + watched.metrics.render().decode()
+        told += "".join(span.to_json() for span in watched.exporter.get_finished_spans())
+        assert KEY not in told
+        assert HI["input"] not in told
+
+    def test_that_is_no_object_or_no_json_is_told_too(self, watched: Watched, url: str) -> None:
+        for body in ([], {"model": 5}, '"model"'):
+            assert ask(url, body)[0] == 400
+        assert [line["model"] for line in watched.logged] == [None] * 3
+
+
+class TestMetrics:
+    def test_say_what_is_kept_dropped_and_left(self, watched: Watched, url: str) -> None:
+        watched.api.open("sk-2").script(message("one"), message("two"))
+        for _ in range(5):
+            ask(url, HI)
+        samples = watched.samples
+        assert samples["harness_worlds",] == 2
+        assert samples["harness_turns_left",] == 2
+        assert samples["harness_exchanges_kept",] + samples["harness_exchanges_dropped",] == 5
+        assert samples["harness_exchanges_dropped",] > 0
+        assert [value for name, value in samples.items() if name[0] == "harness_build_info"] == [1]
+
+    def test_are_counted_only_if_asked_for(self, url: str) -> None:
+        status, said = ask(url.replace("/v1/responses", "/_harness/metrics"))
+        assert status == 400
+        assert "harness serve --metrics" in said
+
+
+class TestHealth:
+    def test_tells_version_settings_and_counts(self) -> None:
+        with serve_in_thread(make_api(as_of="2026-03-01", dialect="azure")) as server:
+            status, said = ask(server.base_url.replace("/v1", "/_harness/health"))
+        told = json.loads(said)
+        assert status == 200
+        assert list(told) == ["status", "version", "uptime_seconds", "worlds", "requests", "dialect", "as_of"]
+        assert (told["status"], told["dialect"], told["as_of"], told["worlds"]) == ("ok", "azure", "2026-03-01", 0)
+        assert told["uptime_seconds"] >= 0
+
+    def test_needs_no_control_plane(self) -> None:
+        app = App(make_api())
+        assert app._answer_quickly({"method": "GET", "path": "/_harness/health"})
+        assert "_control_plane" not in vars(app)
+
+
+def test_without_observers_nothing_stands_between_the_server_and_the_mock() -> None:
+    assert not {"handle", "open_session"} & vars(make_api()).keys()
+
+
+def test_a_log_that_nobody_reads_is_dropped(watched: Watched) -> None:
+    def fail(_: bytes) -> None:
+        raise BrokenPipeError
+
+    api = make_api()
+    observe(api, [log_json(fail)])
+    assert [api.handle("GET", "/v1/models", {"authorization": "Bearer sk-1"}, {}, b"").status for _ in range(2)] == [
+        200
+    ] * 2
+
+
+def test_spans_need_packages_and_say_which(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "opentelemetry.exporter.otlp.proto.http.trace_exporter", None)
+    with pytest.raises(ConfigError, match=r'pip install "responses-harness\[otel\]"'):
+        make_provider()
+
+
+@pytest.mark.slow
+def test_the_command_logs_counts_and_tells_its_health_off_loopback_without_a_token() -> None:
+    with serving("--host", "0.0.0.0", "--control-token", "t", "--log", "json", "--metrics") as running:
+        root = f"http://127.0.0.1:{running.port}"
+        assert ask(f"{root}/_harness/health")[0] == 200
+        assert ask(f"{root}/_harness/metrics")[0] == 401
+        assert ask(f"{root}/v1/responses", HI)[0] == 200
+        status, said = ask(f"{root}/_harness/metrics", **{"x-harness-token": "t"})
+        _, code, errors = running.end(2)
+    assert (status, code) == (200, 0)
+    assert 'harness_requests_total{dialect="openai",operation="POST /responses",status="200"} 1.0' in said
+    assert [json.loads(line)["status"] for line in errors.splitlines() if line.startswith("{")] == [200]
+    assert KEY not in errors
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [(("--log", "text"), "--log text: it is json."), (("--metrics", "--", "true"), "a COMMAND ends")],
+)
+def test_options_that_do_not_fit_are_refused(options: tuple[str, ...], said: str) -> None:
+    from typer.testing import CliRunner
+
+    from harness.cli import app
+
+    done = CliRunner().invoke(app, ["serve", *options])
+    assert done.exit_code == 2
+    assert said in " ".join(done.output.split())
