@@ -4,8 +4,8 @@
 
 With `--forget` the mock of each split forgets so many rules, names of its schemas, and facts of models first, others each
 time, so that there is something to learn about what it knows already; `--name` gives the names. `--list` says what it
-forgot, what is still refused wrongly or missed, and why. A kind of disagreement is the rule, the place, the type of the
-item, and the family of models where that matters; of a recorded refusal, the error and the family.
+forgot, what is still refused wrongly or missed, and why. Disagreements of a kind have the same rule, place, kind of
+value, type of item, and the same family of models where that matters; refusals the same error, place and family.
 """
 
 from __future__ import annotations
@@ -24,13 +24,11 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from bench.forget import Forgotten, choose_forgotten, forget
-from harness.contract.body_places import normalize_path, type_of
-from harness.contract.own_contract import violation_path
 from harness.contract.own_contract_file import parse_contract, render_contract
 from harness.contract.rule import RULES
 from harness.verify.disagreements.derive import Derived, derive_contract, is_worse
 from harness.verify.disagreements.observe import Seen, observe
-from harness.verify.disagreements.propose import is_about_model, place_of
+from harness.verify.disagreements.propose import exemption_key, is_about_model, refusal_key
 
 REFUSED, MISSED = "requests.refused", "refusals.missed"
 OTHER = (MISSED, "refusals.different")
@@ -39,13 +37,10 @@ COLUMNS = ("refused", "after", "known", "after", "new", "missed", "after", "know
 
 
 def kind_of(seen: Seen) -> Any:
-    """What a disagreement is about: rule, place, type of item and family of models, or recorded error and family."""
+    """What a disagreement is about: what one entry is about, and the family of models."""
     if seen.verdict == REFUSED and seen.violation:
-        violation = seen.violation
-        place = normalize_path(violation_path(violation.facts, violation.error.param))
-        family = seen.family if is_about_model(violation) else ""
-        return violation.rule.id, place, violation.facts.get("type"), type_of(place_of(seen)[1]), family
-    return *(seen.error.get(name) for name in ("status", "code", "param")), seen.family
+        return exemption_key(seen), seen.family if is_about_model(seen.violation) else ""
+    return refusal_key(seen), seen.family
 
 
 class Half(NamedTuple):
