@@ -24,11 +24,12 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from bench.forget import Forgotten, choose_forgotten, forget
-from harness.contract.own_contract_file import parse_contract, render_contract
+from harness.contract.own_contract_file import parse_contract
 from harness.contract.rule import RULES
 from harness.verify.disagreements.derive import Derived, derive_contract, is_worse
 from harness.verify.disagreements.observe import Seen, observe
 from harness.verify.disagreements.propose import exemption_key, is_about_model, refusal_key
+from harness.verify.disagreements.render_contract import render_contract
 
 REFUSED, MISSED = "requests.refused", "refusals.missed"
 OTHER = (MISSED, "refusals.different")

@@ -223,6 +223,11 @@ _OTHER_VENDOR = re.compile(
 _INVENTED_NAME = re.compile(r".*(\s|non-?exist|not-?exist|invalid|nope).*", re.IGNORECASE)
 
 
+def is_of_other_vendor(name: str) -> bool:
+    """Whether a model is one of another provider, by its name: `claude-sonnet-4-5`."""
+    return bool(_OTHER_VENDOR.fullmatch(name))
+
+
 @lru_cache(maxsize=512)
 def is_nonexistent_model(name: str) -> bool:
     """Whether the API has no such model: one that it refused, another vendor's, or a name like `gpt-nonexistent`.
@@ -230,8 +235,5 @@ def is_nonexistent_model(name: str) -> bool:
     Everything else may exist: fine-tunes, deployments, future models, names of a router (`vendor/model`).
     """
     return bool(
-        not name
-        or name in read_table()["nonexistent"]
-        or _OTHER_VENDOR.fullmatch(name)
-        or _INVENTED_NAME.fullmatch(name)
+        not name or name in read_table()["nonexistent"] or is_of_other_vendor(name) or _INVENTED_NAME.fullmatch(name)
     )

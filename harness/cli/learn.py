@@ -78,6 +78,7 @@ def learn(
 
 def _print_learned(derived: Derived, learned: OwnContract) -> None:
     from harness.core.text.shorten import pluralize, shorten
+    from harness.verify.disagreements.derive import explain_foreign
     from harness.verify.disagreements.own_file import describe_entry
 
     before, after = len(derived.before), len(derived.after)
@@ -90,6 +91,8 @@ def _print_learned(derived: Derived, learned: OwnContract) -> None:
             print_text(f"{name}: {shorten(about, 200)}" if name == "taken" else shorten(about, 200))
     for key, why in derived.dropped.items():
         print_text(f"not learned: {key}: {why}, and nothing tells the two apart")
+    for place, model in derived.foreign.items():
+        print_text(f"not judged: {explain_foreign(place, model)}")
     for name, why in derived.unreadable.items():
         print_text(f"unreadable: {why if name in why else f'{name}: {why}'}", err=True)
 

@@ -10,6 +10,7 @@ ABSENT: Any = object()
 """The value of a member that is not there."""
 KINDS = ("absent", "null", "boolean", "number", "text", "list", "object")
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d*)\]")
+_PLACE = re.compile(r"[^.\[\]]+(\[\])*(\.[^.\[\]]+(\[\])*)*")
 _INDEX = re.compile(r"\[\d+\]")
 
 
@@ -39,6 +40,11 @@ def kind_of(value: Any) -> str:
         if isinstance(value, str)
         else ("list" if isinstance(value, list) else "object")
     )
+
+
+def is_place(text: str) -> bool:
+    """Whether a text is a place: names, after a dot each, with `[]` for any member of a list."""
+    return bool(_PLACE.fullmatch(text))
 
 
 def split_path(path: str) -> list[str | int]:

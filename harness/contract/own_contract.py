@@ -65,6 +65,16 @@ class MemberCondition:
         same = any(value == each and type(value) is type(each) for each in self.values)
         return same or kind_of(value) in self.kinds
 
+    def covers(self, other: MemberCondition) -> bool:
+        """Whether every member that another condition is about is one of these; the place is the same."""
+        if self.of and self.of != other.of:
+            return False
+        if not self.values and not self.kinds:
+            return "absent" not in other.kinds
+        values = {(type(each), each) for each in self.values}
+        values_too = all((type(each), each) in values or kind_of(each) in self.kinds for each in other.values)
+        return bool(other.values or other.kinds) and values_too and set(other.kinds) <= set(self.kinds)
+
 
 @dataclass(frozen=True, slots=True)
 class Condition:
@@ -83,6 +93,15 @@ class Condition:
             return False
         body = body_about(request.body, facts)
         return all(self._is_anywhere(member, body) for member in self.members)
+
+    def covers(self, other: Condition) -> bool:
+        """Whether every request that another condition is about is one of these, as far as their places are the same."""
+        if (self.on, self.dialect) != (other.on, other.dialect):
+            return False
+        if self.models and not (other.models and set(other.models) <= set(self.models)):
+            return False
+        theirs = {member.at: member for member in other.members}
+        return all(member.at in theirs and member.covers(theirs[member.at]) for member in self.members)
 
     @staticmethod
     def _is_anywhere(member: MemberCondition, body: Any) -> bool:
@@ -142,6 +161,12 @@ class OwnRefusal:
                 if member.is_met(holder, value):
                     return {**facts, "path": path, "value": "" if value is ABSENT else value}
         return facts
+
+    def is_contradicted_by(self, taken: Exemption) -> bool:
+        """Whether an exemption says that the API took all these requests."""
+        if taken.rule != self.instead or taken.words or not taken.condition.covers(self.condition):
+            return False
+        return not taken.at or any(member.at == taken.at for member in self.condition.members)
 
 
 @dataclass(frozen=True, slots=True)

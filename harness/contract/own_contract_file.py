@@ -23,14 +23,14 @@ and the type of the object that holds it (`of`). `dialect` is openai unless it s
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import yaml
 
 from harness.api.operations import OPERATIONS
-from harness.contract.body_places import KINDS
+from harness.contract.body_places import KINDS, is_place
 from harness.contract.own_contract import (
     Condition,
     Evidence,
@@ -41,14 +41,11 @@ from harness.contract.own_contract import (
     OwnRefusal,
 )
 from harness.contract.rule import CREATE_RESPONSE, RULES
+from harness.contract.schema import RESPONSE_EVENT_SCHEMA
+from harness.core.dates import is_day
 from harness.core.errors import ApiError, ConfigError
-from harness.core.exchange import Json
 
 FORMAT = 1
-HEADER = """\
-# What the API did in your recordings, and this release of responses-harness did not know: `harness learn` wrote it.
-# Read it, change it, delete what you do not want: docs/learn.md says what each line means.
-"""
 DIALECT_NAMES = ("openai", "azure", "foundry")
 MAX_DEPTH = 30
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -62,6 +59,10 @@ class Lined(NamedTuple):
 
     value: Any
     line: int
+
+
+class _Twice(Exception):
+    """A mapping has a key twice: its line, and the key."""
 
 
 class _Reader:
@@ -103,6 +104,18 @@ class _Reader:
             raise self.fail(node.line, f"{what} {value!r} is not known. {_nearest(value, names)}")
         return value
 
+    def place(self, node: Lined) -> str:
+        place = self.text(node, "`at`")
+        if not is_place(place):
+            raise self.fail(node.line, f"{place!r} is no place; write `tools[].name`, without numbers.")
+        return place
+
+
+def answer_roots() -> tuple[str, ...]:
+    """The schemas that a member of an answer may be in."""
+    own = {operation.answer_schema for operation in OPERATIONS.values() if operation.answer_schema}
+    return (*sorted(own), "Error", RESPONSE_EVENT_SCHEMA)
+
 
 def parse_contract(text: str, file: str = "contract.yaml") -> OwnContract:
     """The contract in a text; ConfigError with the line and the nearest name for a mistake in it."""
@@ -119,7 +132,7 @@ def parse_contract(text: str, file: str = "contract.yaml") -> OwnContract:
     exemptions = tuple(_read_exemption(read, node) for node in read.items(top.get("exemptions"), "`exemptions`"))
     refusals = tuple(_read_refusal(read, node) for node in read.items(top.get("refusals"), "`refusals`"))
     members = tuple(_read_member(read, node) for node in read.items(top.get("members"), "`members`"))
-    _refuse_contradictions(read, exemptions, refusals)
+    _refuse_contradictions(read, exemptions, refusals, members)
     return OwnContract(exemptions, refusals, members, file)
 
 
@@ -128,7 +141,7 @@ def _read_exemption(read: _Reader, node: Lined) -> Exemption:
     words = read.members(own["words"], "`words`", list(own["words"].value or ())) if "words" in own else {}
     return Exemption(
         read.one_of(own["rule"], "the rule", RULES),
-        read.text(own.get("at"), "`at`"),
+        read.place(own["at"]) if "at" in own else "",
         _read_condition(read, own),
         {name: read.text(each, f"`words.{name}`") for name, each in words.items()},
         _read_seen(read, own.get("seen")),
@@ -175,9 +188,8 @@ def _check_template(read: _Reader, line: int, text: str) -> None:
 
 def _read_member(read: _Reader, node: Lined) -> OwnMember:
     own = read.members(node, "a member", ("in", "at", "seen"), ("in", "at"))
-    return OwnMember(
-        read.text(own["in"], "`in`"), read.text(own["at"], "`at`"), _read_seen(read, own.get("seen")), node.line
-    )
+    root = read.one_of(own["in"], "the schema", answer_roots())
+    return OwnMember(root, read.place(own["at"]), _read_seen(read, own.get("seen")), node.line)
 
 
 def _read_condition(read: _Reader, own: Mapping[str, Lined]) -> Condition:
@@ -193,7 +205,7 @@ def _read_member_condition(read: _Reader, node: Lined) -> MemberCondition:
     if odd := [value for value in values if isinstance(value, dict | list)]:
         raise read.fail(own["value"].line, f"`value` lists texts, numbers, booleans and nulls, got {_show(odd[0])}.")
     kinds = tuple(read.one_of(each, "the kind", KINDS) for each in read.items(own.get("is"), "`is`"))
-    return MemberCondition(read.text(own["at"], "`at`"), values, kinds, read.text(own.get("of"), "`of`"))
+    return MemberCondition(read.place(own["at"]), values, kinds, read.text(own.get("of"), "`of`"))
 
 
 def _read_seen(read: _Reader, node: Lined | None) -> tuple[Evidence, ...]:
@@ -201,24 +213,26 @@ def _read_seen(read: _Reader, node: Lined | None) -> tuple[Evidence, ...]:
     for each in read.items(node, "`seen`"):
         own = read.members(each, "an exchange", ("file", "exchange", "date"), ("file", "exchange"))
         number = own["exchange"].value
-        if not isinstance(number, int):
-            raise read.fail(own["exchange"].line, f"`exchange` is a number, got {_show(number)}.")
-        date = own["date"].value if "date" in own else ""
-        found.append(Evidence(read.text(own["file"], "`file`"), number, str(date or "")))
+        if not isinstance(number, int) or isinstance(number, bool) or number < 1:
+            raise read.fail(own["exchange"].line, f"`exchange` is a number from 1, got {_show(number)}.")
+        date = read.text(own.get("date"), "`date`")
+        if date and not is_day(date):
+            raise read.fail(own["date"].line, f"`date` is a day, say 2026-03-15, got {date!r}.")
+        found.append(Evidence(read.text(own["file"], "`file`"), number, date))
     return tuple(found)
 
 
-def _refuse_contradictions(read: _Reader, exemptions: Sequence[Exemption], refusals: Sequence[OwnRefusal]) -> None:
-    """Entries about the same requests of which one says they are taken, or refused, and the other something else."""
+def _refuse_contradictions(
+    read: _Reader, exemptions: Sequence[Exemption], refusals: Sequence[OwnRefusal], members: Sequence[OwnMember]
+) -> None:
+    """Entries of which one says that all requests of the other are taken, or refused, and the other something else."""
     for number, one in enumerate(refusals):
         for other in refusals[:number]:
-            if _overlap(one.condition, other.condition) and (one.instead, other.instead) in (
-                (one.instead, one.instead),
-            ):
+            if one.instead == other.instead and other.condition.covers(one.condition):
                 what = "twice the same" if one.error == other.error else "another error for the same requests"
                 raise read.fail(one.line, f"it says {what} as line {other.line}; delete one of them.")
         for taken in exemptions:
-            if one.instead == taken.rule and _overlap(one.condition, taken.condition):
+            if one.is_contradicted_by(taken):
                 raise read.fail(
                     one.line,
                     f"the API refused these requests, but line {taken.line} says that it took them; delete one of them.",
@@ -228,12 +242,10 @@ def _refuse_contradictions(read: _Reader, exemptions: Sequence[Exemption], refus
             same = (each.rule, each.at, each.words) == (before.rule, before.at, before.words)
             if same and each.condition == before.condition:
                 raise read.fail(each.line, f"it says the same as line {before.line}; delete one of them.")
-
-
-def _overlap(one: Condition, other: Condition) -> bool:
-    if (one.on, one.dialect) != (other.on, other.dialect) or set(one.members) != set(other.members):
-        return False
-    return not one.models or not other.models or not set(one.models).isdisjoint(other.models)
+    for number, known in enumerate(members):
+        for first in members[:number]:
+            if (known.root, known.at) == (first.root, first.at):
+                raise read.fail(known.line, f"it says the same as line {first.line}; delete one of them.")
 
 
 def _compose(text: str, file: str) -> Lined:
@@ -244,6 +256,9 @@ def _compose(text: str, file: str) -> Lined:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or "it cannot be read"
         raise ConfigError(f"{file}:{mark.line + 1 if mark else 1}: no YAML: {problem}.") from None
+    except _Twice as twice:
+        line, name = twice.args
+        raise ConfigError(f"{file}:{line}: `{name}` stands there twice; delete one of them.") from None
     except (RecursionError, ValueError):
         raise ConfigError(f"{file}:1: no contract: it cannot be read.") from None
 
@@ -253,7 +268,12 @@ def _convert(node: yaml.Node, loader: Any, depth: int) -> Lined:
     if depth > MAX_DEPTH:
         raise ValueError("nested too deep")
     if isinstance(node, yaml.MappingNode):
-        return Lined({str(key.value): _convert(value, loader, depth + 1) for key, value in node.value}, line)
+        members: dict[str, Lined] = {}
+        for key, value in node.value:
+            if str(key.value) in members:
+                raise _Twice(key.start_mark.line + 1, str(key.value))
+            members[str(key.value)] = _convert(value, loader, depth + 1)
+        return Lined(members, line)
     if isinstance(node, yaml.SequenceNode):
         return Lined([_convert(each, loader, depth + 1) for each in node.value], line)
     value = node.value if node.tag.endswith(":timestamp") else loader.construct_object(node)
@@ -268,55 +288,3 @@ def _nearest(name: object, known: Iterable[str]) -> str:
     names = list(known)
     near = get_close_matches(str(name), names, n=1, cutoff=0.5)
     return f"Did you mean {near[0]!r}?" if near else f"It is one of {', '.join(names)}." if len(names) < 12 else ""
-
-
-class _ContractDumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
-    """Writes no aliases."""
-
-    def ignore_aliases(self, _: Any) -> bool:
-        """Whether a value is written out again where it stands twice."""
-        return True
-
-
-def render_contract(contract: OwnContract) -> str:
-    """The text of a contract."""
-    parts: list[tuple[str, Sequence[Any], Callable[[Any], Json]]] = [
-        ("exemptions", contract.exemptions, _exemption_json),
-        ("refusals", contract.refusals, _refusal_json),
-        ("members", contract.members, _member_json),
-    ]
-    document = {"format": FORMAT} | {name: [write(each) for each in own] for name, own, write in parts if own}
-    return HEADER + yaml.dump(document, Dumper=_ContractDumper, sort_keys=False, allow_unicode=True, width=120)
-
-
-def _exemption_json(entry: Exemption) -> Json:
-    first: Json = {"rule": entry.rule, "at": entry.at, "words": dict(entry.words)}
-    return _drop_empty({**first, **_condition_json(entry.condition), "seen": _seen_json(entry.seen)})
-
-
-def _refusal_json(entry: OwnRefusal) -> Json:
-    error = {"status": entry.error.status, **entry.error.members()}
-    first: Json = {"error": error, "instead": entry.instead}
-    return _drop_empty({**first, **_condition_json(entry.condition), "seen": _seen_json(entry.seen)})
-
-
-def _member_json(entry: OwnMember) -> Json:
-    return _drop_empty({"in": entry.root, "at": entry.at, "seen": _seen_json(entry.seen)})
-
-
-def _condition_json(condition: Condition) -> Json:
-    when = [
-        _drop_empty({"at": each.at, "value": list(each.values), "is": list(each.kinds), "of": each.of})
-        for each in condition.members
-    ]
-    dialect = condition.dialect if condition.dialect != "openai" else ""
-    operation = condition.on if condition.on != CREATE_RESPONSE else ""
-    return {"operation": operation, "dialect": dialect, "models": list(condition.models), "when": when}
-
-
-def _seen_json(seen: Iterable[Evidence]) -> list[Json]:
-    return [_drop_empty({"file": each.file, "exchange": each.exchange, "date": each.date}) for each in seen]
-
-
-def _drop_empty(entry: Json) -> Json:
-    return {name: value for name, value in entry.items() if value not in ("", [], {})}

@@ -27,6 +27,8 @@ from harness.core.exchange import Json
 from harness.core.garbage import paused_collection
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
+RESPONSE_EVENT_SCHEMA = "ResponseStreamEvent"
+"""The root of an event of a streamed response."""
 MAX_DAYS = 4096
 """Pairs of a root and a day whose schema is found without looking for the epoch of the day."""
 _HERE = Path(__file__).parent.parent

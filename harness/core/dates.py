@@ -35,18 +35,27 @@ class Dated(Protocol):
 
 def parse_as_of(text: object, option: str = "as_of") -> str:
     """The day that `2026-03-15`, or `2026-03` (its last day), names; ConfigError when it is none or not known yet."""
-    found = _DAY.fullmatch(text) if isinstance(text, str) and text.isascii() else None
-    if (
-        not found
-        or not "01" <= found[2] <= "12"
-        or not "01" <= (found[3] or "01") <= last_day(f"{found[1]}-{found[2]}")[8:]
-    ):
+    found = _find_day(text)
+    if not found:
         raise ConfigError(f"{option}: {text!r} is no date; give a day or a month, say 2026-03-15 or 2026-03.")
     if found[0] > CONTRACT_DATE[: len(found[0])]:
         raise ConfigError(
             f"{option}: {text!r} lies in the future: this release knows the API up to {CONTRACT_DATE}, which is the default."
         )
     return min(last_day(found[0]), CONTRACT_DATE)
+
+
+def is_day(text: str) -> bool:
+    """Whether a text is a day: YYYY-MM-DD."""
+    return len(text) == 10 and bool(_find_day(text))
+
+
+def _find_day(text: object) -> re.Match[str] | None:
+    """The parts of a day or a month that there is."""
+    found = _DAY.fullmatch(text) if isinstance(text, str) and text.isascii() else None
+    if not found or not "01" <= found[2] <= "12":
+        return None
+    return found if "01" <= (found[3] or "01") <= last_day(f"{found[1]}-{found[2]}")[8:] else None
 
 
 def last_day(limit: str) -> str:

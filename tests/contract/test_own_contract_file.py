@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from harness.contract.own_contract import Condition, Evidence, Exemption, MemberCondition, OwnContract, OwnRefusal
-from harness.contract.own_contract_file import parse_contract, render_contract
+from harness.contract.own_contract_file import parse_contract
 from harness.core.errors import ApiError, ConfigError
+from harness.verify.disagreements.render_contract import render_contract
 
 WHEN = Condition(
     models=("o3",), members=(MemberCondition("input[].status", (None, "x", 1, True), ("list",), "message"),)
@@ -28,6 +29,22 @@ def test_what_is_written_is_read_again() -> None:
 
 
 REFUSAL = "- error: {{status: 400, message: {message}}}\n  models: [o3]\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "refusals:\n- error: {status: 400, message: a}\n  when: [{at: x, value: [1]}]\n"
+        "- error: {status: 400, message: b}\n  when: [{at: x, value: [1, 2]}]",
+        "exemptions:\n- {rule: unknown_parameter, at: y}\nrefusals:\n- error: {status: 400, message: a}\n"
+        "  instead: unknown_parameter\n  when: [{at: x, is: [text]}]",
+        "exemptions:\n- {rule: invalid_type, at: x, when: [{at: x, is: [text]}]}\nrefusals:\n"
+        "- error: {status: 400, message: a}\n  instead: invalid_type\n  when: [{at: x, is: [text, number]}]",
+    ],
+    ids=["some of the values", "another place", "some of the kinds"],
+)
+def test_entries_about_other_requests_contradict_nothing(text: str) -> None:
+    assert parse_contract(f"format: 1\n{text}").entries
 
 
 @pytest.mark.parametrize(
@@ -86,6 +103,35 @@ REFUSAL = "- error: {{status: 400, message: {message}}}\n  models: [o3]\n"
             "contract.yaml:7: the API refused these requests, but line 3 says that it took them; delete one of them.",
         ),
         ("format: 1\nmembers:\n- {in: Response}", "contract.yaml:3: a member needs `at`."),
+        (
+            "format: 1\nmembers:\n- {in: Respons, at: x}",
+            "contract.yaml:3: the schema 'Respons' is not known. Did you mean 'Response'?",
+        ),
+        (
+            "format: 1\nmembers:\n- {in: Response, at: x}\n- {in: Response, at: x}",
+            "contract.yaml:4: it says the same as line 3; delete one of them.",
+        ),
+        (
+            "format: 1\nexemptions:\n- {rule: invalid_type, at: 'tools[0].name'}",
+            "contract.yaml:3: 'tools[0].name' is no place; write `tools[].name`, without numbers.",
+        ),
+        (
+            "format: 1\nexemptions:\n- rule: invalid_type\n  seen: [{file: a, exchange: 1, date: 2026-02-30}]",
+            "contract.yaml:4: `date` is a day, say 2026-03-15, got '2026-02-30'.",
+        ),
+        (
+            "format: 1\nexemptions:\n- rule: invalid_type\n  seen: [{file: a, exchange: 0}]",
+            "contract.yaml:4: `exchange` is a number from 1, got 0.",
+        ),
+        (
+            "format: 1\nexemptions:\n- rule: invalid_type\n  rule: invalid_value",
+            "contract.yaml:4: `rule` stands there twice; delete one of them.",
+        ),
+        (
+            "format: 1\nrefusals:\n- error: {status: 400, message: a}\n  when: [{at: x, value: [1, 2]}]\n"
+            "- error: {status: 400, message: b}\n  when: [{at: x, value: [2]}]",
+            "contract.yaml:5: it says another error for the same requests as line 3; delete one of them.",
+        ),
     ],
 )
 def test_a_mistake_is_named_with_its_line_and_the_nearest_name(text: str, problem: str) -> None:

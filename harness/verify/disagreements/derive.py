@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from harness.cassettes.listing import files
+from harness.contract.body_places import is_place
 from harness.contract.own_contract import Evidence, Exemption, OwnContract, OwnMember, OwnRefusal
 from harness.core.errors import ConfigError
 from harness.verify.disagreements.generalize import join_types, propose_entries
@@ -33,6 +34,7 @@ class Derived:
     judged_files: frozenset[str] = frozenset()
     dropped: dict[str, str] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
+    foreign: dict[str, str] = field(default_factory=dict)
     learned_from: dict[int, tuple[Seen, ...]] = field(default_factory=dict)
 
 
@@ -44,7 +46,7 @@ def derive_contract(
     first = observe(recordings, None, hosts)
     if not first.seen:
         raise ConfigError(_explain_nothing(paths, first))
-    derived = Derived(OwnContract(), len(first.seen), unreadable=first.unreadable)
+    derived = Derived(OwnContract(), len(first.seen), unreadable=first.unreadable, foreign=first.foreign)
     derived.judged_files = frozenset(one.file for one in first.seen)
     derived.before = list(iterate_disagreements(first.seen))
     verdicts = {one.key: one.verdict for one in first.seen}
@@ -117,7 +119,7 @@ def _propose_members(seen: Sequence[Seen]) -> tuple[OwnMember, ...]:
     for one in seen:
         for place in one.drift:
             by_place.setdefault(place, []).append(one)
-    return tuple(OwnMember(root, at, evidence_of(group)) for (root, at), group in by_place.items())
+    return tuple(OwnMember(root, at, evidence_of(group)) for (root, at), group in by_place.items() if is_place(at))
 
 
 def _drop_idle(
@@ -147,9 +149,17 @@ def relative_evidence(contract: OwnContract, name: Callable[[str], str]) -> OwnC
     )
 
 
+def explain_foreign(place: str, model: str) -> str:
+    """Why an exchange says nothing about the API."""
+    return f"{place}: {model!r} is a model of another provider; what a gateway takes for it is no contract of the API."
+
+
 def _explain_nothing(paths: Sequence[Path], found: Observed) -> str:
     named = ", ".join(map(str, paths))
     if found.unreadable:
         file, why = next(iter(found.unreadable.items()))
         return f"nothing to learn from in {named}: {why if file in why else f'{file}: {why}'}"
+    if found.foreign:
+        place, model = next(iter(found.foreign.items()))
+        return f"nothing to learn from in {named}: {explain_foreign(place, model)}"
     return f"nothing to learn from in {named}: no exchange there is one with the API. `harness verify -v {named}` says why."

@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from harness.api.models import is_of_other_vendor
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.body_places import normalize_path
 from harness.contract.check import Violation, check
 from harness.contract.own_contract import OwnContract, family_of
+from harness.contract.schema import RESPONSE_EVENT_SCHEMA
+from harness.core.dates import is_day
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json, Request
 from harness.core.text.redact import redact, secrets_in_headers
@@ -51,16 +55,21 @@ class Seen(NamedTuple):
 
 
 class Observed(NamedTuple):
-    """All exchanges of some recordings that are judged, and the files that could not be read, with the reason."""
+    """All exchanges of some recordings that are judged, and the files that could not be read, with the reason.
+
+    `foreign` are those that are not judged, by file and number, with the model of another provider that took the request.
+    """
 
     seen: list[Seen]
     unreadable: dict[str, str]
+    foreign: dict[str, str]
 
 
 def observe(recordings: Iterable[Path], contract: OwnContract | None = None, hosts: Collection[str] = ()) -> Observed:
     """Judge recordings by the mock with a contract of one's own, or without."""
     seen: list[Seen] = []
     unreadable: dict[str, str] = {}
+    foreign: dict[str, str] = {}
     for recording in recordings:
         worlds: OrderedDict[str, World] = OrderedDict()
         try:
@@ -68,11 +77,20 @@ def observe(recordings: Iterable[Path], contract: OwnContract | None = None, hos
                 recorded = adopt_gateway(read, hosts)
                 world = world_of_file(worlds, recorded.file)
                 world.own_contract = contract
-                if one := _observe_one(recorded, world, recording, number):
+                if model := _foreign_model(recorded):
+                    foreign[f"{recording.as_posix()}#{number}"] = model
+                elif one := _observe_one(recorded, world, recording, number):
                     seen.append(one)
         except HarnessError as problem:
             unreadable[recording.as_posix()] = str(redact(str(problem)))
-    return Observed(seen, unreadable)
+    return Observed(seen, unreadable, foreign)
+
+
+def _foreign_model(recorded: Recorded) -> str:
+    """The model of another provider that took a request, as behind a gateway: the API has none of this name."""
+    name = recorded.request.get("model") if isinstance(recorded.request, dict) else None
+    taken = 200 <= recorded.status < 300
+    return name if taken and isinstance(name, str) and is_of_other_vendor(name) else ""
 
 
 def _observe_one(recorded: Recorded, world: World, recording: Path, number: int) -> Seen | None:
@@ -88,7 +106,7 @@ def _observe_one(recorded: Recorded, world: World, recording: Path, number: int)
         recorded.id,
         recording.as_posix(),
         number,
-        recorded.date[:10],
+        _past_day(recorded.date[:10]),
         request if verdict in DISAGREEMENTS or acted else request._replace(body=None, raw=b""),
         verdict,
         violation,
@@ -97,6 +115,12 @@ def _observe_one(recorded: Recorded, world: World, recording: Path, number: int)
         drift,
         frozenset(acted),
     )
+
+
+def _past_day(day: str) -> str:
+    """A day; empty where it is none, or lies in the future: the clock of the recorder was wrong."""
+    tomorrow = (datetime.now(UTC) + timedelta(days=1)).date().isoformat()
+    return day if is_day(day) and day <= tomorrow else ""
 
 
 def _find_violation(recorded: Recorded, request: Request, world: World) -> Violation | None:
@@ -123,7 +147,7 @@ def _read_verdicts(
         elif at == "answers.drift" and entry and root:
             drift[answer_root(recorded, root) or root, normalize_path(entry["at"])] = None
         elif at == "streams.drift" and entry and entry["message"].startswith("unknown member"):
-            drift["ResponseStreamEvent", normalize_path(_PLACE.sub("", entry["at"]))] = None
+            drift[RESPONSE_EVENT_SCHEMA, normalize_path(_PLACE.sub("", entry["at"]))] = None
     return verdict, violation, tuple(drift)
 
 

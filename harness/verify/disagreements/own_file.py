@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from harness.contract.own_contract import AREA, Exemption, OwnContract, OwnMember, OwnRefusal
-from harness.contract.own_contract_file import parse_contract, render_contract
+from harness.contract.own_contract_file import parse_contract
 from harness.core.errors import ConfigError
 from harness.core.registry import suggest_name
 from harness.core.text.redact import redact
+from harness.verify.disagreements.render_contract import render_contract
 
 if TYPE_CHECKING:
     from harness.cassettes.scrubbing.mask_text import Masker
@@ -130,12 +131,13 @@ def write_contract(contract: OwnContract, file: Path) -> None:
 def merge_contracts(old: OwnContract, new: OwnContract, judged: Iterable[str]) -> tuple[OwnContract, list[str]]:
     """The new contract with the old entries that other recordings justify, and those of no recording.
 
-    Also the old entries that these recordings no longer justify, a line each.
+    Also the old entries that these recordings no longer justify, or contradict, a line each.
     """
     files = set(judged)
     fresh = {_identity(each) for each in new.entries}
     old_entries = [each for each in old.entries if _identity(each) not in fresh]
     gone = [each for each in old_entries if each.seen and all(seen.file in files for seen in each.seen)]
+    gone += [each for each in old_entries if each not in gone and _is_overruled(each, new)]
     kept = [each for each in old_entries if each not in gone]
     merged = replace(
         new,
@@ -144,6 +146,16 @@ def merge_contracts(old: OwnContract, new: OwnContract, judged: Iterable[str]) -
         members=(*new.members, *(each for each in kept if isinstance(each, OwnMember))),
     )
     return merged, [f"{old.file}:{each.line}: {describe_entry(each)}" for each in gone]
+
+
+def _is_overruled(old: AnyEntry, new: OwnContract) -> bool:
+    """Whether newer recordings say something else, or the same, about all requests that an entry is about."""
+    if isinstance(old, Exemption):
+        return any(each.is_contradicted_by(old) for each in new.refusals)
+    if isinstance(old, OwnMember):
+        return any((each.root, each.at) == (old.root, old.at) for each in new.members)
+    again = any(each.instead == old.instead and each.condition.covers(old.condition) for each in new.refusals)
+    return again or any(old.is_contradicted_by(each) for each in new.exemptions)
 
 
 def _identity(entry: AnyEntry) -> str:

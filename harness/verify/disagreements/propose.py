@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from harness.contract.body_places import ABSENT, kind_of, normalize_path, type_of, value_at
+from harness.api.models import MODELS
+from harness.contract.body_places import ABSENT, is_place, kind_of, normalize_path, type_of, value_at
 from harness.contract.check import Violation
 from harness.contract.own_contract import (
     WHOLE_PLACES,
@@ -89,6 +90,8 @@ def exemption_key(seen: Seen) -> tuple[Any, ...] | None:
     path, holder, value = place_of(seen)
     rule, words = seen.violation.rule, _words_of(seen.violation.rule, seen.violation.facts)
     at = normalize_path(path)
+    if at and not is_place(at):
+        return None  # a name with a dot or a bracket cannot be written as a place
     shape: Any = "value" if _is_about_value(rule) else kind_of(value)
     if _is_about_items(at, value):
         shape = _types_of_subjects(seen)
@@ -209,7 +212,7 @@ def refused_place(seen: Seen) -> tuple[str, Any, Any] | None:
     if not isinstance(param, str) or param in ("", "model", "input"):
         return None
     holder, value = value_at(seen.request.body, param)
-    return (param, holder, value) if isinstance(holder, dict) else None
+    return (param, holder, value) if isinstance(holder, dict) and is_place(normalize_path(param)) else None
 
 
 def _template_of(seen: Seen) -> Json:
@@ -269,9 +272,15 @@ def _refused_members(group: Sequence[Seen]) -> tuple[MemberCondition, ...]:
     return tuple(members)
 
 
+def may_reason(family: str) -> bool:
+    """Whether a family of models may reason: it does, or it is not known."""
+    found = MODELS.find(family)
+    return found is None or found.reasons is not False
+
+
 def _effort_members(group: Sequence[Seen]) -> Iterator[MemberCondition]:
     """The recorded efforts: what a model can do may depend on how much it reasons."""
-    if all(seen.family for seen in group) and "reasoning" not in str(group[0].error.get("param")):
+    if any(may_reason(seen.family) for seen in group) and "reasoning" not in str(group[0].error.get("param")):
         efforts = [value_at(seen.request.body, EFFORT)[1] for seen in group]
         yield _condition_at(EFFORT, "", efforts, exact=True)
 
@@ -296,7 +305,7 @@ def body_of(seen: Seen) -> Any:
 def shared_atoms(group: Sequence[Seen]) -> list[tuple[str, Any]]:
     """The places and short values that all these requests have."""
     first, *others = (atoms_of(body_of(seen)) for seen in group)
-    return [atom for atom in first if all(atom in other for other in others)]
+    return [atom for atom in first if is_place(atom[0]) and all(atom in other for other in others)]
 
 
 def _whole_shape(group: Sequence[Seen]) -> list[MemberCondition]:

@@ -17,6 +17,7 @@ from harness.api.operations import Operation, find_operation
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.check import Violation, check, check_answer, conforms_to_schema
 from harness.contract.rules.http.beta import ASSISTANTS_V2, is_assistants_operation
+from harness.contract.schema import RESPONSE_EVENT_SCHEMA
 from harness.contract.unknown_members import find_unknown_members
 from harness.core.exchange import EMPTY_MAPPING, Finding, Json, Request
 from harness.core.text.redact import redact, secrets_in_headers
@@ -25,7 +26,7 @@ from harness.verify.compare import differing_error_members, select_error_members
 from harness.verify.judging.edited import explain_edited
 from harness.verify.judging.presume_files import presume_files
 from harness.verify.judging.recording_day import enter_day
-from harness.verify.judging.response_stream import RESPONSE_EVENT_SCHEMA, judge_response_stream
+from harness.verify.judging.response_stream import judge_response_stream
 from harness.verify.judging.run_stream import judge_run_stream
 from harness.verify.judging.unverifiable import explain_unverifiable_error, explain_unverifiable_violation
 from harness.verify.learn import remember

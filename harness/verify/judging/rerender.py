@@ -16,6 +16,7 @@ from harness.answers.stream import read_recorded
 from harness.api.statuses import END_EVENTS
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.check import check, check_answer, conforms_to_schema
+from harness.contract.schema import RESPONSE_EVENT_SCHEMA
 from harness.contract.unknown_members import find_unknown_members
 from harness.core.errors import HarnessError
 from harness.core.exchange import Answer, Json
@@ -26,7 +27,7 @@ from harness.verify.judging.judge import Verdict, rebuild_request
 from harness.verify.judging.mock_answer import is_response_request, render_mock_answer, renderable_response
 from harness.verify.judging.recording_day import enter_day
 from harness.verify.judging.rerender_profile import make_profile
-from harness.verify.judging.response_stream import RESPONSE_EVENT_SCHEMA, judge_response_stream
+from harness.verify.judging.response_stream import judge_response_stream
 from harness.world.world import World
 
 UNORDERED_EVENTS = frozenset({"keepalive", "response.rate_limits.updated"})

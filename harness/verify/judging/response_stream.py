@@ -9,11 +9,11 @@ from harness.answers.reader import StreamError
 from harness.answers.stream import read_recorded
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.check import check_answer
+from harness.contract.schema import RESPONSE_EVENT_SCHEMA
 from harness.contract.unknown_members import find_unknown_members
 from harness.core.dates import CONTRACT_DATE
 from harness.core.exchange import Finding, Json
 
-RESPONSE_EVENT_SCHEMA = "ResponseStreamEvent"
 INCOMPLETE_FLAGS = frozenset({"cut", "sequence_gaps", "unread-answer"})
 """Flags of recordings whose stream is not complete."""
 NUMBERED_SINCE = "2025-05-31"

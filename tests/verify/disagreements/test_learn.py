@@ -288,7 +288,7 @@ class TestTheFileOfTheUser:
             (b"format: 1\n? [1]\n: 2\n", "a contract has no "),
             (b"\x00", "no YAML"),
             (b"- " * 5000, "cannot be read"),
-            (b"format: 1\nformat: 2\n", "newer release"),
+            (b"format: 1\nformat: 2\n", "own.yaml:2: `format` stands there twice; delete one of them."),
             (b"format: 1\nrefusals: [{error: {status: 400, message: 1}, models: [x]}]", "`error.message` is a text"),
             (
                 b"format: 1\nexemptions: [{rule: invalid_type, seen: [{file: a, exchange: x}]}]",
@@ -302,6 +302,49 @@ class TestTheFileOfTheUser:
         result = run("rules", "--contract", tmp_path / "own.yaml")
         assert result.exit_code == 2, result.exception
         assert problem in " ".join(result.stderr.split())
+
+
+class TestWhatIsNoEvidence:
+    """What a recording holds that says nothing about the API, or cannot be true."""
+
+    @pytest.mark.parametrize("model", ["claude-sonnet-4-5", "gemini-2.5-pro", "mistral-large-latest"])
+    def test_a_model_of_another_provider(self, learn: Learn, tmp_path: Path, model: str) -> None:
+        why = "is a model of another provider; what a gateway takes for it is no contract of the API."
+        file = write_jsonl(tmp_path, [taken(model=model, colour="blue")])
+        assert f"nothing to learn from in {file.name}: {file.name}#1: {model!r} {why}" in run("learn", file.name).stderr
+        printed = learn(taken(model=model, colour="blue"), taken(shape="round"))
+        assert f"#1: {model!r} {why}" in printed
+        assert "not judged: " in printed
+        assert [each.at for each in contract().exemptions] == ["shape"]
+
+    def test_a_refusal_of_such_a_model_is_evidence(self, learn: Learn) -> None:
+        learn(refused("No such thing.", "model", "no_such_thing", model="claude-sonnet-4-5"))
+        assert verdict(model="claude-sonnet-4-5") == "No such thing."
+
+    @pytest.mark.parametrize("day", ["2999-01-01", "2026-13-01", "soon"])
+    def test_a_day_that_is_none_or_lies_in_the_future(self, learn: Learn, day: str) -> None:
+        one = taken(colour="blue")
+        one["response"].pop("created_at", None)
+        learn({**one, "recorded_at": f"{day}T00:00:00Z"})
+        assert contract().exemptions[0].seen[0].date == ""
+
+    @pytest.mark.parametrize("name", ["a.b", "a[0]", "a]", ""])
+    def test_a_name_that_cannot_be_written_as_a_place(self, learn: Learn, name: str) -> None:
+        learn(taken(**{name: 1}), taken(colour="blue"))
+        assert [each.at for each in contract().exemptions] == ["colour"]
+
+    def test_an_entry_that_newer_recordings_contradict_goes(self, learn: Learn) -> None:
+        Path("contract.yaml").write_text(
+            "format: 1\nrefusals:\n- error: {status: 400, message: a}\n  when: [{at: truncation, value: [auto]}]\n"
+            "exemptions:\n- {rule: unknown_parameter, at: colour, when: [{at: colour, is: [text]}]}\n"
+        )
+        printed = learn(
+            refused("b", "truncation", "b", truncation="auto", model="gpt-4.1"),
+            refused("b", "truncation", "b", truncation="auto", model="gpt-4o"),
+            refused("c", "colour", "c", colour="blue"),
+        )
+        assert [each.error.message for each in contract().refusals] == ["b", "c", "a"]
+        assert "no longer needed: contract.yaml:6: unknown_parameter does not hold at colour (colour: text)" in printed
 
 
 class TestABundle:

@@ -1,0 +1,70 @@
+"""Writes a contract of one's own as the text that `contract/own_contract_file.py` reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import yaml
+
+from harness.contract.own_contract import Condition, Evidence, Exemption, OwnContract, OwnMember, OwnRefusal
+from harness.contract.own_contract_file import FORMAT
+from harness.contract.rule import CREATE_RESPONSE
+from harness.core.exchange import Json
+
+HEADER = """\
+# What the API did in your recordings, and this release of responses-harness did not know: `harness learn` wrote it.
+# Read it, change it, delete what you do not want: docs/learn.md says what each line means.
+"""
+
+
+class _ContractDumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
+    """Writes no aliases."""
+
+    def ignore_aliases(self, _: Any) -> bool:
+        """Whether a value is written out again where it stands twice."""
+        return True
+
+
+def render_contract(contract: OwnContract) -> str:
+    """The text of a contract."""
+    parts: list[tuple[str, Sequence[Any], Callable[[Any], Json]]] = [
+        ("exemptions", contract.exemptions, _exemption_json),
+        ("refusals", contract.refusals, _refusal_json),
+        ("members", contract.members, _member_json),
+    ]
+    document = {"format": FORMAT} | {name: [write(each) for each in own] for name, own, write in parts if own}
+    return HEADER + yaml.dump(document, Dumper=_ContractDumper, sort_keys=False, allow_unicode=True, width=120)
+
+
+def _exemption_json(entry: Exemption) -> Json:
+    first: Json = {"rule": entry.rule, "at": entry.at, "words": dict(entry.words)}
+    return _drop_empty({**first, **_condition_json(entry.condition), "seen": _seen_json(entry.seen)})
+
+
+def _refusal_json(entry: OwnRefusal) -> Json:
+    error = {"status": entry.error.status, **entry.error.members()}
+    first: Json = {"error": error, "instead": entry.instead}
+    return _drop_empty({**first, **_condition_json(entry.condition), "seen": _seen_json(entry.seen)})
+
+
+def _member_json(entry: OwnMember) -> Json:
+    return _drop_empty({"in": entry.root, "at": entry.at, "seen": _seen_json(entry.seen)})
+
+
+def _condition_json(condition: Condition) -> Json:
+    when = [
+        _drop_empty({"at": each.at, "value": list(each.values), "is": list(each.kinds), "of": each.of})
+        for each in condition.members
+    ]
+    dialect = condition.dialect if condition.dialect != "openai" else ""
+    operation = condition.on if condition.on != CREATE_RESPONSE else ""
+    return {"operation": operation, "dialect": dialect, "models": list(condition.models), "when": when}
+
+
+def _seen_json(seen: Iterable[Evidence]) -> list[Json]:
+    return [_drop_empty({"file": each.file, "exchange": each.exchange, "date": each.date}) for each in seen]
+
+
+def _drop_empty(entry: Json) -> Json:
+    return {name: value for name, value in entry.items() if value not in ("", [], {})}
