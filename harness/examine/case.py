@@ -22,6 +22,7 @@ STATES = ("replay", "stateless", "chain", "conversation")
 FEATURES = {
     "tools": "runs the functions of a task",
     "custom_tools": "runs tools that take a text",
+    "deferred_tools": "declares tools with `defer_loading`, beside the API's own search for them",
     "hosted_tools": "sends tools of the API",
     "structured": "asks for output of a JSON schema",
     "reasoning": "shows summaries of the model's reasoning",
@@ -33,6 +34,7 @@ FEATURES = {
     "background": "runs in the background",
     "resume": "goes on with a stream that was cut",
     "compaction": "compacts its history",
+    "timeout": "gives up on a request after a time that its user sets",
     "options": "passes members of the request on as they are",
 }
 """What a client may be able to do, beyond saying a prompt; an adapter names those that it supports."""
@@ -72,8 +74,9 @@ class ClientCase:
 
     `does` is what the API does, `source` why that is legal and where it is known from, `shows` what a correct client
     shows. `needs` are the features (`FEATURES`) without which a client cannot meet the case; `states`, `streams` and
-    `dialects` limit the modes it runs in. `fails` says that the task must end in an error; `refused` names the rules whose
-    refusal the case provokes. `seconds` is the time limit of one run.
+    `dialects` limit the modes it runs in. `fails` says that the task may end in an error, which checks demand where it must;
+    `refused` names the rules whose refusal the case provokes, `losses` those losses that belong to it. With `spare` turns of the
+    script may be left. `seconds` is the time limit of one run.
     """
 
     id: str
@@ -91,7 +94,9 @@ class ClientCase:
     dialects: tuple[str, ...] = ("openai",)
     fails: bool = False
     refused: tuple[str, ...] = ()
-    seconds: float = 20
+    losses: tuple[str, ...] = ()
+    spare: bool = False
+    seconds: float = 10
 
     @property
     def area(self) -> str:
@@ -110,11 +115,28 @@ def turns(*each: Turn) -> Script:
 
 def case(id: str, *checks: Check, task: Task, script: Script, needs: Sequence[str] = (), **words: Any) -> ClientCase:
     """Register a case; `words` are the other members of `ClientCase`."""
-    implied = {"tools"} if task.tools else set()
+    implied = {name for name, wanted in _IMPLIED.items() if wanted(task)}
     made = ClientCase(id=id, checks=checks, task=task, script=script, needs=frozenset({*needs, *implied}), **words)
     if problem := _problem(made):
         raise RegistrationError(f"case {id}: {problem}")
     return CASES.add(id, made)
+
+
+_IMPLIED: Mapping[str, Callable[[Task], bool]] = {
+    "tools": lambda task: any(not tool.custom for tool in task.tools),
+    "custom_tools": lambda task: any(tool.custom for tool in task.tools),
+    "deferred_tools": lambda task: any(tool.deferred for tool in task.tools),
+    "tool_approvals": lambda task: any(tool.needs_approval for tool in task.tools),
+    "hosted_tools": lambda task: bool(task.hosted_tools),
+    "mcp_approvals": lambda task: bool(task.hosted_tools and task.approvals),
+    "handoffs": lambda task: any(agent.handoffs for agent in task.agents),
+    "agent_tools": lambda task: any(agent.ask for agent in task.agents),
+    "guardrails": lambda task: bool(task.guardrail),
+    "timeout": lambda task: task.timeout is not None,
+    "compaction": lambda task: task.compact_after is not None,
+    "options": lambda task: bool(task.options),
+}
+"""The features that a task needs, by what it says."""
 
 
 def _problem(made: ClientCase) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -59,6 +60,47 @@ def runs(*calls: tuple[str, dict[str, Any]], ordered: bool = False) -> Check:
     return check
 
 
+def runs_at_most(count: int) -> Check:
+    """No more than so many executions of tools."""
+
+    def check(seen: ObservedRun) -> Iterator[str]:
+        if len(seen.executions) > count:
+            yield f"tools ran: {_list_calls(list(seen.executions))}; no more than {count} are due"
+
+    return check
+
+
+def outputs(*parts: str) -> Check:
+    """What the model got for its calls, in their order: each output contains its part."""
+
+    def check(seen: ObservedRun) -> Iterator[str]:
+        got = [_read_output(value) for call in seen.mock.calls for _, value in call.outputs]
+        if len(got) != len(parts) or not all(part in each for part, each in zip(parts, got, strict=True)):
+            yield f"the model got {_quote_all(got)} for its calls, due were {_quote_all(list(parts))}"
+
+    return check
+
+
+def _read_output(value: Any) -> str:
+    """The text of an output, as it is and, where it is JSON, without the escapes of that."""
+    text = value if isinstance(value, str) else "".join(str(part.get("text", "")) for part in value)
+    try:
+        return f"{text} {json.dumps(json.loads(text), ensure_ascii=False)}"
+    except ValueError:
+        return text
+
+
+def answers_calls(count: int) -> Check:
+    """So many calls have an output, or the task ends in an error."""
+
+    def check(seen: ObservedRun) -> Iterator[str]:
+        answered = sum(bool(call.outputs) for call in seen.mock.calls)
+        if seen.outcome.error is None and answered != count:
+            yield f"{answered} calls have an output, {count} are due; the user sees no error"
+
+    return check
+
+
 def requests(least: int, most: int | None = None) -> Check:
     """How many requests the client sends to the model; with `most` from `least` up to so many."""
 
@@ -109,6 +151,37 @@ def interrupts(*tools: str) -> Check:
         shown = seen.outcome.interruptions
         if shown is not None and sorted(shown) != sorted(tools):
             yield f"the user was asked about {list(shown)}, due were {list(tools)}"
+
+    return check
+
+
+def declines(text: str) -> Check:
+    """A refusal in these words: as such, as the text, or as an error."""
+
+    def check(seen: ObservedRun) -> Iterator[str]:
+        shown = (seen.outcome.refusal or "", seen.outcome.text, str((seen.outcome.error or {}).get("message")))
+        if not any(text in each for each in shown):
+            yield f"the user does not see the refusal {quote(text)}, but {quote(seen.outcome.text)}"
+
+    return check
+
+
+def shows_or_fails(*texts: str) -> Check:
+    """The final answers, or an error."""
+    shown = shows(*texts)
+    return lambda seen: shown(seen) if seen.outcome.error is None else iter(())
+
+
+def reasons(*summaries: str) -> Check:
+    """The summaries of the model's reasoning, in this order."""
+
+    def check(seen: ObservedRun) -> Iterator[str]:
+        shown = "\n".join(seen.outcome.reasoning or ())
+        for summary in summaries:
+            _, found, shown = shown.partition(summary)
+            if not found:
+                yield f"the user sees the reasoning {_quote_all(list(seen.outcome.reasoning or ()))}, without {quote(summary)}"
+                return
 
     return check
 

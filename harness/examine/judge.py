@@ -13,7 +13,8 @@ from harness.report.failure import find_verdict
 def find_reasons(case: ClientCase, seen: ObservedRun) -> Iterator[str]:
     """Why a run is no pass: what the API refused, what was lost or never asked for, what the user did not see."""
     world = seen.mock.world
-    for cause in find_verdict(world, losses_in_accepted(world.exchanges), unused=True, strays=True):
+    losses = [lost for lost in losses_in_accepted(world.exchanges) if lost.loss not in case.losses]
+    for cause in find_verdict(world, losses, unused=not case.spare, strays=True):
         yield cause.what
     error = seen.outcome.error
     if error is not None and not case.fails:

@@ -26,6 +26,9 @@ from harness.examine.tool_server import ToolServer, serve_tools
 from harness.server.asgi import Server, serve_in_thread
 from harness.server.mock_api import MockApi
 
+DoTask = Callable[[ClientCase, Task], Done]
+"""Has a client do a task; Crashed or Hung when it does not."""
+
 
 @dataclass(frozen=True, slots=True)
 class ClientExamination:
@@ -75,7 +78,7 @@ def examine(
         ran: dict[int, Cell] = {}
 
         def run_one(number: int) -> None:
-            cell = _run(*runs[number], clients, server, tools)
+            cell = run_case(*runs[number], clients.do, server, tools)
             if not clients.killed:
                 ran[number] = cell
                 done(cell)
@@ -145,8 +148,8 @@ class _Clients:
             client.end()
 
 
-def _run(case: ClientCase, mode: Mode, clients: _Clients, server: Server, tools: ToolServer) -> Cell:
-    """One case in one mode."""
+def run_case(case: ClientCase, mode: Mode, do: DoTask, server: Server, tools: ToolServer) -> Cell:
+    """One case in one mode; `do` has the client do its task."""
     name = f"{case.id}[{mode}]"
     run = blake2b(name.encode(), digest_size=8).hexdigest()
     base_url = server.base_url.removesuffix(API_ROOTS["openai"]) + API_ROOTS[mode.dialect]
@@ -164,7 +167,7 @@ def _run(case: ClientCase, mode: Mode, clients: _Clients, server: Server, tools:
         api_key=mock.api_key,
     )
     began = time.monotonic()
-    ended = _do(case, task, clients)
+    ended = _do(case, task, do)
     seconds = time.monotonic() - began
     executions = tools.close(run)
     server.api.close(mock.api_key)
@@ -188,9 +191,9 @@ def _run(case: ClientCase, mode: Mode, clients: _Clients, server: Server, tools:
     )
 
 
-def _do(case: ClientCase, task: Task, clients: _Clients) -> Done | Crashed | Hung:
+def _do(case: ClientCase, task: Task, do: DoTask) -> Done | Crashed | Hung:
     try:
-        return clients.do(case, task)
+        return do(case, task)
     except (Crashed, Hung) as problem:
         return problem
 

@@ -22,7 +22,8 @@ class Tool:
     """A function that the client offers the model; it runs by a POST of its arguments to `url`, which counts it.
 
     `returns` is what it returns; with `raises` it raises an error of that text instead. `needs_approval` says that the
-    client asks its user before it runs. `url` is set when the case runs.
+    client asks its user before it runs. A `custom` tool takes a text instead of arguments, a `deferred` one is declared
+    with `defer_loading`. `url` is set when the case runs.
     """
 
     name: str
@@ -31,6 +32,8 @@ class Tool:
     returns: Any = "done"
     raises: str | None = None
     needs_approval: bool = False
+    custom: bool = False
+    deferred: bool = False
     url: str = ""
 
 
@@ -66,6 +69,9 @@ class Task:
     sends as they are (`{"reasoning": {"effort": "low"}}`). `stream` asks for streamed answers. `state` says how the
     session is kept: `replay` (the client sends all items again), `stateless` (the same with `store` false and encrypted
     reasoning), `chain` (`previous_response_id`) or `conversation`. `base_url`, `api_key` and `dialect` lead to the API.
+
+    An answer that contains `guardrail` trips it: the task ends in an error. `timeout` are the seconds after which the client
+    gives up on a request. Before the prompt with the number `compact_after`, from 0, it compacts its history by hand.
     """
 
     prompts: tuple[str, ...]
@@ -77,6 +83,9 @@ class Task:
     approvals: tuple[UserAnswer, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     stream: bool = False
+    guardrail: str = ""
+    timeout: float | None = None
+    compact_after: int | None = None
     state: str = "replay"
     dialect: str = "openai"
     base_url: str = ""

@@ -1,4 +1,4 @@
-"""The catalogue: importing this package registers every case, one module an area."""
+"""The catalogue: importing this package registers every case, one module or folder an area."""
 
 from harness.core.registry import import_modules
 

@@ -1,0 +1,91 @@
+"""How a response ends, other than complete."""
+
+from __future__ import annotations
+
+from harness.ending import failed, incomplete
+from harness.examine.case import case, turns
+from harness.examine.cases.common import ASKED, ASKED_TWICE, WITH_TOOL, always
+from harness.examine.checks import contains, fails, runs, shows_or_fails
+from harness.items import function_call, message
+
+case(
+    "answers/incomplete-by-length",
+    shows_or_fails("Once upon a"),
+    title="Cut by the limit of tokens",
+    does="The response is `incomplete`, its reason `max_output_tokens`.",
+    source="recorded, 2025 and 2026; API reference, `incomplete_details`",
+    shows="What there is of the text, or an error.",
+    severity="must",
+    fails=True,
+    task=ASKED,
+    script=turns([message("Once upon a"), incomplete("max_output_tokens")]),
+)
+
+case(
+    "answers/incomplete-by-filter",
+    shows_or_fails("First you"),
+    title="Cut by the content filter",
+    does="The response is `incomplete`, its reason `content_filter`.",
+    source="types of the SDK, `Response.incomplete_details.reason`, 2026-10",
+    shows="What there is of the text, or an error.",
+    severity="must",
+    fails=True,
+    task=ASKED,
+    script=turns([message("First you"), incomplete("content_filter")]),
+)
+
+case(
+    "answers/goes-on-after-incomplete",
+    contains("the end."),
+    title="The session goes on after an incomplete answer",
+    does="The first answer is cut by the limit of tokens, the second is complete.",
+    source="recorded, 2025: an incomplete response is stored and may be continued",
+    shows="The second answer.",
+    severity="should",
+    task=ASKED_TWICE,
+    script=turns([message("Once upon a"), incomplete()], message("time, the end.")),
+)
+
+case(
+    "answers/incomplete-call",
+    runs(),
+    title="A call that was cut",
+    does="The limit of tokens cuts the arguments of a call: they are no JSON, the item is `incomplete`.",
+    source="API reference, `status` of a `function_call`, 2026-10; public reports of half arguments that were run, 2025",
+    shows="The function does not run.",
+    severity="must",
+    fails=True,
+    spare=True,
+    task=WITH_TOOL,
+    script=always(
+        [function_call("get_weather", '{"city": "Pa', off_schema=True), incomplete()], message("I stop here.")
+    ),
+)
+
+case(
+    "answers/failed",
+    fails("went wrong"),
+    title="The response fails",
+    does="The model fails after a part of its text: `response.failed` in a stream, else HTTP 500.",
+    source="recorded streams with `response.failed`, 2025; API reference, `error` of a response",
+    shows="An error with the API's words; no success with half a text.",
+    severity="must",
+    fails=True,
+    task=ASKED,
+    script=always([message("Once upon"), failed("server_error", "Something went wrong.")]),
+)
+
+case(
+    "answers/failed-by-limit",
+    fails("Rate limit reached"),
+    title="The response fails at a rate limit",
+    does="The limit of tokens a minute is found while the response is made: `rate_limit_exceeded`.",
+    source="types of the SDK, `ResponseError.code`, 2026-10; public reports of streams, 2025",
+    shows="An error with the API's words.",
+    severity="must",
+    streams=(True,),
+    fails=True,
+    spare=True,
+    task=ASKED,
+    script=always([message("Once upon"), failed("rate_limit_exceeded", "Rate limit reached for gpt-4.1.")]),
+)

@@ -1,0 +1,197 @@
+"""How many calls, of which tools, in which order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from harness.examine.case import case, turns
+from harness.examine.cases.common import ASKED_TWICE, DEPLOY, WEATHER, WITH_TOOL
+from harness.examine.checks import contains, outputs, requests, runs, shows
+from harness.examine.task import Tool, string_parameters
+from harness.items import function_call, message
+
+PARIS, OSLO = {"city": "Paris"}, {"city": "Oslo"}
+TWO_TOOLS = replace(WITH_TOOL, tools=(WEATHER, DEPLOY))
+READ = Tool("read_page", "Read a page.", string_parameters("page"), returns="read")
+PARALLEL = "API reference: `parallel_tool_calls` is true by default, 2026-10; recorded"
+
+case(
+    "tools/one-call",
+    shows("18 °C in Paris."),
+    runs(("get_weather", PARIS)),
+    requests(2),
+    title="One call",
+    does="The model calls a function, then answers.",
+    source="every recorded flow with a tool",
+    shows="The function runs once with its arguments; then the answer.",
+    severity="must",
+    task=WITH_TOOL,
+    script=turns(function_call("get_weather", PARIS), message("18 °C in Paris.")),
+)
+
+case(
+    "tools/parallel-calls",
+    shows("Done."),
+    runs(("get_weather", PARIS), ("deploy", {"ref": "v2"})),
+    requests(2),
+    title="Calls of two functions in one response",
+    does="The output has calls of two functions.",
+    source=PARALLEL,
+    shows="Both run; both outputs go back in one request.",
+    severity="must",
+    task=TWO_TOOLS,
+    script=turns([function_call("get_weather", PARIS), function_call("deploy", {"ref": "v2"})], message("Done.")),
+)
+
+case(
+    "tools/same-tool-twice",
+    shows("Done."),
+    runs(("get_weather", PARIS), ("get_weather", OSLO)),
+    requests(2),
+    title="Two calls of one function in one response",
+    does="The output has two calls of the same function, with other arguments.",
+    source=PARALLEL,
+    shows="The function runs for each call.",
+    severity="must",
+    task=WITH_TOOL,
+    script=turns([function_call("get_weather", PARIS), function_call("get_weather", OSLO)], message("Done.")),
+)
+
+case(
+    "tools/equal-calls",
+    shows("Done."),
+    runs(("get_weather", PARIS), ("get_weather", PARIS)),
+    title="Two equal calls in one response",
+    does="The output has two calls of the same function with the same arguments; only their `call_id` differs.",
+    source="recorded of models with parallel calls, 2025; a call is known by its `call_id` alone",
+    shows="The function runs for each; each `call_id` is answered.",
+    severity="must",
+    task=WITH_TOOL,
+    script=turns([function_call("get_weather", PARIS), function_call("get_weather", PARIS)], message("Done.")),
+)
+
+case(
+    "tools/order-of-outputs",
+    shows("Done."),
+    outputs("18 °C", "live"),
+    title="Each output belongs to its call",
+    does="Two calls of functions with other results.",
+    source="API reference: an output names its call by `call_id`, 2026-10",
+    shows="Each call is answered with the result of its own function.",
+    severity="must",
+    task=TWO_TOOLS,
+    script=turns([function_call("get_weather", PARIS), function_call("deploy", {"ref": "v2"})], message("Done.")),
+)
+
+case(
+    "tools/one-after-another",
+    shows("Done."),
+    runs(("get_weather", PARIS), ("deploy", {"ref": "v2"}), ("get_weather", OSLO), ordered=True),
+    requests(4),
+    title="Three calls, one after another",
+    does="The model calls again after it got an output, three times.",
+    source="every recorded flow of an agent",
+    shows="The functions run in this order, each once.",
+    severity="must",
+    task=TWO_TOOLS,
+    script=turns(
+        function_call("get_weather", PARIS),
+        function_call("deploy", {"ref": "v2"}),
+        function_call("get_weather", OSLO),
+        message("Done."),
+    ),
+)
+
+case(
+    "tools/text-beside-a-call",
+    contains("Done."),
+    runs(("get_weather", PARIS)),
+    requests(2),
+    title="A text beside a call",
+    does="The output has a message, then a call.",
+    source="recorded of most models, 2025 and 2026",
+    shows="The function runs; the text is not taken for the end.",
+    severity="must",
+    task=WITH_TOOL,
+    script=turns([message("I look it up."), function_call("get_weather", PARIS)], message("Done.")),
+)
+
+case(
+    "tools/text-after-a-call",
+    contains("Done."),
+    runs(("get_weather", PARIS)),
+    title="A text after a call",
+    does="The output has a call, then a message.",
+    source="API reference: the order of `output` depends on the model, 2026-10",
+    shows="The function runs; the text is not taken for the end.",
+    severity="must",
+    task=WITH_TOOL,
+    script=turns([function_call("get_weather", PARIS), message("A moment.")], message("Done.")),
+)
+
+case(
+    "tools/forty-calls",
+    shows("Read."),
+    runs(*(("read_page", {"page": f"{number}"}) for number in range(40))),
+    requests(6),
+    title="Forty calls",
+    does="Five responses have eight calls each.",
+    source="public report against openai-agents 0.8.0 to 0.17.6, 2026; docs/stories/tracker.md",
+    shows="Each call runs once and is answered.",
+    severity="must",
+    task=replace(WITH_TOOL, tools=(READ,)),
+    script=turns(
+        *([function_call("read_page", {"page": f"{8 * turn + call}"}) for call in range(8)] for turn in range(5)),
+        message("Read."),
+    ),
+)
+
+case(
+    "tools/forty-calls-at-once",
+    shows("Read."),
+    runs(*(("read_page", {"page": f"{number}"}) for number in range(40))),
+    requests(2),
+    title="Forty calls in one response",
+    does="One response has forty calls.",
+    source="API reference: nothing limits the calls of a response, 2026-10",
+    shows="Each call runs once; all outputs go back in one request.",
+    severity="should",
+    task=replace(WITH_TOOL, tools=(READ,)),
+    script=turns([function_call("read_page", {"page": f"{number}"}) for number in range(40)], message("Read.")),
+)
+
+case(
+    "tools/call-in-each-prompt",
+    shows("18 °C.", "Still 18 °C."),
+    runs(("get_weather", PARIS), ("get_weather", PARIS)),
+    requests(4),
+    title="The same call for two prompts",
+    does="The model calls the function for the first prompt, and again for the second.",
+    source="every recorded conversation with tools",
+    shows="The function runs each time: nothing is answered from before.",
+    severity="must",
+    task=replace(ASKED_TWICE, tools=(WEATHER,)),
+    script=turns(
+        function_call("get_weather", PARIS),
+        message("18 °C."),
+        function_call("get_weather", PARIS),
+        message("Still 18 °C."),
+    ),
+)
+
+case(
+    "tools/call-in-the-last-turn",
+    shows("Done.", "You are welcome."),
+    runs(("deploy", {"ref": "v2"})),
+    title="A call in the last turn",
+    does="After two prompts the last turn of the session is a call, then an empty text.",
+    source="public reports of histories that end with a call, 2025; a call without an output is refused",
+    shows="The function runs and its output is sent, though nothing is said after it.",
+    severity="must",
+    task=replace(ASKED_TWICE, tools=(DEPLOY,)),
+    script=turns(
+        message("Done."),
+        [message("You are welcome."), function_call("deploy", {"ref": "v2"})],
+        message("You are welcome."),
+    ),
+)

@@ -1,0 +1,322 @@
+"""The reference client: it does every task as the API's documentation says, in each state mode."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from harness.core.exchange import Json
+from harness.examine.adapter import Adapter
+from harness.examine.case import FEATURES, STATES
+from harness.examine.outcome import Outcome
+from harness.examine.task import Agent, Task, Tool
+from harness.examine.tool_functions import ToolFailedError, run_tool
+from tests.examine.reference.http import ReferenceClientError, ReferenceHttp
+
+ENDINGS = ("response.completed", "response.incomplete", "response.failed")
+RESUMES = 3
+
+
+@dataclass
+class Thread:
+    """What one agent, or those that hand over to each other, has said so far."""
+
+    items: list[Json] = field(default_factory=list)
+    previous: str | None = None
+    conversation: str | None = None
+
+
+class ReferenceSession:
+    """One task under way. What a mutant breaks is a method of its own."""
+
+    http_class: ClassVar[type[ReferenceHttp]] = ReferenceHttp
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.http = self.http_class(task)
+        names = tuple(tool.name for tool in task.tools)
+        self.agents = {each.name: each for each in task.agents or (Agent("assistant", task.instructions, names),)}
+        self.agent = next(iter(self.agents.values()))
+        self.thread = Thread()
+        self.answers = list(task.approvals)
+        self.shown: dict[str, Any] = {
+            "texts": [],
+            "streamed": [],
+            "interruptions": [],
+            "reasoning": [],
+            "annotations": [],
+        }
+        self.usage = dict.fromkeys(("input_tokens", "output_tokens", "total_tokens"), 0)
+        self.quiet = False
+
+    def run(self) -> Outcome:
+        """Say each prompt."""
+        error = None
+        try:
+            for number, prompt in enumerate(self.task.prompts):
+                if number == self.task.compact_after:
+                    self.compact(self.thread)
+                self.shown["streamed"].append("")
+                self.shown["texts"].append(self.say(self.thread, self.agent, prompt))
+        except ReferenceClientError as problem:
+            error = self.describe(problem)
+        finally:
+            self.http.http.close()
+        return self.outcome(error)
+
+    def outcome(self, error: Json | None) -> Outcome:
+        """All that was shown."""
+        streamed = self.shown["streamed"] if self.task.stream else None
+        return Outcome(**{**self.shown, "streamed": streamed, "usage": self.usage, "error": error})
+
+    def describe(self, problem: ReferenceClientError) -> Json | None:
+        """An error as the user sees it."""
+        return {"type": type(problem).__name__, "message": str(problem), "status": problem.status}
+
+    def say(self, thread: Thread, agent: Agent, prompt: str) -> str:
+        """Say a prompt to an agent; its final answer."""
+        new: list[Json] = [{"role": "user", "content": prompt}]
+        while True:
+            response = self.ask(thread, agent, new)
+            self.note(response)
+            new = self.react(response["output"])
+            if not new:
+                return self.guard(self.text_of(response))
+            if not self.quiet:
+                agent = self.agent
+
+    def guard(self, text: str) -> str:
+        """An answer, unless the guardrail trips."""
+        if self.task.guardrail and self.task.guardrail in text:
+            raise ReferenceClientError("the guardrail tripped")
+        return text
+
+    def ask(self, thread: Thread, agent: Agent, new: list[Json]) -> Json:
+        """The response of the model to new items."""
+        if self.task.state == "conversation" and thread.conversation is None:
+            thread.conversation = self.http.call("POST", "/conversations", {})["id"]
+        body = {"model": self.task.model, "instructions": agent.instructions, "tools": self.tools_of(agent)}
+        body |= {**self.task.options, **self.state_of(thread), "input": self.input_of(thread, new)}
+        response = (
+            self.receive(self.http.events("POST", "/responses", {**body, "stream": True}))
+            if self.task.stream
+            else (self.http.call("POST", "/responses", body))
+        )
+        response = self.wait_for(response)
+        self.check_response(response)
+        self.remember(thread, new, response)
+        return response
+
+    def state_of(self, thread: Thread) -> Json:
+        """The members that keep the session."""
+        if self.task.state == "chain" and thread.previous:
+            return {"previous_response_id": thread.previous}
+        if self.task.state == "conversation":
+            return {"conversation": thread.conversation}
+        if self.task.state == "stateless":
+            sealed = {"include": ["reasoning.encrypted_content"]} if self.task.model.startswith("gpt-5") else {}
+            return {"store": False, **sealed}
+        return {}
+
+    def input_of(self, thread: Thread, new: list[Json]) -> list[Json]:
+        """The input of the next request."""
+        return [*thread.items, *new] if self.task.state in ("replay", "stateless") or not thread.previous else new
+
+    def remember(self, thread: Thread, new: list[Json], response: Json) -> None:
+        """Keep what was said."""
+        thread.previous = response["id"]
+        thread.items += [*new, *response["output"]]
+        last = [at for at, item in enumerate(thread.items) if item.get("type") == "compaction"]
+        if last:
+            thread.items = thread.items[last[-1] :]
+
+    def compact(self, thread: Thread) -> None:
+        """Have the API shorten the history."""
+        body = {"model": self.task.model, "instructions": self.agent.instructions, "input": thread.items}
+        thread.items = self.http.call("POST", "/responses/compact", body)["output"]
+        thread.previous = None
+
+    def wait_for(self, response: Json) -> Json:
+        """A response that is no longer under way."""
+        while response["status"] in ("queued", "in_progress"):
+            time.sleep(0.01)
+            response = self.http.call("GET", f"/responses/{response['id']}")
+        return response
+
+    def check_response(self, response: Json) -> None:
+        """A failed response is an error."""
+        if response["status"] == "failed":
+            raise ReferenceClientError(response["error"]["message"])
+
+    def receive(self, events: Iterator[Json]) -> Json:
+        """The response at the end of a stream; one in the background is resumed where it broke."""
+        id, number = "", -1
+        for attempt in range(RESUMES):
+            try:
+                for event in events:
+                    number = event.get("sequence_number", number)
+                    if event["type"] in ENDINGS:
+                        return self.final(event)
+                    id = id or event.get("response", {}).get("id", "")
+                    self.show(event)
+                raise ReferenceClientError("the stream ended before its response did")
+            except ReferenceClientError as problem:
+                if not (self.task.options.get("background") and id) or attempt == RESUMES - 1 or problem.status:
+                    raise
+                query = {"stream": "true", "starting_after": self.resume_after(number)}
+                events = self.http.events("GET", f"/responses/{id}", query=query)
+        raise ReferenceClientError("the stream broke too often")
+
+    def resume_after(self, number: int) -> int:
+        """The number of the last event that came."""
+        return number
+
+    def final(self, event: Json) -> Json:
+        """The response of the last event."""
+        response: Json = event["response"]
+        return response
+
+    def show(self, event: Json) -> None:
+        """Show an event of the stream; unknown ones show nothing."""
+        if event["type"] == "response.output_text.delta" and not self.quiet:
+            self.shown["streamed"][-1] += event["delta"]
+        if event["type"] == "error":
+            raise self.error_in(event)
+
+    def error_in(self, event: Json) -> ReferenceClientError:
+        """The error of an `error` event, in either form."""
+        return ReferenceClientError(event.get("error", event)["message"])
+
+    def note(self, response: Json) -> None:
+        """Note what a response shows besides its text."""
+        for name in self.usage:
+            self.usage[name] += (response.get("usage") or {}).get(name, 0)
+        if self.quiet:
+            return
+        parts = self.parts_of(response)
+        self.shown["annotations"] = [note for part in parts for note in part.get("annotations", ())]
+        self.shown["refusal"] = next((part["refusal"] for part in parts if part["type"] == "refusal"), None)
+        self.shown["reasoning"] += [
+            part["text"] for item in response["output"] if item["type"] == "reasoning" for part in item["summary"]
+        ]
+
+    def parts_of(self, response: Json) -> list[Json]:
+        """The content of the messages of a response."""
+        return [part for item in response["output"] if item["type"] == "message" for part in item["content"]]
+
+    def text_of(self, response: Json) -> str:
+        """The answer of a response."""
+        return "".join(part["text"] for part in self.parts_of(response) if part["type"] == "output_text")
+
+    def react(self, output: list[Json]) -> list[Json]:
+        """What goes back to the model for its output."""
+        found = [self.answer(item) for item in output]
+        return [item for item in found if item is not None]
+
+    def answer(self, item: Json) -> Json | None:
+        """What goes back for one item, or nothing."""
+        kind = item["type"]
+        if kind == "mcp_approval_request":
+            return {
+                "type": "mcp_approval_response",
+                "approval_request_id": item["id"],
+                "approve": self.approves(item["name"]),
+            }
+        if kind not in ("function_call", "custom_tool_call") or item.get("status") == "incomplete":
+            return None
+        output = self.output_of(item)
+        return {"type": f"{kind}_output", "call_id": item["call_id"], "output": output}
+
+    def output_of(self, call: Json) -> str:
+        """The output of a call: whatever goes wrong, the model is told."""
+        name = call["name"]
+        if name.startswith("transfer_to_") and name.removeprefix("transfer_to_") in self.agent.handoffs:
+            return self.hand_over(name.removeprefix("transfer_to_"))
+        if name.startswith("ask_") and name.removeprefix("ask_") in self.agents:
+            return self.ask_agent(name.removeprefix("ask_"), json.loads(call["arguments"])["input"])
+        tool = next((each for each in self.task.tools if each.name == name), None)
+        if tool is None:
+            return f"error: there is no tool {name}"
+        try:
+            arguments = call["input"] if tool.custom else self.parse_arguments(call["arguments"])
+        except ValueError as problem:
+            return f"error: the arguments are no JSON: {problem}"
+        if tool.needs_approval and not self.approves(name):
+            return "The user denied this call."
+        return self.execute(tool, arguments)
+
+    def parse_arguments(self, arguments: str) -> Any:
+        """The arguments of a function."""
+        parsed = json.loads(arguments or "{}")
+        if not isinstance(parsed, dict):
+            raise ValueError("no object")
+        return parsed
+
+    def execute(self, tool: Tool, arguments: Any) -> str:
+        """The result of a tool, or its error as a text."""
+        try:
+            result = run_tool(tool, arguments)
+        except ToolFailedError as problem:
+            return f"error: {problem}"
+        return result if isinstance(result, str) else json.dumps(result)
+
+    def approves(self, tool: str) -> bool:
+        """Ask the user; each answer counts once."""
+        self.shown["interruptions"].append(tool)
+        answer = next((each for each in self.answers if each.tool == tool), None)
+        if answer:
+            self.answers.remove(answer)
+        return bool(answer and answer.approve)
+
+    def hand_over(self, name: str) -> str:
+        """Let another agent go on."""
+        self.agent = self.agents[name]
+        return f"{name} takes over"
+
+    def ask_agent(self, name: str, question: str) -> str:
+        """Ask an agent in a thread of its own."""
+        before, self.quiet, asking = self.quiet, True, self.agent
+        self.agent = self.agents[name]
+        try:
+            return self.say(Thread(), self.agents[name], question)
+        finally:
+            self.quiet, self.agent = before, asking
+
+    def tools_of(self, agent: Agent) -> list[Json]:
+        """The tools of an agent as a request has them."""
+        own = [self.declare(tool) for tool in self.task.tools if tool.name in agent.tools]
+        to = [_function(f"transfer_to_{each}") for each in agent.handoffs]
+        asked = [_function(f"ask_{each}", "input") for each in agent.ask]
+        return [*own, *to, *asked, *self.task.hosted_tools]
+
+    def declare(self, tool: Tool) -> Json:
+        """A tool of the task as a request has it."""
+        own: Json = {"name": tool.name, "description": tool.description}
+        if tool.custom:
+            return {"type": "custom", **own}
+        deferred = {"defer_loading": True} if tool.deferred else {}
+        return {"type": "function", **own, "parameters": dict(tool.parameters), "strict": False, **deferred}
+
+
+def _function(name: str, *parameters: str) -> Json:
+    schema = {"type": "object", "properties": {each: {"type": "string"} for each in parameters}}
+    return {"type": "function", "name": name, "description": "", "parameters": schema, "strict": False}
+
+
+class ReferenceClient(Adapter):
+    """Does tasks with a session of this class."""
+
+    package = "reference"
+    features: ClassVar = tuple(FEATURES)
+    states: ClassVar = STATES
+    dialects: ClassVar = ("openai", "azure", "foundry")
+
+    def __init__(self, session: type[ReferenceSession] = ReferenceSession) -> None:
+        self.session = session
+
+    async def run(self, task: Task) -> Outcome:
+        """Do a task."""
+        return self.session(task).run()

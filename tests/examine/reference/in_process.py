@@ -1,0 +1,50 @@
+"""Runs cases against a reference client in this process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from harness.examine.adapter import Adapter
+from harness.examine.case import ClientCase
+from harness.examine.cell import Cell
+from harness.examine.client_process import Crashed, Done
+from harness.examine.mode import Mode, modes_of
+from harness.examine.run import run_case
+from harness.examine.task import Task
+from harness.examine.tool_server import ToolServer, serve_tools
+from harness.server.asgi import Server, serve_in_thread
+from harness.server.mock_api import MockApi
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """The servers that clients of this process talk to."""
+
+    server: Server
+    tools: ToolServer
+
+    def run(self, case: ClientCase, mode: Mode, client: Adapter) -> Cell:
+        """A case in a mode; what leaves `run` of a client is a crash."""
+
+        def do(case: ClientCase, task: Task) -> Done:
+            try:
+                return Done(asyncio.run(client.run(task)), 0, ())
+            except Exception as problem:
+                raise Crashed(f"{type(problem).__name__}: {problem}") from problem
+
+        return run_case(case, mode, do, self.server, self.tools)
+
+    def run_all(self, case: ClientCase, client: Adapter) -> Iterator[Cell]:
+        """A case in every mode."""
+        for mode in modes_of(case, client.declare()):
+            yield self.run(case, mode, client)
+
+
+@contextmanager
+def open_bench() -> Iterator[Bench]:
+    """A bench for the time of a `with` block."""
+    with serve_in_thread(MockApi(keys=())) as server, serve_tools() as tools:
+        yield Bench(server, tools)
