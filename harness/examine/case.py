@@ -75,8 +75,8 @@ class ClientCase:
     `does` is what the API does, `source` why that is legal and where it is known from, `shows` what a correct client
     shows. `needs` are the features (`FEATURES`) without which a client cannot meet the case; `states`, `streams` and
     `dialects` limit the modes it runs in. `fails` says that the task may end in an error, which checks demand where it must;
-    `refused` names the rules whose refusal the case provokes, `losses` those losses that belong to it. With `spare` turns of the
-    script may be left. `seconds` is the time limit of one run.
+    `refused` names the rules whose refusal the case provokes, `losses` those losses that belong to it. With `spare`
+    turns of the script may be left. `seconds` is the time limit of one run.
     """
 
     id: str

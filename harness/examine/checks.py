@@ -47,7 +47,7 @@ def streamed(*texts: str) -> Check:
     return check
 
 
-def runs(*calls: tuple[str, dict[str, Any]], ordered: bool = False) -> Check:
+def runs(*calls: tuple[str, Any], ordered: bool = False) -> Check:
     """The tools that really ran, with their arguments, each exactly so often."""
     wanted = [ToolCall(name, arguments) for name, arguments in calls]
 
@@ -176,11 +176,12 @@ def reasons(*summaries: str) -> Check:
     """The summaries of the model's reasoning, in this order."""
 
     def check(seen: ObservedRun) -> Iterator[str]:
-        shown = "\n".join(seen.outcome.reasoning or ())
+        every = list(seen.outcome.reasoning or ())
+        shown = "\n".join(every)
         for summary in summaries:
             _, found, shown = shown.partition(summary)
             if not found:
-                yield f"the user sees the reasoning {_quote_all(list(seen.outcome.reasoning or ()))}, without {quote(summary)}"
+                yield f"the user sees the reasoning {_quote_all(every)}, without {quote(summary)}"
                 return
 
     return check

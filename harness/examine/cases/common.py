@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain, repeat
 from typing import Any
 
 from harness.core.exchange import Request
@@ -23,10 +24,9 @@ def always(*every: Turn) -> Script:
     """A script that begins with these turns and repeats the last of them for as long as the client asks."""
 
     def model(request: Request) -> Iterator[Any]:
-        for turn in every:  # not `yield from`: a tuple takes no request
-            yield turn
+        turns = chain(every, repeat(every[-1]))
         while True:
-            yield every[-1]
+            yield next(turns)
 
     def script(mock: Mock) -> None:
         mock.script(model)

@@ -22,6 +22,7 @@ from harness.items import (
 )
 from harness.items.kind import Item
 
+FILES = {"type": "file_search", "vector_store_ids": ["vs_guides"]}
 PROD = {"type": "mcp", "server_label": "prod", "server_url": "https://mcp.example.org/sse", "require_approval": "never"}
 
 

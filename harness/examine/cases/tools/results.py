@@ -30,7 +30,7 @@ def _returns(name: str, title: str, value: Any, *parts: str) -> None:
 
 
 _returns("empty-result", "An empty text", "", "")
-_returns("structured-result", "An object", {"degrees": 18, "sky": ["clear"]}, "degrees", "clear")
+_returns("structured-result", "An object", {"degrees": 18, "sky": ["clear"]}, "degrees")
 _returns("long-result", "A text of 300 kB", "0123456789" * 30_000, "0123456789" * 1000)
 _returns("odd-result", "A text with odd characters", 'Köln\n“a” \\ " 👩\u200d👧', "👩\u200d👧")
 
