@@ -38,9 +38,8 @@ def test_a_test_reads_like_its_case(tmp_path: Path) -> None:
     for line in (
         '@pytest.mark.parametrize("mode", ["plain,replay", "stream,chain"])',
         "def test_answers_two_messages(mock, mode):",
-        '    ASKED = Task(prompts=("How is the weather?",))',
         '    mock.script([message("I look it up."), message("Sunny.")])',
-        "    seen = run_task(mock, ASKED, mode, **CLIENT, seconds=20)",
+        "    seen = run_task(mock, ASKED, mode, **CLIENT, seconds=10)",
         '    expect(seen, contains("I look it up.", "Sunny."))',
     ):
         assert line in text.splitlines()

@@ -13,7 +13,7 @@ THINKS = replace(ASKED_TWICE, model=REASONING_MODEL)
 SUMMARY = {"reasoning": {"summary": "auto"}}
 
 case(
-    "answers/reasoning",
+    "answers/reasoning-first",
     shows("Sunny.", "Rain."),
     title="Reasoning without a summary",
     does="The output begins with a reasoning item that shows nothing.",
@@ -95,4 +95,16 @@ case(
     spare=True,
     task=replace(ASKED, model=REASONING_MODEL),
     script=turns([reasoning()]),
+)
+
+case(
+    "answers/model-without-reasoning",
+    shows("Sunny."),
+    title="A model that does not reason",
+    does="The model is `gpt-4.1`, which refuses what is for models that reason.",
+    source="https://github.com/microsoft/agent-framework/issues/7483: 400, Encrypted content is not supported",
+    shows="The text: nothing is asked of the model that it does not have.",
+    severity="must",
+    task=replace(ASKED, model="gpt-4.1"),
+    script=turns(message("Sunny.")),
 )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 from harness.examine.case import case, turns
 from harness.examine.cases.common import ASKED, ASKED_TWICE
 from harness.examine.checks import contains, declines, requests, shows, streamed, uses_tokens
@@ -9,6 +12,8 @@ from harness.items import message, output_text, refusal
 
 FAMILY = ["👩", "\u200d", "👧", " Gru\u0308", "ße", " 日", "本"]
 LONG = [("0123456789" * 999 + f"{number:010}") for number in range(100)]
+LOGPROB: dict[str, Any] = {"token": "Yes", "logprob": -0.1, "bytes": [89, 101, 115]}
+LOGPROB |= {"top_logprobs": [dict(LOGPROB)]}
 ODD = 'Line 1\nLine 2\r\n\tdata: {"type": "response.completed"}\n\nevent: error\u2028\u0000"\\'
 
 case(
@@ -173,6 +178,18 @@ case(
     source="every recorded conversation",
     shows="Each answer once; one request a prompt.",
     severity="must",
-    task=type(ASKED)(prompts=tuple(f"Question {number}?" for number in range(10))),
+    task=replace(ASKED, prompts=tuple(f"Question {number}?" for number in range(10))),
     script=turns(*(message(f"Answer {number}.") for number in range(10))),
+)
+
+case(
+    "answers/logprobs",
+    shows("Yes"),
+    title="The probabilities of tokens",
+    does="The text comes with its logprobs, which were asked for.",
+    source="API reference, `include: message.output_text.logprobs`, 2025-06; recorded",
+    shows="The text.",
+    severity="must",
+    task=replace(ASKED, model="gpt-4.1", options={"include": ["message.output_text.logprobs"], "top_logprobs": 1}),
+    script=turns(message("Yes", logprobs=[LOGPROB])),
 )
