@@ -51,9 +51,10 @@ def _sorted_imports(lines: set[str]) -> Iterator[str]:
 
 
 def _render_test(case: ClientCase, modes: Sequence[str], source: CaseSource | None) -> str:
-    refused = [f"@pytest.mark.harness(refusals={json.dumps(list(case.refused))})"] if case.refused else []
+    allowed = [f"{name}={json.dumps(list(ids))}" for name in ("refused", "losses") if (ids := getattr(case, name))]
+    allowed += ['unused="allow"'] if case.spare else []
     lines = [
-        *refused,
+        *([f"@pytest.mark.harness({', '.join(allowed).replace('refused=', 'refusals=')})"] if allowed else []),
         f'@pytest.mark.parametrize("mode", {json.dumps(list(modes))})',
         f"def test_{_NO_NAME.sub('_', case.id)}(mock, mode):",
         indent(_docstring(case), "    "),

@@ -10,7 +10,8 @@ from harness.examine.checks import contains, outputs, requests, runs, shows
 from harness.examine.task import Tool, string_parameters
 from harness.items import function_call, message
 
-PARIS, OSLO = {"city": "Paris"}, {"city": "Oslo"}
+PARIS = {"city": "Paris"}
+OSLO = {"city": "Oslo"}
 TWO_TOOLS = replace(WITH_TOOL, tools=(WEATHER, DEPLOY))
 READ = Tool("read_page", "Read a page.", string_parameters("page"), returns="read")
 PARALLEL = "API reference: `parallel_tool_calls` is true by default, 2026-10; recorded"
