@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent
 HARNESS = Path(harness.__file__).parent
 PAGE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 
-NETWORK = {"socket", "ssl", "http", "urllib.request", "uvicorn", "httpx", "httpx2", "requests", "websockets"}
+NETWORK = {"socket", "ssl", "http", "urllib.request", "uvicorn", "httpx", "httpx2", "requests", "websockets", "redis"}
 OUTSIDE = NETWORK | {
     *("asyncio", "datetime", "fastapi", "glob", "io", "openai", "agents", "os", "pathlib", "pytest", "random", "rich"),
     *("secrets", "shutil", "starlette", "subprocess", "tempfile", "threading", "time", "typer", "uuid"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import Timer
@@ -18,6 +19,14 @@ from harness.cli.support.app import call_on_signals, print_text
 from harness.cli.support.collection import rare_collections
 from harness.cli.support.exit_codes import ExitCode
 from harness.cli.support.observers import add_observers
+from harness.cli.support.shared_store import (
+    DEFAULT_PREFIX,
+    DEFAULT_SECONDS,
+    MEMORY,
+    check_store,
+    make_shared_app,
+    settings_record,
+)
 
 if TYPE_CHECKING:
     from harness.contract.own_contract import OwnContract
@@ -76,6 +85,15 @@ def serve(
     journal: Annotated[int | None, _limit("exchanges of a World that are kept, the newest", KEPT_EXCHANGES)] = None,
     keep: Annotated[int | None, _limit("responses of a World that are stored, the newest", KEPT_RESPONSES)] = None,
     worlds: Annotated[int | None, _limit("Worlds that are kept, the last used", KEPT_WORLDS)] = None,
+    store: Annotated[
+        str, typer.Option(metavar="URL", help="Where Worlds are: memory, or redis://HOST:PORT/N, which servers share.")
+    ] = MEMORY,
+    store_prefix: Annotated[
+        str, typer.Option(metavar="TEXT", help="How the keys in a shared store begin.", show_default=DEFAULT_PREFIX)
+    ] = "",
+    store_seconds: Annotated[
+        int, typer.Option(metavar="N", min=1, help="How long a shared store keeps a World that nobody uses.")
+    ] = DEFAULT_SECONDS,
     replay: Annotated[
         Path | None, typer.Option(metavar="DIR|FILE", help="Play these recordings; nothing is made up.")
     ] = None,
@@ -105,10 +123,16 @@ def serve(
 
     if replay:
         contents = (command, script, scripted, keys, models, zdr, dialect, as_of, contract)
-        if any((*contents, allowed_host, pace, journal, keep, worlds, log, metrics, otel)):
+        if any(
+            (*contents, allowed_host, pace, journal, keep, worlds, log, metrics, otel, store != MEMORY, store_prefix)
+        ):
             raise typer.BadParameter("--replay plays what was recorded; give it with --host, --port and --paced alone.")
         _replay_recordings(replay, host, _or_default(port), paced)
         return
+    if (is_shared := check_store(store, store_prefix, script)) and command:
+        raise typer.BadParameter("a COMMAND has a mock of its own: --store is for servers without one.")
+    if is_shared and (log or metrics or otel):
+        raise typer.BadParameter("--log, --metrics and --otel are about one server: they need --store memory.")
     mock = _make_mock(
         script,
         _split_names(keys),
@@ -119,6 +143,7 @@ def serve(
         scripted=scripted,
         pace=parse_pace(pace) if pace else None,
         limits=_make_limits(journal, keep, worlds, is_bounded=not command),
+        is_shared=is_shared,
     )
     key = next(iter(_split_names(keys)), ANY_KEY)
     access = control_access(host, control_token, _split_names(allowed_host))
@@ -132,6 +157,11 @@ def serve(
     shown = {TOKEN_VARIABLE: access.token} if access.is_new else {}
     api_root = API_ROOTS[dialect or OPENAI]
     app = App(mock, access)
+    if is_shared:
+        decisive = {"script": script, "keys": keys, "models": models, "scripted": scripted, "zdr": zdr, "pace": pace}
+        decisive |= {"dialect": dialect, "assistants": assistants, "as-of": as_of, "contract": contract}
+        settings = settings_record(decisive | {"journal": journal, "keep": keep})
+        app = make_shared_app(mock, access, store, store_prefix, store_seconds, settings, worlds or KEPT_WORLDS)
     app.metrics = counted.answer if counted else None
     _serve_foreground(app, host, _or_default(port), api_root, key, lambda: _summaries(mock), shown)
 
@@ -240,13 +270,18 @@ def _make_mock(
     scripted: bool,
     pace: Pace | None,
     limits: Limits,
+    is_shared: bool,
 ) -> MockApi:
     from harness.core.text.vocabulary import JSON, PYTHON_FILE
     from harness.server.mock_api import MockApi
     from harness.server.model.default_model import small_talk
 
+    if is_shared:
+        from harness.server.sharing.replicated_api import ReplicatedApi
+
+        limits = replace(limits, worlds=None)  # the app drops Worlds of its process
     mock = partial(
-        MockApi,
+        ReplicatedApi if is_shared else MockApi,
         keys or None,
         organization=account,
         fallback=None if scripted else small_talk,

@@ -34,6 +34,7 @@ from harness.ending import TurnLine
 from harness.endpoints import azure
 from harness.endpoints.request import request_from
 from harness.faults import ScriptedRefusal
+from harness.server.api_key import key_of, opens_world
 from harness.server.websocket.session import SocketSession
 from harness.world.mock import Mock
 from harness.world.websocket_state import ConnectionWorld
@@ -47,7 +48,6 @@ CONTROL_ROOT = "/_harness"
 """Paths below it are the control plane's, not the API's."""
 UNKNOWN_URL = "unknown_url"
 """The rule that refuses what is no endpoint."""
-KEY_PREFIX = "sk-"
 MAX_STRAYS = 100
 """How many requests without a World are kept, the newest ones."""
 MAX_CLOSED = 10_000
@@ -64,7 +64,8 @@ class MockApi:
     azure, foundry), None is all of them: a request speaks the one that its path has. `as_of` is the day whose API it is
     (`World`), `own_contract` what overrules that. `reserved` are keys that lead to a World only while they are its alias,
     each with the text of the 418 that it gets meanwhile; `vocabulary` words the advice to those who read it. `strays` are
-    the newest requests without a World; `request_count` counts the others, those of closed Worlds too.
+    the newest requests without a World, `stray_count` counts them; `request_count` counts the others, those of closed
+    Worlds too.
     """
 
     def __init__(
@@ -86,7 +87,7 @@ class MockApi:
         self.dropped_count = 0
         self.strays: deque[Stray] = deque(maxlen=MAX_STRAYS)
         self.request_count = 0
-        self._stray_count = 0
+        self.stray_count = 0
         self._aliases: dict[str, str] = {}
         self._closed: dict[str, str] = {}
         self._dropped: dict[str, None] = {}
@@ -162,8 +163,7 @@ class MockApi:
             if self._limits.worlds is not None:
                 self.worlds.move_to_end(world.api_key)
             return world
-        own = dialect != OPENAI or (key.startswith(KEY_PREFIX) and key != KEY_PREFIX)
-        return self._open_world(key) if (own if self._keys is None else key in self._keys) else None
+        return self._open_world(key) if opens_world(key, dialect, self._keys) else None
 
     def takes_form(self, method: str, path: str) -> bool:
         """Whether the body of such a request is a form; `path` is the whole of it."""
@@ -224,12 +224,12 @@ class MockApi:
 
     def _finish_answer(self, request: Request, answer: Answer, world: World | None) -> Answer:
         """An answer with its headers, written into the journal of its World."""
-        self._stray_count += world is None
+        self.stray_count += world is None
         if request.dialect != OPENAI:
-            id = world.ids.guid() if world else str(UUID(int=self._stray_count))
+            id = world.ids.guid() if world else str(UUID(int=self.stray_count))
             answer = azure.add_headers(request, answer, id, world.models if world else MODELS)
         else:
-            answer = _with_headers(answer, world.ids.request() if world else f"req_{self._stray_count:032x}")
+            answer = _with_headers(answer, world.ids.request() if world else f"req_{self.stray_count:032x}")
         if world is not None:
             self.request_count += 1
             world.add_exchange(request, answer)
@@ -244,17 +244,6 @@ class MockApi:
         self.strays.append(stray)
         for world in self.worlds.values():
             world.add_stray(stray, MAX_STRAYS)
-
-
-def key_of(headers: Mapping[str, str], dialect: str) -> str | None:
-    """The key of a request in a dialect; in those of Azure it may be an `api-key`."""
-    return bearer_key(headers) if dialect == OPENAI else headers.get("api-key") or bearer_key(headers)
-
-
-def bearer_key(headers: Mapping[str, str]) -> str | None:
-    """The API key of a request, None when there is no bearer authentication."""
-    scheme, _, key = headers.get("authorization", "").partition(" ")
-    return key.strip() or None if scheme.lower() == "bearer" else None
 
 
 def _parse_request(

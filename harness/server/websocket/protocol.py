@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from inspect import isawaitable
+from typing import Any, Protocol
 
 import orjson
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
-from harness.core.exchange import Answer
+from harness.core.delivery import Delivery
+from harness.core.exchange import Answer, Json
 from harness.core.headers import encode_headers
 from harness.server.transport.faulty_delivery import send_events
-from harness.server.websocket.session import SocketSession
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -77,13 +78,24 @@ def _is_utf8(text: bytes) -> bool:
     return True
 
 
-async def serve_session(session: SocketSession, receive: Receive, send: Send) -> None:
+class Session(Protocol):
+    """A `SocketSession`, or what stands for one whose events have to be waited for."""
+
+    closed: bool
+    delivery: Delivery | None
+
+    def receive(self, message: str | bytes) -> Sequence[Json] | Awaitable[Sequence[Json]]:
+        """The server's events for one message of the client."""
+
+
+async def serve_session(session: Session, receive: Receive, send: Send) -> None:
     """Accept the connection, answer its messages until one side leaves."""
     await send({"type": "websocket.accept"})
     early: list[Message] = []
     while (message := early.pop(0) if early else await receive())["type"] == "websocket.receive":
         text = message.get("text")
-        events = session.receive(message["bytes"] if text is None else text)
+        received = session.receive(message["bytes"] if text is None else text)
+        events = await received if isawaitable(received) else received
         if delivery := session.delivery:
             early += await send_events(events, delivery, receive, send)
             if delivery.disconnects:

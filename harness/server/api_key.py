@@ -1,0 +1,26 @@
+"""The API key of a request, which names its World."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+
+from harness.api.http.dialects import OPENAI
+
+KEY_PREFIX = "sk-"
+
+
+def opens_world(key: str, dialect: str, keys: Container[str] | None) -> bool:
+    """Whether a key leads to a World of its own; `keys` are the only ones that do, None all of the right form."""
+    own = dialect != OPENAI or (key.startswith(KEY_PREFIX) and key != KEY_PREFIX)
+    return own if keys is None else key in keys
+
+
+def key_of(headers: Mapping[str, str], dialect: str) -> str | None:
+    """The key of a request in a dialect; in those of Azure it may be an `api-key`."""
+    return bearer_key(headers) if dialect == OPENAI else headers.get("api-key") or bearer_key(headers)
+
+
+def bearer_key(headers: Mapping[str, str]) -> str | None:
+    """The API key of a request, None when there is no bearer authentication."""
+    scheme, _, key = headers.get("authorization", "").partition(" ")
+    return key.strip() or None if scheme.lower() == "bearer" else None

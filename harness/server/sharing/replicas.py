@@ -1,0 +1,314 @@
+"""The Worlds of one process that shares them with others: each is made by the requests in the log of its key, in order.
+
+A request is first appended to the log; its answer is what it gets when its turn comes. As a World knows neither clock nor
+chance, all processes come to the same state and the same answers, and no request is carried out twice or in half.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections import OrderedDict, deque
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any, NamedTuple, Protocol
+
+from harness.core.delivery import Delivery, Gate
+from harness.core.exchange import Answer, Json, Stray
+from harness.server.mock_api import MAX_STRAYS
+from harness.server.sharing.logged_request import (
+    BYTES,
+    CONTROL,
+    HTTP,
+    LEFT,
+    TEXT,
+    UPGRADE,
+    LoggedRequest,
+    decode_request,
+)
+from harness.server.sharing.redis_log import MOST_STRAYS, Append, LogGone, LogLine, StoreLost, Tail
+from harness.server.sharing.replicated_api import ReplicatedApi
+from harness.server.websocket.session import SocketSession
+
+MOST_SESSIONS = 1_000
+"""WebSockets of a key whose state is kept, the newest; who is killed leaves some behind."""
+MOST_SENT = 64
+"""Requests that are appended at once."""
+STEP = 50
+"""Requests carried out before other connections have their turn."""
+POLL_SECONDS = 0.05
+"""Seconds between two looks into the log of a key whose answer waits for a gate."""
+
+
+class RequestLog(Protocol):
+    """Where the requests of all processes are put in order."""
+
+    async def append(self, calls: Sequence[Append]) -> list[Tail | StoreLost]:
+        """Append requests, and say for each what is new in its log."""
+
+
+class SessionEvents(NamedTuple):
+    """What a session says to a message: its events, how they go out, and whether it hangs up then."""
+
+    events: Any
+    delivery: Delivery | None
+    closed: bool
+
+
+class ControlAnswer(NamedTuple):
+    """The answer of the control plane, as ASGI sends it."""
+
+    status: int
+    headers: list[tuple[bytes, bytes]]
+    body: bytes
+
+
+ControlPlane = Callable[[LoggedRequest], Awaitable[ControlAnswer]]
+
+
+@dataclass(slots=True)
+class _Replica:
+    """How far the World of a key is: entry number `position` of the log is applied, and so many strays."""
+
+    epoch: str = ""
+    position: int = 0
+    strays: int | None = None
+    sessions: OrderedDict[str, SocketSession] = field(default_factory=OrderedDict)
+    own_sessions: set[str] = field(default_factory=set)
+
+
+class _Waiting(NamedTuple):
+    key: str
+    request: LoggedRequest | None
+    mark: str
+    is_reset: bool
+    outcome: asyncio.Future[Any]
+
+
+class Replicas:
+    """Carries out the requests of the logs on the Worlds of `api`; at most `keep` Worlds stay in memory, None for all.
+
+    A World that is dropped here is made again from its log.
+    """
+
+    def __init__(self, api: ReplicatedApi, log: RequestLog, control: ControlPlane, keep: int | None = None) -> None:
+        self._api = api
+        self._log = log
+        self._control = control
+        self._keep = keep
+        self._process = secrets.token_hex(6)
+        self._numbers = count(1)
+        self._replicas: OrderedDict[str, _Replica] = OrderedDict()
+        self._strays: deque[Stray | None] = deque(maxlen=MOST_STRAYS)
+        self._stray_epoch, self._stray_position = "", 0
+        self._queue: deque[_Waiting] = deque()
+        self._outcomes: dict[str, asyncio.Future[Any]] = {}
+        self._sender: asyncio.Task[None] | None = None
+        self._gated: dict[int, tuple[str, list[Gate]]] = {}
+        self._poller: asyncio.Task[None] | None = None
+
+    async def submit(self, key: str, request: LoggedRequest | None, *, is_reset: bool = False) -> Any:
+        """Put a request into the log of a key, '' for those without a World, and return what it gets.
+
+        That is an Answer, a ControlAnswer, a SocketSession or SessionEvents; None without a request, which only brings
+        the World up to date. StoreLost when the log cannot be used.
+        """
+        mark = f"{self._process}{next(self._numbers):x}."
+        outcome = asyncio.get_running_loop().create_future()
+        self._queue.append(_Waiting(key, request, mark, is_reset, outcome))
+        if self._sender is None or self._sender.done():
+            self._sender = asyncio.create_task(self._send_queue())
+        return await outcome
+
+    async def leave(self, key: str, session: str) -> None:
+        """Note the end of a WebSocket of this process."""
+        if replica := self._replicas.get(key):
+            replica.own_sessions.discard(session)
+        with suppress(StoreLost):
+            await self.submit(key, LoggedRequest(LEFT, session=session))
+
+    def wait_for_gates(self, connection: int, key: str, delivery: Delivery | None) -> None:
+        """Keep a World up to date while an answer to this connection waits for gates, which another process may open."""
+        gates = [pause.until for pause in delivery.pauses if isinstance(pause.until, Gate)] if delivery else []
+        if not gates:
+            return
+        self._gated[connection] = key, gates
+        if self._poller is None or self._poller.done():
+            self._poller = asyncio.create_task(self._poll())
+
+    def forget_gates(self, connection: int) -> None:
+        """The connection has its answer."""
+        self._gated.pop(connection, None)
+
+    async def _poll(self) -> None:
+        while keys := {key for key, gates in self._gated.values() if not all(gate.is_open for gate in gates)}:
+            await asyncio.sleep(POLL_SECONDS)
+            for key in keys:
+                with suppress(StoreLost):
+                    await self.submit(key, None)
+
+    async def _send_queue(self) -> None:
+        while self._queue:
+            batch = [self._queue.popleft() for _ in range(min(len(self._queue), MOST_SENT))]
+            self._outcomes |= {each.mark: each.outcome for each in batch}
+            try:
+                for each, tail in zip(batch, await self._log.append(self._calls(batch)), strict=True):
+                    await self._take(each, tail)
+            except Exception as problem:  # a bug, which must not stop all clients
+                for each in batch:
+                    _fail(each.outcome, problem)
+            finally:
+                for each in batch:
+                    self._outcomes.pop(each.mark, None)
+            self._drop_least_recently_used()
+
+    def _calls(self, batch: list[_Waiting]) -> list[Append]:
+        ahead: dict[str, int] = {}
+        calls = []
+        for each in batch:
+            epoch, position = self._place(each.key)
+            sent = ahead.get(each.key, 0)
+            raw = each.request.encode() if each.request else b""
+            known = (epoch, position, position + sent, self._stray_epoch, self._stray_position)
+            calls.append(Append(each.key, *known, raw, each.mark, each.is_reset))
+            ahead[each.key] = sent + bool(raw)
+        return calls
+
+    def _place(self, key: str) -> tuple[str, int]:
+        if not key:
+            return self._stray_epoch, self._stray_position
+        replica = self._replicas.get(key)
+        return (replica.epoch, replica.position) if replica else ("", 0)
+
+    async def _take(self, each: _Waiting, tail: Tail | StoreLost) -> None:
+        """Apply what is new in the log of a request, up to the request itself, or without one to its end."""
+        last = None
+        while not isinstance(tail, StoreLost):
+            last = last or tail.own or tail.last
+            await self._apply_strays(tail.stray_epoch, tail.stray_start, tail.strays)
+            await (
+                self._apply_lines(each.key, tail)
+                if each.key
+                else self._apply_strays(tail.epoch, tail.start, tail.lines)
+            )
+            epoch, position = self._place(each.key)
+            if position >= last:
+                break
+            known = (epoch, position, position, self._stray_epoch, self._stray_position)
+            [tail] = await self._log.append([Append(each.key, *known)])
+        if isinstance(tail, StoreLost):
+            if isinstance(tail, LogGone):
+                self._forget(each.key)
+            _fail(each.outcome, tail)
+        elif not each.outcome.done():
+            each.outcome.set_result(None)
+
+    def _forget(self, key: str) -> None:
+        if key:
+            self._replicas.pop(key, None)
+            self._api.worlds.pop(key, None)
+        else:
+            self._strays.clear()
+            self._stray_epoch, self._stray_position = "", 0
+
+    async def _apply_lines(self, key: str, tail: Tail) -> None:
+        replica = self._replicas.get(key)
+        if not tail.epoch:
+            return
+        if replica is None or tail.epoch != replica.epoch or tail.base > replica.position:
+            before = replica or _Replica()
+            self._forget(key)
+            replica = _Replica(tail.epoch, tail.base, sessions=before.sessions, own_sessions=before.own_sessions)
+            self._replicas[key] = replica
+        self._replicas.move_to_end(key)
+        for number, line in enumerate(tail.lines, tail.start + 1):
+            if number != replica.position + 1:
+                continue
+            self._add_strays(key, replica, line.strays)
+            replica.position = number
+            await self._carry_out(replica, line)
+            if number % STEP == 0:
+                await asyncio.sleep(0)
+
+    def _add_strays(self, key: str, replica: _Replica, known: int) -> None:
+        """Tell a World of the requests without a World that came before its next one."""
+        if replica.strays is None:
+            replica.strays = known
+        world = self._api.worlds.get(key)
+        first = self._stray_position - len(self._strays)
+        for number in range(max(replica.strays, first), known):
+            if world is not None and (stray := self._strays[number - first]):
+                world.add_stray(stray, MAX_STRAYS)
+        replica.strays = max(replica.strays, known)
+
+    async def _apply_strays(self, epoch: str, start: int, lines: Sequence[LogLine]) -> None:
+        if epoch and epoch != self._stray_epoch:
+            self._forget("")
+            self._stray_epoch, self._stray_position = epoch, start
+        elif start > self._stray_position:
+            self._strays.clear()
+            self._stray_position = start
+        for number, line in enumerate(lines, start + 1):
+            if number != self._stray_position + 1:
+                continue
+            self._stray_position = number
+            self._api.stray_count = number - 1
+            await self._carry_out(_Replica(), line)
+            self._strays.append(self._api.take_stray())
+
+    async def _carry_out(self, replica: _Replica, line: LogLine) -> None:
+        outcome = self._outcomes.get(line.mark)
+        try:
+            result = await self._answer(replica, decode_request(line.request), is_own=outcome is not None)
+        except Exception as problem:  # the same in all processes
+            _fail(outcome, problem)
+            return
+        if outcome is not None and not outcome.done():
+            outcome.set_result(result)
+
+    async def _answer(self, replica: _Replica, request: LoggedRequest, *, is_own: bool) -> Any:
+        if request.kind == HTTP:
+            head = (request.method, request.path, request.header_values, request.parameters)
+            return self._api.handle(*head, request.raw)
+        if request.kind == CONTROL:
+            return await self._control(request)
+        if request.kind == UPGRADE:
+            return self._open_session(replica, request, is_own=is_own)
+        if request.kind in (TEXT, BYTES):
+            return _receive(replica.sessions.get(request.session), request)
+        replica.sessions.pop(request.session, None)
+        return None
+
+    def _open_session(self, replica: _Replica, request: LoggedRequest, *, is_own: bool) -> SocketSession | Answer:
+        opened = self._api.open_session(request.path, request.header_values, request.parameters)
+        if isinstance(opened, SocketSession):
+            replica.sessions[request.session] = opened
+            if is_own:
+                replica.own_sessions.add(request.session)
+            if len(replica.sessions) > MOST_SESSIONS:
+                replica.sessions.popitem(last=False)
+        return opened
+
+    def _drop_least_recently_used(self) -> None:
+        excess = len(self._replicas) - self._keep if self._keep is not None else 0
+        if excess <= 0:
+            return
+        waiting = {key for key, _ in self._gated.values()}
+        idle = [key for key, each in self._replicas.items() if not each.own_sessions and key not in waiting]
+        for key in idle[:excess]:
+            self._forget(key)
+
+
+def _receive(session: SocketSession | None, request: LoggedRequest) -> SessionEvents:
+    if session is None:
+        error: Json = {"message": "This connection is not known any more.", "type": "harness_error", "code": None}
+        return SessionEvents([{"type": "error", "status": 400, "error": {**error, "param": None}}], None, True)
+    events = session.receive(request.raw.decode() if request.kind == TEXT else request.raw)
+    return SessionEvents(events, session.delivery, session.closed)
+
+
+def _fail(outcome: asyncio.Future[Any] | None, problem: Exception) -> None:
+    if outcome is not None and not outcome.done():
+        outcome.set_exception(problem)

@@ -1,0 +1,37 @@
+"""The mock of one process that shares its Worlds with others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from harness.api.http.dialects import AZURE, OPENAI, parse_api_path
+from harness.core.exchange import Answer, Request, Stray
+from harness.server.api_key import key_of, opens_world
+from harness.server.mock_api import CONTROL_ROOT, MockApi
+
+
+class ReplicatedApi(MockApi):
+    """A mock whose Worlds hear of a request without a World when their own next request comes, in all processes alike."""
+
+    _stray: Stray | None = None
+
+    def _add_stray(self, request: Request, answer: Answer) -> None:
+        self._stray = Stray(request, answer, key_of(request.headers, request.dialect) or "")
+        self.strays.append(self._stray)
+
+    def take_stray(self) -> Stray | None:
+        """The request without a World that came last, once; None for one outside of the API."""
+        taken, self._stray = self._stray, None
+        return taken
+
+    def world_key(self, path: str, headers: Mapping[str, str]) -> str:
+        """The key of the World that a request belongs to; empty when it belongs to none."""
+        if path.startswith(f"{CONTROL_ROOT}/"):
+            dialect = AZURE if "api-key" in headers else OPENAI
+        else:
+            dialect = parse_api_path(path, self.dialect).dialect
+        key = key_of(headers, dialect)
+        if key is None:
+            return ""
+        key = self._aliases.get(key, key)
+        return key if key in self.worlds or opens_world(key, dialect, self._keys) else ""

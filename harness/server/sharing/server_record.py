@@ -1,0 +1,48 @@
+"""What servers must have in common to share a prefix of a store: the release and all that decides an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import NamedTuple
+
+import orjson
+
+PACKAGE = Path(__file__).parents[2]
+
+
+class ServerRecord(NamedTuple):
+    """The version of the harness, a digest of its code, and the settings of a server by the name of their option."""
+
+    version: str
+    code: str
+    settings: Mapping[str, str]
+
+    def encode(self, epoch: str) -> bytes:
+        """The record as it is stored; `epoch` tells a store from the same one after it has lost its data."""
+        return orjson.dumps({**self._asdict(), "epoch": epoch}, option=orjson.OPT_SORT_KEYS)
+
+    def difference(self, stored: bytes) -> str:
+        """In what a stored record differs, a sentence; empty when it does not."""
+        try:
+            other = orjson.loads(stored)
+            version, code, settings = other["version"], other["code"], dict(other["settings"])
+        except (ValueError, KeyError, TypeError):
+            return "its record of servers is not one of this program."
+        if version != self.version:
+            return f"servers of harness {version} use it, this one is {self.version}."
+        if code != self.code:
+            return f"servers of another build of harness {version} use it."
+        names = sorted(name for name in {*settings, *self.settings} if settings.get(name) != self.settings.get(name))
+        return f"its servers were started with other values of {', '.join(names)}." if names else ""
+
+
+@cache
+def digest_code() -> str:
+    """A digest of the harness's own files: two builds may answer in different ways, whatever they are called."""
+    digest = blake2b(digest_size=8)
+    for file in sorted(PACKAGE.rglob("*.py")):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()

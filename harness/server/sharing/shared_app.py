@@ -1,0 +1,200 @@
+"""The ASGI app of a server that shares its Worlds with others through a store."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from typing import Any, cast
+
+from harness.core.delivery import Delivery
+from harness.core.errors import ConfigError
+from harness.core.exchange import Answer, Json
+from harness.server.asgi import App, read_body
+from harness.server.control_plane.access import LOOPBACK_ACCESS, ControlAccess
+from harness.server.mock_api import CONTROL_ROOT, teapot_answer
+from harness.server.sharing.logged_request import BYTES, CONTROL, HTTP, TEXT, UPGRADE, LoggedRequest
+from harness.server.sharing.redis_log import StoreLost
+from harness.server.sharing.replicas import ControlAnswer, Replicas, RequestLog, SessionEvents
+from harness.server.sharing.replicated_api import ReplicatedApi
+from harness.server.transport.answer_bytes import send_answer
+from harness.server.transport.stoppable_server import AsgiApp, Receive, Scope, Send
+
+LARGEST_BODY = 32 * 1024 * 1024
+"""Bytes of a request that the store takes."""
+RESETS = (("POST", f"{CONTROL_ROOT}/world"), ("DELETE", f"{CONTROL_ROOT}/world"))
+"""Control requests after which nothing of the World is left that came before."""
+
+
+class SharedApp(App):
+    """Answers what its process and others have put into the logs; `keep` bounds the Worlds in memory."""
+
+    api: ReplicatedApi
+
+    def __init__(
+        self, api: ReplicatedApi, log: RequestLog, access: ControlAccess = LOOPBACK_ACCESS, keep: int | None = None
+    ) -> None:
+        super().__init__(api, access)
+        self._replicas = Replicas(api, log, self._carry_out_control, keep)
+        self._local_control: AsgiApp | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._replicas.forget_gates(id(scope))
+
+    def answer_post(self, *_: object) -> None:
+        """None, as each request waits for its turn in the log."""
+
+    async def _answer(self, scope: Scope, receive: Receive) -> Answer | None:
+        body = await read_body(receive)
+        if body is None:
+            return None
+        request = _logged(HTTP, scope, body)
+        key = self.api.world_key(request.path, request.header_values)
+        if len(body) > LARGEST_BODY:
+            return _too_large(len(body))
+        try:
+            answer: Answer = await self._replicas.submit(key, request)
+        except StoreLost as problem:
+            return unavailable_answer(problem)
+        self._replicas.wait_for_gates(id(scope), key, answer.delivery)
+        return answer
+
+    async def _serve_websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        from harness.server.websocket.protocol import refuse_upgrade, serve_session
+
+        await receive()
+        request = _logged(UPGRADE, scope, b"")._replace(session=secrets.token_hex(8))
+        key = self.api.world_key(request.path, request.header_values)
+        try:
+            opened = await self._replicas.submit(key, request)
+        except StoreLost as problem:
+            opened = unavailable_answer(problem)
+        if isinstance(opened, Answer):
+            await refuse_upgrade(opened, send)
+            return
+        try:
+            await serve_session(SharedSession(self._replicas, key, request.session, id(scope)), receive, send)
+        finally:
+            await self._replicas.leave(key, request.session)
+
+    @property
+    def _control_plane(self) -> AsgiApp:
+        return self._serve_control
+
+    async def _serve_control(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Bring the World up to date for what reads it; what changes it goes through the log."""
+        if scope["type"] != "http":
+            await self._control_app(scope, receive, send)
+            return
+        body = await read_body(receive)
+        if body is None:
+            return
+        request = _logged(CONTROL, scope, body)
+        key, is_reading = self.api.world_key(request.path, request.header_values), request.method in ("GET", "HEAD")
+        is_reset = (request.method, request.path) in RESETS
+        if len(body) > LARGEST_BODY:
+            await send_answer(send, _too_large(len(body)))
+            return
+        try:
+            made = await self._replicas.submit(key, None if is_reading else request, is_reset=is_reset) if key else None
+        except StoreLost as problem:
+            await send_answer(send, unavailable_answer(problem))
+            return
+        made = made or await self._carry_out_control(request)
+        await send({"type": "http.response.start", "status": made.status, "headers": made.headers})
+        await send({"type": "http.response.body", "body": made.body})
+
+    @property
+    def _control_app(self) -> AsgiApp:
+        if self._local_control is None:
+            from harness.server.control_plane.app import control_app
+
+            self._local_control = control_app(self.api)
+        return self._local_control
+
+    async def _carry_out_control(self, request: LoggedRequest) -> ControlAnswer:
+        """What the control plane of this process says to a request."""
+        status, headers, pieces = 500, [], []
+
+        async def receive() -> Json:
+            return {"type": "http.request", "body": request.raw, "more_body": False}
+
+        async def send(message: Any) -> None:
+            nonlocal status, headers
+            if message["type"] == "http.response.start":
+                status, headers = message["status"], list(message["headers"])
+            else:
+                pieces.append(message.get("body", b""))
+
+        scope = {
+            "type": "http",
+            "asgi": {"version": "3.0"},
+            "http_version": "1.1",
+            "scheme": "http",
+            "root_path": "",
+            "method": request.method,
+            "path": request.path,
+            "raw_path": request.path.encode(),
+            "client": None,
+            "query_string": request.query.encode("latin-1"),
+            "headers": [(name.encode("latin-1"), value.encode("latin-1")) for name, value in request.headers],
+            "server": ("localhost", 80),
+        }
+        await self._control_app(scope, cast("Receive", receive), send)
+        return ControlAnswer(status, headers, b"".join(pieces))
+
+
+class SharedSession:
+    """A WebSocket whose messages go through the log; as a `SocketSession`, but it waits for its turn."""
+
+    def __init__(self, replicas: Replicas, key: str, name: str, connection: int) -> None:
+        self.closed = False
+        self.delivery: Delivery | None = None
+        self._replicas = replicas
+        self._key = key
+        self._name = name
+        self._connection = connection
+
+    async def receive(self, message: str | bytes) -> Sequence[Json]:
+        """The server's events for one message of the client."""
+        kind, raw = (TEXT, message.encode()) if isinstance(message, str) else (BYTES, message)
+        try:
+            made: SessionEvents = await self._replicas.submit(
+                self._key, LoggedRequest(kind, session=self._name, raw=raw)
+            )
+        except StoreLost as problem:
+            answer = unavailable_answer(problem)
+            made = SessionEvents([{"type": "error", "status": answer.status, **answer.body}], None, True)
+        self.closed, self.delivery = made.closed, made.delivery
+        self._replicas.wait_for_gates(self._connection, self._key, made.delivery)
+        return cast("Sequence[Json]", made.events)
+
+
+def unavailable_answer(problem: StoreLost) -> Answer:
+    """The 503 of a request that the store cannot take now; it is not to be sent again when it may have been carried out."""
+    text = f"harness: the shared store cannot be used. {problem}"
+    headers = {"content-type": "application/json"}
+    if problem.is_unknown:
+        text += " It has broken off in the middle: this request may have been carried out without an answer."
+        headers["x-should-retry"] = "false"
+    return Answer(
+        503, {"error": {"message": text, "type": "server_error", "param": None, "code": "store_lost"}}, headers
+    )
+
+
+def _too_large(size: int) -> Answer:
+    return teapot_answer(
+        ConfigError(
+            f"the request has {size:,} bytes, and the shared store takes {LARGEST_BODY:,}. Send less, or serve with "
+            "--store memory."
+        )
+    )
+
+
+def _logged(kind: str, scope: Scope, body: bytes) -> LoggedRequest:
+    headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"])
+    method = scope.get("method", "GET")
+    return LoggedRequest(kind, method, scope["path"], scope["query_string"].decode("latin-1"), headers, "", body)

@@ -1,0 +1,229 @@
+"""What a store can do wrong: a server says so at its start, or to each request, and goes on when it is over."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from http.client import HTTPException
+from pathlib import Path
+
+import pytest
+
+from tests.support.processes import free_port, run
+from tests.support.servers.json_client import ask, create, text_of
+from tests.support.servers.redis_server import Wire, serving_redis
+from tests.support.servers.served import ROOT, serving
+
+pytestmark = pytest.mark.slow
+
+
+def refused_start(*options: str) -> str:
+    """What is printed by a server that does not start."""
+    ended = run([sys.executable, "-m", "harness", "serve", "--port", "0", *options], cwd=ROOT)
+    assert (ended.returncode, ended.stdout) == (2, ""), ended.stderr
+    return " ".join(ended.stderr.split())
+
+
+def url(port: int, head: str = "") -> tuple[str, str]:
+    return "--store", f"redis://{head}127.0.0.1:{port}/0"
+
+
+def say(port: int, *command: str) -> str:
+    return subprocess.run(["redis-cli", "-p", str(port), *command], check=True, capture_output=True, text=True).stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--store", "mysql://x"), "give `memory`, or redis://HOST:PORT/NUMBER"),
+        (("--store", "redis://127.0.0.1:x/0"), "Give redis://HOST:PORT/NUMBER"),
+        (("--store-prefix", "a"), "it is for a shared --store"),
+        (("--store", "redis://127.0.0.1:1/0", "--script", "bench/script.py"), "stays with one process"),
+        (("--store", "redis://127.0.0.1:1/0"), "Start it, or give the address of one that runs"),
+        (("--store", "redis://127.0.0.1:1/0", "--", "true"), "--store is for servers without one"),
+    ],
+)
+def test_what_cannot_be_shared_is_said_at_the_start(options, words):
+    assert words in refused_start(*options)
+
+
+def test_a_password_that_is_wrong_is_said_and_not_shown():
+    with serving_redis("--requirepass", "right") as port:
+        said = refused_start(*url(port, ":wrong-one@"))
+        assert "redis://USER:PASSWORD@HOST:PORT/NUMBER" in said
+        assert "wrong-one" not in said
+        with serving(*url(port, ":right@")) as served:
+            assert create(served.port).status == 200
+
+
+def test_servers_that_would_answer_differently_do_not_share(store, start, redis_port, tmp_path: Path):
+    start(*store)
+    assert "other values of --keep, --zdr" in refused_start(*store, "--zdr", "--keep", "5")
+    prefix = store[-1]
+    record = say(redis_port, "GET", f"{prefix}:server").strip()
+    say(redis_port, "SET", f"{prefix}:server", record.replace('"version":"', '"version":"9.'))
+    assert "servers of harness 9." in refused_start(*store)
+    say(redis_port, "SET", f"{prefix}:server", record.replace('"code":"', '"code":"f'))
+    assert "servers of another build" in refused_start(*store)
+    say(redis_port, "SET", f"{prefix}:server", "[]")
+    assert "not one of this program" in refused_start(*store)
+
+
+def test_a_prefix_that_others_took_answers_503(store, start, redis_port):
+    served = start(*store)
+    create(served.port)
+    record = say(redis_port, "GET", f"{store[-1]}:server").strip()
+    say(redis_port, "SET", f"{store[-1]}:server", record.replace('"version":"', '"version":"9.'))
+    refused = create(served.port)
+    assert refused.status == 503
+    assert "servers of harness 9." in refused.json["error"]["message"]
+    say(redis_port, "SET", f"{store[-1]}:server", record)
+    assert create(served.port).status == 200
+
+
+def test_a_store_that_ends_and_comes_back(start):
+    port = free_port()
+    with serving_redis(port=port):
+        served = start(*url(port))
+        assert create(served.port).status == 200
+    lost = create(served.port)
+    assert (lost.status, lost.json["error"]["type"]) == (503, "server_error")
+    assert "harness: the shared store cannot be used" in lost.json["error"]["message"]
+    assert ask(served.port, "GET", "/_harness/report").status == 503
+    assert ask(served.port, "GET", "/_harness/health", key="").status == 200
+    with serving_redis(port=port):
+        gone = create(served.port)
+        assert (gone.status, "is gone" in gone.json["error"]["message"]) == (503, True)
+        assert create(served.port).status == 200
+
+
+def test_a_store_that_is_full(start):
+    with serving_redis("--maxmemory", "3mb") as port:
+        served = start(*url(port))
+        assert create(served.port).status == 200
+        seen = [create(served.port, "x" * 100_000).status for _ in range(60)]
+        assert seen[0] == 200
+        assert seen[-1] == 503
+        full = create(served.port, "x" * 100_000)
+        assert "maxmemory" in full.json["error"]["message"]
+        say(port, "CONFIG", "SET", "maxmemory", "100mb")
+        assert create(served.port).status == 200
+        numbers = [each["number"] for each in ask(served.port, "GET", "/_harness/exchanges").json]
+        assert len(numbers) == 2 + seen.count(200)
+
+
+def test_a_slow_store_and_one_that_breaks_off(start, redis_port, store):
+    wire = Wire(("127.0.0.1", redis_port))
+    served = start("--store", f"redis://127.0.0.1:{wire.port}/0", *store[2:])
+    other = start(*store)
+    ask(other.port, "POST", "/_harness/script", {"script": [f"turn {number}" for number in range(41)]})
+    wire.delay = 0.05
+    assert text_of(create(served.port)) == "turn 0"
+    with ThreadPoolExecutor(4) as clients:
+        asked = [clients.submit(create, served.port) for _ in range(40)]
+        for _ in range(8):
+            time.sleep(0.06)
+            wire.cut()
+        answers = [each.result() for each in asked]
+    texts = [text_of(each) for each in answers if each.status == 200]
+    unknown = [each for each in answers if each.status == 503 and each.headers.get("x-should-retry") == "false"]
+    assert max(Counter(texts).values()) == 1
+    taken = ask(other.port, "GET", "/_harness/said").json
+    assert len(texts) < len(taken) <= len(texts) + 1 + len(unknown)
+    wire.close()
+    assert create(served.port).status == 503
+    assert create(other.port).status == 200
+
+
+def test_a_world_that_expires(start, store):
+    served = start(*store, "--store-seconds", "1")
+    first = create(served.port).json["id"]
+    time.sleep(2)
+    assert create(served.port, previous_response_id=first).status == 503
+    assert create(served.port, previous_response_id=first).status == 400
+
+
+def test_clocks_of_machines_do_not_matter(start, store):
+    late = serving(*store, patch="import time; now = time.time; time.time = lambda: now() + 60")
+    with late as other:
+        served = start(*store)
+        times = [create(each.port).json["created_at"] for each in (served, other, served, other)]
+    assert times == list(range(times[0], times[0] + 4))
+
+
+def test_a_large_request_is_refused_whole(start, store):
+    served = start(*store)
+    refused = create(served.port, "x" * (33 << 20))
+    assert (refused.status, "--store memory" in refused.json["error"]["message"]) == (418, True)
+
+
+def test_a_server_killed_at_any_moment_leaves_nothing_half_done(store):
+    """Servers are killed while they answer; what a killed one had begun is done whole, or not at all."""
+    with ExitStack() as servers:
+        safe = servers.enter_context(serving(*store))
+        total = 0
+        for attempt in range(20):
+            if attempt % 10 == 0:
+                ask(safe.port, "POST", "/_harness/world", {"name": f"round {attempt}"})
+                ask(safe.port, "POST", "/_harness/script", {"script": [f"turn {number}" for number in range(400)]})
+                seen: list[str] = []
+                spares = [servers.enter_context(serving(*store)) for _ in range(10)]
+            victim = spares.pop()
+            if attempt % 2:
+                create(victim.port, key="sk-warm")
+            with ThreadPoolExecutor(4) as clients:
+                asked = [clients.submit(_text_or_nothing, victim.port) for _ in range(4)]
+                time.sleep(attempt % 20 * 0.001)
+                os.kill(victim.child.pid, signal.SIGKILL)
+                seen += [text for each in asked if (text := each.result())]
+            seen.append(text_of(create(safe.port)))
+            if attempt % 10 == 9:
+                said = [each["text"] for each in ask(safe.port, "GET", "/_harness/said").json]
+                assert max(Counter(seen).values()) == 1
+                assert said == [f"turn {number}" for number in range(len(said))]
+                assert set(seen) <= set(said)
+                total += len(said)
+        assert total >= 20
+
+
+def _text_or_nothing(port: int) -> str:
+    try:
+        return text_of(create(port))
+    except (OSError, HTTPException):
+        return ""
+
+
+def test_chains_over_two_addresses_behind_a_balancer(store):
+    """1,000 chains of three turns, each turn over a new connection to whichever server comes next."""
+    with serving(*store) as ours, serving(*store, "--host", "127.0.0.2") as other:
+        wire = Wire(("127.0.0.1", ours.port), ("127.0.0.2", other.port))
+        lookups = {"function_call": {"name": "look_up", "arguments": {}}}
+        ask(
+            ours.port,
+            "POST",
+            "/_harness/script",
+            {"when": {"input": "hand over"}, "turns": [[lookups]], "repeat": True},
+        )
+        for step in ("found", "thanks"):
+            when = {"when": {"input": step}, "turns": [[{"message": f"after {step}"}]], "repeat": True}
+            assert ask(wire.port, "POST", "/_harness/script", when).status == 200
+        with ThreadPoolExecutor(8) as agents:
+            ends = list(agents.map(lambda number: _chain(wire.port, number), range(1000)))
+        assert ends == ["after thanks"] * 1000
+        journal = ask(ours.port, "GET", "/_harness/exchanges").json
+        assert [each["number"] for each in journal] == list(range(journal[0]["number"], 3_001))
+        wire.close()
+
+
+def _chain(port: int, number: int) -> str:
+    tools = [{"type": "function", "name": "look_up", "parameters": {}, "strict": False}]
+    first = create(port, f"agent {number}: hand over", tools=tools).json
+    output = {"type": "function_call_output", "call_id": first["output"][0]["call_id"], "output": "found"}
+    second = create(port, [output], previous_response_id=first["id"], tools=tools).json
+    return text_of(create(port, "thanks", previous_response_id=second["id"]))

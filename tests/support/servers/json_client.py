@@ -1,0 +1,47 @@
+"""A client of HTTP that shows the bytes of an answer."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from typing import Any, NamedTuple
+
+
+class Said(NamedTuple):
+    """An answer: its headers are those that no clock decides."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+def ask(port: int, method: str, path: str, body: Any = None, key: str = "sk-team", kind: str = "", **more: str) -> Said:
+    """Send one request over a connection of its own; without a key it has no authorization."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    raw = body if isinstance(body, bytes) else json.dumps(body).encode() if body is not None else None
+    headers = {"Content-Type": kind or "application/json", **more}
+    if key:
+        headers["Authorization"] = f"Bearer {key}"
+    try:
+        connection.request(method, path, raw, headers)
+        answer = connection.getresponse()
+        shown = {name.lower(): value for name, value in answer.getheaders() if name.lower() != "date"}
+        return Said(answer.status, shown, answer.read())
+    finally:
+        connection.close()
+
+
+def create(port: int, input: Any = "hi", **more: Any) -> Said:
+    """`POST /v1/responses`."""
+    key = more.pop("key", "sk-team")
+    return ask(port, "POST", "/v1/responses", {"model": "gpt-4.1", "input": input, **more}, key)
+
+
+def text_of(said: Said) -> str:
+    """The text of the first message of a response."""
+    assert said.status == 200, said.body
+    return str(said.json["output"][0]["content"][0]["text"])
