@@ -45,9 +45,11 @@ def find_turn_problem(
     """
     if ending.off_schema:
         return ""
+    text, choice = body.get("text"), body.get("tool_choice")
+    if not (text or choice or [True for item in items if not item.is_text]):
+        return ""  # most turns
     if problem := _find_agent_problem(body, items, ending):
         return problem
-    text, choice = body.get("text"), body.get("tool_choice")
     calls = [item for item in items if ITEMS[item.type].tool_types]
     if not (text or calls or choice):
         return ""

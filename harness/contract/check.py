@@ -41,6 +41,8 @@ IsExempt = Callable[[Rule, Mapping[str, Any], ApiError], bool]
 
 MAX_REPAIRS = 100
 """Places of one body that a World's own contract exempts at most."""
+MAX_NARROWED = 256
+"""Sets of words and types of items whose rules a plan remembers; most requests have one of a few."""
 AREAS_BEFORE_SCHEMA = ("access", "gateway", "transport", "beta", "multi_agent", "agents")
 PROMPT_SCHEMAS = ("CreateResponse", "InputTokenCount", "CompactResponse")
 """Bodies of which an unknown member is refused even when it is null (public probe, project smg, 2026-08-21: `stop`)."""
@@ -114,7 +116,8 @@ def _check_rules(request: Request, world: Any, is_exempt: IsExempt | None) -> Vi
     if holder := ITEMS_MEMBER.get(request.operation):
         request = request._replace(body={"input": request.body.get(holder) or []})
     transcript = world.store.transcript(request.body or {}) if plan.reads_transcript else None
-    violation = _find_first_violation(plan.after, _with_raw_bytes(request), world, transcript, is_exempt)
+    request = _with_raw_bytes(request)
+    violation = _find_first_violation(plan.narrow(request, transcript), request, world, transcript, is_exempt)
     return _relocate_violation(violation, holder) if violation and holder else violation
 
 
@@ -253,6 +256,40 @@ class RulePlan:
     before: tuple[BoundRule, ...]
     after: tuple[BoundRule, ...]
     reads_transcript: bool
+    words: tuple[bytes, ...]
+    item_types: frozenset[str]
+    narrowed: dict[frozenset[bytes | str], tuple[BoundRule, ...]]
+
+    def narrow(self, request: Request, transcript: Transcript | None) -> tuple[BoundRule, ...]:
+        """The rules after the schema without those whose words or types of items the request lacks."""
+        if not (self.words or self.item_types):
+            return self.after
+        text = _searchable_bytes(request) if self.words else b""
+        if text is None:
+            return self.after
+        types = self.item_types & transcript.types if transcript and self.item_types else ()
+        found = frozenset([*types, *[word for word in self.words if word in text]])
+        if (rules := self.narrowed.get(found)) is None:
+            rules = tuple(bound for bound in self.after if _may_apply(bound[0], found))
+            if len(self.narrowed) < MAX_NARROWED:
+                self.narrowed[found] = rules
+        return rules
+
+
+def _may_apply(rule: Rule, found: frozenset[bytes | str]) -> bool:
+    return (not rule.mentions or any(word.encode() in found for word in rule.mentions)) and (
+        not rule.items or not found.isdisjoint(rule.items)
+    )
+
+
+def _searchable_bytes(request: Request) -> bytes | None:
+    """The JSON of a body in which no word is escaped, and to which an agent has added nothing; None if it cannot be made."""
+    if request.raw and request.dialect != FOUNDRY and b"\\u" not in request.raw:
+        return request.raw
+    try:
+        return orjson.dumps(request.body)
+    except orjson.JSONEncodeError:  # an integer beyond 64 bits
+        return None
 
 
 @lru_cache(maxsize=4096)
@@ -275,7 +312,9 @@ def _plan_rules(operation: str, members: frozenset[str], dialect: str = OPENAI, 
     applicable.sort(key=lambda rule: AREAS.index(rule.area) if rule.area in AREAS else len(AREAS))
     before = tuple((rule, _bind_subjects(rule)) for rule in applicable if rule.area in AREAS_BEFORE_SCHEMA)
     after = tuple((rule, _bind_subjects(rule)) for rule in applicable if rule.area not in AREAS_BEFORE_SCHEMA)
-    return RulePlan(before, after, any("transcript" in rule.needs for rule, _ in after))
+    words = dict.fromkeys(word.encode() for rule, _ in after for word in rule.mentions)
+    types = frozenset(type for rule, _ in after for type in rule.items)
+    return RulePlan(before, after, any("transcript" in rule.needs for rule, _ in after), tuple(words), types, {})
 
 
 def _applies_to(rule: Rule, operation: str) -> bool:

@@ -149,6 +149,8 @@ class Rule:
     keyword: str | None = None
     fix: str = ""
     when: tuple[str, ...] = ()
+    mentions: tuple[str, ...] = ()
+    items: tuple[str, ...] = ()
     since: str = ""
     until: str = ""
     dialects: tuple[str, ...] = ()
@@ -193,7 +195,8 @@ class RuleDeclaration(TypedDict, total=False):
     `on` names operations, `POST /responses` by default; `*` in it stands for any text (`*{file_id}*`: every path with
     this parameter), and a group of `api.operations`, such as JSON_BODY, for each operation in it. `fix` tells a client what
     to do instead. `when` names members of the body: a request with none of them cannot violate the rule, and it is not run
-    (`input[]`: an array as input). `since` and `until` are the first and last day of this error, if it is not valid at all
+    (`input[]`: an array as input). Likewise the JSON of a body must hold one of the words `mentions`, and the transcript an
+    item of one of the types `items`. `since` and `until` are the first and last day of this error, if it is not valid at all
     times. `dialects` are those with this error (`openai`, `azure`, `foundry`), by default all.
     """
 
@@ -203,6 +206,8 @@ class RuleDeclaration(TypedDict, total=False):
     accepts: Sequence[Json | Case]
     on: str | Sequence[str]
     when: str | Sequence[str]
+    mentions: str | Sequence[str]
+    items: str | Sequence[str]
     fix: str
     since: str
     until: str
@@ -257,6 +262,8 @@ def _register(
         accepts=tuple(map(as_case, declaration.get("accepts", ()))),
         on=_as_tuple(declaration.get("on", CREATE_RESPONSE)),
         when=_as_tuple(declaration.get("when", ())),
+        mentions=_as_tuple(declaration.get("mentions", ())),
+        items=_as_tuple(declaration.get("items", ())),
         check=check,
         needs=needs,
         keyword=keyword,

@@ -14,6 +14,8 @@ _PARTITIONED_ID = re.compile(r"[a-z]+_([0-9a-f]{16})([0-9a-f]{2})[0-9a-f]{32}")
 _BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 ALPHANUMERIC_TABLE = bytes(ord(_BASE62[byte % 62]) for byte in range(256))
 """A table for `bytes.translate` that maps every byte to one of A-Z a-z 0-9."""
+_BLOCKS = 4
+"""Hashes that are made at once, enough for the longest part of an id."""
 
 
 class Ids:
@@ -22,18 +24,21 @@ class Ids:
     def __init__(self, seed: str) -> None:
         self._hash = blake2b(seed.encode("utf-8", "surrogatepass"), person=b"harness ids")
         self._block_number = 0
-        self._unused_bytes = b""
+        self._bytes, self._used = b"", 0
         self._item_partition = ("", "")
 
     def _next_bytes(self, count: int) -> bytes:
-        left = self._unused_bytes
-        while len(left) < count:
-            block = self._hash.copy()
-            block.update(b"\0%d" % self._block_number)
-            self._block_number += 1
-            left += block.digest()
-        self._unused_bytes = left[count:]
-        return left[:count]
+        start, self._used = self._used, self._used + count
+        if self._used > len(self._bytes):
+            blocks = [self._bytes[start:], *map(self._digest, range(self._block_number, self._block_number + _BLOCKS))]
+            self._block_number += _BLOCKS
+            self._bytes, start, self._used = b"".join(blocks), 0, count
+        return self._bytes[start : self._used]
+
+    def _digest(self, number: int) -> bytes:
+        block = self._hash.copy()
+        block.update(b"\0%d" % number)
+        return block.digest()
 
     def hex(self, prefix: str, digits: int) -> str:
         """`prefix` and that many hex digits (an even number): `hex("vs_", 32)`."""

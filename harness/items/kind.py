@@ -44,6 +44,20 @@ class Item:
     members: Json
     deltas: Deltas = field(default_factory=dict)
     off_schema: bool = False
+    _encoded: bytes = field(default=b"", init=False, repr=False, compare=False)
+    _is_text: bool = field(default=False, init=False, repr=False, compare=False)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it is a message of texts and nothing else, which is the same whatever the request and the World are."""
+        return self._is_text if self._encoded else bool(self.encode_members() and self._is_text)
+
+    def encode_members(self) -> bytes:
+        """The members on the wire as JSON; encoded once, as a script may say an item again and again."""
+        if not self._encoded:
+            object.__setattr__(self, "_is_text", self.type == "message" and _has_only_texts(self.members))
+            object.__setattr__(self, "_encoded", orjson.dumps(_without_quotes(self)))
+        return self._encoded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,8 +235,9 @@ def render_item(item: Item, ids: Ids, response_id: str, now: int, status: str = 
     wire: Json = {"id": ids.item(declared.prefix, response_id, now), "type": item.type}
     if declared.has_status:
         wire["status"] = status
-    wire.update(_copy_json(item.members))
-    _drop_quotes(wire)
+    wire.update(orjson.loads(item.encode_members()))
+    if item.is_text:
+        return wire
     if wire.get("call_id", "") is None and wire.get("execution") != "server":
         wire["call_id"] = ids.call()
     if wire.get("container_id", "") is None:
@@ -230,12 +245,33 @@ def render_item(item: Item, ids: Ids, response_id: str, now: int, status: str = 
     return wire
 
 
-def _drop_quotes(wire: Json) -> None:
-    """Without the quotes of citations, which messages of a thread have and items have not."""
-    content = wire.get("content") if wire["type"] == "message" else None
-    for part in content if isinstance(content, list) else ():
+_TEXT_MESSAGE = frozenset({"content", "phase", "role"})
+"""The members of a message that depends on nothing."""
+_TEXT_PARTS = ({"type": "output_text", "annotations": [], "logprobs": []}, {"type": "refusal"})
+"""Its parts without their texts."""
+
+
+def _has_only_texts(members: Json) -> bool:
+    content = members.get("content")
+    parts = [
+        {name: value for name, value in part.items() if name not in ("refusal", "text")}
+        if isinstance(part, dict)
+        else part
+        for part in (content if isinstance(content, list) else [None])
+    ]
+    return members.keys() <= _TEXT_MESSAGE and all(part in _TEXT_PARTS for part in parts)
+
+
+def _without_quotes(item: Item) -> Json:
+    """The members without the quotes of citations, which messages of a thread have and items have not."""
+    content = item.members.get("content") if item.type == "message" else None
+    if not isinstance(content, list):
+        return item.members
+    members = _copy_json(item.members)
+    for part in members["content"]:
         for note in part.get("annotations") or ():
             note.pop("quote", None)
+    return members
 
 
 def require_text(member: str, value: Any) -> str:

@@ -158,9 +158,15 @@ class World:
         exchange = Exchange(self.exchange_count, request, answer)
         self.exchanges.append(exchange)
         self.refusals.add(exchange)
-        drop_oldest(self.exchanges, self.limits.exchanges)
-        drop_oldest(self.problems, self.limits.exchanges)
-        self.approval_ledger.keep_newest(self.limits.exchanges)
+        if self.limits is not UNLIMITED:
+            self._drop_oldest()
+
+    def _drop_oldest(self) -> None:
+        most = self.limits.exchanges
+        drop_oldest(self.exchanges, most)
+        if self.problems:
+            drop_oldest(self.problems, most)
+        self.approval_ledger.keep_newest(most)
         self.store.keep_newest(self.limits.responses)
 
     def add_stray(self, stray: Stray, keep: int) -> None:

@@ -281,7 +281,6 @@ def test_each_text_is_a_part():
             lambda: item_from_wire({"type": "function_call", "name": "f"}),
             "function_call: arguments is None. Give a str",
         ),
-        (lambda: item_from_wire({"type": "message", "content": ["hi"]}), "message: content[0] is 'hi'"),
     ],
 )
 def test_what_cannot_be_built_is_a_script_error(build, words):
@@ -377,3 +376,31 @@ def test_every_builder_is_public_and_documented():
     for name in items.__all__:
         assert getattr(items, name).__doc__
     assert {"function_call", "message", "reasoning"} <= set(ITEMS) & set(items.__all__)
+
+
+class TestAMessageOfTextAlone:
+    """`is_text`: whatever the request and the World are, it stays as it is."""
+
+    @pytest.mark.parametrize(
+        "said",
+        [
+            message("hi"),
+            message(["h", "i"]),
+            message(refusal("No.")),
+        ],
+    )
+    def test_is_one(self, said: Item) -> None:
+        assert said.is_text
+
+    @pytest.mark.parametrize(
+        "said",
+        [
+            function_call("f", {}),
+            reasoning("Hm."),
+            message("hi", annotations=[file_path("file-1", index=0)]),
+            Item("message", {"role": "assistant", "content": "hi"}),
+            Item("message", {"role": "assistant", "content": [], "agent": {"agent_name": "/root"}}),
+        ],
+    )
+    def test_is_none(self, said: Item) -> None:
+        assert not said.is_text

@@ -70,8 +70,10 @@ def count_members(value: Any) -> int:
 
 def find_duplicate_name(raw: bytes, value: Any) -> JsonFault | None:
     """The first duplicate name of a body; a second, slower parse finds it if counting cannot rule one out."""
-    names = raw.count(b'":') - raw.count(b'\\":')
-    if names == count_members(value) and not _needs_full_search(raw):
+    names = raw.count(b'":')
+    if names == raw.count(b":") == count_members(value) and b"\\" not in raw:
+        return None  # most bodies: each colon follows a name, and none of these ends in a backslash
+    if names - raw.count(b'\\":') == count_members(value) and not _needs_full_search(raw):
         return None
     return _find_duplicate(json.loads(raw, object_pairs_hook=tuple, parse_int=len), ())
 

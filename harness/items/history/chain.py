@@ -72,6 +72,8 @@ class ItemChain:
     @property
     def facts(self) -> ChainFacts:
         """The facts of all items; only links that were not asked before are walked."""
+        if self._facts is not None:
+            return self._facts
         links = []
         link: ItemChain | None = self
         while link is not None and link._facts is None:

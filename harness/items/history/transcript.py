@@ -5,7 +5,7 @@ Every client-executed call in it needs an output, and the reverse; an id may occ
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -43,6 +43,11 @@ class Transcript:
             else:
                 found[kind] = [item]
         return found
+
+    @property
+    def types(self) -> Set[str]:
+        """The types of all items."""
+        return self.added_by_type.keys() | self.stored.facts.types
 
     @property
     def effort(self) -> str | None:
@@ -115,7 +120,7 @@ def input_items(body: Json) -> list[Json]:
 def resolve_transcript(stored: ItemChain, body: Json, items: Mapping[str, Json]) -> Transcript:
     """The transcript of a request: stored items first, then its own, with references replaced by the stored items."""
     given = input_items(body)
-    references = _references(given)
+    references = _references(given) if given is body.get("input") else ()
     if not references:
         return Transcript(stored, given)
     named = {id(item) for item in references}

@@ -31,6 +31,13 @@ class CoalescingTransport:
         if self._size > FLUSH_SIZE:
             self._flush()
 
+    def write_whole(self, data: bytes) -> None:
+        """Write what is complete at once, after what has gathered."""
+        if self._parts:
+            self.write(data)
+        elif not self.is_closing():
+            self._transport.write(data)
+
     def close(self) -> None:
         """Write what has gathered, then close."""
         self._flush()

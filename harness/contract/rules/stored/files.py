@@ -74,6 +74,7 @@ def file_not_downloadable(request: Request, world: WorldView) -> Iterator[Json]:
 
 @rule(
     when="input[]",
+    mentions="file_id",
     error=ApiError(404, "File with id '{id}' not found.", "input"),
     source=assumed(
         "that it is refused; the words are those for a response, a conversation or an item that is not there, and of a "
@@ -124,6 +125,7 @@ _NOT_READABLE = f"Invalid input: Expected context stuffing file type to be a sup
 
 @rule(
     when="input[]",
+    mentions="input_file",
     error=ApiError(400, f"{_NOT_READABLE} {{suffix}}.", "input"),
     source=recorded("pydantic/pydantic-ai: an uploaded picture as an input_file", "2026-03-04"),
     rejects={
@@ -145,8 +147,6 @@ def file_not_readable(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 def _file_parts(request: Request) -> Iterator[Json]:
-    if request.raw and b"input_file" not in request.raw:
-        return
     for item in input_items(request.body):
         for held in (item.get("content"), item.get("output")):
             yield from (
@@ -158,6 +158,7 @@ def _file_parts(request: Request) -> Iterator[Json]:
 
 @rule(
     when="input[]",
+    mentions="file_url",
     error=ApiError(
         400, "The file type you uploaded is not supported. Please try again with a pdf", "input", "unsupported_file"
     ),

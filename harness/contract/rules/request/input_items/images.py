@@ -38,6 +38,7 @@ BROKEN_PNG = (
 
 @rule(
     when="input[]",
+    mentions="image_url",
     error=ApiError(400, f"Invalid '{{path}}'. {_EXPECTED_IMAGE} {{what}}.", "{path}", "invalid_value"),
     source=reported("public reports of four origins", "2026"),
     rejects={
@@ -73,6 +74,7 @@ def image_data_url(request: Request) -> Iterator[Json]:
 
 @rule(
     when="input[]",
+    mentions="image_url",
     error=ApiError(
         400,
         "The image data you provided does not represent a valid image. Please check your input and try again with one of "
@@ -102,6 +104,7 @@ def _join_lines(data: str) -> str:
 
 @rule(
     when="input[]",
+    mentions=["image_url", "file_url"],
     error=ApiError(
         400,
         "Invalid '{path}'. Expected a valid URL, but got a value with an invalid format.",

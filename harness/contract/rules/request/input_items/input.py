@@ -82,6 +82,7 @@ def input_empty(request: Request) -> Iterator[Json]:
 
 @rule(
     when="input[]",
+    mentions="compaction_trigger",
     error=ApiError(
         400, "Invalid value: 'compaction_trigger'. It must be the final input item.", "input[{index}]", "invalid_value"
     ),
@@ -92,8 +93,6 @@ def input_empty(request: Request) -> Iterator[Json]:
 )
 def compaction_trigger_last(request: Request) -> Iterator[Json]:
     """A `compaction_trigger` must be the last item of `input`."""
-    if request.raw and b"compaction_trigger" not in request.raw:
-        return  # most histories have none, and they can be long
     items = request.body["input"]
     for index, item in enumerate(items[:-1]):
         if item.get("type") == "compaction_trigger":

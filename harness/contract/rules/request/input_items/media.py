@@ -23,6 +23,7 @@ _CALL: Json = {"type": "function_call", "call_id": "call_1", "name": "f", "argum
 
 @rule(
     when="input[]",
+    mentions="input_image",
     error=ApiError(
         400,
         "Missing mutually exclusive parameters: '{path}'. Ensure you are providing exactly one of: 'file_id' or "
@@ -65,6 +66,7 @@ def image_without_source(request: Request) -> Iterator[Json]:
 
 @rule(
     when="input[]",
+    mentions=["input_image", "input_file"],
     error=ApiError(
         400,
         "Mutually exclusive parameters: '{path}'. Ensure you are only providing one of: {names}.",
@@ -106,6 +108,7 @@ def part_with_two_sources(request: Request) -> Iterator[Json]:
 
 @rule(
     when="input[]",
+    mentions="file_data",
     error=ApiError(
         400,
         "Invalid file data: '{path}'. Expected a base64-encoded data URL with a valid file MIME type (e.g. "
@@ -133,6 +136,7 @@ def file_mime_type(request: Request) -> Iterator[Json]:
 
 @rule(
     when="input[]",
+    mentions="file_data",
     error=ApiError(
         400,
         "Invalid file data: '{path}'. Expected a base64-encoded data URL with a valid file MIME type (e.g. "

@@ -23,10 +23,8 @@ def image_body(url: str) -> Json:
     return body_with_part({"type": "input_image", "image_url": url})
 
 
-def _walk_parts(request: Request, word: str) -> Iterator[tuple[str, Json]]:
-    """The parts of messages and tool outputs with their places, a screenshot included; none if the body lacks the word."""
-    if request.raw and word.encode() not in request.raw:
-        return  # most histories have none, and they can be long
+def _walk_parts(request: Request) -> Iterator[tuple[str, Json]]:
+    """The parts of messages and tool outputs with their places, a screenshot included."""
     for index, item in enumerate(input_items(request.body)):
         for holder in ("content", "output"):
             held = item.get(holder)
@@ -39,7 +37,7 @@ def _walk_parts(request: Request, word: str) -> Iterator[tuple[str, Json]]:
 
 def find_part_texts(request: Request, member: str) -> Iterator[tuple[str, str]]:
     """The strings in a member of the parts of `input`, each with its place; a screenshot counts as a part."""
-    for path, part in _walk_parts(request, member):
+    for path, part in _walk_parts(request):
         if isinstance(text := part.get(member), str):
             yield f"{path}.{member}", text
 
@@ -51,7 +49,7 @@ def find_data_urls(request: Request, member: str) -> Iterator[tuple[str, str]]:
 
 def find_parts(request: Request, type: str) -> Iterator[tuple[str, Json]]:
     """The parts of this type of messages and tool outputs, each with its place."""
-    return ((path, part) for path, part in _walk_parts(request, type) if part.get("type") == type)
+    return ((path, part) for path, part in _walk_parts(request) if part.get("type") == type)
 
 
 def mime_type(url: str) -> str:

@@ -13,7 +13,7 @@ from harness.core.exchange import Json, Request
 from harness.items import function_call, message
 from harness.items.history.transcript import Transcript
 from harness.items.image import ONE_PIXEL_PNG
-from harness.items.kind import CLIENT_CALL_NAMES
+from harness.items.kind import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
 
 APPROVAL_REQUEST: Json = {
     "type": "mcp_approval_request",
@@ -54,6 +54,7 @@ _CLIENT_SEARCH: Json = {
 
 @rule(
     when=TRANSCRIPT_MEMBERS,
+    items=tuple(CLIENT_CALL_NAMES),
     error=ApiError(400, "No tool output found for {kind} {call_id}.", "input"),
     source=[
         reported("https://github.com/router-for-me/CLIProxyAPI/issues/2368", "2026-03-27"),
@@ -107,6 +108,7 @@ def call_needs_output(transcript: Transcript) -> Iterator[Json]:
 
 @rule(
     when=TRANSCRIPT_MEMBERS,
+    items=tuple(CALL_OF_OUTPUT),
     error=ApiError(400, "No tool call found for {kind} with call_id {call_id}.", "input"),
     source=[
         recorded("vercel/ai", "2026"),
@@ -154,6 +156,7 @@ def output_needs_call(transcript: Transcript) -> Iterator[Json]:
 
 @rule(
     when=TRANSCRIPT_MEMBERS,
+    items="mcp_approval_request",
     error=ApiError(400, "The following MCP approval requests do not have an approval: {ids}", "input"),
     source=reported("eight independent public programs that handle it, of OpenAI and of Foundry", "2026"),
     rejects={
@@ -176,6 +179,7 @@ def approval_request_unanswered(transcript: Transcript) -> Iterator[Json]:
 
 @rule(
     when=TRANSCRIPT_MEMBERS,
+    items="mcp_approval_response",
     error=ApiError(
         400, "The following MCP approval requests have approval responses but weren't passed as input: {ids}", "input"
     ),
@@ -226,6 +230,7 @@ _STRUCTURED: Json = {
 
 @rule(
     when="input[]",
+    mentions="output_schema",
     error=ApiError(400, "Invalid 'input[{index}].output': the output of function '{name}' is not valid JSON.", "input"),
     source=[
         reported("https://github.com/openai/openai-agents-python/pull/3932: refused with a 400", "2026-07-24"),
@@ -245,8 +250,6 @@ _STRUCTURED: Json = {
 )
 def program_output_not_json(request: Request, transcript: Transcript) -> Iterator[Json]:
     """The output of a function that a program called is JSON if the function declares an `output_schema`."""
-    if request.raw and b"output_schema" not in request.raw:
-        return  # most requests have none, and their histories can be long
     structured = {tool.get("name") for tool in _functions(request.body) if tool.get("output_schema")}
     calls = {call.get("call_id"): call for call in transcript.items if structured and _is_programs(call)}
     for index, item in enumerate(request.body["input"] if calls else ()):

@@ -118,6 +118,7 @@ def duplicate_item(world: WorldView, transcript: Transcript) -> Iterator[Json]:
 
 @rule(
     when=TRANSCRIPT_MEMBERS,
+    items="reasoning",
     error=ApiError(404, "Item with id '{id}' not found.{hint}", "input"),
     source=[
         reported("https://github.com/can1357/oh-my-pi/issues/41", "2026-02-12"),

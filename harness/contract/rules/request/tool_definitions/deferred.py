@@ -116,6 +116,7 @@ def _history_body(*items: Json, tools: list[Json]) -> Json:
 
 @rule(
     when="input[]",
+    items="function_call",
     error=ApiError(
         400,
         "Missing namespace for function_call '{name}'. It does not exist in the default namespace. Round-trip the "
