@@ -262,24 +262,16 @@ class RulePlan:
 
     def narrow(self, request: Request, transcript: Transcript | None) -> tuple[BoundRule, ...]:
         """The rules after the schema without those whose words or types of items the request lacks."""
-        if not (self.words or self.item_types):
-            return self.after
         text = _searchable_bytes(request) if self.words else b""
-        if text is None:
+        if text is None or not (self.words or self.item_types):
             return self.after
         types = self.item_types & transcript.types if transcript and self.item_types else ()
         found = frozenset([*types, *[word for word in self.words if word in text]])
         if (rules := self.narrowed.get(found)) is None:
-            rules = tuple(bound for bound in self.after if _may_apply(bound[0], found))
+            rules = tuple(bound for bound in self.after if bound[0].may_apply(found))
             if len(self.narrowed) < MAX_NARROWED:
                 self.narrowed[found] = rules
         return rules
-
-
-def _may_apply(rule: Rule, found: frozenset[bytes | str]) -> bool:
-    return (not rule.mentions or any(word.encode() in found for word in rule.mentions)) and (
-        not rule.items or not found.isdisjoint(rule.items)
-    )
 
 
 def _searchable_bytes(request: Request) -> bytes | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
@@ -163,6 +163,11 @@ class Rule:
     def covers(self, operation: str) -> bool:
         """Whether `on` names this operation."""
         return matches_operation(self.on, operation)
+
+    def may_apply(self, found: Set[bytes | str]) -> bool:
+        """Whether a request with these words (as bytes) and types of items may violate the rule."""
+        words = [word.encode() for word in self.mentions]
+        return (not words or not found.isdisjoint(words)) and (not self.items or not found.isdisjoint(self.items))
 
     @property
     def level(self) -> Level:
