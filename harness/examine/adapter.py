@@ -22,9 +22,14 @@ from harness.examine.task import Task
 _HERE = Path(__file__).parent / "adapters"
 ADAPTERS: Mapping[str, str] = {
     "agent-framework": "harness.examine.adapters.agent_framework_python:AgentFrameworkAdapter",
+    "ai-sdk": "ai_sdk.mjs",
+    "langchain-openai": "harness.examine.adapters.langchain_python:LangChainAdapter",
     "litellm": "harness.examine.adapters.litellm_python:LiteLLMAdapter",
     "openai": "harness.examine.adapters.openai_python:OpenAIAdapter",
+    "openai-agents-js": "openai_agents.mjs",
+    "openai-node": "openai_node.mjs",
     "openai-agents": "harness.examine.adapters.openai_agents_python:OpenAIAgentsAdapter",
+    "pydantic-ai": "harness.examine.adapters.pydantic_ai_python:PydanticAIAdapter",
 }
 """The ready adapters by name: a Python class, or the file of a Node program in `adapters/`."""
 

@@ -1,0 +1,79 @@
+"""`langchain-openai` in an agent of `langchain`, with its tools and its middleware for approvals."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from langchain.agents import create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langchain_core.tools import StructuredTool
+from langchain_openai import ChatOpenAI
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+
+from harness.examine.session import BASIC, ClientSession, SessionAdapter
+from harness.examine.task import Agent, Task
+
+THREAD: Any = {"configurable": {"thread_id": "one"}}
+
+
+class LangChainSession(ClientSession):
+    """`create_agent` on `ChatOpenAI(use_responses_api=True)`; a checkpointer keeps the thread."""
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(task)
+        kept: dict[str, Any] = {**self.stateless, "use_previous_response_id": task.state == "chain"}
+        own = {"base_url": task.base_url, "api_key": task.api_key, "use_responses_api": True, **kept}
+        self._chat = ChatOpenAI(model=task.model, model_kwargs=dict(task.options), **own)
+        self._agent = self._make_agent(self.agents[0], InMemorySaver())
+
+    def _make_agent(self, agent: Agent, checkpointer: Any = None) -> Any:
+        own = self.tools_of(agent)
+        tools: list[Any] = []
+        for each in own:
+            told = {"name": each.name, "description": each.description, "args_schema": dict(each.parameters)}
+            tools.append(StructuredTool.from_function(self.functions[each.name], **told))
+        tools += [self._make_question(each) for each in self.agents if each.name in agent.ask]
+        tools += map(dict, self.task.hosted_tools)
+        gated = {each.name: True for each in own if each.needs_approval}
+        rest = {"middleware": [HumanInTheLoopMiddleware(gated)] if gated else [], "checkpointer": checkpointer}
+        return create_agent(self._chat, tools, system_prompt=agent.instructions, **rest)
+
+    def _make_question(self, agent: Agent) -> Any:
+        other = self._make_agent(agent)
+
+        async def ask(input: str) -> str:
+            return str((await other.ainvoke({"messages": [("user", input)]}))["messages"][-1].text)
+
+        return StructuredTool.from_function(coroutine=ask, name=f"ask_{agent.name}", description=f"Ask {agent.name}.")
+
+    async def say(self, prompt: str) -> str:
+        """Say a prompt, decide about the calls that wait for it."""
+        known = len((await self._agent.aget_state(THREAD)).values.get("messages", ()))
+        await self._run({"messages": [("user", prompt)]})
+        while waiting := (await self._agent.aget_state(THREAD)).interrupts:
+            asked = [each["name"] for one in waiting for each in one.value["action_requests"]]
+            given = [{"type": "approve"} if self.approves(name) else {"type": "reject"} for name in asked]
+            await self._run(Command(resume={"decisions": given}))
+        messages = (await self._agent.aget_state(THREAD)).values["messages"]
+        for message in messages[known:]:
+            self.add_usage(getattr(message, "usage_metadata", None))
+        self.annotations = [note for block in messages[-1].content_blocks for note in block.get("annotations", ())]
+        return str(messages[-1].text)
+
+    async def _run(self, given: Any) -> None:
+        if not self.task.stream:
+            await self._agent.ainvoke(given, THREAD)
+            return
+        async for chunk, _ in self._agent.astream(given, THREAD, stream_mode="messages"):
+            if chunk.type == "AIMessageChunk":
+                self.add_delta(chunk.text)
+
+
+class LangChainAdapter(SessionAdapter):
+    """`langchain-openai`."""
+
+    package, session = "langchain-openai", LangChainSession
+    features: ClassVar = (*BASIC, "agent_tools", "tool_approvals")
+    states: ClassVar = ("replay", "stateless", "chain")
+    dialects: ClassVar = ("openai", "azure", "foundry")
