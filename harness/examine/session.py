@@ -31,7 +31,7 @@ class ClientSession:
         self.functions: dict[str, Callable[..., Any]] = functions_of(task)
         self.texts: list[str] = []
         self.streamed: list[str] | None = [] if task.stream else None
-        self.annotations: list[dict[str, Any]] | None = []
+        self.annotations: list[dict[str, Any]] | None = None
         self.refusal: str | None = None
         self.reasoning: list[str] | None = None
         self.usage: dict[str, int] | None = None

@@ -1,7 +1,6 @@
 // The AI SDK: `ai` with `@ai-sdk/openai`, its loop of tools and its approvals.
 import { BASIC, CAMEL, load, release, runTool, serve } from './node_session.mjs';
 
-globalThis.AI_SDK_LOG_WARNINGS = false;
 const ai = await load('ai');
 const { createOpenAI } = await load('@ai-sdk/openai');
 const stopWhen = (ai.isStepCount ?? ai.stepCountIs)(50);
@@ -34,16 +33,15 @@ function start(session) {
   }
 
   function makeQuestion(agent) {
-    const properties = { input: { type: 'string' } };
-    const inputSchema = ai.jsonSchema({ type: 'object', properties, required: ['input'], additionalProperties: false });
+    const inputSchema = ai.jsonSchema({ type: 'object', properties: { input: { type: 'string' } }, required: ['input'] });
     const execute = async ({ input }) => (await run(agent, [{ role: 'user', content: input }], {})).text;
     return ai.tool({ description: `Ask ${agent.name}.`, inputSchema, execute });
   }
 
   async function run(agent, messages, options) {
     const told = newer ? { instructions: agent.instructions, toolApproval: Object.fromEntries(gated) } : { system: agent.instructions };
-    const own = { model: openai(task.model), tools: toolsOf(agent), providerOptions: { openai: options }, ...told };
-    const asked = { messages, stopWhen, ...own };
+    const own = { model: openai(task.model), tools: toolsOf(agent), providerOptions: { openai: options } };
+    const asked = { messages, stopWhen, ...own, ...told };
     if (!task.stream) return ai.generateText(asked);
     const result = ai.streamText({ ...asked, onError: () => {} });
     for await (const part of result.fullStream) {
