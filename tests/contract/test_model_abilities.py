@@ -47,7 +47,15 @@ def refusals() -> Iterator[Refusal]:
     for family in MODELS.values():
         if family.served and not family.name_only:
             yield from refused_options(family)
+            yield from refused_tier(family)
             yield from refused_tools(family)
+
+
+def refused_tier(family: Model) -> Iterator[Refusal]:
+    if not family.flex:
+        older = "Invalid service_tier argument"
+        message = "Flex is not available for this model." if family.name.startswith("gpt-5") else older
+        yield Refusal(family, {"service_tier": "flex"}, message, replace(family, flex=True))
 
 
 def refused_options(family: Model) -> Iterator[Refusal]:
@@ -98,7 +106,8 @@ def refused_tools(family: Model) -> Iterator[Refusal]:
 
 def judge(body: dict[str, Any], family: Model) -> Violation | None:
     """What a World that knows this family says on the family's last day."""
-    last = (date.fromisoformat(family.gone) - timedelta(days=1)).isoformat() if family.gone else CONTRACT_DATE
+    end = family.gone or family.removed
+    last = (date.fromisoformat(end) - timedelta(days=1)).isoformat() if end else CONTRACT_DATE
     world = World(as_of=last)
     world.models = MODELS.with_family(family)
     search = {"type": "file_search", **TOOLS["file_search"]}
@@ -122,7 +131,9 @@ def test_the_table_denies_a_lot() -> None:
     assert len({each.family.name for each in ALL}) > 40
 
 
-@pytest.mark.parametrize("family", [each for each in MODELS.values() if each.served], ids=lambda each: each.name)
+@pytest.mark.parametrize(
+    "family", [each for each in MODELS.values() if each.served and each.found], ids=lambda each: each.name
+)
 def test_what_the_table_grants_is_taken(family: Model) -> None:
     for member, values in (
         ("effort", family.efforts),

@@ -23,7 +23,10 @@ TERRA = "gpt-5.6-terra"
         "text.verbosity",
         "unsupported_value",
     ),
-    source=reported("public report", "2026"),
+    source=[
+        reported("public reports of three origins: gpt-4.1-mini, gpt-4o-mini", "2026"),
+        reported("public reports of four more origins: models for Codex", "2026"),
+    ],
     rejects={
         "Unsupported value: 'high' is not supported with the 'gpt-5-codex' model. Supported values are: 'medium'.": Case(
             {"model": "gpt-5-codex", "text": {"verbosity": "high"}}, as_of="2026-06"
