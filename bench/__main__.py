@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from importlib.metadata import version
 from pathlib import Path
 
-from bench import inside, sample, servers, table
+from bench import inside, sample, servers, table, wrk
 from bench.rounds import ceiling, interleave
 from bench.servers import Server, SkipError
 from bench.wire import Captured, capture
@@ -36,10 +36,14 @@ def loads(options: argparse.Namespace, folder: Path) -> tuple[list[table.Row], l
         split = children.enter_context(servers.bare(answers, folder, split=True))
         answered["bare"] = {kind: capture(running[-1].port, kind) for kind in table.WHAT}
         rows = []
+        notes += [] if wrk.is_there() else ["wrk is skipped: it is not installed (Debian's package wrk)"]
         for kind in table.WHAT:
             under_load = [*running, split] if kind == "stream" else running
             series = interleave(kind, under_load, options.rounds, options.seconds, options.connections)
-            rows += table.load_rows(kind, series)
+            rows += table.load_rows(table.WHAT[kind], series)
+            if wrk.is_there():
+                other = interleave(kind, running, options.rounds, options.seconds, options.connections, wrk.measure)
+                rows += table.load_rows(f"{table.WHAT[kind]}, by wrk", other)
             notes.append(f"client, {table.WHAT[kind]}: {ceiling(series['bare'])}")
         notes += [
             f"{name} answers {' and '.join(a.shape() for a in kinds.values())}" for name, kinds in answered.items()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -40,15 +40,20 @@ class Series:
 
 
 def interleave(
-    kind: str, servers: Sequence[Server], rounds: int, seconds: float, connections: int
+    kind: str,
+    servers: Sequence[Server],
+    rounds: int,
+    seconds: float,
+    connections: int,
+    client: Callable[[int, str, float, int], Load] = measure,
 ) -> dict[str, Series]:
-    """The series of each server, by name; the one that goes first changes with each round."""
+    """The series of each server, by name; the one that goes first changes with each round, `client` loads it."""
     series = {server.name: Series([], []) for server in servers}
     for number in range(rounds):
         first = number % len(servers)
         for server in (*servers[first:], *servers[:first]):
             before = server.cpu()
-            load = measure(server.port, kind, seconds, connections)
+            load = client(server.port, kind, seconds, connections)
             series[server.name].loads.append(load)
             if before is not None and (after := server.cpu()) is not None:
                 series[server.name].cpu.append((after - before) / load.answers * 1e6)

@@ -20,13 +20,13 @@ def ratio(spread: Spread | None) -> str:
     return "" if spread is None else f"{spread.mid:.2f} ({spread.low:.2f}–{spread.high:.2f})"
 
 
-def load_rows(kind: str, series: Mapping[str, Series]) -> list[Row]:
+def load_rows(what: str, series: Mapping[str, Series]) -> list[Row]:
     """A row per server: median rate, ratios as median (least–greatest) of the rounds, CPU time per answer."""
     rows: list[Row] = []
     for name, mine in series.items():
         ratios = [ratio(mine.over(series[to])) if to in series and to != name else "" for to in ("aimock", "bare")]
         cpu = f"{median(mine.cpu):,.0f} µs" if mine.cpu else ""
-        rows.append((WHAT[kind], name, f"{median(mine.rates):,.0f}/s", *ratios, cpu))  # type: ignore[arg-type]
+        rows.append((what, name, f"{median(mine.rates):,.0f}/s", *ratios, cpu))  # type: ignore[arg-type]
     return rows
 
 
