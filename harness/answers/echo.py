@@ -58,7 +58,7 @@ def echo_tools(body: Json, items: Sequence[Json]) -> list[Json]:
     """The tools of a request with their defaults, and those that `items` have loaded or added."""
     own = list(body.get("tools") or ())
     added = declared_tools(body)[len(own) :]
-    if not own and not added and not any(item.get("type") == "tool_search_output" for item in items):
+    if not own and not added and not [True for item in items if item.get("type") == "tool_search_output"]:
         return []
     bare = str(body.get("model")).startswith(_BARE_LOADING)
     spaces = _loaded_namespaces([*own, *added], [item for item in items if not (bare and _is_clients(item))])

@@ -137,11 +137,15 @@ class Store:
 
     def keep_newest(self, most: int | None) -> None:
         """Drop the oldest responses beyond `most`, with all that is stored of them; a conversation keeps its items."""
-        for id in oldest_beyond(self.responses, most):
+        if most is None:
+            return
+        for id in oldest_beyond(self.responses, most) if len(self.responses) > most else ():
             self._drop_response(id)
+        more = most * _ENTRIES_PER_RESPONSE
         for hidden in (self.unfiltered_items, self.encrypted_contents, self.azure_members, self.containers):
-            for id in oldest_beyond(hidden, most and most * _ENTRIES_PER_RESPONSE):
-                del hidden[id]
+            if len(hidden) > more:
+                for id in oldest_beyond(hidden, more):
+                    del hidden[id]
 
     def _drop_response(self, id: str) -> None:
         stored = self.responses.pop(id)

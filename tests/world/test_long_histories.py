@@ -1,0 +1,98 @@
+"""What a turn costs does not depend on how much was said before it: counted in calls and in bytes, not in time."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tracemalloc
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from harness.items import function_call, message
+from harness.server.mock_api import MockApi
+
+HEADERS = {"authorization": "Bearer sk-long", "content-type": "application/json"}
+TOOL = {"type": "function", "name": "f", "parameters": {}, "strict": False}
+MORE = 1.15
+"""How many times the calls and bytes of an early turn a late one may have; ids and tables vary a little."""
+
+
+@pytest.fixture
+def post() -> Callable[..., Any]:
+    """Sends a request that must be taken; the model calls `f` and, given its output, answers."""
+
+    def answer(request: Any) -> list[Any]:
+        sent = request.body["input"]
+        return [message("Done.")] if sent[-1].get("type") == "function_call_output" else [function_call("f", {})]
+
+    api = MockApi(fallback=answer)
+
+    def send(path: str, body: Any) -> Any:
+        answered = api.handle("POST", path, HEADERS, {}, json.dumps(body).encode())
+        assert answered.status == 200, answered.body
+        return answered.body
+
+    return send
+
+
+def play(post: Callable[..., Any], turns: int, follow: Callable[[Any], Any]) -> Iterator[None]:
+    """Turns of a conversation in which each other one answers a call; one a step."""
+    last: Any = None
+    for number in range(turns):
+        said: Any = {"role": "user", "content": "Go on."}
+        if number % 2:
+            said = {"type": "function_call_output", "call_id": last["output"][0]["call_id"], "output": "ok"}
+        last = post("/v1/responses", {"model": "gpt-4.1", "tools": [TOOL], "input": [said], **follow(last)})
+        yield
+
+
+def count_calls(steps: Iterator[None], turns: int) -> int:
+    """The calls of functions of the next turns."""
+    count = 0
+
+    def note(_: FrameType, event: str, __: object) -> None:
+        nonlocal count
+        count += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        skip(steps, turns)
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+def count_bytes(steps: Iterator[None], turns: int) -> int:
+    """The bytes that the next turns leave behind."""
+    tracemalloc.start()
+    try:
+        skip(steps, turns)
+        return tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+
+
+def skip(steps: Iterator[None], turns: int) -> None:
+    for _ in range(turns):
+        next(steps)
+
+
+def assert_flat(steps: Iterator[None], turns: int) -> None:
+    skip(steps, 40)
+    calls, kept = count_calls(steps, 20), count_bytes(steps, 40)
+    skip(steps, turns - 160)
+    assert count_calls(steps, 20) <= MORE * calls
+    assert count_bytes(steps, 40) <= MORE * kept
+
+
+def test_a_chain_of_1000_turns(post: Callable[..., Any]) -> None:
+    assert_flat(play(post, 1_000, lambda last: {"previous_response_id": last["id"]} if last else {}), 1_000)
+
+
+def test_a_conversation_of_10000_items(post: Callable[..., Any]) -> None:
+    named = {"conversation": post("/v1/conversations", {})["id"]}
+    assert_flat(play(post, 5_000, lambda _: named), 5_000)
