@@ -21,6 +21,7 @@ from harness.core.delivery import Gate
 from harness.core.errors import ConfigError
 from harness.core.exchange import Exchange, Json
 from harness.core.replies import ModelReplies
+from harness.world.exploration import Exploration, Scenario
 from harness.world.mcp_server import McpServer, build_server
 from harness.world.refusals import ExpectedRefusal
 from harness.world.script import Matcher, Route, Turn
@@ -132,6 +133,18 @@ class Mock:
         """Put a file into a container, as if code there had written it; returns its id for `container_file_citation`."""
         raw = data.encode() if isinstance(data, str) else data
         return str(self.world.containers.add_file(container, name, raw, source="assistant")["id"])
+
+    def explore(self, scenario: Scenario, cases: str = "*", *, seed: int = 0, combined: int = 0) -> Exploration:
+        """Run a scenario under variations of what the model answers, and list those that change its result.
+
+        `scenario` is a function, async or not, of a fresh mock to which every client of the test leads meanwhile: it
+        scripts that, runs the code under test and returns what came of it. `cases` chooses kinds of variations
+        (`streams/*,errors/*`), `combined` is how many combinations of several are tried, too; a `seed` tries the same each
+        time.
+        """
+        if self.world.explorer is None:
+            raise ConfigError("explore: only the fixture `mock` of pytest can explore.")
+        return self.world.explorer(scenario, cases, seed, combined)
 
     @property
     def automatic(self) -> bool:

@@ -32,6 +32,7 @@ from harness.core.text.vocabulary import PYTHON, Vocabulary
 from harness.core.tool_runs import ToolRuns
 from harness.ending import TurnLine
 from harness.items.kind import id_prefix
+from harness.world.exploration import Explorer
 from harness.world.mcp_approvals import McpServers
 from harness.world.prompt_cache import PromptCache
 from harness.world.refusals import RefusalLedger
@@ -100,6 +101,7 @@ class World:
         self.problems: list[tuple[Request, str]] = []
         self.strays: list[tuple[int, Stray]] = []
         self.tool_runs = ToolRuns()
+        self.explorer: Explorer | None = None
 
     def set_date(self, as_of: str) -> None:
         """Live on another day, by its contract and from its noon on; ConfigError when it is none or not known yet."""

@@ -1,0 +1,148 @@
+"""Runs a scenario under variations of its answers, and finds the smallest of each kind that changes its result."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from random import Random
+from typing import Any
+
+from harness.analysis.lanes import asks_model
+from harness.analysis.loss import losses_in_accepted
+from harness.core.errors import ConfigError
+from harness.core.registry import suggest_name
+from harness.examine.explore.variations import VARIATIONS, Step, Variation
+from harness.examine.explore.varied_script import VariedScript
+from harness.report.failure import find_verdict
+from harness.world.exploration import ChangedResult, Exploration, Scenario
+from harness.world.mock import Mock
+
+MAX_STEPS = 100
+"""How many variations of one kind are tried; of more a choice by the seed, the first and the last among them."""
+
+FreshMock = Callable[[], AbstractContextManager[Mock]]
+"""Makes a new World for the time of a `with` block."""
+
+
+@dataclass(frozen=True, slots=True)
+class _ScenarioRun:
+    """What came of a scenario; `answers` are the numbers of events of what the model answered."""
+
+    result: Any
+    error: Exception | None
+    problems: Sequence[str]
+    answers: Sequence[int]
+
+    def differs_from(self, plain: _ScenarioRun) -> bool:
+        return bool(self.error or set(self.problems) - set(plain.problems) or self.result != plain.result)
+
+
+def explore(scenario: Scenario, fresh: FreshMock, cases: str, seed: int, combined: int) -> Exploration:
+    """Run a scenario as it is, then under each kind of variation whose id matches; see `Mock.explore`."""
+    chosen = select_variations(cases)
+    plain = _run_plain(scenario, fresh)
+    tried, changed = 0, []
+
+    def fails(steps: Sequence[Step]) -> _ScenarioRun | None:
+        nonlocal tried
+        tried += 1
+        ran = _run(scenario, fresh, steps)
+        return ran if ran.differs_from(plain) else None
+
+    kinds_that_pass: list[Variation] = []
+    for variation in chosen:
+        if found := _find_smallest(_choose(variation.steps(plain.answers), seed), fails):
+            changed.append(_describe(variation.id, variation.lossless, *found, plain))
+        else:
+            kinds_that_pass.append(variation)
+    steps = [step for variation in kinds_that_pass for step in variation.steps(plain.answers)]
+    if combined and steps:
+        from harness.examine.explore.combined import find_combined
+
+        if found := find_combined(steps, fails, seed, combined):
+            changed.append(_describe("combined", False, *found, plain))
+    return Exploration(tried, changed)
+
+
+def select_variations(pattern: str) -> list[Variation]:
+    """The kinds whose ids match a pattern like `streams/*`; several are separated by commas. ConfigError when none does."""
+    wanted = [each.strip() for each in pattern.split(",")]
+    for each in wanted:
+        if not any(fnmatchcase(id, each) for id in VARIATIONS):
+            raise ConfigError(f"explore: no variation {each!r}. {suggest_name(each, VARIATIONS)}")
+    return [made for id, made in VARIATIONS.items() if any(fnmatchcase(id, each) for each in wanted)]
+
+
+def _choose(steps: list[Step], seed: int) -> list[Step]:
+    if len(steps) <= MAX_STEPS:
+        return steps
+    inner = sorted(Random(seed).sample(range(1, len(steps) - 1), MAX_STEPS - 2))
+    return [steps[0], *(steps[number] for number in inner), steps[-1]]
+
+
+def _find_smallest(
+    steps: list[Step], fails: Callable[[Sequence[Step]], _ScenarioRun | None]
+) -> tuple[Sequence[Step], _ScenarioRun] | None:
+    """The first step that changes the result: they are ordered from small to large. One without an error goes first."""
+    raised: tuple[Sequence[Step], _ScenarioRun] | None = None
+    for step in steps:
+        if ran := fails([step]):
+            if not ran.error:
+                return [step], ran
+            raised = raised or ([step], ran)
+    return raised
+
+
+def _describe(id: str, lossless: bool, steps: Sequence[Step], ran: _ScenarioRun, plain: _ScenarioRun) -> ChangedResult:
+    problems = [problem for problem in ran.problems if problem not in plain.problems]
+    error = f"raised {type(ran.error).__name__}: {ran.error}" if ran.error else ""
+    return ChangedResult(id, lossless, [str(step) for step in steps], plain.result, ran.result, error, problems)
+
+
+def _run_plain(scenario: Scenario, fresh: FreshMock) -> _ScenarioRun:
+    """What comes of a scenario without variations; ConfigError when it can be compared with nothing."""
+    plain = _run(scenario, fresh, ())
+    if plain.error:
+        raise plain.error
+    if plain.problems:
+        raise ConfigError(f"explore: the scenario fails without any variation: {plain.problems[0]}")
+    if not plain.answers:
+        raise ConfigError("explore: the scenario asked the model nothing. Does it script the mock that it is given?")
+    if (again := _run(scenario, fresh, ())).differs_from(plain):
+        raise ConfigError(
+            f"explore: the scenario gives {plain.result!r}, then {again.result!r}, without any variation. Return what "
+            "does not depend on time or chance."
+        )
+    return plain
+
+
+def _run(scenario: Scenario, fresh: FreshMock, steps: Sequence[Step]) -> _ScenarioRun:
+    with fresh() as mock:
+        mock.world.script = VariedScript(mock.world.script, steps)
+        result, error = None, None
+        try:
+            result = _call(scenario, mock)
+        except Exception as problem:
+            error = problem
+        losses = losses_in_accepted(mock.world.exchanges, False, mock.world.tool_runs)
+        problems = [cause.what for cause in find_verdict(mock.world, losses, unused=error is None)]
+        return _ScenarioRun(result, error, problems, list(_count_events(mock)))
+
+
+def _call(scenario: Scenario, mock: Mock) -> Any:
+    """What a scenario returns; an async one runs in an event loop of its own, also where one runs already."""
+    if not inspect.iscoroutinefunction(scenario):
+        return scenario(mock)
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(lambda: asyncio.run(scenario(mock))).result()
+
+
+def _count_events(mock: Mock) -> Iterator[int]:
+    for exchange in mock.exchanges:
+        if asks_model(exchange.request) and exchange.answer.status < 400:
+            yield len(exchange.answer.events or ())

@@ -1,0 +1,105 @@
+"""The variations of answers: each kind an entry, from the number of events of an answer to the faults that it may get."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from harness.core.delivery import Fault, Pause
+from harness.core.registry import Registry
+from harness.faults import Cut, hang_up, overloaded, rate_limit, server_error
+from harness.faults.alterations import AddMembers, ErrorInStream, InsertEvent, SkipNumbers
+from harness.faults.transport import Chunks, Framing
+
+PAUSE_SECONDS = 0.02
+NEW_EVENT: Mapping[str, str] = {"type": "response.new_feature.delta", "delta": "new"}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A fault of the answer with that number, counted from 1, and what it does."""
+
+    answer: int
+    fault: Fault
+    does: str
+
+    def __str__(self) -> str:
+        return f"answer {self.answer} {self.does}"
+
+
+Faults = Callable[[int], Iterator[tuple[Fault, str]]]
+"""From the number of events of an answer, 0 when it is no stream: each fault of the kind, from small to large."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variation:
+    """A kind of variation. One that is `lossless` tells all that was said: no client may show anything else.
+
+    With `last` it is of the last answer alone, which no client sends back.
+    """
+
+    id: str
+    faults: Faults
+    lossless: bool
+    last: bool
+
+    def steps(self, answers: Sequence[int]) -> list[Step]:
+        """Each step for answers with these numbers of events, from small to large."""
+        return [
+            Step(number, fault, does) for number, events in enumerate(answers, 1) for fault, does in self.faults(events)
+        ]
+
+
+VARIATIONS: Registry[Variation] = Registry("variation")
+"""Every kind by its id, in the areas of the cases."""
+
+
+def _add(id: str, faults: Faults, *, lossless: bool = True, last: bool = False) -> None:
+    VARIATIONS.add(id, Variation(id, faults, lossless, last))
+
+
+def _always(fault: Fault, does: str) -> Faults:
+    return lambda events: iter([(fault, does)])
+
+
+def _streamed(fault: Fault, does: str) -> Faults:
+    return lambda events: iter([(fault, does)] if events else [])
+
+
+def _after_each(make: Callable[[int], Fault], does: str, first: int = 1) -> Faults:
+    return lambda events: ((make(after), f"{does} {after} of {events} events") for after in range(first, events))
+
+
+def _cuts(events: int) -> Iterator[tuple[Fault, str]]:
+    for after in range(max(events, 1)):
+        yield Cut(after), f"is cut after {after} of {events} events" if events else "is cut before its body"
+
+
+def _cuts_inside(events: int) -> Iterator[tuple[Fault, str]]:
+    for after in range(events):
+        yield Cut(after + 0.5), f"is cut inside event {after + 1} of {events}"
+
+
+def _chunks(events: int) -> Iterator[tuple[Fault, str]]:
+    for size in (1, 2, 3, 7, 16) if events else ():
+        yield Chunks(size), f"comes in pieces of {size} bytes"
+
+
+_add("streams/one-chunk", _streamed(Chunks(0), "comes in one piece"))
+_add("streams/chunks", _chunks)
+_add("streams/crlf", _streamed(Framing("crlf"), "has the line ends crlf"))
+_add("streams/cr", _streamed(Framing("cr"), "has the line ends cr"))
+_add("streams/comments", _streamed(Framing(comment="keep-alive"), "has a comment before each event"))
+_add("streams/pause", _after_each(lambda after: Pause(PAUSE_SECONDS, after), "pauses after"))
+_add("streams/gap", _after_each(SkipNumbers, "has a gap in its numbers after"))
+_add("streams/cut", _cuts, lossless=False)
+_add("streams/cut-inside", _cuts_inside, lossless=False)
+_add("streams/reset", _after_each(lambda after: Cut(after, reset=True), "is reset after", 0), lossless=False)
+_add("streams/error", _after_each(lambda after: ErrorInStream(after=after), "ends with an error after"), lossless=False)
+_add("answers/unknown-event", _after_each(lambda after: InsertEvent(NEW_EVENT, after), "has an unknown event after"))
+_add("answers/unknown-members", _always(AddMembers({"new_member": {"of": 1}}), "has unknown members"), last=True)
+_add("errors/rate-limit", _always(rate_limit("50ms"), "is a 429 first"), lossless=False)
+_add("errors/server-error", _always(server_error(), "is a 500 first"), lossless=False)
+_add("errors/overloaded", _always(overloaded(), "is a 503 first"), lossless=False)
+_add("errors/hang-up", _always(hang_up(), "is first none, the connection closes"), lossless=False)
+_add("errors/reset", _always(hang_up(reset=True), "is first none, the connection is reset"), lossless=False)

@@ -1,0 +1,44 @@
+"""A script whose turns get the steps of a variation when they are taken."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harness.core.exchange import Request
+from harness.ending import TurnLine
+from harness.examine.explore.variations import Step
+from harness.faults import Refusal, ScriptedRefusal, ends_early
+from harness.world.script import Script
+
+
+class VariedScript(Script):
+    """The turns of a script, each with the faults of the steps for its answer.
+
+    A refused request has taken no turn, and one that is sent again after its answer broke off gets the same turn whole.
+    """
+
+    __slots__ = ("_broken_off", "_given", "_steps")
+
+    def __init__(self, script: Script, steps: Sequence[Step]) -> None:
+        super().__init__(script.fallback, vocabulary=script.vocabulary, pace=script.pace)
+        self._steps = list(steps)
+        self._given = 0
+        self._broken_off: tuple[object, list[TurnLine]] | None = None
+
+    def next(self, request: Request) -> list[TurnLine]:
+        """The next turn, with the faults that are due."""
+        if self._broken_off and self._broken_off[0] == request.body:
+            (_, lines), self._broken_off = self._broken_off, None
+            return lines
+        due = [step for step in self._steps if step.answer == self._given + 1]
+        for step in due:
+            if isinstance(step.fault, Refusal):
+                self._steps.remove(step)
+                raise ScriptedRefusal(step.fault)
+        self._steps = [step for step in self._steps if step not in due]
+        lines = super().next(request)
+        self._given += 1
+        varied = [*lines, *(step.fault for step in due)]
+        if ends_early(varied) and not ends_early(lines):
+            self._broken_off = request.body, lines
+        return varied

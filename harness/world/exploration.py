@@ -1,0 +1,65 @@
+"""What `mock.explore` found: the variations of a scenario's answers that change its result."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from harness.core.text.shorten import pluralize, shorten_repr
+
+MAX_SHOWN = 200
+"""Characters of a result that are shown."""
+
+Scenario = Callable[[Any], Any | Awaitable[Any]]
+"""A function, async or not, of a fresh `Mock`: it scripts that, runs the code under test, and returns what came of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedResult:
+    """A variation that changes the result: the id of its kind, what it does in each of its `steps`, what came of it.
+
+    `error` is the exception of the scenario, empty when it returned `result`. `problems` are refusals, losses and unused
+    turns. A `lossless` variation tells the client all that was said, so that nothing may come of it.
+    """
+
+    variation: str
+    lossless: bool
+    steps: Sequence[str]
+    expected: Any
+    result: Any = None
+    error: str = ""
+    problems: Sequence[str] = ()
+
+    def __str__(self) -> str:
+        got = self.error or f"returned {shorten_repr(self.result, MAX_SHOWN)}"
+        lines = [
+            f"{self.variation}: {'; '.join(self.steps)}",
+            f"  instead of {shorten_repr(self.expected, MAX_SHOWN)}: {got}",
+        ]
+        return "\n".join([*lines, *(f"  {problem}" for problem in self.problems)])
+
+
+@dataclass(frozen=True, slots=True)
+class Exploration:
+    """How many variations were `tried`, and those that `changed` the result: of each kind the smallest."""
+
+    tried: int
+    changed: Sequence[ChangedResult]
+
+    @property
+    def wrong(self) -> list[ChangedResult]:
+        """Those that no client should show: another result without an error, or an error although all was said."""
+        return [each for each in self.changed if each.lossless or not each.error]
+
+    def __str__(self) -> str:
+        kinds = "1 kind changes" if len(self.changed) == 1 else f"{len(self.changed)} kinds change"
+        told = f"{pluralize(self.tried, 'variation')} tried, {kinds} the result"
+        return "\n".join([told, *map(str, self.changed)])
+
+
+class Explorer(Protocol):
+    """What explores for a mock; see `Mock.explore`."""
+
+    def __call__(self, scenario: Scenario, cases: str, seed: int, combined: int) -> Exploration:
+        """Run the scenario under variations."""
