@@ -5,7 +5,8 @@ after a tool's output                    a text, so that agent loops end; after 
 tool_choice requires or names a tool     a call of it, of whatever kind; a deferred function is searched for first
 the user speaks of what a tool is for    a call as well: of `get_weather` for "What is the weather?"
 an approval of a server's call           that call
-text.format requires JSON                a text that is an instance of the schema
+text.format requires JSON                a text that is an instance of the schema; without one, of that in the prompt
+the instructions state a JSON schema     the same
 a compaction is due, or triggered        a compaction after the text, or nothing else
 agents are enabled, and it calls a tool  over a WebSocket the response stays open for the outputs
 else                                     a text
@@ -22,6 +23,7 @@ from functools import cache
 from harness.answers.echo import echo_tools
 from harness.api.multi_agent import enables_agents
 from harness.api.tokens import estimate_tokens
+from harness.core.errors import ScriptError
 from harness.core.exchange import Json, Request
 from harness.ending import TurnLine, completed
 from harness.items import custom_tool_call, function_call, message, reasoning, tool_search_call, tool_search_output
@@ -39,6 +41,7 @@ from harness.server.model.hosted_tools import (
 )
 from harness.server.model.least_instance import compact_json, filled_instance
 from harness.server.model.logprobs import make_logprobs
+from harness.server.model.prompted_schema import find_prompted_schema
 from harness.server.model.reading import NamedTool, Reading
 from harness.server.model.tool_picker import is_final, pick_tools
 
@@ -158,6 +161,8 @@ def _say(reading: Reading, default: str, turn: Sequence[Item] = ()) -> Item:
     site = web_site(reading)
     if wanted.get("type") == "json_schema":
         text = compact_json(filled_instance(wanted.get("schema") or {}, reading.user_text, "text.format"))
+    elif prompted := _follow_prompt(reading):
+        text = prompted
     elif wanted.get("type") == "json_object":
         text = compact_json(Filling(reading.user_text).object())
     else:
@@ -165,9 +170,18 @@ def _say(reading: Reading, default: str, turn: Sequence[Item] = ()) -> Item:
     phase = "final_answer" if _marks_phases(reading) else None
     if text is default and not make_logprobs(text, reading.body):
         return _say_default(text, phase)
-    cited = searched and wanted.get("type") not in ("json_schema", "json_object")
+    cited = searched and not text.startswith("{")
     notes = [url_citation(page_of(site), SOURCE_TITLE, cite=site)] if cited else ()
     return message(text, annotations=notes, logprobs=make_logprobs(text, reading.body), phase=phase)
+
+
+def _follow_prompt(reading: Reading) -> str:
+    """An instance of the schema that the prompt states; empty where there is none, or none is found."""
+    schema = find_prompted_schema(reading)
+    try:
+        return compact_json(filled_instance(schema, reading.user_text)) if schema else ""
+    except ScriptError:
+        return ""
 
 
 @cache
