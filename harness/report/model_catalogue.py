@@ -10,7 +10,9 @@ from harness.api.model_facts import FACTS, Fact, load_model_facts, split_source
 from harness.core.exchange import Json
 
 LEVELS = ("recorded", "reported", "documented", "typed", "assumed")
-_EXCLUSIVE = frozenset({"served", "gone", "removed", "shutdown", "needs_tools", "only_tools", "web_search.filters"})
+_NOT_OF_RESPONSES = frozenset({"served", "found"})
+"""Facts of models that the Responses API does not have: then nothing else is asked."""
+_EXCLUSIVE = frozenset({"served", "found", "gone", "removed", "shutdown", "needs_tools", "only_tools", "web_search.filters"})
 """Facts that only some families have: without them nothing is open."""
 _OF_REASONING = frozenset({"effort", "efforts", "mode", "modes", "context", "contexts", "summaries"})
 _WIDTH = max(map(len, FACTS))
@@ -34,7 +36,7 @@ def open_facts(facts: Mapping[str, Fact]) -> list[str]:
     """The facts that are not known of a family and could be, in order."""
     reasons = facts.get("reasons")
     without = _OF_REASONING if reasons and reasons.value is False else frozenset()
-    if "served" in facts:
+    if not _NOT_OF_RESPONSES.isdisjoint(facts) or (reasons is None and "gone" in facts):
         return []
     return [name for name in FACTS if name not in facts and name not in _EXCLUSIVE and name not in without]
 
