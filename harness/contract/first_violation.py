@@ -95,13 +95,15 @@ def _to_schema_violation(error: ValidationError, body: Any) -> SchemaViolation:
 
 
 def _make_filler(error: ValidationError, schema: Json) -> Any:
-    """The emptiest value of a missing member, by its type."""
+    """The emptiest value of a missing member, by its type; a list that must not be empty has an empty text."""
     member = schema.get("properties", {}).get(error.validator_value, {})
     for each in member.get("anyOf", [member]):
         if "const" in each or "enum" in each:
             return each.get("const", each.get("enum", [None])[0])
+        if each.get("type") == "array":
+            return [""] * each.get("minItems", 0)
         if isinstance(each.get("type"), str):
-            return {"string": "", "array": [], "integer": 0, "number": 0, "boolean": False}.get(each["type"], {})
+            return {"string": "", "integer": 0, "number": 0, "boolean": False}.get(each["type"], {})
     return {}
 
 
