@@ -25,7 +25,7 @@ from harness.core.errors import ApiError, ScriptError
 from harness.core.exchange import Request
 from harness.core.registry import Registry
 from harness.ending import ENDINGS, SERVER_ERROR_MESSAGE, TurnLine
-from harness.faults.alterations import AddItem, AddMembers, ErrorInStream, InsertEvent, SkipNumbers
+from harness.faults.alterations import AddItem, AddMembers, EndOfStream, ErrorInStream, InsertEvent, SkipNumbers
 from harness.faults.pace import make_pace, parse_duration
 from harness.faults.transport import Chunks, Delay, Framing
 
@@ -150,6 +150,11 @@ def stream_error(
     return _add_fault(turn, ErrorInStream(after, code, message, flat))
 
 
+def end_stream(turn: Any, *, after: int) -> Any:
+    """A turn whose stream ends after so many events, though the connection is in order; the response is not stored."""
+    return _add_fault(turn, EndOfStream(after))
+
+
 def http_error(
     status: int,
     message: str,
@@ -208,6 +213,7 @@ FAULTS: Registry[Callable[..., Fault]] = Registry(
         "add_item": AddItem,
         "skip_numbers": SkipNumbers,
         "stream_error": ErrorInStream,
+        "end_stream": EndOfStream,
     },
 )
 """Every fault as the line of a turn, by its name in script files."""
@@ -246,7 +252,7 @@ def find_cut(turn: Sequence[TurnLine]) -> Cut | None:
 
 def ends_early(turn: Sequence[TurnLine]) -> bool:
     """Whether the answer to a turn breaks off before its end."""
-    return any(isinstance(line, Cut | ErrorInStream) for line in turn)
+    return any(isinstance(line, Cut | EndOfStream | ErrorInStream) for line in turn)
 
 
 def find_pauses(turn: Sequence[TurnLine], gate: Callable[[str], Gate]) -> Sequence[Pause]:

@@ -159,6 +159,20 @@ class ErrorInStream(Alteration):
         return answer._replace(events=_number([*list(answer.events)[: self.after], {"type": "error", **event}]))
 
 
+@dataclass(frozen=True, slots=True)
+class EndOfStream(Alteration):
+    """The stream ends as any other after so many events: as behind a proxy that gives up."""
+
+    after: int
+
+    def __post_init__(self) -> None:
+        _check_count("end_stream", self.after)
+
+    def alter(self, answer: Answer) -> Answer:
+        """Answers that are no stream stay as they are."""
+        return answer if answer.events is None else answer._replace(events=list(answer.events)[: self.after])
+
+
 def alter_answer(answer: Answer, turn: Sequence[TurnLine]) -> Answer:
     """An answer with the alterations of its turn, in their order."""
     for line in turn:

@@ -10,7 +10,7 @@ from tests.examine.reference.in_process import open_bench
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("area", ["answers", "tools"])
+@pytest.mark.parametrize("area", ["answers", "tools", "streams", "errors"])
 def test_the_reference_client_passes(area):
     with open_bench() as bench:
         cells = [cell for case in select_cases(f"{area}/*") for cell in bench.run_all(case, ReferenceClient())]

@@ -17,6 +17,7 @@ from harness.faults import (
     add_members,
     chunks,
     delay,
+    end_stream,
     framing,
     http_error,
     insert_event,
@@ -96,6 +97,10 @@ class TestWhatIsNew:
         error = answer.events[-1]
         assert len(answer.events) == 5
         assert (error if flat else error["error"])["code"] == "server_error"
+        assert not client.mock.world.store.responses
+
+    def test_a_stream_that_just_ends(self, client):
+        assert len(streamed(client, end_stream(ONCE, after=4)).events) == 4
         assert not client.mock.world.store.responses
 
     def test_what_is_wrong_is_told(self):

@@ -341,7 +341,7 @@ class TestAScript:
 
     def test_knows_every_fault_by_name(self):
         refusals = {"rate_limit", "server_error", "overloaded", "hang_up", "http_error"}
-        alterations = {"insert_event", "add_members", "add_item", "skip_numbers", "stream_error"}
+        alterations = {"insert_event", "add_members", "add_item", "skip_numbers", "stream_error", "end_stream"}
         assert set(FAULTS) == {"cut", "pause", "pace", "delay", "chunks", "framing", *refusals, *alterations}
         wired = [
             line_from_wire({"type": "cut", "after": 4}, NON_ITEM_LINES),
