@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from harness.core.delivery import Gate
-from harness.examine.case import case, turns
+from harness.examine.case import Check, case, turns
 from harness.examine.cases.common import ASKED, DEPLOY, always
-from harness.examine.checks import Check, fails, runs, shows, shows_or_fails
+from harness.examine.checks import fails, runs, shows, shows_or_fails
 from harness.faults import cut, delay, hang_up, pause
 from harness.items import function_call, message
 

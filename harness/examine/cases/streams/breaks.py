@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from harness.core.delivery import Gate
-from harness.examine.case import case
+from harness.examine.case import Check, case
 from harness.examine.cases.common import ASKED, DEPLOY, WITH_TOOL, always
-from harness.examine.checks import Check, fails, runs, runs_at_most
+from harness.examine.checks import fails, runs, runs_at_most
 from harness.examine.task import Task
 from harness.faults import cut, end_stream, pause, stream_error
 from harness.items import function_call, message
