@@ -187,6 +187,27 @@ def reasons(*summaries: str) -> Check:
     return check
 
 
+def hides(text: str) -> Check:
+    """No final answer with this text."""
+
+    def check(seen: ObservedRun) -> Iterator[str]:
+        if any(text in each for each in seen.outcome.texts):
+            yield f"the user sees {_quote_all(list(seen.outcome.texts))}, with {quote(text)}"
+
+    return check
+
+
+def mcp_runs(*tools: str) -> Check:
+    """The tools of MCP servers that were called after an approval, each once, in any order."""
+
+    def check(seen: ObservedRun) -> Iterator[str]:
+        ran = sorted(each.name for each in seen.mock.approvals for _ in range(each.executed))
+        if ran != sorted(tools):
+            yield f"the server ran {ran} after approvals, due were {sorted(tools)}"
+
+    return check
+
+
 def uses_tokens() -> Check:
     """The usage that the client reports is the sum of what the API counted."""
 

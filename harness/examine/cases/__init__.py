@@ -2,4 +2,4 @@
 
 from harness.core.registry import import_modules
 
-import_modules(__name__, ("answers", "tools", "streams", "errors"))
+import_modules(__name__, ("answers", "tools", "state", "agents", "streams", "errors", "dialects"))
