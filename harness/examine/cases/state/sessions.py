@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import replace
 from typing import Any
 
@@ -120,7 +120,7 @@ def _expires(mock: Mock) -> None:
         param="previous_response_id",
     )
 
-    def model(request: Request) -> Iterator[Any]:
+    def model(request: Request) -> Generator[Any, Request, None]:
         request = yield message("A is 1.")
         while request.body.get("previous_response_id"):
             request = yield gone
