@@ -7,8 +7,8 @@ from typing import Any
 
 from harness.examine.case import Check, Script, case, turns
 from harness.examine.cases.common import ASKED, ASKED_TWICE, DEPLOY, REASONING_MODEL, WITH_TOOL, always
+from harness.examine.cases.session_checks import repeats_nothing
 from harness.examine.checks import cites, fails, requests, runs, shows, streamed
-from harness.examine.state_checks import repeats_nothing
 from harness.examine.task import Task
 from harness.faults import chunks, cut, http_error, rate_limit
 from harness.items import function_call, message, reasoning, url_citation

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from harness.examine.case import Script, case
 from harness.examine.cases.common import DEPLOY, WEATHER
+from harness.examine.cases.session_checks import kept_apart
 from harness.examine.checks import interrupts, outputs, requests, runs, shows, streamed
-from harness.examine.state_checks import kept_apart
 from harness.examine.task import Agent, Task, UserAnswer
 from harness.items import function_call, message
 from harness.world.mock import Mock

@@ -18,8 +18,8 @@ ODD = 'Line 1\nLine 2\r\n\tdata: {"type": "response.completed"}\n\nevent: error\
 
 case(
     "answers/text",
-    shows("Sunny, 21 °C."),
-    streamed("Sunny, 21 °C."),
+    shows("Sunny, 5 < 21 °C & dry."),
+    streamed("Sunny, 5 < 21 °C & dry."),
     requests(1),
     title="One message",
     does="The output is one message with one text.",
@@ -27,7 +27,7 @@ case(
     shows="The text, as it was said.",
     severity="must",
     task=ASKED,
-    script=turns(message("Sunny, 21 °C.")),
+    script=turns(message("Sunny, 5 < 21 °C & dry.")),
 )
 
 case(

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from harness.examine.case import case, turns
 from harness.examine.cases.common import ASKED_TWICE
+from harness.examine.cases.session_checks import compacts
 from harness.examine.checks import shows
-from harness.examine.state_checks import compacts
 from harness.items import compaction, message
 from harness.items.code import PLACEHOLDER_CIPHERTEXT
 

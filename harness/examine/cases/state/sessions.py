@@ -9,8 +9,8 @@ from typing import Any
 from harness.core.exchange import Request
 from harness.examine.case import case, turns
 from harness.examine.cases.common import ASKED_TWICE, DEPLOY
+from harness.examine.cases.session_checks import continues, keeps_instructions, repeats_nothing, stores_nothing
 from harness.examine.checks import answers_calls, shows, shows_or_fails
-from harness.examine.state_checks import continues, keeps_instructions, repeats_nothing, stores_nothing
 from harness.faults import http_error
 from harness.items import function_call, message, reasoning
 from harness.world.mock import Mock

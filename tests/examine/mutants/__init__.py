@@ -1,0 +1,1 @@
+"""Broken variants of the reference client, each caught by one case of its area alone."""

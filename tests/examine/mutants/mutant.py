@@ -1,0 +1,80 @@
+"""How a mutant is made: methods of the reference client replaced by broken ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from harness.core.exchange import Json
+from tests.examine.reference.client import ReferenceSession
+from tests.examine.reference.http import ReferenceClientError, ReferenceHttp
+
+R = ReferenceSession
+H = ReferenceHttp
+
+
+class Mutant(NamedTuple):
+    """A broken client, and the mode in which its case catches it."""
+
+    case: str
+    session: type[ReferenceSession]
+    mode: str
+
+
+MUTANTS: dict[str, Mutant] = {}
+"""The mutant of each case."""
+
+
+def mutant(case: str, mode: str = "plain,replay", **methods: Any) -> None:
+    """A client whose session has these methods."""
+    MUTANTS[case] = Mutant(case, type("MutantSession", (ReferenceSession,), methods), mode)
+
+
+def http_mutant(case: str, mode: str = "plain,replay", **methods: Any) -> None:
+    """A client whose requests have these methods."""
+    mutant(case, mode, http_class=type("MutantHttp", (ReferenceHttp,), methods))
+
+
+def gives_up(why: str = "broken") -> Any:
+    """Raise the client's own error."""
+    raise ReferenceClientError(why)
+
+
+def output_without(dropped: Callable[[Json], bool]) -> Callable[..., None]:
+    """A `remember` that loses some items of the output."""
+
+    def remember(self: R, thread: Any, new: list[Json], response: Json) -> None:
+        kept = [item for item in response["output"] if not dropped(item)]
+        R.remember(self, thread, new, {**response, "output": kept})
+
+    return remember
+
+
+def output_changed(change: Callable[[Json], Json]) -> Callable[..., None]:
+    """A `remember` that changes the items of the output."""
+
+    def remember(self: R, thread: Any, new: list[Json], response: Json) -> None:
+        R.remember(self, thread, new, {**response, "output": list(map(change, response["output"]))})
+
+    return remember
+
+
+def dies_of(reason: Callable[[Json], Any]) -> Callable[..., None]:
+    """A `check_response` that cannot read some responses."""
+
+    def check_response(self: R, response: Json) -> None:
+        R.check_response(self, response)
+        if reason(response):
+            gives_up()
+
+    return check_response
+
+
+def without_annotations(lost: Callable[[Json], bool]) -> Callable[..., None]:
+    """A `note` that loses annotations."""
+
+    def note(self: R, response: Json) -> None:
+        R.note(self, response)
+        self.shown["annotations"] = [each for each in self.shown["annotations"] if not lost(each)]
+
+    return note

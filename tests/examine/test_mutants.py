@@ -1,0 +1,47 @@
+"""Each case catches something that no other case of its area does: a mutant of the reference client."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import pytest
+
+from harness.examine.case import AREAS, CASES, ClientCase
+from harness.examine.cell import RED
+from harness.examine.mode import Mode, modes_of
+from tests.examine.mutants.mutant import MUTANTS, Mutant
+from tests.examine.reference.client import ReferenceClient
+from tests.examine.reference.in_process import Bench, open_bench
+
+pytestmark = pytest.mark.slow
+
+
+def caught_by(mutant: Mutant, bench: Bench) -> set[str]:
+    """The cases that every client must meet and this one does not, of one area, in the mode of the mutant."""
+    client = ReferenceClient(mutant.session)
+    area = mutant.case.partition("/")[0]
+    cases = [case for case in CASES.values() if case.area == area and case.severity == "must"]
+    runs = [(case, mode) for case in cases if (mode := mode_named(mutant.mode, case, client))]
+    return {case.id for case, mode in runs if bench.run(case, mode, client).verdict in RED}
+
+
+def mode_named(name: str, case: ClientCase, client: ReferenceClient) -> Mode | None:
+    """The mode of a case with this name; None when it does not run in it."""
+    return next((mode for mode in modes_of(case, client.declare()) if str(mode) == name), None)
+
+
+@pytest.mark.parametrize("area", AREAS)
+def test_each_mutant_is_caught_by_its_case_alone(area):
+    import_module(f"tests.examine.mutants.{area}")
+    own = [mutant for case, mutant in MUTANTS.items() if case.startswith(f"{area}/")]
+    with open_bench() as bench:
+        caught = {mutant.case: caught_by(mutant, bench) for mutant in own}
+    assert {case: cases for case, cases in caught.items() if cases != {case}} == {}
+
+
+def test_each_case_has_a_mutant():
+    for area in AREAS:
+        import_module(f"tests.examine.mutants.{area}")
+    required = {case.id for case in CASES.values() if case.severity == "must"}
+    assert set(MUTANTS) <= required
+    assert required - set(MUTANTS) == set()
