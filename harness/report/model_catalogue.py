@@ -12,7 +12,9 @@ from harness.core.exchange import Json
 LEVELS = ("recorded", "reported", "documented", "typed", "assumed")
 _NOT_OF_RESPONSES = frozenset({"served", "found"})
 """Facts of models that the Responses API does not have: then nothing else is asked."""
-_EXCLUSIVE = frozenset({"served", "found", "gone", "removed", "shutdown", "needs_tools", "only_tools", "web_search.filters"})
+_EXCLUSIVE = frozenset(
+    {"served", "found", "gone", "removed", "shutdown", "needs_tools", "only_tools", "web_search.filters"}
+)
 """Facts that only some families have: without them nothing is open."""
 _OF_REASONING = frozenset({"effort", "efforts", "mode", "modes", "context", "contexts", "summaries"})
 _WIDTH = max(map(len, FACTS))

@@ -66,6 +66,29 @@ def test_a_cut_that_is_swallowed_is_told_with_the_smallest(mock: Mock, client: o
     assert "instead of 'Sunny, 18 °C.': returned ''" in str(found)
 
 
+def test_a_client_that_trims_deltas_is_found(mock: Mock, client: openai.OpenAI) -> None:
+    def trim(client: openai.OpenAI, **asked: Any) -> str:
+        events = client.responses.create(model="gpt-4.1", stream=True, **asked)
+        return "".join(event.delta.strip() for event in events if event.type == "response.output_text.delta")
+
+    [found] = mock.explore(scenario_of(trim, client), "answers/deltas").wrong
+    assert (list(found.steps), found.result) == (["answer 1 comes in one delta"], TEXT)
+
+
+def test_arguments_in_other_deltas_are_the_same(mock: Mock, client: openai.OpenAI) -> None:
+    def scenario(mock: Mock) -> list[str]:
+        mock.script(function_call("get_weather", {"city": "Zürich"}))
+        loose = {**WEATHER, "parameters": {"type": "object", "properties": {}}}
+        events = client.responses.create(model="gpt-4.1", input="Weather?", tools=[loose], stream=True)
+        deltas = [event.delta for event in events if event.type == "response.function_call_arguments.delta"]
+        counts.add(len(deltas))
+        return ["".join(deltas)]
+
+    counts: set[int] = set()
+    assert mock.explore(scenario, "answers/deltas").changed == []
+    assert len(counts) >= 4
+
+
 def test_a_tool_that_runs_twice_is_found(mock: Mock) -> None:
     """The client begins the whole turn again when the API fails."""
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from harness.core.delivery import Fault, Pause
 from harness.core.registry import Registry
+from harness.examine.explore.other_deltas import OtherDeltas
 from harness.faults import Cut, hang_up, overloaded, rate_limit, server_error
 from harness.faults.alterations import AddMembers, ErrorInStream, InsertEvent, SkipNumbers
 from harness.faults.transport import Chunks, Framing
@@ -85,6 +86,11 @@ def _chunks(events: int) -> Iterator[tuple[Fault, str]]:
         yield Chunks(size), f"comes in pieces of {size} bytes"
 
 
+def _deltas(events: int) -> Iterator[tuple[Fault, str]]:
+    for size in (0, 1, 2, 5) if events else ():
+        yield OtherDeltas(size), f"comes in deltas of {size} characters" if size else "comes in one delta"
+
+
 _add("streams/one-chunk", _streamed(Chunks(0), "comes in one piece"))
 _add("streams/chunks", _chunks)
 _add("streams/crlf", _streamed(Framing("crlf"), "has the line ends crlf"))
@@ -96,6 +102,7 @@ _add("streams/cut", _cuts, lossless=False)
 _add("streams/cut-inside", _cuts_inside, lossless=False)
 _add("streams/reset", _after_each(lambda after: Cut(after, reset=True), "is reset after", 0), lossless=False)
 _add("streams/error", _after_each(lambda after: ErrorInStream(after=after), "ends with an error after"), lossless=False)
+_add("answers/deltas", _deltas)
 _add("answers/unknown-event", _after_each(lambda after: InsertEvent(NEW_EVENT, after), "has an unknown event after"))
 _add("answers/unknown-members", _always(AddMembers({"new_member": {"of": 1}}), "has unknown members"), last=True)
 _add("errors/rate-limit", _always(rate_limit("50ms"), "is a 429 first"), lossless=False)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from harness.core.exchange import Request
 from harness.ending import TurnLine
+from harness.examine.explore.other_deltas import OtherDeltas
 from harness.examine.explore.variations import Step
 from harness.faults import Refusal, ScriptedRefusal, ends_early
 from harness.world.script import Script
@@ -38,7 +39,9 @@ class VariedScript(Script):
         self._steps = [step for step in self._steps if step not in due]
         lines = super().next(request)
         self._given += 1
-        varied = [*lines, *(step.fault for step in due)]
+        varied = list(lines)
+        for step in due:
+            varied = step.fault.apply(varied) if isinstance(step.fault, OtherDeltas) else [*varied, step.fault]
         if ends_early(varied) and not ends_early(lines):
             self._broken_off = request.body, lines
         return varied
