@@ -27,23 +27,23 @@ from harness.cli.support.shared_store import (
     make_shared_app,
     settings_record,
 )
+from harness.cli.support.summaries import summarize_worlds
+from harness.cli.support.workers import check_workers, serve_workers
 
 if TYPE_CHECKING:
     from harness.contract.own_contract import OwnContract
     from harness.core.account import Organization
     from harness.core.delivery import Pace
     from harness.core.limits import Limits
+    from harness.server.asgi import Listening
     from harness.server.mock_api import MockApi
     from harness.server.transport.stoppable_server import AsgiApp, StoppableServer
-    from harness.world.world import World
 
 DEFAULT_PORT = 8765
 KEPT_EXCHANGES, KEPT_RESPONSES, KEPT_WORLDS = 1_000, 10_000, 10_000
 """What a server keeps by default, so that it can run for days."""
 LAST_RESORT_SECONDS = 1.0
 """Seconds after a second signal, after which the process ends as it is."""
-MAX_LOSSES = 5
-"""How many losses are listed at the end, the first ones."""
 ANY_KEY = "sk-anything"
 
 
@@ -85,6 +85,7 @@ def serve(
     journal: Annotated[int | None, _limit("exchanges of a World that are kept, the newest", KEPT_EXCHANGES)] = None,
     keep: Annotated[int | None, _limit("responses of a World that are stored, the newest", KEPT_RESPONSES)] = None,
     worlds: Annotated[int | None, _limit("Worlds that are kept, the last used", KEPT_WORLDS)] = None,
+    workers: Annotated[int, typer.Option(metavar="N", min=1, help="Processes that answer; a key belongs to one.")] = 1,
     store: Annotated[
         str, typer.Option(metavar="URL", help="Where Worlds are: memory, or redis://HOST:PORT/N, which servers share.")
     ] = MEMORY,
@@ -119,12 +120,26 @@ def serve(
     from harness.faults.pace import parse_pace
     from harness.server.asgi import App
     from harness.server.control_plane.access import control_access
+    from harness.server.workers.request_key import KeyReader
     from harness.verify.disagreements.own_file import load_contract
 
     if replay:
-        contents = (command, script, scripted, keys, models, zdr, dialect, as_of, contract)
+        contents = (command, script, scripted, keys, models, zdr, dialect, as_of, contract, store_prefix, workers > 1)
         if any(
-            (*contents, allowed_host, pace, journal, keep, worlds, log, metrics, otel, store != MEMORY, store_prefix)
+            (
+                *contents,
+                allowed_host,
+                pace,
+                journal,
+                keep,
+                worlds,
+                log,
+                metrics,
+                otel,
+                store != MEMORY,
+                store_prefix,
+                workers > 1,
+            )
         ):
             raise typer.BadParameter("--replay plays what was recorded; give it with --host, --port and --paced alone.")
         _replay_recordings(replay, host, _or_default(port), paced)
@@ -133,6 +148,7 @@ def serve(
         raise typer.BadParameter("a COMMAND has a mock of its own: --store is for servers without one.")
     if is_shared and (log or metrics or otel):
         raise typer.BadParameter("--log, --metrics and --otel are about one server: they need --store memory.")
+    check_workers(workers, command, script, {"--metrics": metrics, "--otel": otel})
     mock = _make_mock(
         script,
         _split_names(keys),
@@ -144,6 +160,7 @@ def serve(
         pace=parse_pace(pace) if pace else None,
         limits=_make_limits(journal, keep, worlds, is_bounded=not command),
         is_shared=is_shared,
+        workers=workers,
     )
     key = next(iter(_split_names(keys)), ANY_KEY)
     access = control_access(host, control_token, _split_names(allowed_host))
@@ -161,9 +178,24 @@ def serve(
         decisive = {"script": script, "keys": keys, "models": models, "scripted": scripted, "zdr": zdr, "pace": pace}
         decisive |= {"dialect": dialect, "assistants": assistants, "as-of": as_of, "contract": contract}
         settings = settings_record(decisive | {"journal": journal, "keep": keep})
-        app = make_shared_app(mock, access, store, store_prefix, store_seconds, settings, worlds or KEPT_WORLDS)
+        made = (mock, access, store, store_prefix, store_seconds, settings, worlds or KEPT_WORLDS)
+        app = make_shared_app(*made)
     app.metrics = counted.answer if counted else None
-    _serve_foreground(app, host, _or_default(port), api_root, key, lambda: _summaries(mock), shown)
+    if workers > 1:
+        make_app = partial(make_shared_app, *made, is_tried=True) if is_shared else lambda: app
+        listening, announce = _listen(host, _or_default(port), api_root, key, shown)
+        known = KeyReader(dialect or None, _split_names(keys) or None)
+        serve_workers(
+            make_app,
+            workers,
+            listening,
+            known,
+            announce,
+            lambda app: summarize_worlds(app.api),
+            loses_worlds=not is_shared,
+        )
+        return
+    _serve_foreground(app, host, _or_default(port), api_root, key, lambda: summarize_worlds(mock), shown)
 
 
 def _or_default(port: int | None) -> int:
@@ -195,21 +227,33 @@ def _serve_foreground(
     A signal stops the server, which gives answers under way a few seconds; a second one ends it at once.
     """
     from harness.core.text.shorten import pluralize
-    from harness.server.asgi import bind, uvicorn_config
+    from harness.server.asgi import uvicorn_config
     from harness.server.transport.stoppable_server import StoppableServer
 
-    listening = bind(host, port)
+    listening, announce = _listen(host, port, root, key, more)
     server = StoppableServer(uvicorn_config(app))
-    url = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}{root}"
     with _stopped_by_signals(server), closing(listening), rare_collections():
-        with suppress(OSError):  # nobody reads it, and clients may know the port
-            variables = {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": key, **more}
-            print_text("\n".join([f"Serving {url}", *(f"export {name}={value}" for name, value in variables.items())]))
+        announce()
         server.run(sockets=[listening])
         if server.cut_off:
             print_text(f"harness: stopped; {pluralize(server.cut_off, 'request')} had no whole answer yet.", err=True)
         for line in summarize():
             print_text(line, err=True)
+
+
+def _listen(host: str, port: int, root: str, key: str, more: Mapping[str, str]) -> tuple[Listening, Callable[[], None]]:
+    """A listening socket, and what prints the environment of a client as shell commands."""
+    from harness.server.asgi import bind
+
+    listening = bind(host, port)
+    url = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}{root}"
+
+    def announce() -> None:
+        with suppress(OSError):  # nobody reads it, and clients may know the port
+            variables = {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": key, **more}
+            print_text("\n".join([f"Serving {url}", *(f"export {name}={value}" for name, value in variables.items())]))
+
+    return listening, announce
 
 
 @contextmanager
@@ -230,35 +274,6 @@ def _stopped_by_signals(server: StoppableServer) -> Iterator[None]:
         last_resort.cancel()
 
 
-def _summaries(mock: MockApi) -> Iterator[str]:
-    from harness.core.text.shorten import pluralize
-
-    yield from filter(None, map(_summarize_world, mock.worlds.values()))
-    if count := mock.dropped_count:
-        yield f"dropped and not judged: {pluralize(count, 'World')}, to keep no more than --worlds"
-
-
-def _summarize_world(world: World) -> str:
-    """The problems of a World in one line; empty when there were none."""
-    from harness.analysis.flow_steps import is_unanswered
-    from harness.analysis.loss import losses_of
-    from harness.core.text.shorten import pluralize, shorten
-
-    unanswered = sum(is_unanswered(exchange) for exchange in world.exchanges)
-    refused = sum(exchange.status >= 400 for exchange in world.exchanges) - unanswered
-    lost = [f"{each.loss} in {each.exchange}" for each in losses_of(world.exchanges)]
-    named = ", ".join([*lost[:MAX_LOSSES], *(["…"] if lost[MAX_LOSSES:] else [])])
-    losses = f"{len(lost)} {'loss' if len(lost) == 1 else 'losses'} ({named})" if lost else ""
-    unexpected = len(world.refusals.unasked)
-    note = f" ({unexpected} unexpected)" if unexpected else ""
-    wrong = [f"{refused} refused{note}" if refused else "", f"{unanswered} unanswered" if unanswered else "", losses]
-    return (
-        ", ".join([f"{shorten(world.name, 24)}: {pluralize(world.exchange_count, 'exchange')}", *filter(None, wrong)])
-        if any(wrong)
-        else ""
-    )
-
-
 def _make_mock(
     script: Path | None,
     keys: Sequence[str],
@@ -271,17 +286,23 @@ def _make_mock(
     pace: Pace | None,
     limits: Limits,
     is_shared: bool,
+    workers: int,
 ) -> MockApi:
     from harness.core.text.vocabulary import JSON, PYTHON_FILE
     from harness.server.mock_api import MockApi
     from harness.server.model.default_model import small_talk
 
+    made = MockApi
     if is_shared:
         from harness.server.sharing.replicated_api import ReplicatedApi
 
-        limits = replace(limits, worlds=None)  # the app drops Worlds of its process
+        made, limits = ReplicatedApi, replace(limits, worlds=None)  # the app drops Worlds of its process
+    elif workers > 1:
+        from harness.server.workers.worker import WorkerApi
+
+        made, limits = WorkerApi, replace(limits, worlds=limits.worlds and -(-limits.worlds // workers))
     mock = partial(
-        ReplicatedApi if is_shared else MockApi,
+        made,
         keys or None,
         organization=account,
         fallback=None if scripted else small_talk,

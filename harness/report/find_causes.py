@@ -63,7 +63,8 @@ def absence_cause(expected: ExpectedRefusal) -> Cause:
 def dropped_world_cause() -> Cause:
     """The server has dropped an earlier World of this key, and nobody knows what was in it."""
     return Cause(
-        "The server had dropped what this key did before, to keep no more Worlds than its limit; nothing of it is judged.",
+        "The server had dropped what this key did before, to keep no more Worlds than its limit or as a worker had ended; "
+        "nothing of it is judged.",
         [("fix", "Serve with a higher --worlds, or end each test with DELETE /_harness/world.")],
     )
 

@@ -187,7 +187,11 @@ def uvicorn_config(app: AsgiApp, *, keep_alive: bool = True) -> uvicorn.Config:
     )
 
 
-def bind(host: str, port: int) -> socket.socket:
+Listening = socket.socket
+"""A socket that listens."""
+
+
+def bind(host: str, port: int) -> Listening:
     """A listening socket; port 0 takes a free one. ConfigError when the address cannot be had."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]

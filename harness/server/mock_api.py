@@ -7,7 +7,7 @@ operation. What a user of the harness has to fix comes back as a 418 that no SDK
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from traceback import extract_tb
 from types import MappingProxyType
@@ -136,6 +136,10 @@ class MockApi:
             self._dropped[key] = None
             if len(self._dropped) > MAX_CLOSED:
                 del self._dropped[next(iter(self._dropped))]
+
+    def mark_dropped(self, keys: Iterable[str]) -> None:
+        """Note keys whose Worlds are lost."""
+        self._dropped |= dict.fromkeys(keys)
 
     def add_alias(self, alias: str, key: str) -> None:
         """Let one more key lead to the World of a key, until that is closed."""

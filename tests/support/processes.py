@@ -69,6 +69,12 @@ def run(
     return subprocess.CompletedProcess(child.args, child.returncode, output, errors)
 
 
+def children(pid: int) -> list[int]:
+    """The processes that a process has started and that still run, the oldest first."""
+    listed = subprocess.run(["ps", "--ppid", str(pid), "-o", "pid="], capture_output=True, text=True, check=False)
+    return sorted(map(int, listed.stdout.split()))
+
+
 def free_port() -> int:
     """A port of this machine on which nothing listens."""
     with socket.socket() as probe:

@@ -52,8 +52,10 @@ def make_shared_app(
     seconds: int,
     settings: Mapping[str, str],
     worlds: int | None,
+    *,
+    is_tried: bool = False,
 ) -> SharedApp:
-    """The app of a server that shares its Worlds; ConfigError when the store cannot be used by it."""
+    """The app of a server that shares its Worlds; ConfigError when the store cannot be used, unless that `is_tried`."""
     from harness.server.sharing.redis_log import RedisLog
     from harness.server.sharing.replicated_api import ReplicatedApi
     from harness.server.sharing.server_record import ServerRecord, digest_code
@@ -61,7 +63,8 @@ def make_shared_app(
 
     assert isinstance(api, ReplicatedApi)
     log = RedisLog(url, prefix or DEFAULT_PREFIX, ServerRecord(version(DISTRIBUTION), digest_code(), settings), seconds)
-    asyncio.run(_try_store(log))
+    if not is_tried:
+        asyncio.run(_try_store(log))
     return SharedApp(api, log, access, worlds)
 
 

@@ -12,84 +12,10 @@ import pytest
 from websockets.sync.client import connect
 
 from tests.support.processes import wait_until
+from tests.support.servers.every_request import Conversation, everything
 from tests.support.servers.json_client import ask, create, text_of
 
 pytestmark = pytest.mark.slow
-
-WEATHER = {"type": "function", "name": "get_weather", "parameters": {}, "strict": False}
-CALL = {"function_call": {"name": "get_weather", "arguments": {"city": "Paris"}}}
-FORM = "multipart/form-data; boundary=x"
-FILE = (
-    b'--x\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nuser_data\r\n--x\r\nContent-Disposition: form-data; '
-    b'name="file"; filename="a.txt"\r\nContent-Type: text/plain\r\n\r\nParis is the capital.\r\n--x--\r\n'
-)
-
-
-class Conversation:
-    """Requests one after another, each to the next of some servers; `said` are the answers."""
-
-    def __init__(self, *ports: int) -> None:
-        self.ports = ports
-        self.said: list[object] = []
-
-    def ask(self, method, path, body=None, **more):
-        more["OpenAI-Beta"] = "assistants=v2"
-        answer = ask(self.ports[len(self.said) % len(self.ports)], method, path, body, **more)
-        self.said.append(answer)
-        try:
-            return answer.json
-        except ValueError:
-            return {}
-
-    def post(self, path, body=None, **more):
-        return self.ask("POST", path, {} if body is None else body, **more)
-
-    def get(self, path):
-        return self.ask("GET", path)
-
-    def respond(self, input="hi", **more):
-        return self.post("/v1/responses", {"model": "gpt-4.1", "input": input, **more})
-
-
-def everything(talk: Conversation) -> None:
-    """A request of every kind, with refusals and strays in between."""
-    talk.post("/_harness/script", {"script": ["one", CALL, "sunny", "in the background", "said"], "files": {"b": "B"}})
-    first = talk.respond()
-    talk.respond(stream=True, tools=[WEATHER], previous_response_id=first["id"])
-    talk.post("/v1/responses", {"model": "gpt-4.1"}, key="")
-    talk.respond(previous_response_id="resp_unknown")
-    call = talk.get("/_harness/calls")[0]
-    output = {"type": "function_call_output", "call_id": call["call_id"], "output": "sunny"}
-    called = [each["answer"]["id"] for each in talk.get("/_harness/exchanges") if each["status"] == 200][-1]
-    talk.respond([output], previous_response_id=called, tools=[WEATHER])
-    queued = talk.respond(background=True)
-    for _ in range(3):
-        talk.get(f"/v1/responses/{queued['id']}")
-    held = talk.post("/v1/conversations", {"items": [{"role": "user", "content": "hello"}]})
-    talk.respond(conversation=held["id"])
-    talk.get(f"/v1/conversations/{held['id']}/items")
-    talk.respond("no turn is left")
-    file = talk.post("/v1/files", FILE, kind=FORM)
-    store = talk.post("/v1/vector_stores", {"file_ids": [file["id"]], "name": "docs"})
-    talk.get(f"/v1/vector_stores/{store['id']}")
-    talk.post(f"/v1/vector_stores/{store['id']}/search", {"query": "capital"})
-    box = talk.post("/v1/containers", {"name": "box", "file_ids": [file["id"]]})
-    talk.get(f"/v1/containers/{box['id']}/files")
-    talk.post("/_harness/script", {"turns": [[{"message": "From a thread."}]]})
-    helper = talk.post("/v1/assistants", {"model": "gpt-4.1"})
-    thread = talk.post("/v1/threads", {"messages": [{"role": "user", "content": "hi"}]})
-    run = talk.post(f"/v1/threads/{thread['id']}/runs", {"assistant_id": helper["id"]})
-    for _ in range(3):
-        talk.get(f"/v1/threads/{thread['id']}/runs/{run['id']}")
-    talk.get(f"/v1/threads/{thread['id']}/messages")
-    talk.post("/_harness/skip", {"seconds": 3600})
-    talk.post("/_harness/expect", {"refusals": "call_needs_output"})
-    talk.post("/_harness/script", {"organization": {"zdr": True}, "mcp": {"prod": {"deploy": "v2 is live"}}})
-    for path in ("report?verbose=true", "unused", "exchanges", "losses", "flow", "said", "calls", "approvals"):
-        talk.get(f"/_harness/{path}")
-    talk.post("/_harness/world", {"name": "again"})
-    talk.respond()
-    talk.get("/_harness/report")
 
 
 def test_answers_are_those_from_memory(start, store):

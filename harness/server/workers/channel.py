@@ -1,0 +1,118 @@
+"""Messages between a server's first process and a worker, over a pair of Unix sockets; one may carry a connection."""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+from collections import deque
+from contextlib import suppress
+from typing import NamedTuple
+
+_HEAD = struct.Struct("!ccI")
+_READ_SIZE = 1 << 20
+_MOST_CONNECTIONS = 64
+"""Connections that are received at once."""
+
+CONNECTION, STRAY = b"c", b"s"
+"""The kinds: a connection with the bytes that came over it, a request without a World."""
+
+
+class Message(NamedTuple):
+    """A message: its kind, its bytes, and the connection that it carries."""
+
+    kind: bytes
+    data: bytes
+    connection: socket.socket | None = None
+
+
+class ChannelClosed(Exception):
+    """The other process has ended."""
+
+
+class Channel:
+    """One end of the pair; it never waits: what cannot be sent now is kept for `flush`."""
+
+    def __init__(self, own: socket.socket) -> None:
+        own.setblocking(False)
+        self._socket = own
+        self._unsent: deque[tuple[bytes, int | None]] = deque()
+        self._received = b""
+        self._connections: deque[int] = deque()
+
+    def fileno(self) -> int:
+        """The file descriptor, for a selector."""
+        return self._socket.fileno()
+
+    @property
+    def has_unsent(self) -> bool:
+        """Whether something waits for `flush`."""
+        return bool(self._unsent)
+
+    def send(self, kind: bytes, data: bytes, connection: int | None = None) -> None:
+        """Send a message; the descriptor of a connection is closed here once it is sent."""
+        has_connection = b"0" if connection is None else b"1"
+        self._unsent.append((_HEAD.pack(kind, has_connection, len(data)) + data, connection))
+        if len(self._unsent) == 1:
+            self.flush()
+
+    def flush(self) -> None:
+        """Send what can be sent now; ChannelClosed when the other process has ended."""
+        while self._unsent:
+            data, connection = self._unsent[0]
+            try:
+                if connection is None:
+                    sent = self._socket.send(data)
+                else:
+                    sent = socket.send_fds(self._socket, [data], [connection])
+                    os.close(connection)
+            except BlockingIOError:
+                return
+            except OSError as problem:
+                raise ChannelClosed from problem
+            if sent == len(data):
+                self._unsent.popleft()
+            else:
+                self._unsent[0] = data[sent:], None
+
+    def receive(self) -> list[Message]:
+        """The messages that have come whole; ChannelClosed when the other process has ended."""
+        try:
+            data, connections, _, _ = socket.recv_fds(self._socket, _READ_SIZE, _MOST_CONNECTIONS)
+        except BlockingIOError:
+            return []
+        except OSError as problem:
+            raise ChannelClosed from problem
+        if not data:
+            raise ChannelClosed
+        self._connections.extend(connections)
+        self._received += data
+        return self._take_messages()
+
+    def _take_messages(self) -> list[Message]:
+        messages, begin = [], 0
+        while len(self._received) - begin >= _HEAD.size:
+            kind, has_connection, size = _HEAD.unpack_from(self._received, begin)
+            if len(self._received) - begin - _HEAD.size < size:
+                break
+            begin += _HEAD.size
+            connection = socket.socket(fileno=self._connections.popleft()) if has_connection == b"1" else None
+            messages.append(Message(kind, self._received[begin : begin + size], connection))
+            begin += size
+        self._received = self._received[begin:]
+        return messages
+
+    def close(self) -> None:
+        """Close this end, and the connections that have not been sent."""
+        for _, connection in self._unsent:
+            if connection is not None:
+                with suppress(OSError):
+                    os.close(connection)
+        self._unsent.clear()
+        self._socket.close()
+
+
+def open_channel() -> tuple[Channel, Channel]:
+    """The two ends of a channel."""
+    one, other = socket.socketpair()
+    return Channel(one), Channel(other)

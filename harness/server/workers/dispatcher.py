@@ -1,0 +1,246 @@
+"""The first process of a server with workers: it accepts connections, and hands each to the worker of its key.
+
+It answers nothing, so that nothing in it can wait. A worker that ends is started again.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import socket
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from zlib import crc32
+
+from harness.server.workers.channel import CONNECTION, STRAY, Channel, ChannelClosed, open_channel
+from harness.server.workers.request_key import HEAD_END, LARGEST_HEAD, KeyReader
+
+HEAD_SECONDS = 20.0
+"""Seconds after which a request that has no head yet goes to the first worker, which gives it up."""
+MOST_ASSIGNED = 10_000
+"""Keys that are handed out by turns; those that come later are by a checksum."""
+LEAST_SECONDS = 1.0
+MOST_FAILURES = 5
+"""So many times in a row a worker may end by itself within LEAST_SECONDS."""
+
+RunWorker = Callable[[int, Channel, Sequence[str]], int]
+"""Runs a worker by its number until it ends, with the keys of Worlds that were lost; returns the exit code."""
+
+
+class WorkersFailed(Exception):
+    """A worker ends again and again, as soon as it is started."""
+
+
+@dataclass(slots=True)
+class _Worker:
+    number: int
+    pid: int
+    channel: Channel
+    begun: float
+    failures: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class _Arriving:
+    """A connection over which no whole head has come yet."""
+
+    connection: socket.socket
+    begun: float
+    data: bytes = b""
+
+
+@dataclass
+class Dispatcher:
+    """Accepts on `listening` for `count` workers; `report` takes a line about each worker that ended unasked."""
+
+    listening: socket.socket
+    count: int
+    keys: KeyReader
+    run_worker: RunWorker
+    report: Callable[[str], None]
+    loses_worlds: bool = True
+    _workers: dict[int, _Worker] = field(default_factory=dict)
+    _assigned: dict[str, int] = field(default_factory=dict)
+    _arriving: set[_Arriving] = field(default_factory=set)
+    _signals: int = 0
+
+    def __post_init__(self) -> None:
+        self.listening.setblocking(False)
+        self._selector = selectors.DefaultSelector()
+        self._wake, self._woken = socket.socketpair()
+        self._wake.setblocking(False)
+        self._woken.setblocking(False)
+
+    def stop(self) -> None:
+        """Stop, from a handler of signals; called twice without delay."""
+        self._signals += 1
+        with suppress(OSError):
+            self._wake.send(b".")
+
+    def start(self) -> None:
+        """Start the workers."""
+        for number in range(self.count):
+            self._start(number, [], 0)
+
+    def run(self) -> None:
+        """Serve until `stop`; then wait for the workers. WorkersFailed when they cannot be kept running."""
+        self._selector.register(self.listening, selectors.EVENT_READ, self._accept)
+        self._selector.register(self._woken, selectors.EVENT_READ, None)
+        try:
+            while not self._signals:
+                for key, mask in self._selector.select(1.0):
+                    self._handle(key.data, mask)
+                self._give_up_slow()
+        finally:
+            self._end()
+
+    def _handle(self, subject: object, mask: int) -> None:
+        if isinstance(subject, _Worker):
+            self._exchange(subject, mask)
+        elif isinstance(subject, _Arriving):
+            self._read(subject)
+        elif subject is not None:
+            self._accept()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            for _ in range(64):
+                connection, _ = self.listening.accept()
+                connection.setblocking(False)
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                arriving = _Arriving(connection, time.monotonic())
+                self._arriving.add(arriving)
+                self._selector.register(connection, selectors.EVENT_READ, arriving)
+
+    def _read(self, arriving: _Arriving) -> None:
+        try:
+            data = arriving.connection.recv(LARGEST_HEAD)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        arriving.data += data
+        if not data:
+            self._forget(arriving)
+            arriving.connection.close()
+        elif HEAD_END in arriving.data or len(arriving.data) >= LARGEST_HEAD:
+            self._hand_over(arriving)
+
+    def _forget(self, arriving: _Arriving) -> None:
+        self._selector.unregister(arriving.connection)
+        self._arriving.discard(arriving)
+
+    def _hand_over(self, arriving: _Arriving) -> None:
+        self._forget(arriving)
+        self._give(arriving.connection.detach(), arriving.data)
+
+    def _give_up_slow(self) -> None:
+        now = time.monotonic()
+        for arriving in [each for each in self._arriving if now - each.begun > HEAD_SECONDS]:
+            self._hand_over(arriving)
+
+    def _give(self, connection: int, head: bytes) -> None:
+        """Send a connection to the worker of the key in its first request."""
+        worker = self._workers[self._owner(self.keys.read(head) if HEAD_END in head else "")]
+        self._send(worker, CONNECTION, head, connection)
+
+    def _owner(self, key: str) -> int:
+        """The number of the worker of a key; requests without a World go to the first one."""
+        if not key:
+            return 0
+        if key in self._assigned:
+            return self._assigned[key]
+        if len(self._assigned) >= MOST_ASSIGNED:
+            return crc32(key.encode("utf-8", "surrogatepass")) % self.count
+        self._assigned[key] = len(self._assigned) % self.count
+        return self._assigned[key]
+
+    def _send(self, worker: _Worker, kind: bytes, data: bytes, connection: int | None = None) -> None:
+        try:
+            worker.channel.send(kind, data, connection)
+        except ChannelClosed:
+            self._replace(worker)
+            return
+        self._watch(worker)
+
+    def _watch(self, worker: _Worker) -> None:
+        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if worker.channel.has_unsent else 0)
+        self._selector.modify(worker.channel, events, worker)
+
+    def _exchange(self, worker: _Worker, mask: int) -> None:
+        if self._workers.get(worker.number) is not worker:
+            return  # it was replaced meanwhile
+        try:
+            if mask & selectors.EVENT_WRITE:
+                worker.channel.flush()
+            messages = worker.channel.receive() if mask & selectors.EVENT_READ else []
+        except ChannelClosed:
+            self._replace(worker)
+            return
+        self._watch(worker)
+        for message in messages:
+            if message.connection is not None:
+                self._give(message.connection.detach(), message.data)
+            elif message.kind == STRAY:
+                for other in [each for each in self._workers.values() if each.number != worker.number]:
+                    self._send(other, STRAY, message.data)
+
+    def _replace(self, worker: _Worker) -> None:
+        """Start a worker anew that has ended."""
+        self._selector.unregister(worker.channel)
+        worker.channel.close()
+        _, status = os.waitpid(worker.pid, 0)
+        code = os.waitstatus_to_exitcode(status)
+        how = f"by signal {-code}" if code < 0 else f"with {code}"
+        lost = [key for key, number in self._assigned.items() if number == worker.number] if self.loses_worlds else []
+        what = f"; what {len(lost)} of its keys had stored is lost" if lost else ""
+        self.report(f"worker {worker.number + 1} has ended {how} and is started again{what}.")
+        is_killed = -code in (signal.SIGKILL, signal.SIGTERM)
+        failures = worker.failures + 1 if not is_killed and time.monotonic() - worker.begun < LEAST_SECONDS else 0
+        if failures >= MOST_FAILURES:
+            del self._workers[worker.number]
+            raise WorkersFailed(f"worker {worker.number + 1} ends as soon as it is started, {how}")
+        self._start(worker.number, lost, failures)
+
+    def _start(self, number: int, lost: Sequence[str], failures: int) -> None:
+        own, other = open_channel()
+        pid = os.fork()
+        if pid == 0:
+            code = 1
+            try:
+                own.close()
+                self._close_inherited()
+                code = self.run_worker(number, other, lost)
+            finally:
+                os._exit(code)
+        other.close()
+        worker = self._workers[number] = _Worker(number, pid, own, time.monotonic(), failures)
+        self._selector.register(own, selectors.EVENT_READ, worker)
+
+    def _close_inherited(self) -> None:
+        """Close what belongs to the first process alone."""
+        self._selector.close()
+        for each in (self.listening, self._wake, self._woken, *(one.connection for one in self._arriving)):
+            each.close()
+        for worker in self._workers.values():
+            worker.channel.close()
+
+    def _end(self) -> None:
+        """End the workers as the signals say, and wait for them."""
+        self.listening.close()
+        for arriving in list(self._arriving):
+            self._forget(arriving)
+            arriving.connection.close()
+        sent, running = 0, {each.pid for each in self._workers.values()}
+        while running:
+            while sent < max(1, self._signals):
+                sent += 1
+                for pid in running:
+                    os.kill(pid, signal.SIGTERM)
+            for pid in list(running):
+                if os.waitpid(pid, os.WNOHANG)[0]:
+                    running.discard(pid)
+            time.sleep(0.01)

@@ -1,0 +1,42 @@
+"""The key of the World that a request belongs to, as its first bytes say it."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from urllib.parse import unquote
+
+from harness.api.http.dialects import AZURE, OPENAI, parse_api_path
+from harness.server.api_key import key_of, opens_world
+from harness.server.mock_api import CONTROL_ROOT
+
+HEAD_END = b"\r\n\r\n"
+LARGEST_HEAD = 64 * 1024
+_NAMES = ("authorization", "api-key")
+
+
+class KeyReader:
+    """Finds the keys of requests to a server that knows only these `keys` (None: all) and this `dialect` (None: all)."""
+
+    def __init__(self, dialect: str | None, keys: Container[str] | None) -> None:
+        self._dialect = dialect
+        self._keys = keys
+
+    def read(self, head: bytes) -> str:
+        """The key of a request by the bytes of its head; empty when it belongs to no World."""
+        start, *lines = head.partition(HEAD_END)[0].decode("latin-1").split("\r\n")
+        parts = start.split(" ")
+        headers = {}
+        for line in lines:
+            name, _, value = line.partition(":")
+            if (name := name.lower()) in _NAMES:
+                headers[name] = value.strip(" \t")
+        return self.find(unquote(parts[1].partition("?")[0]), headers) if len(parts) > 1 else ""
+
+    def find(self, path: str, headers: Mapping[str, str]) -> str:
+        """The key of a request by its path and headers."""
+        if path.startswith(f"{CONTROL_ROOT}/"):
+            dialect = AZURE if "api-key" in headers else OPENAI
+        else:
+            dialect = parse_api_path(path, self._dialect).dialect
+        key = key_of(headers, dialect)
+        return key if key is not None and opens_world(key, dialect, self._keys) else ""

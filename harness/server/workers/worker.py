@@ -1,0 +1,152 @@
+"""A worker: the process that answers all requests of its keys."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import orjson
+
+from harness.api.http.websocket_mode import UPGRADE
+from harness.core.exchange import Answer, Request
+from harness.server.asgi import App, uvicorn_config
+from harness.server.mock_api import MockApi
+from harness.server.transport.stoppable_server import StoppableServer
+from harness.server.workers.channel import CONNECTION, STRAY, Channel, ChannelClosed, Message
+from harness.server.workers.handed_over import HandedOverProtocol
+from harness.server.workers.request_key import KeyReader
+
+MOST_OWN_KEYS = 50_000
+"""Keys that a worker remembers as its own; the first process tells it again."""
+
+
+class WorkerApi(MockApi):
+    """The mock of a worker; `tell` is called with each request that belongs to no World, which other workers note, too."""
+
+    tell: Callable[[Request], None] | None = None
+
+    def _add_stray(self, request: Request, answer: Answer) -> None:
+        super()._add_stray(request, answer)
+        if self.tell:
+            self.tell(request)
+
+
+class _WorkerServer(StoppableServer):
+    """Serves the connections that come over a channel."""
+
+    def __init__(self, config: Any, receive: Callable[[], None], channel: Channel) -> None:
+        super().__init__(config)
+        self._receive = receive
+        self._channel = channel
+
+    async def main_loop(self) -> None:
+        """Take what comes over the channel while the server runs."""
+        asyncio.get_running_loop().add_reader(self._channel.fileno(), self._receive)
+        await super().main_loop()
+
+
+class Worker:
+    """Serves the connections of a channel; the one that `is_first` also gets the requests without a World."""
+
+    def __init__(self, app: App, channel: Channel, keys: KeyReader, *, is_first: bool) -> None:
+        self._channel = channel
+        self._keys = keys
+        self._own_keys = {""} if is_first else set()
+        self._is_first = is_first
+        self._api = app.api
+        self._is_writing = False
+        self._connecting: set[asyncio.Task[None]] = set()
+        config = uvicorn_config(app)
+        config.load()
+        self._server = _WorkerServer(config, self._receive, channel)
+        self._make = partial(
+            HandedOverProtocol,
+            answer_post=app.answer_post,
+            is_own=self._is_own,
+            give_back=self._give_back,
+            config=config,
+            server_state=self._server.server_state,
+            app_state={},
+        )
+        if is_first and isinstance(app.api, WorkerApi):
+            app.api.tell = self._tell_stray
+
+    def run(self) -> int:
+        """Serve until SIGTERM, or until the first process has ended; returns how many requests had no whole answer."""
+        for number in (signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, lambda *_: self._server.stop(force=self._server.should_exit))
+        self._server.run(sockets=[])
+        return self._server.cut_off
+
+    def _receive(self) -> None:
+        try:
+            for message in self._channel.receive():
+                self._take(message)
+        except ChannelClosed:
+            asyncio.get_running_loop().remove_reader(self._channel.fileno())
+            self._server.stop(force=False)
+
+    def _take(self, message: Message) -> None:
+        if message.kind == STRAY:
+            handle_stray(self._api, message.data)
+        elif message.connection is not None:
+            if len(self._own_keys) > MOST_OWN_KEYS:
+                self._own_keys = {""} if self._is_first else set()
+            self._own_keys.add(self._keys.read(message.data))
+            task = asyncio.ensure_future(self._connect(message.connection, message.data))
+            self._connecting.add(task)
+            task.add_done_callback(self._connecting.discard)
+
+    async def _connect(self, connection: socket.socket, first: bytes) -> None:
+        loop = asyncio.get_running_loop()
+        connection.setblocking(False)
+        try:
+            await loop.connect_accepted_socket(lambda: self._make(first=first, _loop=loop), connection)
+        except OSError:
+            connection.close()
+
+    def _tell_stray(self, request: Request) -> None:
+        self._send(STRAY, encode_stray(request))
+
+    def _is_own(self, head: bytes) -> bool:
+        return self._keys.read(head) in self._own_keys
+
+    def _give_back(self, connection: int, head: bytes) -> None:
+        self._send(CONNECTION, head, connection)
+
+    def _send(self, kind: bytes, data: bytes, connection: int | None = None) -> None:
+        with suppress(ChannelClosed):
+            self._channel.send(kind, data, connection)
+            if self._channel.has_unsent and not self._is_writing:
+                self._is_writing = True
+                asyncio.get_running_loop().add_writer(self._channel.fileno(), self._flush)
+
+    def _flush(self) -> None:
+        with suppress(ChannelClosed):
+            self._channel.flush()
+        if not self._channel.has_unsent:
+            self._is_writing = False
+            asyncio.get_running_loop().remove_writer(self._channel.fileno())
+
+
+def encode_stray(request: Request) -> bytes:
+    """A request without a World as another worker can answer it, too."""
+    headers: Mapping[str, Any] = dict(request.headers)
+    head = [request.method, request.root + request.path, headers, dict(request.query), request.operation]
+    return orjson.dumps(head) + b"\n" + request.raw
+
+
+def handle_stray(api: MockApi, data: bytes) -> None:
+    """Note a request without a World that another worker has answered, for the Worlds here; observers have seen it."""
+    head, _, raw = data.partition(b"\n")
+    method, path, headers, query, operation = orjson.loads(head)
+    if operation == UPGRADE:
+        MockApi.open_session(api, path, headers, query)
+    else:
+        MockApi.handle(api, method, path, headers, query, raw)

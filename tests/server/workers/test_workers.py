@@ -1,0 +1,178 @@
+"""A server with several workers is one server: a key has one World, over whichever connection its requests come."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import sys
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import pytest
+from websockets.sync.client import connect
+
+from tests.support.processes import children, run, wait_until
+from tests.support.servers.every_request import Conversation, everything
+from tests.support.servers.json_client import ask, create, text_of
+from tests.support.servers.served import ROOT, read_until, serving
+
+pytestmark = pytest.mark.slow
+
+STREAM = json.dumps({"model": "gpt-4.1", "input": "hi", "stream": True}).encode()
+BODY = json.dumps({"model": "gpt-4.1", "input": "hi"}).encode()
+HELD = {"script": [[{"message": "Once upon a time"}, {"pause": {"until": "never", "after": 3}}], "again"]}
+
+
+@pytest.fixture(scope="module")
+def workers():
+    with serving("--workers", "2") as served:
+        yield served
+
+
+@pytest.fixture
+def closed_at_the_end():
+    with ExitStack() as until_the_end:
+        yield lambda each: until_the_end.enter_context(closing(each))
+
+
+def request(key: str, body: bytes = BODY) -> bytes:
+    head = (
+        f"POST /v1/responses HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\nContent-Type: application/json\r\n"
+    )
+    return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+def test_answers_are_those_of_one_process():
+    with serving("--workers", "2") as workers, serving() as plain:
+        alone, shared = Conversation(plain.port), Conversation(workers.port)
+        everything(alone)
+        everything(shared)
+        assert shared.said == alone.said
+
+
+def test_keys_that_share_a_connection_have_their_own_worlds(workers, closed_at_the_end):
+    connection = closed_at_the_end(http.client.HTTPConnection("127.0.0.1", workers.port, timeout=10))
+    last: dict[str, str] = {}
+    for number in range(40):
+        key = f"sk-mixed-{number % 5}"
+        body = {"model": "gpt-4.1", "input": "hi", **({"previous_response_id": last[key]} if key in last else {})}
+        headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+        connection.request("POST", "/v1/responses", json.dumps(body), headers)
+        answer = connection.getresponse()
+        assert answer.status == 200
+        last[key] = json.loads(answer.read())["id"]
+    assert [len(ask(workers.port, "GET", "/_harness/exchanges", key=key).json) for key in last] == [8] * 5
+
+
+def test_a_head_may_come_in_pieces(workers):
+    with workers.say() as wire:
+        for _ in range(2):
+            for piece in request("sk-pieces"):
+                wire.sendall(bytes([piece]))
+            head, _, body = read_until(wire, b"\r\n\r\n").partition(b"\r\n\r\n")
+            size = int(re.findall(rb"content-length: (\d+)", head)[0])
+            while len(body) < size:
+                body += wire.recv(65536)
+            assert (head.startswith(b"HTTP/1.1 200 OK"), len(body)) == (True, size)
+
+
+def test_pipelined_requests_of_two_keys_are_refused(workers):
+    for key in ("sk-pipe-1", "sk-pipe-2"):
+        create(workers.port, key=key)
+    with workers.say(request("sk-pipe-1") + request("sk-pipe-2")) as wire:
+        said = read_until(wire, b"--workers cannot")
+    assert said.count(b"200 OK") == 1
+    assert b"400 Bad Request" in said
+
+
+def report(port: int, key: str) -> str:
+    return str(ask(port, "GET", "/_harness/report", key=key).json["report"])
+
+
+def test_requests_without_a_world_are_known_to_all(workers):
+    keys = [f"sk-stray-{number}" for number in range(4)]
+    for key in keys:
+        create(workers.port, key=key)
+    ids = {create(workers.port, key="").headers["x-request-id"] for _ in range(4)}
+    assert len(ids) == 4
+    for key in keys:
+        assert wait_until(
+            lambda key=key: "without a key" in ask(workers.port, "GET", "/_harness/report", key=key).json["report"]
+        )
+
+
+def test_a_websocket_is_answered_by_the_worker_of_its_key(workers):
+    for key in ("sk-ws-1", "sk-ws-2"):
+        ask(workers.port, "POST", "/_harness/script", {"script": ["one", "two"]}, key)
+        uri, headers = f"ws://127.0.0.1:{workers.port}/v1/responses", {"Authorization": f"Bearer {key}"}
+        with connect(uri, additional_headers=headers) as wire:
+            wire.send(json.dumps({"type": "response.create", "model": "gpt-4.1", "input": "hi"}))
+            while (event := json.loads(wire.recv(10)))["type"] != "response.completed":
+                pass
+        assert text_of(create(workers.port, key=key, previous_response_id=event["response"]["id"])) == "two"
+
+
+def test_a_worker_that_is_killed_cuts_its_answers_and_is_started_again(closed_at_the_end):
+    with serving("--workers", "2") as served:
+        ask(served.port, "POST", "/_harness/script", HELD)
+        create(served.port, key="sk-other")
+        wire = closed_at_the_end(
+            served.say(request("sk-team", STREAM))
+        )
+        assert b"200 OK" in read_until(wire, b"response.in_progress")
+        [first, _] = children(served.child.pid)
+        os.kill(first, signal.SIGKILL)
+        assert b"response.completed" not in read_until(wire, b"response.completed")
+        assert wait_until(lambda: len(children(served.child.pid)) == 2)
+        assert create(served.port).status == 200
+        assert "as a worker had ended" in ask(served.port, "GET", "/_harness/report").json["verdict"]
+        assert ask(served.port, "GET", "/_harness/report", key="sk-other").json["verdict"] is None
+        _, code, errors = served.end(signal.SIGTERM)
+        assert code == 0
+        assert "worker 1 has ended by signal 9 and is started again; what 1 of its keys had stored is lost." in errors
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_all(number):
+    with serving("--workers", "3") as served:
+        pids = children(served.child.pid)
+        create(served.port)
+        seconds, code, _ = served.end(number)
+        assert (code, seconds < 20) == (0, True)
+        assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
+
+
+def test_workers_end_with_their_first_process():
+    with serving("--workers", "2") as served:
+        pids = children(served.child.pid)
+        served.child.kill()
+        served.child.wait(10)
+        assert wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids), 20)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--workers", "2", "--script", "bench/script.py"), "stays with one process"),
+        (("--workers", "2", "--", "true"), "--workers is for servers without one"),
+        (("--workers", "2", "--metrics"), "it would tell of one worker only"),
+        (("--workers", "2", "--replay", "cassettes"), "--replay plays what was recorded"),
+        (("--workers", "0"), "greater than or equal to 1"),
+        (("--workers", "-1"), "greater than or equal to 1"),
+    ],
+)
+def test_what_workers_cannot_do_is_said_at_the_start(options, words):
+    ended = run([sys.executable, "-m", "harness", "serve", "--port", "0", *options], cwd=ROOT)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert words in " ".join(ended.stderr.replace("│", " ").split())
+
+
+def test_a_port_in_use_is_said():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        ended = run([sys.executable, "-m", "harness", "serve", "--port", port, "--workers", "2"], cwd=ROOT)
+        assert (ended.returncode, "Choose another --port" in ended.stderr) == (2, True)
