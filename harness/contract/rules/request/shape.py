@@ -53,6 +53,7 @@ shape(
     source=PROBED,
     rejects={
         "Unknown parameter: 'seed'.": {"seed": 1},
+        "Unknown parameter: 'max_tokens'.": {"max_tokens": 16},
         "Unknown parameter: 'strem'. Did you mean 'stream' or 'store'?": {"strem": 1},
         "Unknown parameter: 'modell'.": {"modell": "gpt-4.1"},
         "Unknown parameter: 'text.zzz'.": {"text": {"zzz": 1}},
@@ -74,7 +75,7 @@ shape(
     "moved_parameter",
     """Members of Chat Completions that live elsewhere here are refused with a pointer to their new place.
 
-    The error has no `param`: recorded for `response_format`, probed for `messages`.
+    The error has no `param`: recorded for `response_format`, probed for `messages`. `max_tokens` is simply unknown.
     """,
     error=ApiError(400, MOVED_MESSAGE, None, "unsupported_parameter"),
     source=[recorded("crmne/ruby_llm", "2025-08-06"), PROBED],
@@ -82,6 +83,7 @@ shape(
         MOVED_MESSAGE.format(name="response_format", new="text.format"): {"response_format": {"type": "json_object"}},
         MOVED_MESSAGE.format(name="messages", new="input"): {"messages": []},
         MOVED_MESSAGE.format(name="reasoning_effort", new="reasoning.effort"): {"reasoning_effort": "low"},
+        MOVED_MESSAGE.format(name="verbosity", new="text.verbosity"): {"verbosity": "low"},
     },
     fix="Use the member the message names.",
 )
