@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -35,7 +35,21 @@ def verify(
         list[Path] | None,
         typer.Option("--report", metavar="FILE", help=f"Of recordings: write a report; {' '.join(FORMATS)}."),
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Files judged, or questions asked, side by side.")] = 1,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Files judged, or questions asked, side by side.",
+            show_default="as many files as there are processors, 1 question",
+        ),
+    ] = None,
+    shard: Annotated[
+        str,
+        typer.Option(metavar="N/M", help="Of recordings: judge one of M shards, and write its part with --json FILE."),
+    ] = "",
+    merge: Annotated[
+        bool, typer.Option("--merge", help="The paths are the parts of all shards: report them as one run.")
+    ] = False,
     host: Annotated[
         list[str] | None,
         typer.Option("--host", metavar="HOST", help="Of recordings: a gateway that speaks the API; repeatable."),
@@ -60,15 +74,28 @@ def verify(
     if bool(paths) == bool(server):
         raise typer.BadParameter("give recordings, or --server URL.")
     if server:
-        if respell or reports or host or contract or verbose:
-            raise typer.BadParameter("--respell, --report, --host, --contract and -v are of recordings.")
-        _verify_server(server, model, key_env, timeout, jobs, as_json)
+        if respell or reports or host or contract or verbose or shard or merge:
+            raise typer.BadParameter(
+                "--respell, --report, --host, --contract, --shard, --merge and -v are of recordings."
+            )
+        _verify_server(server, model, key_env, timeout, jobs or 1, as_json)
         return
     if model or key_env:
         raise typer.BadParameter("--model and --key-env go with --server.")
-    _verify_recordings(
-        paths or [], as_json, reports or [], host or [], contract, jobs=jobs, respell=respell, verbose=verbose
-    )
+    if merge:
+        if respell or reports or host or contract or jobs or shard:
+            raise typer.BadParameter("the parts say how they were judged: give --merge with --json and -v alone.")
+        _merge_parts(paths or [], as_json, verbose=verbose)
+        return
+    if shard and (reports or as_json in (None, Path("-"))):
+        raise typer.BadParameter("--shard writes its part with --json FILE, and no --report.")
+    jobs = jobs or _count_processors()
+    options = (paths or [], as_json, reports or [], host or [], contract)
+    _verify_recordings(*options, jobs=jobs, shard=shard, respell=respell, verbose=verbose)
+
+
+def _count_processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _verify_recordings(
@@ -79,6 +106,7 @@ def _verify_recordings(
     contract: Path | None,
     *,
     jobs: int,
+    shard: str,
     respell: bool,
     verbose: bool,
 ) -> None:
@@ -86,10 +114,11 @@ def _verify_recordings(
 
     from harness.verify.disagreements.own_file import find_unused, load_contract
     from harness.verify.judging.gateways import parse_host
-    from harness.verify.nothing_judged import explain_bare_paths, explain_missing_hosts, explain_nothing_judged
     from harness.verify.run import verify_recordings
+    from harness.verify.shards import ShardWriter, parse_shard
 
     gateways, own_contract = [parse_host(text) for text in hosts], load_contract(contract, Path())
+    written = ShardWriter(parse_shard(shard), gateways, own_contract, respelled=respell) if shard else None
 
     make_observer = _case_collector(reports)
     with TemporaryDirectory(prefix="harness-verify-") as folder:
@@ -98,19 +127,45 @@ def _verify_recordings(
                 paths,
                 Path(folder),
                 jobs,
+                choose=written.choose if written else None,
                 hosts=gateways,
                 respelled=respell,
                 own_contract=own_contract,
                 make_observer=make_observer,
                 progress=advance,
             )
-        nothing = explain_nothing_judged(tally) if tally.is_clean else ""
-        why = explain_missing_hosts(tally, gateways) or nothing or explain_bare_paths(tally)
+        if written and as_json:
+            with _open_output(as_json) as out:
+                written.write(tally, paths, out)
+            print_text(f"shard {shard}: {tally.counts['exchanges']} exchanges of {tally.counts['files']} files judged")
+            raise typer.Exit(ExitCode.OK if tally.is_clean else ExitCode.FOUND)
+        why = _explain_gaps(tally, gateways)
         _write_reports(Path(folder), reports, paths[0], why)
         _print_tally(tally, as_json, why, verbose)
         if own_contract and as_json != Path("-"):
             for line in find_unused(own_contract, tally.acted, tally.judged_files):
                 print_text(line)
+    _exit_by(tally, why)
+
+
+def _merge_parts(parts: list[Path], as_json: Path | None, *, verbose: bool) -> None:
+    from harness.verify.shards import merge_parts
+
+    tally, run = merge_parts(parts)
+    why = _explain_gaps(tally, run["hosts"])
+    _print_tally(tally, as_json, why, verbose)
+    _exit_by(tally, why)
+
+
+def _explain_gaps(tally: Tally, gateways: list[str]) -> str:
+    """Why nothing was judged, or nothing of what was named; empty if all is well."""
+    from harness.verify.nothing_judged import explain_bare_paths, explain_missing_hosts, explain_nothing_judged
+
+    nothing = explain_nothing_judged(tally) if tally.is_clean else ""
+    return explain_missing_hosts(tally, gateways) or nothing or explain_bare_paths(tally)
+
+
+def _exit_by(tally: Tally, why: str) -> NoReturn:
     if not why:
         raise typer.Exit(ExitCode.OK if tally.is_clean else ExitCode.FOUND)
     if tally.is_clean:

@@ -16,6 +16,14 @@ from harness.core.dates import CONTRACT_DATE, start_of_epoch
 from harness.core.exchange import Finding, Json
 
 
+def has_only_known(root: str, body: Any, as_of: str = CONTRACT_DATE) -> bool:
+    """Whether an answer conforms to the schema `root` as it was on a day and has no unknown members, in one look.
+
+    Closing a schema only takes from what it allows, as none of an event says `not`, `if` or `oneOf` (a test holds that).
+    """
+    return _closed_validators(root, start_of_epoch(as_of, schema.changes_of(root)))[0].is_valid(body)
+
+
 def find_unknown_members(root: str, body: Any, as_of: str = CONTRACT_DATE) -> Iterator[Finding]:
     """Each member of an answer that the schema `root` does not list on a day, by its path; SchemaError for no root.
 

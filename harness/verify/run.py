@@ -9,6 +9,7 @@ import re
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -32,7 +33,7 @@ from harness.world.world import World
 MAX_OPEN_WORLDS = 32
 """Worlds that are held at a time: JSON lines may mix the exchanges of several recordings."""
 EXCHANGE_VERDICT, EVENT_VERDICT = "exchanges", "streams.events"
-"""The verdicts that only count: one before the others on an exchange, and one for each event of a stream."""
+"""The verdicts that only count: one before the others on an exchange, and one with the number of events of a stream."""
 UNVERIFIABLE_VERDICTS = tuple(
     f"{section}.unverifiable" for section in ("requests", "refusals", "answers", "streams", "respelled")
 )
@@ -56,10 +57,10 @@ class Tally:
     """The outcome for some recordings: exchanges by verdict, the reasons of those not judged, and where the entries are.
 
     An exchange counts once under a verdict, however many differences are listed; `streams.events` counts events.
-    `spools` are files of JSON lines, `[verdict, entry]` each, in the order of the recordings. `respelled` says whether
-    answers were compared with the mock's own. `bare_paths` are those of the paths given that held no exchange, and nothing
-    unreadable. `acted` are the lines of those entries of the user's own contract that changed anything, `judged_files` the
-    recordings.
+    `spools` are files of JSON lines, `[verdict, entry]` each (others are passed over), in the order of the recordings.
+    `respelled` says whether answers were compared with the mock's own. `bare_paths` are those of the paths given that held
+    no exchange, and nothing unreadable. `acted` are the lines of those entries of the user's own contract that changed
+    anything, `judged_files` the recordings.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -94,7 +95,8 @@ class Tally:
         yield from (entry for (named, *_), entry in self.grouped.items() if named == at)
         for spool in self.spools:
             with spool.open("rb") as lines:
-                yield from (entry for named, entry in map(orjson.loads, lines) if named == at)
+                entries = (orjson.loads(line) for line in lines if line.startswith(b"["))
+                yield from (entry for named, entry in entries if named == at)
 
     @property
     def is_clean(self) -> bool:
@@ -132,6 +134,7 @@ def verify_recordings(
     folder: Path,
     jobs: int = 1,
     *,
+    choose: Callable[[Sequence[Path]], Sequence[Path]] | None = None,
     hosts: Collection[str] = (),
     respelled: bool = False,
     own_contract: OwnContract | None = None,
@@ -140,16 +143,17 @@ def verify_recordings(
 ) -> Tally:
     """Judge every recording at `paths`, files or folders; `folder` is an empty folder for the findings.
 
-    `hosts` are gateways, whose exchanges are judged as OpenAI's. With `respelled` every answer is also compared with the
-    mock's own (`judging.rerender`). `own_contract` overrules the mock. `make_observer` is called in the process that judges
-    a recording, with its path and that of a file in `folder` (`<n>.seen`) which the observer may write. `progress` is called
-    with the number of judged files and of all files.
+    `choose` leaves out files that are judged elsewhere. `hosts` are gateways, whose exchanges are judged as OpenAI's. With
+    `respelled` every answer is also compared with the mock's own (`judging.rerender`). `own_contract` overrules the mock.
+    `make_observer` is called in the process that judges a recording, with its path and that of a file in `folder`
+    (`<n>.seen`) which the observer may write. `progress` is called with the number of judged files and of all files.
     HarnessError when a path does not exist; a file that is no recording is counted, an unreadable one is listed.
     """
     tally = Tally(respelled=respelled)
     named = {path for path in paths if path.is_file()}
     listed = {path: list(files([path])) for path in paths}
     recordings = list(dict.fromkeys(file for found in listed.values() for file in found))
+    recordings = [*choose(recordings)] if choose else recordings
     spools = (folder / f"{number}.jsonl" for number in range(len(recordings)))
     judge_one = partial(
         _judge_file,
@@ -180,8 +184,18 @@ def _judge_files(
     if jobs == 1 or len(recordings) < 2:
         yield from map(judge_one, recordings, spools, explicit)
         return
-    with ProcessPoolExecutor(min(jobs, len(recordings))) as pool:
-        yield from pool.map(judge_one, recordings, spools, explicit)
+    done = 0
+    try:
+        with ProcessPoolExecutor(min(jobs, len(recordings))) as pool:
+            for tally in pool.map(judge_one, recordings, spools, explicit):
+                yield tally
+                done += 1
+    except BrokenProcessPool:
+        after = f"{recordings[done].as_posix()} or one of the {jobs} after it"
+        raise HarnessError(
+            f"a process that judged recordings has died, as one does that has no memory left: {after} was being judged. "
+            "Judge it alone, or with fewer --jobs."
+        ) from None
 
 
 def _judge_file(
@@ -217,7 +231,10 @@ def tally_verdicts(verdicts: Iterable[Verdict], spool: Path) -> Tally:
         for at, entry in verdicts:
             if at == EXCHANGE_VERDICT:
                 counted.clear()
-            tally.counts[at] += at not in counted or at == EVENT_VERDICT
+            if at == EVENT_VERDICT and entry:
+                tally.counts[at] += entry["times"]
+                continue
+            tally.counts[at] += at not in counted
             counted.add(at)
             if entry is None:
                 continue

@@ -222,7 +222,10 @@ def test_a_file_elsewhere_keeps_its_whole_path() -> None:
     [
         (["tape.jsonl", "--report", "o.txt"], "--report o.txt: its suffix must be one of .json .html .xml .sarif .md."),
         (["tape.jsonl", "--report", "no/o.json"], "--report no/o.json: there is no folder no. Make it first."),
-        (["--server", "http://a", "--report", "o.json"], "--report, --host, --contract and -v are of recordings."),
+        (
+            ["--server", "http://a", "--report", "o.json"],
+            "--report, --host, --contract, --shard, --merge and -v are of recordings.",
+        ),
     ],
 )
 def test_a_report_that_cannot_be_made_is_refused_before_anything_is_judged(arguments: list[str], says: str) -> None:

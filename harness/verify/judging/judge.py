@@ -219,7 +219,7 @@ def _judge_stream(recorded: Recorded, world: World, request: Request) -> Iterato
     else:
         stored = world.store.responses.get(request.params.get("response_id", ""))
         judgment = judge_response_stream(recorded, stored.events if stored else None, world.as_of)
-    yield from (Verdict("streams.events") for _ in recorded.events or ())
+    yield Verdict("streams.events", {"times": len(recorded.events or ())})
     yield from _finding_verdicts("streams", recorded, judgment.findings)
     events = (each._replace(at=each.at.partition("].")[2]) for each in judgment.drift)
     known = {place for place, each in enumerate(events) if not any(_drop_own(RESPONSE_EVENT_SCHEMA, [each], world))}

@@ -1,0 +1,183 @@
+"""Recordings judged on several machines: each judges a shard of the files and writes a part; merged, they are one report.
+
+A shard is a run of files of about the same size as the others; a part is JSON lines: what the shard is, its counts, its
+entries, and how many of these there are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.metadata import version
+from itertools import accumulate
+from pathlib import Path
+from typing import IO
+
+import orjson
+
+from harness.contract.own_contract import OwnContract
+from harness.core.dates import CONTRACT_DATE
+from harness.core.errors import ConfigError
+from harness.core.exchange import Json
+from harness.verify.run import Tally
+
+PART_FORMAT = 1
+MAX_SHARDS = 100_000
+_SHARD = re.compile(r"(\d{1,6})/(\d{1,6})")
+_FIX = "Judge that shard again"
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """Shard `number`, from 1, of `count`."""
+
+    number: int
+    count: int
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.count}"
+
+    def choose(self, files: Sequence[Path]) -> Sequence[Path]:
+        """The files of this shard, in order; those of all shards are all files."""
+        sizes = [file.stat().st_size + 1 for file in files]
+        total = sum(sizes)
+        return [
+            file
+            for file, size, end in zip(files, sizes, accumulate(sizes), strict=True)
+            if (2 * end - size) * self.count // (2 * total) == self.number - 1
+        ]
+
+
+def parse_shard(text: str) -> Shard:
+    """The shard that `2/8` names; ConfigError for anything else."""
+    found = _SHARD.fullmatch(text)
+    shard = Shard(int(found[1]), int(found[2])) if found else None
+    if shard is None or not 1 <= shard.number <= shard.count <= MAX_SHARDS:
+        raise ConfigError(f"--shard {text}: give the number of a shard, from 1, and how many there are: 1/4.")
+    return shard
+
+
+class ShardWriter:
+    """Chooses the files of a shard, and writes what was found; the options are those of `verify_recordings`."""
+
+    def __init__(
+        self, shard: Shard, hosts: Sequence[str], own_contract: OwnContract | None, *, respelled: bool
+    ) -> None:
+        self._shard = shard
+        # What all parts of one report have in common.
+        self._run: Json = {
+            "harness": f"{version('responses-harness')}, contract of {CONTRACT_DATE}",
+            "hosts": list(hosts),
+            "respell": respelled,
+            "contract": _digest([repr(own_contract)]) if own_contract else "",
+        }
+
+    def choose(self, files: Sequence[Path]) -> Sequence[Path]:
+        """The files of the shard; all are known from then on by their names and sizes."""
+        named = (f"{file.as_posix()} {file.stat().st_size}" for file in files)
+        self._run["recordings"] = f"{len(files)} files, {_digest(named)}"
+        return self._shard.choose(files)
+
+    def write(self, tally: Tally, paths: Sequence[Path], out: IO[bytes]) -> None:
+        """Write the part of the shard; `paths` are those given."""
+        write_part(tally, self._shard, self._run, paths, out)
+
+
+def _digest(texts: Iterable[str]) -> str:
+    made = sha256()
+    for text in texts:
+        made.update(text.encode("utf-8", "surrogatepass") + b"\n")
+    return made.hexdigest()[:16]
+
+
+def write_part(tally: Tally, shard: Shard, run: Json, paths: Sequence[Path], out: IO[bytes]) -> None:
+    """Write the outcome of a shard; `run` is what all parts of one report have in common, `paths` are those given."""
+    head = {
+        "harness_verify_part": PART_FORMAT,
+        "shard": shard.number,
+        "of": shard.count,
+        "run": run,
+        "counts": tally.counts,
+        "reasons": [[at, why, times] for (at, why), times in tally.reasons.items()],
+        "grouped": [[at, entry] for (at, *_), entry in tally.grouped.items()],
+        "paths": [path.as_posix() for path in paths],
+        "bare": [path.as_posix() for path in tally.bare_paths],
+        "acted": sorted(tally.acted),
+        "judged": sorted(tally.judged_files),
+    }
+    out.write(orjson.dumps(head) + b"\n")
+    count = 0
+    for spool in tally.spools:
+        with spool.open("rb") as lines:
+            for line in lines:
+                out.write(line)
+                count += 1
+    out.write(orjson.dumps({"entries": count}) + b"\n")
+
+
+def merge_parts(files: Sequence[Path]) -> tuple[Tally, Json]:
+    """The outcome of all shards, as of one run, and what they have in common.
+
+    ConfigError when one is missing, there twice, broken off, or of another run.
+    """
+    heads = {file: _read_head(file) for file in files}
+    first, of = next(iter(heads.items()))
+    by_number: dict[int, Path] = {}
+    for file, head in heads.items():
+        if head["of"] != of["of"]:
+            raise ConfigError(
+                f"{file} is a shard of {head['of']}, {first} one of {of['of']}: give the parts of one run."
+            )
+        for name in sorted(head["run"].keys() | of["run"].keys()):
+            if (mine := head["run"].get(name)) != (others := of["run"].get(name)):
+                raise ConfigError(
+                    f"{file} and {first} are of different runs: {name} is {mine!r} and {others!r}. {_FIX}."
+                )
+        if other := by_number.get(head["shard"]):
+            raise ConfigError(f"shard {head['shard']}/{head['of']} is there twice: {other} and {file}. Leave one out.")
+        by_number[head["shard"]] = file
+    missing = [number for number in range(1, of["of"] + 1) if number not in by_number]
+    if missing:
+        named = ", ".join(f"{number}/{of['of']}" for number in missing[:10])
+        raise ConfigError(f"missing: shard {named}{' …' if missing[10:] else ''}. Give the parts of all {of['of']}.")
+    tally = Tally(respelled=bool(of["run"].get("respell")))
+    for number in sorted(by_number):
+        tally.merge(_as_tally(heads[by_number[number]], by_number[number]))
+    bare = set.intersection(*(set(head["bare"]) for head in heads.values()))
+    tally.bare_paths = [Path(path) for path in of["paths"] if path in bare]
+    return tally, of["run"]
+
+
+def _read_head(file: Path) -> Json:
+    """The first line of a part, once the last one has shown that it is whole."""
+    try:
+        with file.open("rb") as lines:
+            head = orjson.loads(next(lines, b""))
+            if not isinstance(head, dict) or head.get("harness_verify_part") != PART_FORMAT:
+                raise ConfigError(f"{file}: it is no part that `harness verify --shard` of this version wrote. {_FIX}.")
+            count, last = -1, b""
+            for line in lines:
+                count, last = count + 1, line
+    except OSError as problem:
+        raise ConfigError(f"{file}: cannot be read: {problem.strerror}. Give the parts of all shards.") from None
+    except orjson.JSONDecodeError:
+        raise ConfigError(f"{file}: it is no part of a report. Give what `--shard N/M --json FILE` wrote.") from None
+    if last.rstrip() != orjson.dumps({"entries": count}):
+        raise ConfigError(f"{file}: it breaks off. {_FIX}, or copy the file again.")
+    return head
+
+
+def _as_tally(head: Json, file: Path) -> Tally:
+    tally = Tally(
+        counts=Counter(head["counts"]),
+        reasons=Counter({(at, why): times for at, why, times in head["reasons"]}),
+        spools=[file],
+        acted=set(head["acted"]),
+        judged_files=set(head["judged"]),
+    )
+    for at, entry in head["grouped"]:
+        tally.add_grouped(at, entry)
+    return tally
