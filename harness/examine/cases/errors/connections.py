@@ -44,7 +44,8 @@ _broken(
     "reset-after-the-headers",
     "Every connection is reset after the headers",
     fails(),
-    script=always(cut(message("Sunny."), after=0, reset=True)),
+    streams=(True,),
+    script=always(cut(pause(message("Sunny."), after=0, seconds=0.05), after=0, reset=True)),
 )
 _broken(
     "cut-body",

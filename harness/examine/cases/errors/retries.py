@@ -10,6 +10,7 @@ from typing import Any
 from harness.core.exchange import Request
 from harness.examine.case import Script, case
 from harness.examine.cases.common import ASKED, ASKED_TWICE, DEPLOY, always
+from harness.examine.cases.session_checks import repeats_nothing
 from harness.examine.checks import requests, runs, shows, shows_or_fails
 from harness.faults import http_error, overloaded, rate_limit, server_error
 from harness.items import function_call, message
@@ -121,6 +122,7 @@ for name, error in (("500", server_error()), ("503", overloaded()), ("429", rate
 case(
     "errors/session-after-an-error",
     shows_or_fails("Sunny.", "Rain."),
+    repeats_nothing(),
     title="The session after a 500",
     does="The second prompt gets 500 once.",
     source=GUIDE,

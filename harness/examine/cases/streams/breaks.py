@@ -15,6 +15,7 @@ from harness.items import function_call, message
 from harness.world.script import Turn
 
 ONCE = message(["Once ", "upon ", "a ", "time."])
+LONGER = message([f"{number} " for number in range(20)])
 EVENTS = 12
 """The events of the stream of `ONCE`."""
 SWALLOWED = "public reports of half answers that were taken for whole ones, 2025 and 2026"
@@ -41,7 +42,7 @@ def _breaks(name: str, title: str, turn: Turn, *checks: Check, task: Task = ASKE
 for after in range(EVENTS):
     _breaks(f"cut-after-{after}", f"The connection closes after {after} of {EVENTS} events", cut(ONCE, after=after))
 
-_breaks("cut-within-an-event", "The connection closes in the middle of a delta", cut(ONCE, after=5.5))
+_breaks("cut-within-an-event", "The connection closes in the middle of a delta", cut(LONGER, after=13.5))
 _breaks("reset", "The connection is reset in the middle of the text", cut(ONCE, after=6, reset=True))
 _breaks("end-without-final-event", "The stream ends in order, without a final event", end_stream(ONCE, after=8))
 _breaks("empty", "The stream has no event at all", end_stream(ONCE, after=0))

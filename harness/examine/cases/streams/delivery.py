@@ -78,6 +78,7 @@ _arrives(
     "each byte of its JSON alone",
     chunks(message(TEXT), size=1),
     TCP,
+    severity="should",
     streams=(False,),
 )
 

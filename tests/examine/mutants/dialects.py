@@ -1,0 +1,41 @@
+"""Mutants of the area `dialects`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+
+from harness.core.exchange import Json
+from tests.examine.mutants.mutant import H, R, http_mutant, mutant, output_without
+from tests.examine.mutants.streams import ascii_chunks
+from tests.examine.reference.http import ReferenceClientError
+
+PLAIN = "plain,replay,azure"
+STREAMED = "stream,replay,azure"
+
+
+def words(status: int) -> Any:
+    def refused(self: H, answer: httpx.Response) -> ReferenceClientError:
+        return ReferenceClientError("error", status) if answer.status_code == status else H.refused(self, answer)
+
+    return refused
+
+
+def no_tools(self: R, output: list[Json]) -> list[Json]:
+    return [] if self.task.tools and self.task.dialect != "openai" else R.react(self, output)
+
+
+def cut_is_end(self: R, problem: ReferenceClientError) -> Json | None:
+    return None if isinstance(problem.__cause__, httpx.RemoteProtocolError) else R.describe(self, problem)
+
+
+mutant("dialects/tool", PLAIN, react=no_tools)
+mutant("dialects/session", PLAIN, remember=output_without(lambda item: item["type"] == "message"))
+mutant(
+    "dialects/citation", PLAIN, note=lambda self, response: (R.note(self, response), self.shown.update(annotations=[]))
+)
+http_mutant("dialects/bytes", STREAMED, read_lines=ascii_chunks)
+mutant("dialects/cut", STREAMED, describe=cut_is_end)
+http_mutant("dialects/401", PLAIN, refused=words(401))
+http_mutant("dialects/content-filter", PLAIN, refused=words(400))
