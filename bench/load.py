@@ -1,6 +1,6 @@
 """The load: C kept-alive connections in a process of their own, each sends its next request when an answer is complete.
 
-    python -m bench.load PORT KIND SECONDS CONNECTIONS
+    python -m bench.load PORT KIND SECONDS CONNECTIONS KEYS
 
 prints one JSON object, a `Load`. An answer that is not 200 or a closed connection ends it with exit code 1.
 """
@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import httptools
@@ -69,12 +70,12 @@ class Connection(asyncio.Protocol):
         self.tally.fail(f"the server closed a connection: {exc}")
 
 
-async def run(port: int, kind: str, seconds: float, connections: int) -> Load:
+async def run(port: int, kind: str, seconds: float, connections: int, keys: int) -> Load:
     loop = asyncio.get_running_loop()
     tally = Tally(loop.create_future())
-    wire = request_bytes(port, kind)
-    for _ in range(connections):
-        await loop.create_connection(lambda: Connection(wire, tally), "127.0.0.1", port)
+    wires = [request_bytes(port, kind, number) for number in range(keys)]
+    for number in range(connections):
+        await loop.create_connection(partial(Connection, wires[number % keys], tally), "127.0.0.1", port)
     await asyncio.wait([tally.failed], timeout=WARM_UP)
     done, cpu, wall = tally.done, time.process_time(), time.perf_counter()
     await asyncio.wait([tally.failed], timeout=seconds)
@@ -84,9 +85,9 @@ async def run(port: int, kind: str, seconds: float, connections: int) -> Load:
     return Load((tally.done - done) / took, (time.process_time() - cpu) / took, tally.done)
 
 
-def measure(port: int, kind: str, seconds: float, connections: int) -> Load:
-    """One round in a child process; its failure is a RuntimeError."""
-    command = [sys.executable, "-m", "bench.load", str(port), kind, str(seconds), str(connections)]
+def measure(port: int, kind: str, seconds: float, connections: int, keys: int = 1) -> Load:
+    """One round in a child process, the connections with so many keys by turns; its failure is a RuntimeError."""
+    command = [sys.executable, "-m", "bench.load", str(port), kind, str(seconds), str(connections), str(keys)]
     child = subprocess.run(command, capture_output=True, text=True, timeout=seconds + 20, check=False)
     if child.returncode:
         raise RuntimeError(child.stderr.strip())
@@ -94,14 +95,14 @@ def measure(port: int, kind: str, seconds: float, connections: int) -> Load:
 
 
 def main() -> None:
-    port, kind, seconds, connections = sys.argv[1:]
+    port, kind, seconds, connections, keys = sys.argv[1:]
     gc.disable()
     try:
         from uvloop import new_event_loop
     except ImportError:
         new_event_loop = asyncio.new_event_loop  # type: ignore[assignment]
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        load = runner.run(run(int(port), kind, float(seconds), int(connections)))
+        load = runner.run(run(int(port), kind, float(seconds), int(connections), int(keys)))
     print(json.dumps(asdict(load)))
 
 

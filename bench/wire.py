@@ -58,8 +58,9 @@ def capture(port: int, kind: str) -> Captured:
     return Captured({n: v for n, v in headers.items() if n not in OF_THE_CONNECTION}, body)
 
 
-def request_bytes(port: int, kind: str) -> bytes:
-    """The whole HTTP/1.1 request, as it goes over a connection that is kept alive."""
-    fields = {"host": f"127.0.0.1:{port}", **HEADERS, "content-length": str(len(BODIES[kind]))}
+def request_bytes(port: int, kind: str, key: int = 0) -> bytes:
+    """The whole HTTP/1.1 request, as it goes over a connection that is kept alive; `key` numbers the API key."""
+    own = {**HEADERS, "authorization": f"{HEADERS['authorization']}-{key}"} if key else HEADERS
+    fields = {"host": f"127.0.0.1:{port}", **own, "content-length": str(len(BODIES[kind]))}
     head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
     return f"POST {PATH} HTTP/1.1\r\n{head}\r\n".encode() + BODIES[kind]

@@ -219,7 +219,8 @@ class Replicas:
             return
         if replica is None or tail.epoch != replica.epoch or tail.base > replica.position:
             before = replica or _Replica()
-            self._forget(key)
+            if replica is not None:
+                self._forget(key)
             replica = _Replica(tail.epoch, tail.base, sessions=before.sessions, own_sessions=before.own_sessions)
             self._replicas[key] = replica
         self._replicas.move_to_end(key)

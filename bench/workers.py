@@ -1,0 +1,90 @@
+"""What workers bring and what a store costs: the rate of each number of workers and each store, to one worker in memory.
+
+    python -m bench.workers [--rounds 5] [--seconds 1.5]
+
+Every server takes its turn in each round, a ratio compares two rates of one round; the table has the median of all rounds,
+the least and the greatest. It starts `redis-server` itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+
+from bench.load import measure
+from bench.rounds import interleave, spread
+from bench.sample import TEXT
+from bench.servers import Server, end, free_port, serving, wait_for
+
+CONNECTIONS = 16
+PAIRS = [(workers, store) for store in ("memory", "redis") for workers in (1, 2)]
+
+
+@contextmanager
+def redis(folder: str) -> Iterator[int]:
+    """`redis-server` on a free port, with nothing on disk."""
+    if shutil.which("redis-server") is None:
+        raise SystemExit("redis-server is not installed: apt-get install redis-server")
+    port = free_port()
+    command = ["redis-server", "--port", str(port), "--save", "", "--appendonly", "no"]
+    child = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL)
+    try:
+        wait_for(port, child, "redis-server")
+        yield port
+    finally:
+        end(child)
+
+
+@contextmanager
+def ours(workers: int, store: str, script: Path) -> Iterator[Server]:
+    """`harness serve` with so many workers."""
+    port, name = free_port(), f"{workers} {store.partition(':')[0]}"
+    command = [sys.executable, "-m", "harness", "serve", "--port", str(port), "--script", str(script)]
+    with serving(name, [*command, "--workers", str(workers), "--store", store], port) as server:
+        yield server
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=1.5)
+    options = parser.parse_args()
+    print("| answers  | keys | workers | store  |     rate | × one in memory  | × one, this store |")
+    print("|----------|------|---------|--------|----------|------------------|-------------------|")
+    with tempfile.TemporaryDirectory() as folder:
+        (script := Path(folder) / "bench.yaml").write_text(f"script: [{TEXT!r}]\nrepeat: true\n")
+        for kind in ("json", "stream"):
+            for keys in (CONNECTIONS, 1):
+                _measure(kind, keys, folder, script, options)
+
+
+def _measure(kind: str, keys: int, folder: str, script: Path, options: argparse.Namespace) -> None:
+    """Print the lines of one kind of answer, of servers that have nothing in them yet."""
+    with ExitStack() as stack:
+        url = f"redis://127.0.0.1:{stack.enter_context(redis(folder))}"
+        stores = {"memory": "memory", "redis": url}
+        places = [f"{stores[store]}/{workers}" if store == "redis" else store for workers, store in PAIRS]
+        servers = [
+            stack.enter_context(ours(workers, place, script)) for (workers, _), place in zip(PAIRS, places, strict=True)
+        ]
+        series = interleave(kind, servers, options.rounds, options.seconds, CONNECTIONS, partial(measure, keys=keys))
+    for workers, store in PAIRS:
+        own = series[f"{workers} {store}"]
+        ratios = [own.over(series["1 memory"]), own.over(series[f"1 {store}"])]
+        shown = [f"{each.mid:.2f} ({each.low:.2f}–{each.high:.2f})" for each in ratios]
+        rate = f"{spread(own.rates).mid:,.0f}/s"
+        print(
+            f"| {kind:8} | {keys:4} | {workers:7} | {store:6} | {rate:>8} | {shown[0]:16} | {shown[1]:17} |", flush=True
+        )
+
+
+if __name__ == "__main__":
+    main()
