@@ -381,5 +381,5 @@ def test_fold_accepts_sources_that_come_last():
     final["sources"] = [*final["sources"], {**site, "url": "https://b.example?utm_source=openai"}]
     assert fold(stream)["output"][0]["action"]["sources"] == [site]
     final["sources"] = final["sources"][1:]
-    with pytest.raises(StreamError, match="response.output is"):
+    with pytest.raises(StreamError, match=r"response\.output is"):
         fold(stream)
