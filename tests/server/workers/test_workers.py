@@ -120,9 +120,7 @@ def test_a_worker_that_is_killed_cuts_its_answers_and_is_started_again(closed_at
     with serving("--workers", "2") as served:
         ask(served.port, "POST", "/_harness/script", HELD)
         create(served.port, key="sk-other")
-        wire = closed_at_the_end(
-            served.say(request("sk-team", STREAM))
-        )
+        wire = closed_at_the_end(served.say(request("sk-team", STREAM)))
         assert b"200 OK" in read_until(wire, b"response.in_progress")
         [first, _] = children(served.child.pid)
         os.kill(first, signal.SIGKILL)
