@@ -21,8 +21,12 @@ from rich.text import Text
 
 from harness.core.errors import HarnessError
 from tests.clients.cells import GREEN, found
+from tests.clients.environments import ROOT
 from tests.clients.matrix import Row, Run, played, runs
+from tests.clients.publish import examine_release, read_environments, render_page
 
+PAGE = ROOT / "docs" / "clients.md"
+"""Where the examinations are published."""
 WIDTH = 180
 """Columns of a matrix that is printed to no terminal."""
 REASON = 160
@@ -32,6 +36,8 @@ REASON = 160
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run what the arguments say; returns the exit code."""
     said = _parser().parse_args(arguments)
+    if said.publish:
+        return _publish(said.suites, said.only)
     console = Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False)
     try:
         every = runs(found(said.suites), said.only)
@@ -55,11 +61,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.clients", description="Run the client suites.")
     parser.add_argument("suites", nargs="*", metavar="SUITE", help="folders of tests/clients/suites (default: all)")
-    parser.add_argument("--only", metavar="ENVIRONMENT", help="only the environments of this name")
+    parser.add_argument(
+        "--only", metavar="ENVIRONMENT", help="only the environments of this name; of --publish, the cases"
+    )
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="environments at a time (default: 2)")
     parser.add_argument("--list", action="store_true", help="list suites, environments and packages, and run nothing")
+    told = "examine the releases of examined.toml (those of the adapters given) and write docs/clients.md"
+    parser.add_argument("--publish", action="store_true", help=told)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the matrix to a file")
     return parser
+
+
+def _publish(adapters: Sequence[str], cases: str | None) -> int:
+    """Examine one release after the other; without all of them, or with some cases only, the page is printed."""
+    every = []
+    for adapter, environment in read_environments():
+        if adapters and adapter not in adapters:
+            continue
+        every.append(found := examine_release(adapter, environment, cases or "*"))
+        print(f"{found.seconds:4.0f} s  {found.declared.client}", file=sys.stderr, flush=True)
+    page = render_page(PAGE.read_text(encoding="utf-8"), every)
+    if adapters or cases:
+        print(page)
+    else:
+        PAGE.write_text(page, encoding="utf-8")
+    return 0
 
 
 def _listed(every: Sequence[Run]) -> Table:

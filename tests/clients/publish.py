@@ -1,0 +1,87 @@
+"""Examine the releases of `examined.toml` and write what came of it to a page of the manual."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from harness.examine.adapter import ADAPTERS, command_for
+from harness.examine.case import AREAS, CASES
+from harness.examine.cell import RED, Cell
+from harness.examine.run import ClientExamination, examine, select_cases
+from tests.clients.cells import Environment
+from tests.clients.environments import prepared, python_of
+from tests.clients.matrix import QUIET
+
+HERE = Path(__file__).parent
+EXAMINED, NOTES = HERE / "examined.toml", HERE / "notes.toml"
+BEGIN, END = "<!-- published: begin -->", "<!-- published: end -->"
+SHOWN = 200
+"""Characters of a reason that nobody has written a line about."""
+
+
+def read_environments(file: Path = EXAMINED) -> Iterator[tuple[str, Environment]]:
+    """The adapters, each with the environments of its releases."""
+    for adapter, releases in tomllib.loads(file.read_text(encoding="utf-8")).items():
+        for name, packages in releases.items():
+            lists = {kind: tuple(each) for kind, each in packages.items()}
+            yield adapter, Environment(f"{adapter}-{name}", **lists)
+
+
+def examine_release(adapter: str, environment: Environment, cases: str = "*") -> ClientExamination:
+    """Run the catalogue against the release that an environment has."""
+    folder = prepared(environment)
+    os.environ.update(QUIET)
+    os.environ["EXAMINE_NODE_PROJECT"] = str(folder)
+    _, *rest = command_for(adapter)
+    program = folder / "bin" / "node" if ADAPTERS[adapter].endswith(".mjs") else python_of(environment, folder)
+    return examine([str(program), *rest], select_cases(cases))
+
+
+def render_page(page: str, every: Sequence[ClientExamination]) -> str:
+    """The page, with the tables of these examinations between its two marks."""
+    notes = tomllib.loads(NOTES.read_text(encoding="utf-8"))
+    before, after = page.split(BEGIN)[0], page.split(END)[1]
+    told = [*_count_areas(every), "", *(line for each in every for line in _explain(each, notes))]
+    return "\n".join([f"{before}{BEGIN}", "", *told, f"{END}{after}"])
+
+
+def _count_areas(every: Iterable[ClientExamination]) -> Iterator[str]:
+    areas = [area for area in AREAS if any(case.area == area for case in CASES.values())]
+    yield f"| client | {' | '.join(areas)} | seconds |"
+    yield f"|---|{'---|' * len(areas)}---|"
+    for found in every:
+        counts = [_count([cell for cell in found.cells if cell.case.startswith(f"{area}/")]) for area in areas]
+        yield f"| {found.declared.client} | {' | '.join(counts)} | {found.seconds:.0f} |"
+
+
+def _count(cells: Iterable[Cell]) -> str:
+    """How many cells passed of those that apply; then, where there are some, how many failed."""
+    verdicts = Counter(cell.verdict for cell in cells)
+    applied = verdicts.total() - verdicts["not applicable"]
+    red, warned = sum(verdicts[each] for each in RED), verdicts["warn"]
+    worse = [f"{count} {word}" for count, word in ((red, "red"), (warned, "warn")) if count]
+    return f"{verdicts['pass']}/{applied}{': ' + ', '.join(worse) if worse else ''}" if applied else "–"
+
+
+def _explain(found: ClientExamination, notes: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    """A line for each case of which a cell is red: in how many modes, what is wrong, where the case is from."""
+    own = {**notes.get("every client", {}), **notes.get(found.declared.client.rpartition(" ")[0], {})}
+    red = [cell for cell in found.cells if cell.verdict in RED]
+    if not red:
+        return
+    yield f"### {found.declared.client}\n"
+    yield "| case | red | what is wrong | source of the case |\n|---|---|---|---|"
+    for id in dict.fromkeys(cell.case for cell in red):
+        cells = [cell for cell in red if cell.case == id]
+        modes = f"{len(cells)} of {sum(cell.case == id for cell in found.cells)}"
+        told = own.get(id) or f"{cells[0].verdict}: {cells[0].reason[:SHOWN]}"
+        yield f"| `{id}` | {modes} | {_cell(told)} | {_cell(CASES[id].source)} |"
+    yield ""
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
