@@ -25,6 +25,7 @@ ADAPTERS: Mapping[str, str] = {
     "ai-sdk": "ai_sdk.mjs",
     "langchain-openai": "harness.examine.adapters.langchain_python:LangChainAdapter",
     "litellm": "harness.examine.adapters.litellm_python:LiteLLMAdapter",
+    "llama-index": "harness.examine.adapters.llama_index_python:LlamaIndexAdapter",
     "openai": "harness.examine.adapters.openai_python:OpenAIAdapter",
     "openai-agents-js": "openai_agents.mjs",
     "openai-node": "openai_node.mjs",

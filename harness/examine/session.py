@@ -13,7 +13,7 @@ from harness.examine.tool_functions import functions_of
 
 SEALED = "reasoning.encrypted_content"
 """What a client includes that keeps the reasoning itself."""
-BASIC = ("tools", "hosted_tools", "options")
+BASIC = ("tools", "hosted_tools", "options", "timeout")
 """Features that most clients have."""
 Client = TypeVar("Client")
 _COUNTS = ("input_tokens", "output_tokens", "total_tokens")
@@ -60,6 +60,12 @@ class ClientSession:
         return self.task.state in ("replay", "stateless")
 
     @property
+    def connection(self) -> dict[str, Any]:
+        """How a client of the `openai` package reaches the API."""
+        own: dict[str, Any] = {"base_url": self.task.base_url, "api_key": self.task.api_key}
+        return own if self.task.timeout is None else {**own, "timeout": self.task.timeout}
+
+    @property
     def stateless(self) -> dict[str, Any]:
         """What a request has in the state `stateless`: `store` false, and the reasoning of models that reason."""
         if self.task.state != "stateless":
@@ -88,7 +94,7 @@ class ClientSession:
     def run_function(self, name: str, arguments: str) -> str:
         """The output of a call, for clients whose users run the tools: whatever one raises, the model is told."""
         try:
-            returned = self.functions[name](**json.loads(arguments))
+            returned = self.functions[name](**json.loads(arguments or "{}"))
         except Exception as error:
             return f"error: {type(error).__name__}: {error}"
         return returned if isinstance(returned, str) else json.dumps(returned)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import GenericAlias
 from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 from harness.examine.task import Task, Tool
 
-_TYPES = {"string": str, "integer": int, "number": float, "boolean": bool, "object": dict, "array": list}
+_TYPES = {"string": str, "integer": int, "number": float, "boolean": bool, "object": dict[str, Any]}
 
 
 class ToolFailedError(Exception):
@@ -29,7 +30,7 @@ def _make_function(tool: Tool) -> Callable[..., Any]:
         inspect.Parameter(
             name,
             inspect.Parameter.KEYWORD_ONLY,
-            annotation=_TYPES.get(schema.get("type", ""), str),
+            annotation=_annotation(schema),
             **({} if name in required else {"default": None}),
         )
         for name, schema in tool.parameters.get("properties", {}).items()
@@ -43,6 +44,12 @@ def _make_function(tool: Tool) -> Callable[..., Any]:
     function.__annotations__ = {**{each.name: each.annotation for each in parameters}, "return": str}
     vars(function)["__signature__"] = inspect.Signature(parameters, return_annotation=str)
     return function
+
+
+def _annotation(schema: Mapping[str, Any]) -> Any:
+    if schema.get("type") == "array":
+        return GenericAlias(list, _annotation(schema.get("items", {})))
+    return _TYPES.get(schema.get("type", ""), str)
 
 
 def run_tool(tool: Tool, arguments: Any) -> Any:

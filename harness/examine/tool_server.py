@@ -46,6 +46,16 @@ class ToolServer:
         return (200, tool.returns) if tool.raises is None else (500, tool.raises)
 
 
+class _Server(ThreadingHTTPServer):
+    """A client may run forty tools at once, and may be ended while it waits for one."""
+
+    request_queue_size = 128
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        pass
+
+
 @contextmanager
 def serve_tools() -> Iterator[ToolServer]:
     """A server of tools on a free port of the loopback address, for the time of a `with` block."""
@@ -63,7 +73,7 @@ def serve_tools() -> Iterator[ToolServer]:
         def log_message(self, format: str, *args: Any) -> None:
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    with _Server(("127.0.0.1", 0), Handler) as server:
         tools = ToolServer(f"http://127.0.0.1:{server.server_address[1]}")
         threading.Thread(target=server.serve_forever, name="responses-harness-tools", daemon=True).start()
         try:

@@ -19,7 +19,7 @@ class AgentFrameworkSession(ClientSession):
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
-        self._client = self.closing(AsyncOpenAI(base_url=task.base_url, api_key=task.api_key))
+        self._client = self.closing(AsyncOpenAI(**self.connection))
         self._chat = OpenAIChatClient(model=task.model, async_client=self._client)
         self._options = {**task.options, **self.stateless}
         self._tools: dict[str, Any] = {}

@@ -1,5 +1,5 @@
 // The AI SDK: `ai` with `@ai-sdk/openai`, its loop of tools and its approvals.
-import { BASIC, CAMEL, load, release, runTool, serve } from './node_session.mjs';
+import { CAMEL, load, release, runTool, serve } from './node_session.mjs';
 
 const ai = await load('ai');
 const { createOpenAI } = await load('@ai-sdk/openai');
@@ -76,5 +76,5 @@ function start(session) {
   }
 }
 
-const features = [...BASIC.filter((name) => name !== 'options'), 'agent_tools', 'tool_approvals', 'mcp_approvals'];
+const features = ['tools', 'hosted_tools', 'agent_tools', 'tool_approvals', 'mcp_approvals'];
 await serve({ client: release('ai'), features, states: ['replay', 'stateless', 'chain'] }, start);

@@ -23,7 +23,7 @@ class LangChainSession(ClientSession):
     def __init__(self, task: Task) -> None:
         super().__init__(task)
         kept: dict[str, Any] = {**self.stateless, "use_previous_response_id": task.state == "chain"}
-        own = {"base_url": task.base_url, "api_key": task.api_key, "use_responses_api": True, **kept}
+        own = {**self.connection, "use_responses_api": True, **kept}
         self._chat = ChatOpenAI(model=task.model, model_kwargs=dict(task.options), **own)
         self._agent = self._make_agent(self.agents[0], InMemorySaver())
 

@@ -14,7 +14,8 @@ class LiteLLMSession(OpenAISession):
     """`litellm.aresponses`, whose models have their provider before them."""
 
     async def _send(self, asked: dict[str, Any]) -> Any:
-        own = {"model": f"openai/{self.task.model}", "api_base": self.task.base_url, "api_key": self.task.api_key}
+        own: dict[str, Any] = {"model": f"openai/{self.task.model}", "api_base": self.task.base_url}
+        own |= {"api_key": self.task.api_key, "timeout": self.task.timeout}
         return await litellm.aresponses(**{**asked, **own})
 
 

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 const from = createRequire(`${process.env.EXAMINE_NODE_PROJECT ?? process.cwd()}/`);
 const USAGE = ['input_tokens', 'output_tokens', 'total_tokens'];
 export const CAMEL = ['inputTokens', 'outputTokens', 'totalTokens'];
-export const BASIC = ['tools', 'hosted_tools', 'options'];
+export const BASIC = ['tools', 'hosted_tools', 'options', 'timeout'];
 
 // A package of the project in which the program was started, or of the one that EXAMINE_NODE_PROJECT names.
 export const load = async (name) => import(pathToFileURL(from.resolve(name)).href);
@@ -26,6 +26,8 @@ class Session {
     this.answers = [...task.approvals];
     this.replays = ['replay', 'stateless'].includes(task.state);
     this.sealed = task.state === 'stateless' && task.model.startsWith('gpt-5') ? { include: ['reasoning.encrypted_content'] } : {};
+    this.connection = { baseURL: task.base_url, apiKey: task.api_key };
+    if (task.timeout !== null) this.connection.timeout = 1000 * task.timeout;
     const names = task.tools.map(({ name }) => name);
     const whole = { name: 'assistant', instructions: task.instructions, tools: names, handoffs: [], ask: [] };
     this.agents = task.agents.length ? task.agents : [whole];

@@ -23,7 +23,7 @@ function makeTool(tool) {
 
 function start(session) {
   const { task } = session;
-  const client = new OpenAI({ baseURL: task.base_url, apiKey: task.api_key });
+  const client = new OpenAI(session.connection);
   const store = task.state === 'stateless' ? false : undefined;
   const modelSettings = { store, providerData: { ...session.sealed, ...task.options } };
   const made = new Map();

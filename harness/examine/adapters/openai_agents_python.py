@@ -20,7 +20,7 @@ class OpenAIAgentsSession(ClientSession):
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
-        self._client = self.closing(AsyncOpenAI(base_url=task.base_url, api_key=task.api_key))
+        self._client = self.closing(AsyncOpenAI(**self.connection))
         self._history: list[Any] = []
         self._state: dict[str, Any] = {}
         team = {each.name: self._make_agent(each) for each in self.agents}

@@ -6,7 +6,7 @@ const ENDINGS = ['response.completed', 'response.incomplete', 'response.failed']
 
 function start(session) {
   const { task } = session;
-  const client = new OpenAI({ baseURL: task.base_url, apiKey: task.api_key });
+  const client = new OpenAI(session.connection);
   const functions = task.tools.map(({ name, description, parameters }) => ({
     type: 'function',
     strict: false,
@@ -38,7 +38,7 @@ function start(session) {
     try {
       const tool = task.tools.find((each) => each.name === name);
       if (!tool) throw new Error(`there is no tool ${name}`);
-      output = await runTool(tool, JSON.parse(given));
+      output = await runTool(tool, JSON.parse(given || '{}'));
     } catch (error) {
       output = `error: ${error.message}`;
     }

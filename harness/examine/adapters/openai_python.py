@@ -17,7 +17,7 @@ class OpenAISession(ClientSession):
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
-        self._client = self.closing(AsyncOpenAI(base_url=task.base_url, api_key=task.api_key))
+        self._client = self.closing(AsyncOpenAI(**self.connection))
         self._state: dict[str, Any] = dict(self.stateless)
         self._history: list[Any] = []
 

@@ -23,7 +23,7 @@ class PydanticAISession(ClientSession):
 
     def __init__(self, task: tasks.Task) -> None:
         super().__init__(task)
-        self._client = self.closing(AsyncOpenAI(base_url=task.base_url, api_key=task.api_key))
+        self._client = self.closing(AsyncOpenAI(**self.connection))
         self._model = OpenAIResponsesModel(task.model, provider=OpenAIProvider(openai_client=self._client))
         self._settings: dict[str, Any] = {HOSTED: list(task.hosted_tools), "extra_body": dict(task.options)}
         self._settings |= STATES.get(task.state, {})

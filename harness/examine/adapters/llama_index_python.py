@@ -1,0 +1,49 @@
+"""`llama-index`: its `FunctionAgent` on `OpenAIResponses`."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from llama_index.core.agent.workflow import AgentStream, FunctionAgent
+from llama_index.core.tools import FunctionTool
+from llama_index.core.workflow import Context
+from llama_index.llms.openai import OpenAIResponses
+
+from harness.examine.session import ClientSession, SessionAdapter
+from harness.examine.task import Task
+
+
+class LlamaIndexSession(ClientSession):
+    """`FunctionAgent.run`, with a context that keeps the memory."""
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(task)
+        own: dict[str, Any] = {
+            "api_base": task.base_url,
+            "api_key": task.api_key,
+            "include": self.stateless.get("include"),
+        }
+        own |= {"store": task.state != "stateless", "track_previous_responses": task.state == "chain"}
+        own |= {"built_in_tools": list(map(dict, task.hosted_tools)) or None, "additional_kwargs": dict(task.options)}
+        model = OpenAIResponses(model=task.model, **own)
+        tools = [
+            FunctionTool.from_defaults(self.functions[tool.name], description=tool.description) for tool in task.tools
+        ]
+        self._agent = FunctionAgent(llm=model, tools=tools, system_prompt=task.instructions, streaming=task.stream)
+        self._context = Context(self._agent)
+
+    async def say(self, prompt: str) -> str:
+        """Say a prompt; the agent runs its tools."""
+        handler = self._agent.run(prompt, ctx=self._context)
+        async for event in handler.stream_events():
+            if isinstance(event, AgentStream):
+                self.add_delta(event.delta)
+        return str(await handler)
+
+
+class LlamaIndexAdapter(SessionAdapter):
+    """`llama-index-llms-openai`."""
+
+    package, session = "llama-index-llms-openai", LlamaIndexSession
+    features: ClassVar = ("tools", "hosted_tools", "options")
+    states: ClassVar = ("replay", "stateless", "chain")

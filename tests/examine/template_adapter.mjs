@@ -1,0 +1,35 @@
+// The template of an adapter in another language, as the page about adapters shows it.
+import { createInterface } from 'node:readline';
+
+const write = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
+
+async function post(url, key, body) {
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}` };
+  const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
+  const said = await answer.json();
+  if (!answer.ok) throw Object.assign(new Error(said.error.message), { status: answer.status });
+  return said;
+}
+
+async function perform(task) {
+  const texts = [];
+  const input = [];
+  try {
+    for (const prompt of task.prompts) {
+      input.push({ role: 'user', content: prompt });
+      const { model, instructions } = task;
+      const { output } = await post(`${task.base_url}/responses`, task.api_key, { model, instructions, input });
+      input.push(...output);
+      const parts = output.flatMap(({ content }) => content ?? []);
+      texts.push(parts.map(({ text }) => text ?? '').join(''));
+    }
+  } catch ({ name, message, status }) {
+    return { texts, error: { type: name, message, status: status ?? null } };
+  }
+  return { texts };
+}
+
+write({ client: 'my-client 1.0', states: ['replay'], streams: [false] });
+for await (const line of createInterface({ input: process.stdin })) {
+  write({ outcome: await perform(JSON.parse(line).task) });
+}

@@ -1,0 +1,120 @@
+"""Adapters that cannot be used: each is told apart, and no process of one outlives its examination."""
+
+from __future__ import annotations
+
+import json
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+
+from harness.core.errors import ConfigError
+from harness.examine.adapter import command_for, split_command
+from harness.examine.run import examine, select_cases
+
+pytestmark = pytest.mark.slow
+CASE = select_cases("tools/one-call")
+DECLARED = json.dumps({"client": "c", "features": ["tools"]})
+
+
+def wrong(name):
+    return command_for(f"tests.examine.wrong_adapters:{name}")
+
+
+def cells_of(command, cases=CASE, jobs=1):
+    return examine(command, cases, modes=lambda mode: mode.state == "replay", jobs=jobs).cells
+
+
+def program(*lines):
+    """A command that runs these lines of Python."""
+    return [sys.executable, "-c", "\n".join(("import sys, time", *lines))]
+
+
+@pytest.mark.parametrize(
+    ("target", "says"),
+    [
+        ("no.such.module:Adapter", "No module named 'no'"),
+        ("tests.examine.wrong_adapters:Absent", "has no attribute 'Absent'"),
+        ("tests.examine.wrong_adapters:not_an_adapter", "is no harness.examine.adapter.Adapter"),
+        ("tests.examine.wrong_adapters:Misnamed", "'tool' is unknown. Did you mean 'tools'?"),
+    ],
+)
+def test_an_adapter_that_cannot_be_used(target, says):
+    with pytest.raises(ConfigError, match="does not declare what it is") as told:
+        examine(command_for(target), CASE)
+    assert says in str(told.value)
+
+
+def test_an_adapter_that_there_is_not():
+    with pytest.raises(ConfigError, match=r"no adapter 'opnai'\. Did you mean 'openai'"):
+        command_for("opnai")
+
+
+@pytest.mark.parametrize(("command", "says"), [("", "is empty"), ("node 'x", "No closing quotation")])
+def test_a_command_that_is_none(command, says):
+    with pytest.raises(ConfigError, match=says):
+        split_command(command)
+
+
+def test_a_command_that_is_not_there():
+    with pytest.raises(ConfigError, match="cannot start 'no-such-program'"):
+        examine(["no-such-program"], CASE)
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("Dying", "its process ended: exit code 7"),
+        ("Raising", "LookupError: no such thing"),
+        ("Rubbish", "Rubbish.run returned a str, not an Outcome"),
+    ],
+)
+def test_an_adapter_that_dies_is_a_crash(name, says):
+    cells = cells_of(wrong(name))
+    assert {cell.verdict for cell in cells} == {"crash"}
+    assert all(says in cell.reason for cell in cells)
+
+
+def test_one_that_hangs_is_ended():
+    (case,) = CASE
+    cells = cells_of(wrong("Stuck"), [replace(case, seconds=1)])
+    assert {(cell.verdict, cell.reason) for cell in cells} == {("hang", "it took longer than 1 s")}
+
+
+def test_what_it_prints_is_kept_and_does_no_harm():
+    cells = cells_of(wrong("Talkative"))
+    assert all("the user sees" in " ".join(cell.reasons) for cell in cells)
+
+
+def test_tasks_that_it_leaves_are_told():
+    told = [reason for cell in cells_of(wrong("Leaking")) for reason in cell.reasons]
+    assert "1 asyncio tasks were left running" in told
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        ('{"outcome": 3}', "an outcome is an object, not int"),
+        ('{"outcome": {"text": "a"}}', "an outcome has no member 'text'. Did you mean 'texts'?"),
+        ('{"outcome": {"texts": "a"}}', "outcome.texts is of type str"),
+        ('{"outcome": {"texts": [1]}}', "outcome.texts must hold strings"),
+    ],
+)
+def test_rubbish_from_a_command_is_a_crash(answer, says):
+    command = program(f"print({DECLARED!r}, flush=True)", f"for line in sys.stdin: print({answer!r}, flush=True)")
+    assert all(cell.verdict == "crash" and says in cell.reason for cell in cells_of(command))
+
+
+def test_lines_of_a_command_that_are_no_outcome_are_kept():
+    answer = '{"outcome": {"texts": ["a"]}}'
+    command = program(
+        f"print({DECLARED!r}, flush=True)", f"for line in sys.stdin: print('hm'); print({answer!r}, flush=True)"
+    )
+    assert all(cell.printed == ("hm",) for cell in cells_of(command))
+
+
+def test_two_examinations_at_once_do_not_meet():
+    with ThreadPoolExecutor(2) as pool:
+        both = list(pool.map(lambda _: cells_of(command_for("openai")), range(2)))
+    assert [{cell.verdict for cell in cells} for cells in both] == [{"pass"}, {"pass"}]
