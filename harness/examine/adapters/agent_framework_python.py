@@ -54,8 +54,6 @@ class AgentFrameworkSession(ClientSession):
             asked = response.user_input_requests
             given = [each.to_function_approval_response(self.approves(each.function_call.name)) for each in asked]
             response = await self._run(Message("user", given))
-        contents = [content for message in response.messages[-1:] for content in message.contents]
-        self.annotations = [dict(note) for content in contents for note in content.annotations or ()]
         return str(response.text)
 
     async def _run(self, given: Any) -> Any:

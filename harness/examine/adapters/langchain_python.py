@@ -58,7 +58,6 @@ class LangChainSession(ClientSession):
         messages = (await self._agent.aget_state(THREAD)).values["messages"]
         for message in messages[known:]:
             self.add_usage(getattr(message, "usage_metadata", None))
-        self.annotations = [note for block in messages[-1].content_blocks for note in block.get("annotations", ())]
         return str(messages[-1].text)
 
     async def _run(self, given: Any) -> None:
