@@ -15,7 +15,7 @@ DOCUMENTED = {
     *("script", "when", "mcp", "gate", "organization", "learn", "refuses", "file", "vector_store"),
     *("container", "container_file"),
     *("automatic", "citations", "advance", "skip"),
-    *("exchanges", "said", "calls", "approvals", "lanes", "flow", "losses"),
+    *("exchanges", "said", "calls", "approvals", "lanes", "flow", "losses", "explore"),
     *("base_url", "api_key", "azure_endpoint", "project_endpoint", "world"),
 }
 
