@@ -48,6 +48,7 @@ class Adapter:
     states: ClassVar[Sequence[str]] = ("replay",)
     dialects: ClassVar[Sequence[str]] = ("openai",)
     streams: ClassVar[Sequence[bool]] = (False, True)
+    hosted: ClassVar[Sequence[str] | None] = None
 
     async def run(self, task: Task) -> Outcome:
         """Do a task; what came of it."""
@@ -66,6 +67,7 @@ class Adapter:
             states=tuple(self.states),
             dialects=tuple(self.dialects),
             streams=tuple(self.streams),
+            hosted=None if self.hosted is None else tuple(self.hosted),
         )
 
 

@@ -17,7 +17,10 @@ _KNOWN = {"areas": AREAS, "features": FEATURES, "states": STATES, "dialects": AP
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declaration:
-    """The client's name with its release, and what it supports: see `AREAS`, `FEATURES`, `STATES`."""
+    """The client's name with its release, and what it supports: see `AREAS`, `FEATURES`, `STATES`.
+
+    `hosted` are the types of the API's own tools that it can send, None for any type.
+    """
 
     client: str
     areas: frozenset[str] = frozenset(AREAS)
@@ -25,12 +28,13 @@ class Declaration:
     states: tuple[str, ...] = ("replay",)
     dialects: tuple[str, ...] = ("openai",)
     streams: tuple[bool, ...] = (False, True)
+    hosted: tuple[str, ...] | None = None
 
     def as_json(self) -> Json:
         """This declaration as JSON."""
         lists = {name: sorted(getattr(self, name)) for name in ("areas", "features")}
         rest = {name: list(getattr(self, name)) for name in ("states", "dialects", "streams")}
-        return {"client": self.client, **lists, **rest}
+        return {"client": self.client, **lists, **rest, "hosted": self.hosted and list(self.hosted)}
 
     @classmethod
     def from_json(cls, body: object) -> Declaration:
@@ -43,7 +47,10 @@ class Declaration:
                 raise Malformed(f"a declaration has no member {name!r}. {suggest_name(name, known)}")
             if name in _KNOWN:
                 _check_names(name, value, _KNOWN[name])
-        made: dict[str, Any] = {"client": body["client"]}
+        hosted = body.get("hosted")
+        if not (hosted is None or (isinstance(hosted, list) and all(isinstance(each, str) for each in hosted))):
+            raise Malformed("declaration.hosted must be a list of types of tools, or null for all")
+        made: dict[str, Any] = {"client": body["client"], "hosted": None if hosted is None else tuple(hosted)}
         for name in _KNOWN:
             if name in body:
                 made[name] = (frozenset if name in ("areas", "features") else tuple)(body[name])

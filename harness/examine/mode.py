@@ -59,6 +59,8 @@ def modes_of(case: ClientCase, declared: Declaration) -> Iterator[Mode]:
     """The modes in which a client can run a case; none when it supports too little."""
     if case.area not in declared.areas or not case.needs <= declared.features:
         return
+    if declared.hosted is not None and not {tool["type"] for tool in case.task.hosted_tools} <= set(declared.hosted):
+        return
     for stream, state, dialect in product(case.streams, case.states, case.dialects):
         if stream in declared.streams and state in declared.states and dialect in declared.dialects:
             yield Mode(stream, state, dialect)

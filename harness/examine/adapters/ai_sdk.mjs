@@ -3,8 +3,8 @@ import { CAMEL, load, release, runTool, serve } from './node_session.mjs';
 
 const ai = await load('ai');
 const { createOpenAI } = await load('@ai-sdk/openai');
-const stopWhen = (ai.isStepCount ?? ai.stepCountIs)(50);
 const newer = 'isStepCount' in ai; // since 7 a request says which tools need approval, before a tool did
+const stopWhen = (newer ? ai.isStepCount : ai.stepCountIs)(50);
 const HOSTED = {
   code_interpreter: (tools) => tools.codeInterpreter({}),
   file_search: (tools, { vector_store_ids: vectorStoreIds }) => tools.fileSearch({ vectorStoreIds }),
@@ -55,7 +55,6 @@ function start(session) {
   const messages = [];
   session.annotations = null; // sources have a form of their own
   const options = task.state === 'stateless' ? { store: false } : {};
-
   return async (prompt) => {
     let [more, result] = [[{ role: 'user', content: prompt }]];
     while (more.length) {
@@ -77,4 +76,5 @@ function start(session) {
 }
 
 const features = ['tools', 'hosted_tools', 'agent_tools', 'tool_approvals', 'mcp_approvals'];
-await serve({ client: release('ai'), features, states: ['replay', 'stateless', 'chain'] }, start);
+const states = ['replay', 'stateless', 'chain'];
+await serve({ client: release('ai'), features, states, hosted: Object.keys(HOSTED) }, start);

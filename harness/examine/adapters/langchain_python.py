@@ -23,13 +23,12 @@ class LangChainSession(ClientSession):
     def __init__(self, task: Task) -> None:
         super().__init__(task)
         kept: dict[str, Any] = {**self.stateless, "use_previous_response_id": task.state == "chain"}
-        own = {**self.connection, "use_responses_api": True, **kept}
-        self._chat = ChatOpenAI(model=task.model, model_kwargs=dict(task.options), **own)
+        own = {**self.connection, "use_responses_api": True, "model": task.model, **kept}
+        self._chat = ChatOpenAI(model_kwargs=dict(task.options), **own)
         self._agent = self._make_agent(self.agents[0], InMemorySaver())
 
     def _make_agent(self, agent: Agent, checkpointer: Any = None) -> Any:
-        own = self.tools_of(agent)
-        tools: list[Any] = []
+        own, tools = self.tools_of(agent), []
         for each in own:
             told = {"name": each.name, "description": each.description, "args_schema": dict(each.parameters)}
             tools.append(StructuredTool.from_function(self.functions[each.name], **told))
@@ -58,6 +57,8 @@ class LangChainSession(ClientSession):
         messages = (await self._agent.aget_state(THREAD)).values["messages"]
         for message in messages[known:]:
             self.add_usage(getattr(message, "usage_metadata", None))
+        parts = (part for part in messages[-1].content if isinstance(part, dict))
+        self.refusal = next((part["refusal"] for part in parts if "refusal" in part), None)
         return str(messages[-1].text)
 
     async def _run(self, given: Any) -> None:
@@ -76,3 +77,4 @@ class LangChainAdapter(SessionAdapter):
     features: ClassVar = (*BASIC, "agent_tools", "tool_approvals")
     states: ClassVar = ("replay", "stateless", "chain")
     dialects: ClassVar = ("openai", "azure", "foundry")
+    hosted: ClassVar = ("code_interpreter", "file_search", "image_generation", "mcp", "web_search")

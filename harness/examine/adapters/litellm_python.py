@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import litellm
+from openai import BaseModel
 
 from harness.examine.adapters.openai_python import OpenAISession
 from harness.examine.session import BASIC, SessionAdapter
@@ -17,6 +18,15 @@ class LiteLLMSession(OpenAISession):
         own: dict[str, Any] = {"model": f"openai/{self.task.model}", "api_base": self.task.base_url}
         own |= {"api_key": self.task.api_key, "timeout": self.task.timeout}
         return await litellm.aresponses(**{**asked, **own})
+
+    async def _respond(self, given: list[Any]) -> Any:
+        """The response; litellm leaves items of unknown types as they came."""
+        response = await super()._respond(given)
+        if response is not None:
+            response.output = [
+                BaseModel.construct(**each) if isinstance(each, dict) else each for each in response.output
+            ]
+        return response
 
 
 class LiteLLMAdapter(SessionAdapter):

@@ -74,4 +74,5 @@ function start(session) {
 
 const features = [...BASIC, 'handoffs', 'agent_tools', 'tool_approvals', 'mcp_approvals'];
 const states = ['replay', 'stateless', 'chain', 'conversation'];
-await serve({ client: release('@openai/agents'), features, states, dialects: ['openai', 'azure', 'foundry'] }, start);
+const declared = { features, states, dialects: ['openai', 'azure', 'foundry'], hosted: Object.keys(HOSTED) };
+await serve({ client: release('@openai/agents'), ...declared }, start);

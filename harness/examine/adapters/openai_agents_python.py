@@ -24,8 +24,7 @@ class OpenAIAgentsSession(ClientSession):
         self._history: list[Any] = []
         self._state: dict[str, Any] = {}
         team = {each.name: self._make_agent(each) for each in self.agents}
-        for each in self.agents:
-            own = team[each.name]
+        for each, own in zip(self.agents, team.values(), strict=True):
             own.handoffs = [agents.handoff(team[to], tool_name_override=f"transfer_to_{to}") for to in each.handoffs]
             own.tools += [team[name].as_tool(f"ask_{name}", f"Ask {name}.") for name in each.ask]
         self._agent = team[self.agents[0].name]
@@ -76,5 +75,6 @@ class OpenAIAgentsAdapter(SessionAdapter):
 
     package, session = "openai-agents", OpenAIAgentsSession
     features: ClassVar = (*BASIC, "handoffs", "agent_tools", "tool_approvals", "mcp_approvals")
+    hosted: ClassVar = tuple(HOSTED)
     states: ClassVar = ("replay", "stateless", "chain", "conversation")
     dialects: ClassVar = ("openai", "azure", "foundry")
