@@ -19,7 +19,7 @@ DOMINATED = {
     *("streams/one-chunk", "streams/paced", "tools/one-call", "tools/parallel-calls"),
 }
 """The simplest cases: whatever breaks one of these breaks others, too. They say first what is wrong."""
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 def caught_by(mutant: Mutant, bench: Bench) -> set[str]:
