@@ -19,10 +19,6 @@ collect_ignore = ["clients"]
 SLOW_FOLDERS = [Path(__file__).parent / name for name in ("end_to_end", "live", "pytest_plugin/cassettes")]
 """Folders whose tests are `slow`, all of them: nearly each starts programs, examines a server or runs pytest to record."""
 
-# `typing` has one object for `list[str | float]` and `list[float | str]`, that of whoever names it first. The schemas are
-# made from the types of the SDK, which name it in its order, as in a process of its own.
-import openai.types.responses.response_create_params  # noqa: E402, F401
-
 # Workers and about a hundred children import the same modules: each compiles them once, not every time.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import typing
 from collections.abc import Mapping, Set
 from functools import cache
 from importlib import import_module, metadata
@@ -125,9 +126,16 @@ def generate() -> Mapping[str, Json]:
     It takes a second; the result is cached and must not be changed. A name in `$defs` is the same type in all roots: an
     answer's type with the name of a request's is `answer__Name`.
     """
+    _forget_equal_types()
     requests = _generate_roots(REQUEST_TYPES, closed=True)
     reserved = {name for body in requests.values() for name in body.get("$defs", {})}
     return {**requests, **_generate_roots(ANSWER_TYPES, closed=False, reserved=reserved)}
+
+
+def _forget_equal_types() -> None:
+    """Have the SDK's types keep their order: `typing` gives `list[str | float]` for `list[float | str]` if it made that."""
+    for clear in getattr(typing, "_cleanups", ()):
+        clear()
 
 
 def _generate_roots(types: Mapping[str, str], *, closed: bool, reserved: Set[str] = frozenset()) -> dict[str, Json]:
