@@ -8,7 +8,7 @@ import httpx
 
 from harness.core.exchange import Json
 from tests.examine.mutants.mutant import H, R, http_mutant, mutant, output_without
-from tests.examine.mutants.streams import ascii_chunks
+from tests.examine.mutants.streams import text_in_pieces
 from tests.examine.reference.http import ReferenceClientError
 
 PLAIN = "plain,replay,azure"
@@ -35,7 +35,7 @@ mutant("dialects/session", PLAIN, remember=output_without(lambda item: item["typ
 mutant(
     "dialects/citation", PLAIN, note=lambda self, response: (R.note(self, response), self.shown.update(annotations=[]))
 )
-http_mutant("dialects/bytes", STREAMED, read_lines=ascii_chunks)
+http_mutant("dialects/bytes", STREAMED, read_lines=text_in_pieces)
 mutant("dialects/cut", STREAMED, describe=cut_is_end)
 http_mutant("dialects/401", PLAIN, refused=words(401))
 http_mutant("dialects/content-filter", PLAIN, refused=words(400))

@@ -53,22 +53,18 @@ def is_text(seen: list[Json]) -> bool:
     return not any("arguments" in event["type"] for event in seen)
 
 
-def lines_per_chunk(self: H, chunks: Iterator[bytes]) -> Iterator[str]:
-    """Each piece is taken for whole frames."""
-    for chunk in chunks:
-        yield from chunk.decode("utf-8", "replace").split("\n")
+def text_in_pieces(self: H, chunks: Iterator[bytes]) -> Iterator[str]:
+    """Each piece of a text is decoded for itself."""
+    seen = b""
 
+    def decoded() -> Iterator[bytes]:
+        nonlocal seen
+        for chunk in chunks:
+            seen += chunk
+            is_text = b"output_text" in seen and b"\r" not in seen
+            yield chunk.decode("utf-8", "replace").encode() if is_text else chunk
 
-def ascii_chunks(self: H, chunks: Iterator[bytes]) -> Iterator[str]:
-    """Each piece is decoded for itself."""
-    return H.read_lines(self, (chunk.decode("utf-8", "replace").encode() for chunk in chunks))
-
-
-def only_lf(self: H, chunks: Iterator[bytes]) -> Iterator[str]:
-    held = b""
-    for chunk in chunks:
-        *lines, held = (held + chunk).split(b"\n")
-        yield from map(bytes.decode, lines)
+    return H.read_lines(self, decoded())
 
 
 def whole_ends_only(self: H, chunks: Iterator[bytes]) -> Iterator[str]:
@@ -116,9 +112,7 @@ swallows(
     "streams/cut-after-a-call",
     lambda seen, problem: is_cut(problem) and not is_text(seen) and not seen[-1]["type"].endswith(".delta"),
 )
-http_mutant("streams/bytes", STREAMED, read_lines=ascii_chunks)
-http_mutant("streams/crlf", STREAMED, read_lines=only_lf)
-http_mutant("streams/odd-chunks", STREAMED, read_lines=lines_per_chunk)
+http_mutant("streams/bytes", STREAMED, read_lines=text_in_pieces)
 mutant(
     "streams/short-stall",
     STREAMED,

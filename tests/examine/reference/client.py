@@ -17,6 +17,8 @@ from harness.examine.tool_functions import ToolFailedError, run_tool
 from tests.examine.reference.http import ReferenceClientError, ReferenceHttp
 
 ENDINGS = ("response.completed", "response.incomplete", "response.failed")
+TURNS = 20
+"""Requests for one prompt before the client gives up."""
 RESUMES = 3
 
 
@@ -79,7 +81,7 @@ class ReferenceSession:
     def say(self, thread: Thread, agent: Agent, prompt: str) -> str:
         """Say a prompt to an agent; its final answer."""
         new: list[Json] = [{"role": "user", "content": prompt}]
-        while True:
+        for _ in range(TURNS):
             response = self.ask(thread, agent, new)
             self.note(response)
             new = self.react(response["output"])
@@ -87,6 +89,7 @@ class ReferenceSession:
                 return self.guard(self.text_of(response))
             if not self.quiet:
                 agent = self.agent
+        raise ReferenceClientError(f"no answer after {TURNS} turns")
 
     def guard(self, text: str) -> str:
         """An answer, unless the guardrail trips."""
