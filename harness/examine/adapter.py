@@ -27,6 +27,7 @@ ADAPTERS: Mapping[str, str] = {
     "litellm": "harness.examine.adapters.litellm_python:LiteLLMAdapter",
     "llama-index": "harness.examine.adapters.llama_index_python:LlamaIndexAdapter",
     "openai": "harness.examine.adapters.openai_python:OpenAIAdapter",
+    "openai-assistants": "harness.examine.adapters.openai_assistants_python:OpenAIAssistantsAdapter",
     "openai-agents-js": "openai_agents.mjs",
     "openai-node": "openai_node.mjs",
     "openai-agents": "harness.examine.adapters.openai_agents_python:OpenAIAgentsAdapter",

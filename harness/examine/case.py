@@ -17,7 +17,9 @@ from harness.world.script import Turn
 Severity = Literal["must", "should", "may"]
 SEVERITIES = ("must", "should", "may")
 AREAS = ("answers", "tools", "state", "agents", "streams", "errors", "dialects")
-STATES = ("replay", "stateless", "chain", "conversation")
+RESPONSES_STATES = ("replay", "stateless", "chain", "conversation")
+THREAD = "thread"
+STATES = (*RESPONSES_STATES, THREAD)
 """How a client may keep a session; see `Task.state`."""
 FEATURES = {
     "tools": "runs the functions of a task",
@@ -89,7 +91,7 @@ class ClientCase:
     script: Script
     checks: tuple[Check, ...]
     needs: frozenset[str] = frozenset()
-    states: tuple[str, ...] = STATES
+    states: tuple[str, ...] = RESPONSES_STATES
     streams: tuple[bool, ...] = (False, True)
     dialects: tuple[str, ...] = ("openai",)
     fails: bool = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -71,9 +71,15 @@ class Outcome:
 
 def describe_error(error: Exception) -> Json:
     """An exception as the `error` of an outcome; `status` is that of the HTTP answer, if it was one."""
-    status = getattr(error, "status_code", None)
-    seen: BaseException | None = error
-    while status is None and seen is not None and seen is not seen.__cause__:
-        seen = seen.__cause__ or seen.__context__
-        status = getattr(seen, "status_code", None)
-    return {"type": type(error).__name__, "message": str(error), "status": status}
+    statuses = (status for each in _causes(error) if (status := getattr(each, "status_code", None)) is not None)
+    return {"type": type(error).__name__, "message": str(error), "status": next(statuses, None)}
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """An exception and what led to it, each once: clients make circles of them."""
+    met: set[int] = set()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in met:
+        yield cause
+        met.add(id(cause))
+        cause = cause.__cause__ or cause.__context__

@@ -68,7 +68,8 @@ class Task:
     `hosted_tools` are tools of the API, as the request has them. `options` are members of the request that the client
     sends as they are (`{"reasoning": {"effort": "low"}}`). `stream` asks for streamed answers. `state` says how the
     session is kept: `replay` (the client sends all items again), `stateless` (the same with `store` false and encrypted
-    reasoning), `chain` (`previous_response_id`) or `conversation`. `base_url`, `api_key` and `dialect` lead to the API.
+    reasoning), `chain` (`previous_response_id`), `conversation`, or `thread` (one of the Assistants API). `base_url`,
+    `api_key` and `dialect` lead to the API.
 
     An answer that contains `guardrail` trips it: the task ends in an error. `timeout` are the seconds after which the client
     gives up on a request. Before the prompt with the number `compact_after`, from 0, it compacts its history by hand.

@@ -37,7 +37,8 @@ class InsertEvent(Alteration):
     after: int = 2
 
     def __post_init__(self) -> None:
-        _check_typed("insert_event: event", self.event)
+        if not (isinstance(self.event, Mapping) and {"event", "data"} <= self.event.keys()):  # those of a run
+            _check_typed("insert_event: event", self.event)
         _check_count("insert_event", self.after)
 
     def alter(self, answer: Answer) -> Answer:

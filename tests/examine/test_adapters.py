@@ -33,6 +33,13 @@ def test_a_tool_is_run(adapter):
     assert {cell.verdict for cell in found.cells} == {"pass"}
 
 
+@pytest.mark.slow
+def test_the_assistants_client_of_openai_meets_every_case_of_a_thread():
+    found = examine(command_for("openai-assistants"), select_cases("dialects/assistants-*"))
+    assert {cell.case: cell.verdict for cell in found.cells if cell.verdict != "pass"} == {}
+    assert len(found.cells) == 18
+
+
 def test_every_adapter_has_its_file():
     modules = [target.partition(":")[0].removeprefix(f"{adapters.__name__}.") for target in ADAPTERS.values()]
     assert all((HERE / (name if name.endswith(".mjs") else f"{name}.py")).is_file() for name in modules)

@@ -13,16 +13,18 @@ from tests.examine.reference.client import ReferenceClient
 from tests.examine.reference.in_process import Bench, open_bench
 
 DOMINATED = {
-    *("agents/approval-one", "agents/hand-off", "agents/hand-off-then-call", "agents/mcp-approval-one"),
-    *("agents/nested", "agents/nested-call", "dialects/text", "streams/call-in-bytes", "streams/crlf"),
-    *("streams/event-by-event", "streams/odd-chunks", "streams/one-chunk", "streams/paced"),
+    *("agents/approval-one", "agents/hand-off", "agents/hand-off-then-call"),
+    *("agents/mcp-approval-one", "agents/nested", "agents/nested-call"),
+    *("dialects/assistants-text", "dialects/assistants-tool", "dialects/text"),
+    *("streams/call-in-bytes", "streams/crlf", "streams/event-by-event"),
+    *("streams/odd-chunks", "streams/one-chunk", "streams/paced"),
     *("tools/one-call", "tools/parallel-calls"),
 }
 """The simplest cases: whatever breaks one of these breaks others, too. They say first what is wrong."""
 SWEPT = {f"streams/cut-after-{events}" for events in range(12)} - {f"streams/cut-after-{n}" for n in (0, 5, 11)}
 """Of the streams that are cut after each event, the mutants of all but the first, one in the middle and the last."""
 pytestmark = pytest.mark.slow
-import_modules("tests.examine.mutants", AREAS)
+import_modules("tests.examine.mutants", (*AREAS, "assistants"))
 
 
 def caught_by(mutant: Mutant, bench: Bench) -> set[str]:

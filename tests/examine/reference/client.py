@@ -10,10 +10,11 @@ from typing import Any, ClassVar
 
 from harness.core.exchange import Json
 from harness.examine.adapter import Adapter
-from harness.examine.case import FEATURES, STATES
+from harness.examine.case import FEATURES, STATES, THREAD
 from harness.examine.outcome import Outcome
 from harness.examine.task import Agent, Task, Tool
 from harness.examine.tool_functions import ToolFailedError, run_tool
+from tests.examine.reference.assistants import AssistantsSession
 from tests.examine.reference.http import ReferenceClientError, ReferenceHttp
 
 ENDINGS = ("response.completed", "response.incomplete", "response.failed")
@@ -31,7 +32,7 @@ class Thread:
     conversation: str | None = None
 
 
-class ReferenceSession:
+class ReferenceSession(AssistantsSession):
     """One task under way. What a mutant breaks is a method of its own."""
 
     http_class: ClassVar[type[ReferenceHttp]] = ReferenceHttp
@@ -62,7 +63,9 @@ class ReferenceSession:
                 if number == self.task.compact_after:
                     self.compact(self.thread)
                 self.shown["streamed"].append("")
-                self.shown["texts"].append(self.say(self.thread, self.agent, prompt))
+                in_thread = self.task.state == THREAD
+                said = self.say_in_thread(prompt) if in_thread else self.say(self.thread, self.agent, prompt)
+                self.shown["texts"].append(said)
         except ReferenceClientError as problem:
             error = self.describe(problem)
         finally:

@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 
 from harness.core.exchange import Json
+from harness.examine.case import THREAD
 from harness.examine.task import Task
 
 RETRIES = 2
@@ -31,10 +32,11 @@ class ReferenceHttp:
 
     def __init__(self, task: Task) -> None:
         self.task = task
+        beta = {"openai-beta": "assistants=v2"} if task.state == THREAD else {}
         self.http = httpx.Client(
             verify=False,  # loading the authorities takes longer than most cases
             base_url=task.base_url,
-            headers={"authorization": f"Bearer {task.api_key}"},
+            headers={"authorization": f"Bearer {task.api_key}", **beta},
             timeout=task.timeout or 4,
             trust_env=False,
         )
