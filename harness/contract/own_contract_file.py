@@ -66,10 +66,10 @@ class _Twice(Exception):
 
 
 class _Reader:
-    """Reads the values of one file; a mistake is a ConfigError that names file and line."""
+    """Reads the values of one file; a mistake is a ConfigError that names file and line. `today`: a day, or empty."""
 
-    def __init__(self, file: str) -> None:
-        self.file = file
+    def __init__(self, file: str, today: str) -> None:
+        self.file, self.today = file, today
 
     def fail(self, line: int, problem: str) -> ConfigError:
         return ConfigError(f"{self.file}:{line}: {problem}")
@@ -117,9 +117,12 @@ def answer_roots() -> tuple[str, ...]:
     return (*sorted(own), "Error", RESPONSE_EVENT_SCHEMA)
 
 
-def parse_contract(text: str, file: str = "contract.yaml") -> OwnContract:
-    """The contract in a text; ConfigError with the line and the nearest name for a mistake in it."""
-    read = _Reader(file)
+def parse_contract(text: str, file: str = "contract.yaml", today: str = "") -> OwnContract:
+    """The contract in a text; ConfigError with the line and the nearest name for a mistake in it.
+
+    Nothing in it may have been seen after `today` (YYYY-MM-DD); empty for no limit.
+    """
+    read = _Reader(file, today)
     top = read.members(_compose(text, file), "a contract", ("format", "exemptions", "refusals", "members"), ("format",))
     version = top["format"].value
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
@@ -218,6 +221,11 @@ def _read_seen(read: _Reader, node: Lined | None) -> tuple[Evidence, ...]:
         date = read.text(own.get("date"), "`date`")
         if date and not is_day(date):
             raise read.fail(own["date"].line, f"`date` is a day, say 2026-03-15, got {date!r}.")
+        if read.today and date > read.today:
+            problem = (
+                f"`date` {date!r} lies in the future: today is {read.today}. Give the day of the recording, or none."
+            )
+            raise read.fail(own["date"].line, problem)
         found.append(Evidence(read.text(own["file"], "`file`"), number, date))
     return tuple(found)
 

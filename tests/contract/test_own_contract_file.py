@@ -138,3 +138,12 @@ def test_a_mistake_is_named_with_its_line_and_the_nearest_name(text: str, proble
     with pytest.raises(ConfigError) as raised:
         parse_contract(text)
     assert problem in str(raised.value)
+
+
+def test_nothing_was_seen_in_the_future() -> None:
+    text = "format: 1\nexemptions:\n- rule: invalid_type\n  seen: [{file: a, exchange: 1, date: 2026-05-02}]"
+    assert parse_contract(text, today="2026-05-02").exemptions[0].seen[0].date == "2026-05-02"
+    with pytest.raises(
+        ConfigError, match=r"contract.yaml:4: `date` '2026-05-02' lies in the future: today is 2026-05-01"
+    ):
+        parse_contract(text, today="2026-05-01")
