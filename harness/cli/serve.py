@@ -227,11 +227,12 @@ def _serve_foreground(
     A signal stops the server, which gives answers under way a few seconds; a second one ends it at once.
     """
     from harness.core.text.shorten import pluralize
-    from harness.server.asgi import uvicorn_config
+    from harness.server.asgi import App, uvicorn_config
     from harness.server.transport.stoppable_server import StoppableServer
 
     listening, announce = _listen(host, port, root, key, more)
     server = StoppableServer(uvicorn_config(app))
+    server.at_end = app.close if isinstance(app, App) else None
     with _stopped_by_signals(server), closing(listening), rare_collections():
         announce()
         server.run(sockets=[listening])

@@ -33,12 +33,20 @@ MAX_BODY_SIZE = 512 * 1024 * 1024
 
 
 class App:
-    """The ASGI app: paths below `/_harness` go to the control plane, as far as `access` permits, all others to the mock."""
+    """The ASGI app: paths below `/_harness` go to the control plane, as far as `access` permits, all others to the mock.
+
+    `store` says where the Worlds are; `close` is called when its server ends, in the loop that served.
+    """
+
+    store = "memory"
 
     def __init__(self, api: MockApi, access: ControlAccess = LOOPBACK_ACCESS) -> None:
         self.api = api
         self.access = access
         self.metrics: Callable[[], Answer] | None = None
+
+    async def close(self) -> None:
+        """Close what it has opened."""
 
     @cached_property
     def _control_plane(self) -> AsgiApp:
@@ -70,7 +78,7 @@ class App:
             return None
         if scope["path"] == METRICS_PATH:
             return self.metrics() if self.metrics else None
-        return answer_health(self.api) if scope["path"] == HEALTH_PATH else None
+        return answer_health(self.api, self.store) if scope["path"] == HEALTH_PATH else None
 
     def answer_post(self, path: str, headers: Mapping[str, str], body: bytes) -> Answer | None:
         """The answer to a POST without a query that came whole; None for a form, and below `/_harness`."""
@@ -146,7 +154,9 @@ class Server:
         self.api = api
         self._socket = listening or bind(host, port)
         self.host, self.port = self._socket.getsockname()[:2]
-        self._uvicorn = StoppableServer(uvicorn_config(App(api, access or control_access(host)), keep_alive=keep_alive))
+        app = App(api, access or control_access(host))
+        self._uvicorn = StoppableServer(uvicorn_config(app, keep_alive=keep_alive))
+        self._uvicorn.at_end = app.close
         self._thread = threading.Thread(target=self._run, name="responses-harness", daemon=True)
 
     @property

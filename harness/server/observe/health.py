@@ -13,8 +13,8 @@ HEALTH_PATH, METRICS_PATH = f"{CONTROL_ROOT}/health", f"{CONTROL_ROOT}/metrics"
 _BEGUN = monotonic()
 
 
-def describe_health(api: MockApi) -> Json:
-    """What the server is: `status` ok, its version and settings, counts, and seconds since its start."""
+def describe_health(api: MockApi, store: str = "memory") -> Json:
+    """What the server is: `status` ok, its version and settings, counts, seconds since its start; `store` has the Worlds."""
     return {
         "status": "ok",
         "version": harness_version(),
@@ -23,12 +23,13 @@ def describe_health(api: MockApi) -> Json:
         "requests": api.request_count,
         "dialect": api.dialect or "any",
         "as_of": api.as_of,
+        "store": store,
     }
 
 
-def answer_health(api: MockApi) -> Answer:
+def answer_health(api: MockApi, store: str) -> Answer:
     """The same as an answer."""
-    return Answer(200, describe_health(api), {"content-type": "application/json", "cache-control": "no-store"})
+    return Answer(200, describe_health(api, store), {"content-type": "application/json", "cache-control": "no-store"})
 
 
 def uptime() -> float:

@@ -1,7 +1,8 @@
 -- Appends a request to the log of a key, unless the log is another one than the process knows, and returns what is new.
 --
--- A log is a list: its first element is "EPOCH BASE", the others are entries, "MARK STRAYS\nREQUEST". BASE counts the
--- entries that were dropped before the first one; STRAYS counts the requests without a World that came before the entry.
+-- A log is a list: its first element is "EPOCH BASE BEGIN", the others are entries, "MARK STRAYS\nREQUEST". BASE counts
+-- the entries that were dropped before the first one, BEGIN those before the World began: a World can be made from the
+-- log while both are equal. STRAYS counts the requests without a World that came before the entry.
 local record, log, strays = KEYS[1], KEYS[2], KEYS[3]
 local known_record, known_epoch, position = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local known_stray_epoch, stray_position = ARGV[4], tonumber(ARGV[5])
@@ -11,36 +12,37 @@ local expected = tonumber(ARGV[14]) -- the position after what the process has s
 
 local function read_head(key)
   local head = redis.call('LINDEX', key, 0)
-  if not head then return '', 0, 0 end
-  local epoch, base = string.match(head, '^(%x+) (%d+)$')
+  if not head then return '', 0, 0, 0 end
+  local epoch, base, begin = string.match(head, '^(%x+) (%d+) (%d+)$')
   base = tonumber(base)
-  return epoch, base, base + redis.call('LLEN', key) - 1
+  return epoch, base, base + redis.call('LLEN', key) - 1, tonumber(begin)
 end
 
 if redis.call('GET', record) ~= known_record then return {'other'} end
-local epoch, base, count = read_head(log)
+local epoch, base, count, begin = read_head(log)
 if known_epoch ~= '' and (epoch ~= known_epoch or count < position) then return {'gone'} end
+local is_late = log ~= strays and base > begin and (known_epoch ~= epoch or position < base)
+if is_late and not is_reset then return {'late', base - begin} end
 local stray_epoch, stray_base, stray_count = read_head(strays)
 local stray_from = stray_epoch == known_stray_epoch and math.max(stray_position, stray_base) or stray_base
 local last_stray = stray_count
 
 local own, is_found = 0, false
 if is_repeated then
-  local begin = math.max(position - base, 0) + 1
-  for place, line in ipairs(redis.call('LRANGE', log, begin, -1)) do
-    if string.find(line, mark, 1, true) == 1 then own, is_found = base + begin + place - 1, true end
+  local first = math.max(position - base, 0) + 1
+  for place, line in ipairs(redis.call('LRANGE', log, first, -1)) do
+    if string.find(line, mark, 1, true) == 1 then own, is_found = base + first + place - 1, true end
   end
 end
 if request ~= '' and not is_found then
-  if log ~= strays and not is_reset and count - base >= most then return {'long', count - base} end
   local line = mark .. ' ' .. stray_count .. '\n' .. request
   if epoch == '' then
     epoch = new_epoch
-    redis.call('RPUSH', log, epoch .. ' 0', line)
+    redis.call('RPUSH', log, epoch .. ' 0 0', line)
   elseif is_reset then
-    base = count
+    base, begin = count, count
     redis.call('DEL', log)
-    redis.call('RPUSH', log, epoch .. ' ' .. base, line)
+    redis.call('RPUSH', log, epoch .. ' ' .. base .. ' ' .. begin, line)
   else
     redis.call('RPUSH', log, line)
   end
@@ -58,10 +60,10 @@ local stray_tail = {}
 if log ~= strays and last_stray > stray_from then
   stray_tail = redis.call('LRANGE', strays, stray_from - stray_base + 1, -1)
 end
-if log == strays and count - base > most then
+if count - base > most then
   local dropped = count - base - math.floor(most / 2)
   redis.call('LTRIM', log, dropped, -1)
-  redis.call('LSET', log, 0, epoch .. ' ' .. (base + dropped))
+  redis.call('LSET', log, 0, epoch .. ' ' .. (base + dropped) .. ' ' .. begin)
 end
 redis.call('EXPIRE', log, seconds)
 redis.call('EXPIRE', strays, seconds)

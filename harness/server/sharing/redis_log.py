@@ -23,7 +23,7 @@ ANSWER_SECONDS = 5.0
 PAGE = 1_000
 """Entries of a log that are read at once."""
 MOST_ENTRIES = 100_000
-"""Requests that the log of a key holds; each new process carries all of them out."""
+"""Requests that the log of a key holds: of more the older half goes, and only processes that know it can follow."""
 MOST_STRAYS = 1_000
 
 
@@ -79,7 +79,7 @@ class Tail(NamedTuple):
 
 
 class LogGone(StoreLost):
-    """The log of a key is not the one that this process knows."""
+    """The log of a key is not one that this process can follow."""
 
 
 class RedisLog:
@@ -173,10 +173,11 @@ class RedisLog:
                 f"{self._place}: what it held of this key is gone: it has expired, was deleted or evicted, or this is "
                 f"another server than before. The next request begins anew."
             )
-        if kind == b"long":
-            return StoreLost(
-                f"{self._place}: this key has had {rest[0]:,} requests, and no more are kept of one. Begin anew with "
-                "POST /_harness/world, or use another key."
+        if kind == b"late":
+            return LogGone(
+                f"{self._place}: it keeps {MOST_ENTRIES:,} requests of a key at most, has dropped the first {rest[0]:,} of "
+                "this one, and this server has not carried them out. Ask a server that has, begin anew with POST "
+                "/_harness/world, or use another key."
             )
         if kind == b"other":
             return StoreLost(f"{self._place}: other servers have taken the prefix {self._prefix!r} meanwhile.")

@@ -48,6 +48,9 @@ class RequestLog(Protocol):
     async def append(self, calls: Sequence[Append]) -> list[Tail | StoreLost]:
         """Append requests, and say for each what is new in its log."""
 
+    async def close(self) -> None:
+        """Close what it has opened."""
+
 
 class SessionEvents(NamedTuple):
     """What a session says to a message: its events, how they go out, and whether it hangs up then."""
@@ -128,6 +131,13 @@ class Replicas:
             replica.own_sessions.discard(session)
         with suppress(StoreLost):
             await self.submit(key, LoggedRequest(LEFT, session=session))
+
+    async def close(self) -> None:
+        """Stop looking into the logs, and close their connection."""
+        for task in (self._sender, self._poller):
+            if task is not None:
+                task.cancel()
+        await self._log.close()
 
     def wait_for_gates(self, connection: int, key: str, delivery: Delivery | None) -> None:
         """Keep a World up to date while an answer to this connection waits for gates, which another process may open."""
@@ -261,6 +271,7 @@ class Replicas:
 
     async def _carry_out(self, replica: _Replica, line: LogLine) -> None:
         outcome = self._outcomes.get(line.mark)
+        self._api.is_own = outcome is not None
         try:
             result = await self._answer(replica, decode_request(line.request), is_own=outcome is not None)
         except Exception as problem:  # the same in all processes

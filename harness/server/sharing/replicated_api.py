@@ -14,6 +14,8 @@ class ReplicatedApi(MockApi):
     """A mock whose Worlds hear of a request without a World when their own next request comes, in all processes alike."""
 
     _stray: Stray | None = None
+    is_own = False
+    """Whether the request that is carried out now came to this process."""
 
     def _add_stray(self, request: Request, answer: Answer) -> None:
         self._stray = Stray(request, answer, key_of(request.headers, request.dialect) or "")
@@ -23,6 +25,10 @@ class ReplicatedApi(MockApi):
         """The request without a World that came last, once; None for one outside of the API."""
         taken, self._stray = self._stray, None
         return taken
+
+    def make_empty(self) -> MockApi:
+        """A mock that knows the same keys and has no World."""
+        return MockApi(None if self._keys is None else sorted(self._keys), dialect=self.dialect)
 
     def world_key(self, path: str, headers: Mapping[str, str]) -> str:
         """The key of the World that a request belongs to; empty when it belongs to none."""

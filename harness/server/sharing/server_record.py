@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import orjson
 
+from harness.contract.schema import schemas_directory
+
 PACKAGE = Path(__file__).parents[2]
 
 
@@ -43,6 +45,15 @@ class ServerRecord(NamedTuple):
 def digest_code() -> str:
     """A digest of the harness's own files: two builds may answer in different ways, whatever they are called."""
     digest = blake2b(digest_size=8)
-    for file in sorted(PACKAGE.rglob("*.py")):
+    for file in own_files():
         digest.update(file.read_bytes())
     return digest.hexdigest()
+
+
+def own_files() -> list[Path]:
+    """What decides an answer: code, facts and scripts of the package, and the schemas, which may stand beside it."""
+    schemas = schemas_directory()
+    found = {file for kind in ("*.json", "*.yaml") for file in schemas.rglob(kind)}
+    for kind in ("*.py", "*.json", "*.lua"):
+        found.update(PACKAGE.rglob(kind))
+    return sorted(found)

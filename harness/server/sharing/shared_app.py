@@ -22,13 +22,14 @@ from harness.server.transport.stoppable_server import AsgiApp, Receive, Scope, S
 LARGEST_BODY = 32 * 1024 * 1024
 """Bytes of a request that the store takes."""
 RESETS = (("POST", f"{CONTROL_ROOT}/world"), ("DELETE", f"{CONTROL_ROOT}/world"))
-"""Control requests after which nothing of the World is left that came before."""
+"""Control requests after which nothing of the World is left that came before, unless they are refused."""
 
 
 class SharedApp(App):
     """Answers what its process and others have put into the logs; `keep` bounds the Worlds in memory."""
 
     api: ReplicatedApi
+    store = "redis"
 
     def __init__(
         self, api: ReplicatedApi, log: RequestLog, access: ControlAccess = LOOPBACK_ACCESS, keep: int | None = None
@@ -43,6 +44,10 @@ class SharedApp(App):
             await super().__call__(scope, receive, send)
         finally:
             self._replicas.forget_gates(id(scope))
+
+    async def close(self) -> None:
+        """Close the connection to the store."""
+        await self._replicas.close()
 
     def answer_post(self, *_: object) -> None:
         """None, as each request waits for its turn in the log."""
@@ -94,11 +99,11 @@ class SharedApp(App):
             return
         request = _logged(CONTROL, scope, body)
         key, is_reading = self.api.world_key(request.path, request.header_values), request.method in ("GET", "HEAD")
-        is_reset = (request.method, request.path) in RESETS
         if len(body) > LARGEST_BODY:
             await send_answer(send, _too_large(len(body)))
             return
         try:
+            is_reset = bool(key) and await self._is_reset(request)
             made = await self._replicas.submit(key, None if is_reading else request, is_reset=is_reset) if key else None
         except StoreLost as problem:
             await send_answer(send, unavailable_answer(problem))
@@ -106,6 +111,15 @@ class SharedApp(App):
         made = made or await self._carry_out_control(request)
         await send({"type": "http.response.start", "status": made.status, "headers": made.headers})
         await send({"type": "http.response.body", "body": made.body})
+
+    async def _is_reset(self, request: LoggedRequest) -> bool:
+        """Whether a control request begins its World anew; one that will be refused does not."""
+        if (request.method, request.path) not in RESETS:
+            return False
+        from harness.server.control_plane.app import control_app
+
+        tried = await _call_control(control_app(self.api.make_empty()), request)
+        return tried.status < 400
 
     @property
     def _control_app(self) -> AsgiApp:
@@ -117,34 +131,7 @@ class SharedApp(App):
 
     async def _carry_out_control(self, request: LoggedRequest) -> ControlAnswer:
         """What the control plane of this process says to a request."""
-        status, headers, pieces = 500, [], []
-
-        async def receive() -> Json:
-            return {"type": "http.request", "body": request.raw, "more_body": False}
-
-        async def send(message: Any) -> None:
-            nonlocal status, headers
-            if message["type"] == "http.response.start":
-                status, headers = message["status"], list(message["headers"])
-            else:
-                pieces.append(message.get("body", b""))
-
-        scope = {
-            "type": "http",
-            "asgi": {"version": "3.0"},
-            "http_version": "1.1",
-            "scheme": "http",
-            "root_path": "",
-            "method": request.method,
-            "path": request.path,
-            "raw_path": request.path.encode(),
-            "client": None,
-            "query_string": request.query.encode("latin-1"),
-            "headers": [(name.encode("latin-1"), value.encode("latin-1")) for name, value in request.headers],
-            "server": ("localhost", 80),
-        }
-        await self._control_app(scope, cast("Receive", receive), send)
-        return ControlAnswer(status, headers, b"".join(pieces))
+        return await _call_control(self._control_app, request)
 
 
 class SharedSession:
@@ -192,6 +179,38 @@ def _too_large(size: int) -> Answer:
             "--store memory."
         )
     )
+
+
+async def _call_control(app: AsgiApp, request: LoggedRequest) -> ControlAnswer:
+    """What a control plane says to a request."""
+    status, headers, pieces = 500, [], []
+
+    async def receive() -> Json:
+        return {"type": "http.request", "body": request.raw, "more_body": False}
+
+    async def send(message: Any) -> None:
+        nonlocal status, headers
+        if message["type"] == "http.response.start":
+            status, headers = message["status"], list(message["headers"])
+        else:
+            pieces.append(message.get("body", b""))
+
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "scheme": "http",
+        "root_path": "",
+        "method": request.method,
+        "path": request.path,
+        "raw_path": request.path.encode(),
+        "client": None,
+        "query_string": request.query.encode("latin-1"),
+        "headers": [(name.encode("latin-1"), value.encode("latin-1")) for name, value in request.headers],
+        "server": ("localhost", 80),
+    }
+    await app(scope, cast("Receive", receive), send)
+    return ControlAnswer(status, headers, b"".join(pieces))
 
 
 def _logged(kind: str, scope: Scope, body: bytes) -> LoggedRequest:

@@ -27,12 +27,13 @@ STOP_SECONDS = 3.0
 class StoppableServer(uvicorn.Server):
     """uvicorn's server, which stops as soon as `stop` is called instead of looking every tenth of a second.
 
-    `cut_off` is how many requests had no whole answer when it ended.
+    `cut_off` is how many requests had no whole answer when it ended; `at_end` is awaited once no request is left.
     """
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
         self.cut_off = 0
+        self.at_end: Callable[[], Awaitable[None]] | None = None
         self._wake: Callable[[], object] = lambda: None
 
     def stop(self, *, force: bool = True) -> None:
@@ -81,6 +82,8 @@ class StoppableServer(uvicorn.Server):
             await asyncio.wait(state.tasks, timeout=TICK)
         for task in list(state.tasks):
             task.cancel()
+        if self.at_end is not None:
+            await self.at_end()
 
     @property
     def _is_busy(self) -> bool:

@@ -64,6 +64,7 @@ class Worker:
         config = uvicorn_config(app)
         config.load()
         self._server = _WorkerServer(config, self._receive, channel)
+        self._server.at_end = app.close
         self._make = partial(
             HandedOverProtocol,
             answer_post=app.answer_post,

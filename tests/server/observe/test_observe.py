@@ -196,7 +196,7 @@ class TestHealth:
             status, said = ask(server.base_url.replace("/v1", "/_harness/health"))
         told = json.loads(said)
         assert status == 200
-        assert list(told) == ["status", "version", "uptime_seconds", "worlds", "requests", "dialect", "as_of"]
+        assert list(told) == ["status", "version", "uptime_seconds", "worlds", "requests", "dialect", "as_of", "store"]
         assert (told["status"], told["dialect"], told["as_of"], told["worlds"]) == ("ok", "azure", "2026-03-01", 0)
         assert told["uptime_seconds"] >= 0
 

@@ -223,3 +223,21 @@ def _chain(port: int, number: int) -> str:
     output = {"type": "function_call_output", "call_id": first["output"][0]["call_id"], "output": "found"}
     second = create(port, [output], previous_response_id=first["id"], tools=tools).json
     return text_of(create(port, "thanks", previous_response_id=second["id"]))
+
+
+SHORT_LOGS = "import harness.server.sharing.redis_log as log; log.MOST_ENTRIES = 40"
+
+
+def test_a_key_is_used_without_end_where_its_requests_are_known(store, redis_port):
+    with serving(*store, patch=SHORT_LOGS) as ours, serving(*store, patch=SHORT_LOGS) as other, serving() as alone:
+        ids = [create((ours, other)[number % 2].port).json["id"] for number in range(150)]
+        assert ids == [create(alone.port).json["id"] for _ in range(150)]
+        assert int(say(redis_port, "LLEN", f"{store[-1]}:world:sk-team")) <= 41
+        with serving(*store, patch=SHORT_LOGS) as late:
+            refused = create(late.port)
+            assert (refused.status, "has dropped the first" in refused.json["error"]["message"]) == (503, True)
+            assert ask(late.port, "GET", "/_harness/exchanges").status == 503
+            assert create(ours.port, previous_response_id=ids[0]).status == 200
+            assert ask(late.port, "POST", "/_harness/world", {"name": "again"}).status == 200
+            assert {create(each.port).status for each in (late, ours, other)} == {200}
+            assert len(ask(ours.port, "GET", "/_harness/exchanges").json) == 3

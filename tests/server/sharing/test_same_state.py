@@ -100,3 +100,14 @@ def test_prefixes_share_nothing(start, store):
     ours, other = start(*store), start(*store[:-1], f"{store[-1]}-other")
     first = create(ours.port)
     assert create(other.port, previous_response_id=first.json["id"]).status == 400
+
+
+def test_a_world_that_is_not_begun_anew_stays_on_every_server(start, store):
+    ours, other = start(*store), start(*store)
+    first = create(ours.port).json["id"]
+    assert ask(other.port, "POST", "/_harness/world", {"nam": "typo"}).status == 400
+    for server in (ours, other, start(*store)):
+        assert create(server.port, previous_response_id=first).status == 200
+    assert ask(other.port, "POST", "/_harness/world", {"name": "again"}).status == 200
+    for server in (ours, other, start(*store)):
+        assert create(server.port, previous_response_id=first).status == 400
