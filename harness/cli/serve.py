@@ -18,7 +18,7 @@ from harness.cli.serve_command import TOKEN_VARIABLE, run_with_mock
 from harness.cli.support.app import call_on_signals, print_text
 from harness.cli.support.collection import rare_collections
 from harness.cli.support.exit_codes import ExitCode
-from harness.cli.support.observers import add_observers
+from harness.cli.support.observers import add_observers, check_observers, watch_app
 from harness.cli.support.shared_store import (
     DEFAULT_PREFIX,
     DEFAULT_SECONDS,
@@ -146,9 +146,8 @@ def serve(
         return
     if (is_shared := check_store(store, store_prefix, script)) and command:
         raise typer.BadParameter("a COMMAND has a mock of its own: --store is for servers without one.")
-    if is_shared and (log or metrics or otel):
-        raise typer.BadParameter("--log, --metrics and --otel are about one server: they need --store memory.")
-    check_workers(workers, command, script, {"--metrics": metrics, "--otel": otel})
+    check_observers(log, otel=otel)
+    check_workers(workers, command, script)
     mock = _make_mock(
         script,
         _split_names(keys),
@@ -168,8 +167,8 @@ def serve(
         raise typer.BadParameter(
             "a COMMAND ends before its metrics could be read: --metrics is for a server without one."
         )
-    counted = add_observers(mock, log, metrics=metrics, otel=otel)
     if command:
+        add_observers(mock, log, otel=otel)
         raise typer.Exit(run_with_mock(command, mock, host, port or 0, dialect or OPENAI, key, access))
     shown = {TOKEN_VARIABLE: access.token} if access.is_new else {}
     api_root = API_ROOTS[dialect or OPENAI]
@@ -180,21 +179,24 @@ def serve(
         settings = settings_record(decisive | {"journal": journal, "keep": keep})
         made = (mock, access, store, store_prefix, store_seconds, settings, worlds or KEPT_WORLDS)
         app = make_shared_app(*made)
-    app.metrics = counted.answer if counted else None
+    watch = partial(watch_app, log=log, metrics=metrics, otel=otel)
     if workers > 1:
         make_app = partial(make_shared_app, *made, is_tried=True) if is_shared else lambda: app
         listening, announce = _listen(host, _or_default(port), api_root, key, shown)
         known = KeyReader(dialect or None, _split_names(keys) or None)
         serve_workers(
             make_app,
+            watch,
             workers,
             listening,
             known,
             announce,
             lambda app: summarize_worlds(app.api),
             loses_worlds=not is_shared,
+            sums_metrics=metrics,
         )
         return
+    watch(app)
     _serve_foreground(app, host, _or_default(port), api_root, key, lambda: summarize_worlds(mock), shown)
 
 

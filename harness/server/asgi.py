@@ -35,15 +35,20 @@ MAX_BODY_SIZE = 512 * 1024 * 1024
 class App:
     """The ASGI app: paths below `/_harness` go to the control plane, as far as `access` permits, all others to the mock.
 
-    `store` says where the Worlds are; `close` is called when its server ends, in the loop that served.
+    `store` says where the Worlds are, `open_streams` how many streams are on their way over ASGI; `metrics` answers what
+    Prometheus asks, `tick` is called each second in a worker, `flush` when that ends, `close` when its server ends, in the
+    loop that served.
     """
 
     store = "memory"
+    open_streams = 0
 
     def __init__(self, api: MockApi, access: ControlAccess = LOOPBACK_ACCESS) -> None:
         self.api = api
         self.access = access
         self.metrics: Callable[[], Answer] | None = None
+        self.tick: Callable[[], object] = lambda: None
+        self.flush: Callable[[], object] = lambda: None
 
     async def close(self) -> None:
         """Close what it has opened."""
@@ -70,7 +75,11 @@ class App:
         else:
             answer = await self._answer(scope, receive)
             if answer is not None:
-                await carry_out(answer, receive, send)
+                self.open_streams += answer.events is not None
+                try:
+                    await carry_out(answer, receive, send)
+                finally:
+                    self.open_streams -= answer.events is not None
 
     def _answer_quickly(self, scope: Scope) -> Answer | None:
         """The answer to what probes ask again and again, without the control plane."""

@@ -3,45 +3,77 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 if TYPE_CHECKING:
+    from harness.server.asgi import App
     from harness.server.mock_api import MockApi
-    from harness.server.observe.metrics import Metrics
-    from harness.server.observe.observed import Observer
+    from harness.server.observe.observed import ObservedRequest, Observer
 
 LOG_FORMATS = ("json",)
 STDERR = 2
 
 
-def add_observers(api: MockApi, log: str, *, metrics: bool, otel: bool) -> Metrics | None:
-    """Let the requests to a mock be logged, counted and traced as the options say; returns the metrics if there are any.
-
-    Without any of the options nothing is imported, and no request costs more. ConfigError when packages are missing.
-    """
+def check_observers(log: str, *, otel: bool) -> None:
+    """BadParameter for a log of no known format, ConfigError when packages are missing."""
     if log and log not in LOG_FORMATS:
         raise typer.BadParameter(f"--log {log}: it is {' or '.join(LOG_FORMATS)}.")
-    if not (log or metrics or otel):
-        return None
-    from harness.server.observe.observed import observe
+    if otel:
+        from harness.server.observe.spans import check_packages
 
+        check_packages()
+
+
+def watch_app(app: App, log: str, *, metrics: bool, otel: bool, folder: Path | None = None) -> App:
+    """Observe the requests to an app, and let it answer what Prometheus asks; workers add their metrics up in a `folder`."""
     observers: list[Observer] = []
-    counted: Metrics | None = None
     if metrics:
         from harness.server.observe.metrics import Metrics
 
-        counted = Metrics(api)
+        counted = Metrics(app.api, lambda: app.open_streams)
         observers.append(counted.note)
+        app.metrics = counted.answer
+        if folder is not None:
+            from harness.server.observe.summed_metrics import SummedMetrics
+
+            summed = SummedMetrics(counted, folder)
+            app.metrics, app.tick = summed.answer, summed.write
+    app.flush = add_observers(app.api, log, otel=otel, more=observers)
+    return app
+
+
+def add_observers(api: MockApi, log: str, *, otel: bool, more: Sequence[Observer] = ()) -> Callable[[], object]:
+    """Let the requests to a mock be logged and traced as the options say; returns what exports the last spans.
+
+    Without any of the options nothing is imported, and no request costs more.
+    """
+    observers = [*more]
+    flush: Callable[[], object] = lambda: None  # noqa: E731
     if otel:
         from harness.server.observe.spans import make_provider, trace_requests
 
-        observers.append(trace_requests(make_provider()))
+        provider = make_provider()
+        flush = provider.shutdown
+        observers.append(trace_requests(provider))
     if log:
         from harness.server.observe.access_log import log_json
 
         observers.append(log_json(partial(os.write, STDERR)))
-    observe(api, observers)
-    return counted
+    if observers:
+        from harness.server.observe.observed import observe
+
+        observe(
+            api, [partial(_tell_own, api, observer) for observer in observers] if hasattr(api, "is_own") else observers
+        )
+    return flush
+
+
+def _tell_own(api: Any, observer: Observer, one: ObservedRequest) -> None:
+    """Tell of a request only in the one of all processes that carry it out to which it came."""
+    if api.is_own:
+        observer(one)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import typer
@@ -21,14 +22,12 @@ if TYPE_CHECKING:
     from harness.server.workers.request_key import KeyReader
 
 
-def check_workers(count: int, command: object, script: Path | None, observers: dict[str, object]) -> None:
+def check_workers(count: int, command: object, script: Path | None) -> None:
     """ConfigError for what several processes cannot do."""
     if count == 1:
         return
     if command:
         raise typer.BadParameter("a COMMAND has a mock of its own: --workers is for servers without one.")
-    if named := ", ".join(name for name, value in observers.items() if value):
-        raise typer.BadParameter(f"{named}: it would tell of one worker only. Serve without --workers.")
     if not hasattr(os, "fork"):
         raise ConfigError("--workers: this system cannot fork processes. Serve with one.")
     if script is not None and script.suffix == ".py":
@@ -40,6 +39,7 @@ def check_workers(count: int, command: object, script: Path | None, observers: d
 
 def serve_workers(
     make_app: Callable[[], App],
+    watch: Callable[..., App],
     count: int,
     listening: Listening,
     keys: KeyReader,
@@ -47,18 +47,23 @@ def serve_workers(
     summarize: Callable[[App], Iterable[str]],
     *,
     loses_worlds: bool,
+    sums_metrics: bool,
 ) -> None:
-    """Serve with workers until a signal; each prints what it has to say at its end. ConfigError when they do not start."""
+    """Serve with workers until a signal; each prints what it has to say at its end. ConfigError when they do not start.
+
+    `watch` adds the observers to the app of a worker, which with `sums_metrics` shares a `folder` with the others.
+    """
     from harness.server.workers.dispatcher import Dispatcher, WorkersFailed
     from harness.server.workers.worker import Worker
 
     def run_worker(number: int, channel: Channel, lost: Sequence[str]) -> int:
         from harness.core.text.shorten import pluralize
 
-        app = make_app()
+        app = watch(make_app(), folder=folder)
         app.api.mark_dropped(lost)
         if cut_off := Worker(app, channel, keys, is_first=number == 0).run():
             print_text(f"harness: stopped; {pluralize(cut_off, 'request')} had no whole answer yet.", err=True)
+        app.flush()
         for line in summarize(app):
             print_text(line, err=True)
         sys.stderr.flush()
@@ -68,7 +73,13 @@ def serve_workers(
         print_text(f"harness: {line}", err=True)
 
     dispatcher = Dispatcher(listening, count, keys, run_worker, report, loses_worlds)
-    with call_on_signals(lambda _: dispatcher.stop()), closing(listening), rare_collections():
+    with (
+        TemporaryDirectory(prefix="harness-") if sums_metrics else nullcontext() as shared,
+        call_on_signals(lambda _: dispatcher.stop()),
+        closing(listening),
+        rare_collections(),
+    ):
+        folder = Path(shared) if shared else None
         dispatcher.start()
         announce()
         try:

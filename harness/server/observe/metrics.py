@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
@@ -20,11 +20,14 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Metrics:
-    """The metrics of one mock: `note` is their observer, `render` the text for Prometheus."""
+    """The metrics of one mock: `note` is their observer, `render` the text for Prometheus.
 
-    def __init__(self, api: MockApi) -> None:
+    `open_streams` counts the streams that are on their way.
+    """
+
+    def __init__(self, api: MockApi, open_streams: Callable[[], int] = lambda: 0) -> None:
         self._registry = CollectorRegistry()
-        self._registry.register(_State(api))
+        self._registry.register(_State(api, open_streams))
         labels = ("operation", "status", "dialect")
         self._requests = Counter("harness_requests", "Requests answered.", labels, registry=self._registry)
         self._refusals = Counter("harness_refusals", "Requests refused, by rule.", ("rule",), registry=self._registry)
@@ -60,8 +63,9 @@ class Metrics:
 class _State(Collector):
     """What is read of a mock when its metrics are asked for."""
 
-    def __init__(self, api: MockApi) -> None:
+    def __init__(self, api: MockApi, open_streams: Callable[[], int]) -> None:
         self._api = api
+        self._open_streams = open_streams
 
     def collect(self) -> Iterator[Metric]:
         worlds = list(self._api.worlds.values())
@@ -73,6 +77,7 @@ class _State(Collector):
         yield CounterMetricFamily(
             "harness_worlds_dropped", "Worlds dropped to keep no more than --worlds.", self._api.dropped_count
         )
+        yield GaugeMetricFamily("harness_streams_open", "Streams that are on their way.", self._open_streams())
         turns = sum(len(world.script.unused) for world in worlds)
         yield GaugeMetricFamily("harness_turns_left", "Scripted turns that no request has taken.", turns)
         kept = sum(len(world.exchanges) for world in worlds)

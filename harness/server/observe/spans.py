@@ -22,15 +22,23 @@ OPERATION_NAMES = {"POST /responses": "chat", "WS /responses": "chat"}
 Attribute = tuple[str, str | int | bool]
 
 
-def make_provider() -> TracerProvider:
-    """The provider of spans, which exports by OTLP over HTTP; ConfigError without the packages for it."""
+def check_packages() -> None:
+    """ConfigError without the packages for spans."""
     try:
-        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-        from opentelemetry.sdk.resources import SERVICE_NAME, OTELResourceDetector, Resource
-        from opentelemetry.sdk.trace import TracerProvider
-        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+        import opentelemetry.exporter.otlp.proto.http.trace_exporter
+        import opentelemetry.sdk.trace.export  # noqa: F401
     except ImportError as problem:
         raise ConfigError(f"--otel needs packages that are not installed ({problem.name}): {INSTALL}") from None
+
+
+def make_provider() -> TracerProvider:
+    """The provider of spans, which exports by OTLP over HTTP; ConfigError without the packages for it."""
+    check_packages()
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk.resources import SERVICE_NAME, OTELResourceDetector, Resource
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
     named = Resource.create({SERVICE_NAME: "responses-harness"}).merge(OTELResourceDetector().detect())
     provider = TracerProvider(resource=named, shutdown_on_exit=True)
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))

@@ -39,15 +39,22 @@ class WorkerApi(MockApi):
 class _WorkerServer(StoppableServer):
     """Serves the connections that come over a channel."""
 
-    def __init__(self, config: Any, receive: Callable[[], None], channel: Channel) -> None:
+    def __init__(self, config: Any, receive: Callable[[], None], channel: Channel, tick: Callable[[], object]) -> None:
         super().__init__(config)
+        self._tick = tick
         self._receive = receive
         self._channel = channel
 
     async def main_loop(self) -> None:
         """Take what comes over the channel while the server runs."""
         asyncio.get_running_loop().add_reader(self._channel.fileno(), self._receive)
+        self._tick_each_second()
         await super().main_loop()
+
+    def _tick_each_second(self) -> None:
+        with suppress(OSError):  # what the others are told is missing, no answer is
+            self._tick()
+        asyncio.get_running_loop().call_later(1.0, self._tick_each_second)
 
 
 class Worker:
@@ -63,7 +70,7 @@ class Worker:
         self._connecting: set[asyncio.Task[None]] = set()
         config = uvicorn_config(app)
         config.load()
-        self._server = _WorkerServer(config, self._receive, channel)
+        self._server = _WorkerServer(config, self._receive, channel, app.tick)
         self._server.at_end = app.close
         self._make = partial(
             HandedOverProtocol,

@@ -179,6 +179,7 @@ class TestMetrics:
             ask(url, HI)
         samples = watched.samples
         assert samples["harness_worlds",] == 2
+        assert samples["harness_streams_open",] == 0
         assert samples["harness_turns_left",] == 2
         assert samples["harness_exchanges_kept",] + samples["harness_exchanges_dropped",] == 5
         assert samples["harness_exchanges_dropped",] > 0

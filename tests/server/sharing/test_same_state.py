@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -111,3 +112,16 @@ def test_a_world_that_is_not_begun_anew_stays_on_every_server(start, store):
     assert ask(other.port, "POST", "/_harness/world", {"name": "again"}).status == 200
     for server in (ours, other, start(*store)):
         assert create(server.port, previous_response_id=first).status == 400
+
+
+def test_a_request_is_logged_and_counted_by_the_server_that_answers(start, store):
+    ours, other = start(*store, "--metrics", "--log", "json"), start(*store, "--metrics")
+    for server in (ours, ours, other):
+        assert create(server.port).status == 200
+    for server, number in ((ours, 2), (other, 1)):
+        said = ask(server.port, "GET", "/_harness/metrics").body.decode()
+        assert f'harness_requests_total{{dialect="openai",operation="POST /responses",status="200"}} {number}.0' in said
+    assert ask(ours.port, "GET", "/_harness/health").json["store"] == "redis"
+    assert ask(ours.port, "GET", "/_harness/exchanges").status == 200
+    _, _, said = ours.end(signal.SIGTERM)
+    assert said.count('"operation":"POST /responses"') == 2

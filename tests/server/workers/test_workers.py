@@ -157,7 +157,7 @@ def test_workers_end_with_their_first_process():
     [
         (("--workers", "2", "--script", "bench/script.py"), "stays with one process"),
         (("--workers", "2", "--", "true"), "--workers is for servers without one"),
-        (("--workers", "2", "--metrics"), "it would tell of one worker only"),
+        (("--workers", "2", "--log", "xml"), "--log xml: it is json"),
         (("--workers", "2", "--replay", "cassettes"), "--replay plays what was recorded"),
         (("--workers", "0"), "greater than or equal to 1"),
         (("--workers", "-1"), "greater than or equal to 1"),
@@ -174,3 +174,31 @@ def test_a_port_in_use_is_said():
         port = str(taken.getsockname()[1])
         ended = run([sys.executable, "-m", "harness", "serve", "--port", port, "--workers", "2"], cwd=ROOT)
         assert (ended.returncode, "Choose another --port" in ended.stderr) == (2, True)
+
+
+def counted(port: int) -> dict[str, float]:
+    """The metrics of a server, those of all labels added up."""
+    sums: dict[str, float] = {}
+    for line in ask(port, "GET", "/_harness/metrics").body.decode().splitlines():
+        if not line.startswith("#"):
+            name, _, value = (
+                line.partition(" ") if "{" not in line else (line.partition("{")[0], "", line.rsplit(" ", 1)[1])
+            )
+            sums[name] = sums.get(name, 0.0) + float(value)
+    return sums
+
+
+def test_metrics_are_those_of_all_workers():
+    with serving("--workers", "2", "--metrics", "--log", "json") as served:
+        for number in range(12):
+            assert create(served.port, key=f"sk-{number % 6}").status == 200
+        assert wait_until(lambda: counted(served.port)["harness_requests_total"] == 12, 5)
+        seen = counted(served.port)
+        assert (seen["harness_worlds"], seen["harness_build_info"], seen["harness_streams_open"]) == (6, 1, 0)
+        os.kill(children(served.child.pid)[1], signal.SIGKILL)
+        assert wait_until(lambda: counted(served.port)["harness_worlds"] < 6, 5)
+        assert counted(served.port)["harness_requests_total"] == 12
+        assert create(served.port, key="sk-1").status == 200
+        assert wait_until(lambda: counted(served.port)["harness_requests_total"] == 13, 5)
+        _, _, said = served.end(signal.SIGTERM)
+        assert said.count('"operation":"POST /responses"') == 13
