@@ -146,7 +146,7 @@ mutant("tools/order-of-outputs", react=swap_outputs)
 mutant("tools/one-after-another", react=most_rounds(2))
 mutant("tools/text-beside-a-call", react=stop_at(0))
 mutant("tools/text-after-a-call", react=stop_at(-1))
-mutant("tools/forty-calls", react=forget_many)
+mutant("tools/turns-of-many-calls", react=forget_many)
 mutant("tools/call-in-each-prompt", execute=remember_results)
 mutant("tools/call-in-the-last-turn", react=none_in_last_prompt)
 mutant(

@@ -18,7 +18,7 @@ from tests.examine.reference.assistants import AssistantsSession
 from tests.examine.reference.http import ReferenceClientError, ReferenceHttp
 
 ENDINGS = ("response.completed", "response.incomplete", "response.failed")
-TURNS = 20
+TURNS = 60
 """Requests for one prompt before the client gives up."""
 RESUMES = 3
 

@@ -13,6 +13,7 @@ from harness.items import function_call, message
 PARIS = {"city": "Paris"}
 OSLO = {"city": "Oslo"}
 TWO_TOOLS = replace(WITH_TOOL, tools=(WEATHER, DEPLOY))
+TURNS, MANY = 8, 24
 READ = Tool("read_page", "Read a page.", string_parameters("page"), returns="read")
 PARALLEL = "API reference: `parallel_tool_calls` is true by default, 2026-10; recorded"
 
@@ -131,20 +132,21 @@ case(
 )
 
 case(
-    "tools/forty-calls",
+    "tools/turns-of-many-calls",
     shows("Read."),
-    runs(*(("read_page", {"page": f"{number}"}) for number in range(40))),
-    requests(6),
-    title="Forty calls",
-    does="Five responses have eight calls each.",
-    source="public report against openai-agents 0.8.0 to 0.17.6, 2026; docs/stories/tracker.md",
+    runs(*(("read_page", {"page": f"{number}"}) for number in range(TURNS * MANY))),
+    requests(TURNS + 1),
+    title="Turns of many calls",
+    does=f"{TURNS} responses, one after the other, have {MANY} calls each.",
+    source="public report against openai-agents 0.8.0 to 0.17.6, 2026: outputs taken for sent; docs/stories/tracker.md",
     shows="Each call runs once and is answered.",
     severity="must",
     task=replace(WITH_TOOL, tools=(READ,)),
     script=turns(
-        *([function_call("read_page", {"page": f"{8 * turn + call}"}) for call in range(8)] for turn in range(5)),
+        *([function_call("read_page", {"page": f"{MANY * turn + n}"}) for n in range(MANY)] for turn in range(TURNS)),
         message("Read."),
     ),
+    seconds=30,
 )
 
 case(
