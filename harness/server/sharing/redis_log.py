@@ -245,6 +245,8 @@ class RedisLog:
         advice = "Start it, or give the address of one that runs"
         if isinstance(problem, redis_errors.AuthenticationError | redis_errors.AuthorizationError):
             advice = "Give user and password: redis://USER:PASSWORD@HOST:PORT/NUMBER"
+        elif "CERTIFICATE_VERIFY_FAILED" in why:
+            advice = "Name who has signed its certificate: rediss://HOST:PORT/NUMBER?ssl_ca_certs=FILE"
         elif isinstance(problem, redis_errors.TimeoutError):
             advice = f"It has {ANSWER_SECONDS:g} s for an answer"
         elif isinstance(problem, redis_errors.OutOfMemoryError) or why.startswith("OOM"):
@@ -271,9 +273,9 @@ def _parse_line(line: bytes) -> LogLine:
 
 
 def _printable_url(url: str) -> str:
-    """A URL without its password."""
+    """A URL without its password, which may be in the query, too."""
     try:
         parts = urlsplit(url)
-        return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+        return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()
     except ValueError:
         return "the store"
