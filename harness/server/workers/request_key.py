@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Mapping
 from urllib.parse import unquote
 
@@ -11,7 +12,7 @@ from harness.server.mock_api import CONTROL_ROOT
 
 HEAD_END = b"\r\n\r\n"
 LARGEST_HEAD = 64 * 1024
-_NAMES = ("authorization", "api-key")
+_KEY_HEADER = re.compile(rb"\r\n(authorization|api-key):([^\r]*)", re.IGNORECASE)
 
 
 class KeyReader:
@@ -23,13 +24,10 @@ class KeyReader:
 
     def read(self, head: bytes) -> str:
         """The key of a request by the bytes of its head; empty when it belongs to no World."""
-        start, *lines = head.partition(HEAD_END)[0].decode("latin-1").split("\r\n")
-        parts = start.split(" ")
-        headers = {}
-        for line in lines:
-            name, _, value = line.partition(":")
-            if (name := name.lower()) in _NAMES:
-                headers[name] = value.strip(" \t")
+        lines = head.partition(HEAD_END)[0]
+        parts = lines.partition(b"\r\n")[0].decode("latin-1").split(" ")
+        found = _KEY_HEADER.findall(lines)
+        headers = {name.decode().lower(): value.decode("latin-1").strip(" \t") for name, value in found}
         return self.find(unquote(parts[1].partition("?")[0]), headers) if len(parts) > 1 else ""
 
     def find(self, path: str, headers: Mapping[str, str]) -> str:

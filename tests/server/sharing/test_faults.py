@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -15,19 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.processes import children, free_port, run
+from tests.support.processes import children, free_port
 from tests.support.servers.json_client import ask, create, text_of
 from tests.support.servers.redis_server import Wire, serving_redis
-from tests.support.servers.served import ROOT, serving
+from tests.support.servers.served import refused_start, serving
 
 pytestmark = pytest.mark.slow
-
-
-def refused_start(*options: str) -> str:
-    """What is printed by a server that does not start."""
-    ended = run([sys.executable, "-m", "harness", "serve", "--port", "0", *options], cwd=ROOT)
-    assert (ended.returncode, ended.stdout) == (2, ""), ended.stderr
-    return " ".join(ended.stderr.split())
 
 
 def url(port: int, head: str = "") -> tuple[str, str]:

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.server.sharing.test_faults import refused_start
 from tests.support.processes import free_port
 from tests.support.servers.json_client import create
 from tests.support.servers.live_server import certificate
 from tests.support.servers.redis_server import serving_redis
-from tests.support.servers.served import serving
+from tests.support.servers.served import refused_start, serving
 
 pytestmark = pytest.mark.slow
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.support.processes import spawn
+from tests.support.processes import run, spawn
 
 ROOT = Path(__file__).parents[3]
 
@@ -60,6 +60,13 @@ def serving(*options: str, patch: str = "") -> Iterator[Served]:
         found = re.search(r":(\d+)", lines[0])
         assert found, child.stderr and child.stderr.read()
         yield Served(child, int(found[1]))
+
+
+def refused_start(*options: str) -> str:
+    """What is printed by a server that does not start."""
+    ended = run([sys.executable, "-m", "harness", "serve", "--port", "0", *options], cwd=ROOT)
+    assert (ended.returncode, ended.stdout) == (2, ""), ended.stderr
+    return " ".join(ended.stderr.split())
 
 
 def read_until(wire: socket.socket, end: bytes) -> bytes:
