@@ -170,6 +170,15 @@ INNER_SINCE: Mapping[str, Mapping[str, str]] = {
     "text": {"verbosity": "2025-08-07"},
 }
 """The first recorded day of a member of an echoed object."""
+ITEM_SINCE: Mapping[str, Mapping[str, str]] = {
+    "output_text": {"logprobs": "2025-06-24"},
+    "response.output_text.delta": {"logprobs": "2025-06-24"},
+    "response.output_text.done": {"logprobs": "2025-06-24"},
+    "mcp_call": {"status": "2025-10-01"},
+}
+"""The first day of a member of an item, a part or an event, by its type: no recording before has it, every one since."""
+NEWEST_ITEM_CHANGE = max(day for members in ITEM_SINCE.values() for day in members.values())
+"""The day from which on items are as they are now."""
 NEWEST_CHANGE = max(
     IN_MEMORY_SINCE,
     *(known.since for known in PARAMETERS.values()),
@@ -204,3 +213,18 @@ def default_retention(family: Model, day: str) -> str | None:
     if day < IN_MEMORY_SINCE:
         return None
     return family.retention if family.retention_since <= day else "in_memory"
+
+
+def items_of_day(items: Sequence[Json], day: str) -> Sequence[Json]:
+    """Items or events as they were on a day (YYYY-MM-DD): without members that came later, unless they say something."""
+    return items if day >= NEWEST_ITEM_CHANGE else [_omit_later(item, day) for item in items]
+
+
+def _omit_later(value: Any, day: str) -> Any:
+    if isinstance(value, list):
+        return [_omit_later(each, day) for each in value]
+    if not isinstance(value, dict):
+        return value
+    members = ITEM_SINCE.get(str(value.get("type")), {})
+    late = {name for name, since in members.items() if day < since and (name == "status" or not value.get(name))}
+    return {name: _omit_later(each, day) for name, each in value.items() if name not in late}

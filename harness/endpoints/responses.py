@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from harness.analysis.approval_ledger import concerns_approvals
-from harness.answers.parameters import apply_day
+from harness.answers.parameters import apply_day, items_of_day
 from harness.answers.response import PROMPT_TEMPLATE_MODEL, add_billing, build_initial_response, render_input_items
 from harness.answers.stream import render_events
 from harness.api.encrypted_content import ContentOwner, make_encrypted_content
@@ -113,7 +113,7 @@ def _run_model(body: Json, turn: Sequence[Item], ending: Ending, world: World) -
     spent = limit if ending.members == MAX_TOKENS_MEMBERS else None
     return PendingResponse(
         started,
-        output,
+        items_of_day(output, world.as_of),
         _make_usage(body, transcript, output, spent, started, world),
         world.add_item_ids(render_input_items({"input": transcript.added}), id, now),
         transcript.stored,
@@ -198,7 +198,8 @@ def _add_namespace(item: Json, body: Json, read: Sequence[Json]) -> Json:
 def _stream_answer(response: Json, body: Json, turn: Sequence[Item], world: World) -> Answer:
     padded = (body.get("stream_options") or {}).get("include_obfuscation", True)
     background = bool(response.get("background"))
-    events = render_events(response, items=turn, obfuscate=padded, background=background)
+    events: Sequence[Json] = render_events(response, items=turn, obfuscate=padded, background=background)
+    events = items_of_day(events, world.as_of)
     if background:
         world.store.put_events(response["id"], events)
     return Answer(200, response, events=events)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from harness.answers.parameters import NEWEST_CHANGE
+from harness.items import mcp_call
 from tests.support.in_process import Client
 
 
@@ -86,3 +87,25 @@ def test_a_tier_and_the_background_are_there_if_they_are_asked_for() -> None:
 
 def test_the_members_of_today_are_there_from_the_newest_change_on() -> None:
     assert ask(NEWEST_CHANGE, model="gpt-4.1").keys() == ask("2026-11", model="gpt-4.1").keys()
+
+
+@pytest.mark.parametrize(("as_of", "has_logprobs"), [("2025-06-23", False), ("2025-06-24", True)])
+@pytest.mark.parametrize("streams", [False, True])
+def test_a_text_has_logprobs_since_june_2025(as_of: str, has_logprobs: bool, streams: bool) -> None:
+    client = Client()
+    client.world.set_date(as_of)
+    answer = client.ask(model="gpt-4.1", stream=streams)
+    held = [answer.body["output"], *(event for event in answer.events or ())]
+    assert any("logprobs" in str(each) for each in held) is has_logprobs
+    assert client.send(f"GET /responses/{answer.body['id']}").body["output"] == answer.body["output"]
+
+
+@pytest.mark.parametrize(("as_of", "has_status"), [("2025-09-30", False), ("2025-10-01", True)])
+def test_a_call_of_an_mcp_server_has_a_status_since_october_2025(as_of: str, has_status: bool) -> None:
+    client = Client()
+    client.world.set_date(as_of)
+    client.mock.script(mcp_call("prod", "deploy", output="ok"))
+    tool = {"type": "mcp", "server_label": "prod", "server_url": "https://mcp.example.org/sse"}
+    answer = client.ask(model="gpt-4.1", stream=True, tools=[tool])
+    calls = [event["item"] for event in answer.events or () if event["type"] == "response.output_item.done"]
+    assert [("status" in call) for call in (*calls, *answer.body["output"])] == [has_status] * 2

@@ -72,6 +72,7 @@ SCREENSHOTS = [
             ]
         },
         *({"input": [HI, {**call, "status": None}]} for call in CALLS),
+        {"input": [HI, {"type": "reasoning", "summary": [], "content": None}]},
         {"metadata": {"k": None}},
         {"stream": True, "stream_options": {"include_obfuscation": None}},
         {"text": {"format": None}},
@@ -101,6 +102,27 @@ def test_texts_that_were_parsed_can_be_counted_with_their_null() -> None:
     parsed = {"input": [{"role": "assistant", "content": [{**TEXT, "parsed": None}]}]}
     assert refusal(parsed, "/responses/input_tokens", "InputTokenCount") is None
     assert refusal(parsed) == ("Unknown parameter: 'input[0].content[0].parsed'.", "input[0].content[0].parsed")
+
+
+def test_a_mode_of_reasoning_is_no_null() -> None:
+    expected = "Invalid type for 'reasoning.mode': expected one of 'standard' or 'pro', but got null instead."
+    assert refusal({"reasoning": {"effort": "none", "mode": None}}) == (expected, "reasoning.mode")
+    assert refusal({"reasoning": {"mode": "standard", "effort": None, "summary": None, "context": None}}) is None
+
+
+@pytest.mark.parametrize("format", ["json", []])
+def test_a_format_of_texts_is_an_object(format: object) -> None:
+    kind = "a string" if format else "an array"
+    expected = f"Invalid type for 'text.format': expected a text format, but got {kind} instead."
+    assert refusal({"text": {"format": format}}) == (expected, "text.format")
+
+
+def test_an_update_of_the_configuration_says_the_effort() -> None:
+    update = {"type": "configuration_update", "reasoning": {}}
+    missing = ("Missing required parameter: 'input[1].reasoning.effort'.", "input[1].reasoning.effort")
+    assert refusal({"input": [HI, update]}) == missing
+    assert refusal({"input": [HI, {**update, "reasoning": {"effort": None}}]}) is not None
+    assert refusal({"input": [HI, {**update, "reasoning": {"effort": "low"}}]}) is None
 
 
 @pytest.mark.parametrize("status", [None, "completed"])

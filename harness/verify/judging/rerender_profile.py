@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from harness.answers.parameters import PARAMETERS, RESULT_SINCE, parameters_decided_by
+from harness.answers.parameters import ITEM_SINCE, PARAMETERS, RESULT_SINCE, parameters_decided_by
 from harness.answers.reader import strip_volatile
 from harness.api.http.dialects import AZURE_DIALECTS, OPENAI, agent_of
 from harness.cassettes.format.recorded import Recorded
@@ -20,9 +20,7 @@ from harness.verify.judging.unverifiable import has_unrecorded_history
 from harness.world.world import World
 
 _MEMBERS_BY_DAY = {
-    "2025-06-24": ("output_text.logprobs", "response.output_text.done.logprobs"),
     "2025-09-12": ("response.content_filters",),
-    "2025-10-01": ("mcp_call.status",),
     "2026-05-06": ("web_search.return_token_budget",),
     "2026-05-28": ("reasoning.context",),
     "2026-06-24": ("web_search.search_content_types", "web_search_preview.search_content_types"),
@@ -31,6 +29,7 @@ _MEMBERS_BY_DAY = {
 }
 MEMBER_SINCE: Mapping[str, str] = {
     **{name: day for day, names in _MEMBERS_BY_DAY.items() for name in names},
+    **{f"{type}.{name}": day for type, members in ITEM_SINCE.items() for name, day in members.items()},
     **{f"response.{name}": day for name, day in RESULT_SINCE.items()},
     **{f"response.{known.name}": known.since for known in PARAMETERS.values()},
 }
