@@ -117,7 +117,7 @@ OBJECTS = ("an input item", "a tool", "a metadata object")
             ("prompt_cache_retention", "one of 'in_memory' or '24h'", {"prompt_cache_retention": 5}),
             ("tool_choice", "one of an object or 'none', 'auto', or 'required'", {"tool_choice": 5}),
             ("reasoning.effort", EFFORTS, {"reasoning": {"effort": "x"}}),
-            ("text.format", OBJECT, {"text": {"format": "x"}}),
+            ("text.format", "a text format", {"text": {"format": "x"}}),
             ("conversation", "one of a string or object", {"conversation": 5}),
             ("input[0].content", "one of an array of objects or string", item(role="user", content=5)),
             ("input[0].content[0]", OBJECT, item(role="user", content=["x"])),

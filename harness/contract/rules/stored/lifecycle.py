@@ -128,3 +128,26 @@ def stream_needs_stream(request: Request, world: WorldView) -> Iterator[Json]:
     stored = world.store.responses[request.params["response_id"]]
     if request.query.get("stream") and stored.events is None:
         yield {}
+
+
+@rule(
+    on="GET /responses/{response_id}",
+    error=ApiError(400, "Encrypted content cannot be requested for persisted responses.", "include"),
+    source=[
+        reported(
+            "https://github.com/pydantic/pydantic-ai/issues/6611: gpt-5.6-sol, taken with `store: false`", "2026-07-20"
+        ),
+        reported("public notes of four more origins that met it live, one with gpt-6-astra, one on Foundry", "2026-09"),
+    ],
+    rejects=[after(BACKGROUND, Case(on="GET /responses/{0.id}?include=reasoning.encrypted_content"))],
+    accepts=[
+        after(BACKGROUND, Case(on="GET /responses/{0.id}?include=message.output_text.logprobs")),
+        after({**BACKGROUND, "store": False}, Case(on="GET /responses/{0.id}?include=reasoning.encrypted_content")),
+    ],
+    fix="Read it without: the API keeps the reasoning of a stored response, and `previous_response_id` continues it.",
+)
+def encrypted_content_persisted(request: Request, world: WorldView) -> Iterator[Json]:
+    """The encrypted reasoning of a response that is stored cannot be read later."""
+    stored = world.store.responses[request.params["response_id"]].response
+    if "reasoning.encrypted_content" in (request.query.get("include") or ()) and stored.get("store") is not False:
+        yield {}
