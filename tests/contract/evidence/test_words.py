@@ -85,7 +85,7 @@ VALUES = {
     "an object": {},
     "null": None,
 }
-OBJECTS = ("an input item", "a tool", "a metadata object")
+OBJECTS = ("an input item", "a tool", "a metadata object", "a text format")
 
 
 @pytest.mark.parametrize(
