@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from llama_index.core.agent.workflow import AgentStream, FunctionAgent
+from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.tools import FunctionTool
-from llama_index.core.workflow import Context
 from llama_index.llms.openai import OpenAIResponses
 
 from harness.examine.session import ClientSession, SessionAdapter
@@ -14,7 +14,7 @@ from harness.examine.task import Task
 
 
 class LlamaIndexSession(ClientSession):
-    """`FunctionAgent.run`, with a context that keeps the memory."""
+    """`FunctionAgent.run`, with a memory that outlives a run."""
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
@@ -30,11 +30,11 @@ class LlamaIndexSession(ClientSession):
             FunctionTool.from_defaults(self.functions[tool.name], description=tool.description) for tool in task.tools
         ]
         self._agent = FunctionAgent(llm=model, tools=tools, system_prompt=task.instructions, streaming=task.stream)
-        self._context = Context(self._agent)
+        self._memory = ChatMemoryBuffer.from_defaults(token_limit=1_000_000)
 
     async def say(self, prompt: str) -> str:
         """Say a prompt; the agent runs its tools."""
-        handler = self._agent.run(prompt, ctx=self._context)
+        handler = self._agent.run(prompt, memory=self._memory)
         async for event in handler.stream_events():
             if isinstance(event, AgentStream):
                 self.add_delta(event.delta)
