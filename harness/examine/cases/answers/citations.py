@@ -70,7 +70,7 @@ case(
     cites({"type": "url_citation", "url": f"{GUIDE}/1"}, {"type": "url_citation", "url": f"{GUIDE}/2"}),
     title="Citations of two messages",
     does="Two messages of one response have a citation each.",
-    source="API reference: the length and order of `output` depend on the model, 2026-10",
+    source="types of the SDK, `Response.output`: its length and order depend on the model",
     shows="Both citations.",
     severity="should",
     task=ASKED,

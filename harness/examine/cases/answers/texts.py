@@ -47,7 +47,7 @@ case(
     contains("I look it up.", "Sunny."),
     title="Two messages in one response",
     does="The output has two messages of the assistant.",
-    source="API reference: the length and order of `output` depend on the model, 2026-10",
+    source="types of the SDK, `Response.output`: its length and order depend on the model",
     shows="Both texts, in order.",
     severity="must",
     task=ASKED,

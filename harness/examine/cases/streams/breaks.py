@@ -18,7 +18,8 @@ ONCE = message(["Once ", "upon ", "a ", "time."])
 LONGER = message([f"{number} " for number in range(20)])
 EVENTS = 12
 """The events of the stream of `ONCE`."""
-SWALLOWED = "public reports of half answers that were taken for whole ones, 2025 and 2026"
+SWALLOWED = "https://github.com/langchain-ai/langchain/issues/39039: a failed stream was taken for a whole one"
+UNENDED = "https://github.com/theimaginaryfoundation/what-iff/issues/132: a stream ended without `response.completed`"
 
 
 def _breaks(name: str, title: str, turn: Turn, *checks: Check, task: Task = ASKED, **words: Any) -> None:
@@ -44,8 +45,13 @@ for after in range(EVENTS):
 
 _breaks("cut-within-an-event", "The connection closes in the middle of a delta", cut(LONGER, after=13.5))
 _breaks("reset", "The connection is reset in the middle of the text", cut(ONCE, after=6, reset=True))
-_breaks("end-without-final-event", "The stream ends in order, without a final event", end_stream(ONCE, after=8))
-_breaks("empty", "The stream has no event at all", end_stream(ONCE, after=0))
+_breaks(
+    "end-without-final-event",
+    "The stream ends in order, without a final event",
+    end_stream(ONCE, after=8),
+    source=UNENDED,
+)
+_breaks("empty", "The stream has no event at all", end_stream(ONCE, after=0), source=UNENDED)
 _breaks(
     "error-event",
     "An `error` event ends the stream",

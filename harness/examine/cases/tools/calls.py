@@ -124,7 +124,7 @@ case(
     runs(("get_weather", PARIS)),
     title="A text after a call",
     does="The output has a call, then a message.",
-    source="API reference: the order of `output` depends on the model, 2026-10",
+    source="types of the SDK, `Response.output`: its length and order depend on the model",
     shows="The function runs; the text is not taken for the end.",
     severity="must",
     task=WITH_TOOL,
