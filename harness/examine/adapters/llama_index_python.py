@@ -23,8 +23,11 @@ class LlamaIndexSession(ClientSession):
             "api_key": task.api_key,
             "include": self.stateless.get("include"),
         }
-        own |= {"store": task.state != "stateless", "track_previous_responses": task.state == "chain"}
-        own |= {"built_in_tools": list(map(dict, task.hosted_tools)) or None, "additional_kwargs": dict(task.options)}
+        own |= {
+            "store": task.state != "stateless",
+            "built_in_tools": list(map(dict, task.hosted_tools)) or None,
+            "additional_kwargs": dict(task.options),
+        }
         model = OpenAIResponses(model=task.model, **own)
         tools = [
             FunctionTool.from_defaults(self.functions[tool.name], description=tool.description) for tool in task.tools
@@ -46,4 +49,4 @@ class LlamaIndexAdapter(SessionAdapter):
 
     package, session = "llama-index-llms-openai", LlamaIndexSession
     features: ClassVar = ("tools", "hosted_tools", "options")
-    states: ClassVar = ("replay", "stateless", "chain")
+    states: ClassVar = ("replay", "stateless")
