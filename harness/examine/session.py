@@ -9,12 +9,14 @@ from typing import Any, ClassVar, TypeVar
 from harness.examine.adapter import Adapter
 from harness.examine.outcome import Outcome, describe_error
 from harness.examine.task import Agent, Task, Tool
-from harness.examine.tool_functions import functions_of
+from harness.examine.tool_functions import functions_of, run_tool
 
 SEALED = "reasoning.encrypted_content"
 """What a client includes that keeps the reasoning itself."""
 BASIC = ("tools", "hosted_tools", "options", "timeout")
 """Features that most clients have."""
+OTHER_TOOLS = ("custom_tools", "deferred_tools")
+"""Features of clients that send tools and items as they are."""
 Client = TypeVar("Client")
 _COUNTS = ("input_tokens", "output_tokens", "total_tokens")
 
@@ -85,11 +87,7 @@ class ClientSession:
     @property
     def function_tools(self) -> list[dict[str, Any]]:
         """The tools as a request has them."""
-        return [
-            {"type": "function", "name": tool.name, "description": tool.description, "strict": False}
-            | {"parameters": dict(tool.parameters)}
-            for tool in self.task.tools
-        ]
+        return [_as_sent(tool) for tool in self.task.tools]
 
     def run_function(self, name: str, arguments: str) -> str:
         """The output of a call, for clients whose users run the tools: whatever one raises, the model is told."""
@@ -98,6 +96,13 @@ class ClientSession:
         except Exception as error:
             return f"error: {type(error).__name__}: {error}"
         return returned if isinstance(returned, str) else json.dumps(returned)
+
+    def run_custom(self, name: str, text: str) -> str:
+        """The output of a call of a custom tool."""
+        try:
+            return str(run_tool(next(tool for tool in self.task.tools if tool.name == name), text))
+        except Exception as error:
+            return f"error: {type(error).__name__}: {error}"
 
     def add_delta(self, text: str) -> None:
         """The stream showed more text."""
@@ -131,6 +136,14 @@ class ClientSession:
         """All that was shown."""
         named = ("texts", "streamed", "annotations", "refusal", "reasoning", "usage", "interruptions", "error")
         return Outcome(**{name: getattr(self, name) for name in named})
+
+
+def _as_sent(tool: Tool) -> dict[str, Any]:
+    own: dict[str, Any] = {"name": tool.name, "description": tool.description}
+    if tool.custom:
+        return {"type": "custom", **own}
+    own |= {"type": "function", "strict": False, "parameters": dict(tool.parameters)}
+    return {**own, "defer_loading": True} if tool.deferred else own
 
 
 class SessionAdapter(Adapter):

@@ -9,6 +9,8 @@ import pytest
 
 from harness.examine import adapters
 from harness.examine.adapter import ADAPTERS, command_for
+from harness.examine.cell import RED
+from harness.examine.mode import parse_modes
 from harness.examine.run import examine, select_cases
 
 HERE = Path(adapters.__file__).parent
@@ -31,6 +33,18 @@ def test_a_tool_is_run(adapter):
         pytest.skip(f"{module} is not installed")
     found = examine(command_for(adapter), select_cases("tools/one-call"))
     assert {cell.verdict for cell in found.cells} == {"pass"}
+
+
+@pytest.mark.slow
+def test_the_client_of_openai_meets_every_case_but_those_of_a_stream_that_just_ends():
+    """In two of its eight modes."""
+    modes = parse_modes(["stream,replay", "plain,chain"])
+    found = examine(command_for("openai"), select_cases("*"), modes=modes, jobs=3)
+    assert {cell.case for cell in found.cells if cell.verdict in RED} == {
+        "streams/end-without-final-event",
+        "streams/empty",
+    }
+    assert sum(cell.verdict == "pass" for cell in found.cells) > 250
 
 
 @pytest.mark.slow

@@ -6,10 +6,9 @@ from typing import Any, ClassVar
 
 from openai import AsyncOpenAI
 
-from harness.examine.session import BASIC, ClientSession, SessionAdapter
+from harness.examine.adapters.openai_background_python import ENDINGS, compact, send
+from harness.examine.session import BASIC, OTHER_TOOLS, ClientSession, SessionAdapter
 from harness.examine.task import Task
-
-ENDINGS = ("response.completed", "response.incomplete", "response.failed")
 
 
 class OpenAISession(ClientSession):
@@ -25,6 +24,8 @@ class OpenAISession(ClientSession):
         """Say a prompt, do what is asked for until nothing is."""
         if self.task.state == "conversation" and not self._state:
             self._state = {"conversation": (await self._client.conversations.create()).id}
+        if self.task.compact_after == len(self.texts):
+            self._history = await compact(self._client, self.task.model, self._history)
         new: list[Any] = [{"role": "user", "content": prompt}]
         while new:
             self._history += new
@@ -56,23 +57,24 @@ class OpenAISession(ClientSession):
         return response
 
     async def _send(self, asked: dict[str, Any]) -> Any:
-        return await self._client.responses.create(**asked)
+        return await send(self._client, asked)
 
     def _answer(self, item: Any) -> Any:
         """What goes back for an item: the output of a call, the user's answer to a question, or nothing."""
         if item.type == "mcp_approval_request":
             decision = self.approves(item.name)
             return {"type": "mcp_approval_response", "approval_request_id": item.id, "approve": decision}
-        if item.type != "function_call":
+        if item.type not in ("function_call", "custom_tool_call"):
             return None
-        output = self.run_function(item.name, item.arguments)
-        return {"type": "function_call_output", "call_id": item.call_id, "output": output}
+        run = self.run_function if item.type == "function_call" else self.run_custom
+        output = run(item.name, item.arguments if item.type == "function_call" else item.input)
+        return {"type": f"{item.type}_output", "call_id": item.call_id, "output": output}
 
 
 class OpenAIAdapter(SessionAdapter):
     """`AsyncOpenAI.responses`."""
 
     package, session = "openai", OpenAISession
-    features: ClassVar = (*BASIC, "mcp_approvals", "reasoning")
+    features: ClassVar = (*BASIC, *OTHER_TOOLS, "mcp_approvals", "reasoning", "background", "resume", "compaction")
     states: ClassVar = ("replay", "stateless", "chain", "conversation")
     dialects: ClassVar = ("openai", "azure", "foundry")

@@ -1,0 +1,55 @@
+"""Responses in the background and compactions, as the guides to them have it with the `openai` package."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+from httpx import HTTPError
+from openai import APIConnectionError, AsyncOpenAI
+
+PAUSE = 0.01
+"""Seconds between two looks at a response."""
+ENDINGS = ("response.completed", "response.incomplete", "response.failed")
+
+
+async def send(client: AsyncOpenAI, asked: dict[str, Any]) -> Any:
+    """The response of a request, or its stream; one in the background is waited for, its stream read on where it was cut."""
+    answered = await client.responses.create(**asked)
+    if not asked.get("background"):
+        return answered
+    return resume(client, answered) if asked["stream"] else await poll(client, answered)
+
+
+async def compact(client: AsyncOpenAI, model: str, history: list[Any]) -> list[Any]:
+    """A history that the API has shortened."""
+    made = await client.responses.compact(model=model, input=history)
+    return [item.model_dump(exclude_unset=True) for item in made.output]
+
+
+async def poll(client: AsyncOpenAI, response: Any) -> Any:
+    """A response once it has ended."""
+    while response.status in ("queued", "in_progress"):
+        await asyncio.sleep(PAUSE)
+        response = await client.responses.retrieve(response.id)
+    return response
+
+
+async def resume(client: AsyncOpenAI, stream: Any) -> AsyncIterator[Any]:
+    """The events of a stream; when it is cut, it is read on after the last one that came. One that brings none ends it."""
+    id, last, seen = "", -1, -2
+    while seen < last or not id:
+        seen = last
+        try:
+            async for event in stream:
+                yield event
+                id, last = getattr(getattr(event, "response", None), "id", id), event.sequence_number
+                if event.type in ENDINGS:
+                    return
+        except (HTTPError, APIConnectionError):
+            if not id:
+                raise
+        if not id:
+            return
+        stream = await client.responses.retrieve(id, stream=True, starting_after=last)
