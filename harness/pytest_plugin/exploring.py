@@ -4,22 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from harness.server.mock_api import MockApi
-    from harness.world.exploration import Exploration, Explorer, Scenario
+    from harness.world.exploration import Exploration, Scenario
     from harness.world.mock import Mock
     from harness.world.world import World
 
 
-def make_explorer(api: MockApi, world: World) -> Explorer:
+@dataclass(frozen=True, slots=True)
+class WorldExplorer:
     """What explores for the World of a test."""
 
+    api: MockApi
+    world: World
+
+    def __call__(self, scenario: Scenario, cases: str, seed: int, combined: int) -> Exploration:
+        """Run the scenario under variations."""
+        from harness.examine.explore.explore import explore
+
+        return explore(scenario, self._fresh, cases, seed, combined)
+
+    def generated(self, scenario: Scenario, strategy: Any, seed: int, examples: int) -> Exploration:
+        """Run the scenario under generated scripts."""
+        from harness.examine.explore.explore import explore_scripts
+
+        return explore_scripts(scenario, self._fresh, strategy, seed, examples)
+
     @contextmanager
-    def fresh() -> Iterator[Mock]:
+    def _fresh(self) -> Iterator[Mock]:
         from harness.drive.counted import record_runs
 
+        api, world = self.api, self.world
         del api.worlds[world.api_key]
         try:
             made = api.open(world.api_key, world.name, world.base_url, world.vocabulary)
@@ -29,10 +47,3 @@ def make_explorer(api: MockApi, world: World) -> Explorer:
                 yield made
         finally:
             api.worlds[world.api_key] = world
-
-    def explorer(scenario: Scenario, cases: str, seed: int, combined: int) -> Exploration:
-        from harness.examine.explore.explore import explore
-
-        return explore(scenario, fresh, cases, seed, combined)
-
-    return explorer

@@ -16,7 +16,7 @@ from harness.core.errors import HarnessError
 from harness.core.garbage import paused_collection
 from harness.pytest_plugin.caught_errors import note_caught_errors
 from harness.pytest_plugin.environment import SESSION_KEY, session_server, set_environment
-from harness.pytest_plugin.exploring import make_explorer
+from harness.pytest_plugin.exploring import WorldExplorer
 from harness.pytest_plugin.guard import is_live_api_refused
 from harness.pytest_plugin.options import add_ini_options, allowed_refusals, own_contract_of, read_marker_options
 
@@ -105,7 +105,7 @@ def mock(
         if alias:
             mock_server.api.add_alias(alias, mock.api_key)
     set_environment(mock, request.config, monkeypatch)
-    world.explorer = make_explorer(mock_server.api, world)
+    world.explorer = WorldExplorer(mock_server.api, world)
     module = getattr(getattr(request.node, "module", None), "__name__", "")
     with note_caught_errors(world.refusals), record_runs(world.tool_runs, module):
         yield mock

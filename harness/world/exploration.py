@@ -33,10 +33,8 @@ class ChangedResult:
 
     def __str__(self) -> str:
         got = self.error or f"returned {shorten_repr(self.result, MAX_SHOWN)}"
-        lines = [
-            f"{self.variation}: {'; '.join(self.steps)}",
-            f"  instead of {shorten_repr(self.expected, MAX_SHOWN)}: {got}",
-        ]
+        instead = "" if self.expected is None else f"instead of {shorten_repr(self.expected, MAX_SHOWN)}: "
+        lines = [f"{self.variation}: {'; '.join(self.steps)}", f"  {instead}{got}"]
         return "\n".join([*lines, *(f"  {problem}" for problem in self.problems)])
 
 
@@ -63,3 +61,6 @@ class Explorer(Protocol):
 
     def __call__(self, scenario: Scenario, cases: str, seed: int, combined: int) -> Exploration:
         """Run the scenario under variations."""
+
+    def generated(self, scenario: Scenario, strategy: Any, seed: int, examples: int) -> Exploration:
+        """Run the scenario under generated scripts."""

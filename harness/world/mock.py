@@ -134,16 +134,30 @@ class Mock:
         raw = data.encode() if isinstance(data, str) else data
         return str(self.world.containers.add_file(container, name, raw, source="assistant")["id"])
 
-    def explore(self, scenario: Scenario, cases: str = "*", *, seed: int = 0, combined: int = 0) -> Exploration:
+    def explore(
+        self,
+        scenario: Scenario,
+        cases: str = "*",
+        *,
+        seed: int = 0,
+        combined: int = 0,
+        generate: Any = None,
+        examples: int = 100,
+    ) -> Exploration:
         """Run a scenario under variations of what the model answers, and list those that change its result.
 
         `scenario` is a function, async or not, of a fresh mock to which every client of the test leads meanwhile: it
         scripts that, runs the code under test and returns what came of it. `cases` chooses kinds of variations
         (`streams/*,errors/*`), `combined` is how many combinations of several are tried, too; a `seed` tries the same each
-        time.
+        time. With `generate`, a strategy of hypothesis such as `scripts(tools=[…])`, the scenario scripts nothing: its
+        mock has one of so many generated scripts (`examples`), and it raises when what came of that is wrong.
         """
         if self.world.explorer is None:
             raise ConfigError("explore: only the fixture `mock` of pytest can explore.")
+        if generate is not None:
+            if cases != "*" or combined:
+                raise ConfigError("explore: a generated script has no variations; leave out `cases` and `combined`.")
+            return self.world.explorer.generated(scenario, generate, seed, examples)
         return self.world.explorer(scenario, cases, seed, combined)
 
     @property

@@ -1,9 +1,9 @@
-"""Several steps at once: hypothesis chooses them, and shrinks what fails to the fewest and smallest."""
+"""hypothesis chooses several steps at once, or whole scripts, and shrinks what fails to the smallest."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from harness.core.errors import ConfigError
 from harness.examine.explore.variations import Step
@@ -13,7 +13,7 @@ MOST_AT_ONCE = 4
 
 
 class _ResultChangedError(Exception):
-    """These steps change the result."""
+    """What was tried changes the result."""
 
 
 def find_combined(
@@ -21,14 +21,24 @@ def find_combined(
 ) -> tuple[Sequence[Step], T] | None:
     """The smallest of so many combinations of steps that fails, and what came of it; None when none does."""
     try:
-        from hypothesis import HealthCheck, Phase, given, settings, strategies
-        from hypothesis import seed as seeded
+        from hypothesis import strategies
     except ImportError as problem:
         raise ConfigError('explore(combined=…) needs hypothesis: pip install "responses-harness[explore]"') from problem
     if len(steps) < 2:
         return None
-    found: list[tuple[Sequence[Step], T]] = []
-    numbers = strategies.sampled_from(range(len(steps)))
+    numbers = strategies.lists(
+        strategies.sampled_from(range(len(steps))), min_size=2, max_size=MOST_AT_ONCE, unique=True
+    )
+    combinations = numbers.map(lambda chosen: [steps[number] for number in chosen])
+    return find_generated(combinations, fails, seed, examples)
+
+
+def find_generated(strategy: Any, fails: Callable[[Any], T | None], seed: int, examples: int) -> tuple[Any, T] | None:
+    """The smallest of so many examples of a strategy that fails, and what came of it; None when none does."""
+    from hypothesis import HealthCheck, Phase, given, settings
+    from hypothesis import seed as seeded
+
+    found: list[tuple[Any, T]] = []
 
     @seeded(seed)
     @settings(
@@ -39,9 +49,8 @@ def find_combined(
         phases=(Phase.generate, Phase.shrink),
         suppress_health_check=list(HealthCheck),
     )
-    @given(strategies.lists(numbers, min_size=2, max_size=MOST_AT_ONCE, unique=True))
-    def passes(chosen: list[int]) -> None:
-        tried = [steps[number] for number in chosen]
+    @given(strategy)
+    def passes(tried: Any) -> None:
         if (ran := fails(tried)) is not None:
             found.append((tried, ran))
             raise _ResultChangedError

@@ -21,6 +21,7 @@ from harness.examine.explore.varied_script import VariedScript
 from harness.report.failure import find_verdict
 from harness.world.exploration import ChangedResult, Exploration, Scenario
 from harness.world.mock import Mock
+from harness.world.script import Turn
 
 MAX_STEPS = 100
 """How many variations of one kind are tried; of more a choice by the seed, the first and the last among them."""
@@ -67,6 +68,27 @@ def explore(scenario: Scenario, fresh: FreshMock, cases: str, seed: int, combine
         if found := find_combined(steps, fails, seed, combined):
             changed.append(_describe("combined", False, *found, plain))
     return Exploration(tried, changed)
+
+
+def explore_scripts(scenario: Scenario, fresh: FreshMock, strategy: Any, seed: int, examples: int) -> Exploration:
+    """Run a scenario under so many generated scripts, and tell the smallest that it fails with; see `Mock.explore`."""
+    from harness.examine.explore.combined import find_generated
+
+    tried = 0
+
+    def fails(script: Sequence[Sequence[Any]]) -> _ScenarioRun | None:
+        nonlocal tried
+        tried += 1
+        ran = _run(scenario, fresh, (), [[each.build() for each in turn] for turn in script])
+        return ran if ran.error or ran.problems else None
+
+    if (found := find_generated(strategy, fails, seed, examples)) is None:
+        return Exploration(tried, ())
+    script, ran = found
+    turns = ", ".join(repr(turn[0] if len(turn) == 1 else turn) for turn in script)
+    error = f"raised {type(ran.error).__name__}: {ran.error}" if ran.error else ""
+    step = f"mock.script({turns})"
+    return Exploration(tried, [ChangedResult("generated", True, [step], None, ran.result, error, ran.problems)])
 
 
 def select_variations(pattern: str) -> list[Variation]:
@@ -121,9 +143,11 @@ def _run_plain(scenario: Scenario, fresh: FreshMock) -> _ScenarioRun:
     return plain
 
 
-def _run(scenario: Scenario, fresh: FreshMock, steps: Sequence[Step]) -> _ScenarioRun:
+def _run(scenario: Scenario, fresh: FreshMock, steps: Sequence[Step], turns: Sequence[Turn] = ()) -> _ScenarioRun:
     with fresh() as mock:
         mock.world.script = VariedScript(mock.world.script, steps)
+        if turns:
+            mock.script(*turns)
         result, error = None, None
         try:
             result = _call(scenario, mock)
