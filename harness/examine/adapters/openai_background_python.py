@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
-from httpx import HTTPError
-from openai import APIConnectionError, AsyncOpenAI
+from openai import APIConnectionError, APIError, AsyncOpenAI
 
 PAUSE = 0.01
 """Seconds between two looks at a response."""
@@ -47,8 +46,8 @@ async def resume(client: AsyncOpenAI, stream: Any) -> AsyncIterator[Any]:
                 id, last = getattr(getattr(event, "response", None), "id", id), event.sequence_number
                 if event.type in ENDINGS:
                     return
-        except (HTTPError, APIConnectionError):
-            if not id:
+        except Exception as problem:  # the HTTP client's own, too: which one that is depends on the release
+            if not id or (isinstance(problem, APIError) and not isinstance(problem, APIConnectionError)):
                 raise
         if not id:
             return

@@ -31,8 +31,9 @@ class PydanticAISession(ClientSession):
         self._messages: list[Any] = []
 
     def _make_agent(self, agent: tasks.Agent) -> Any:
-        own = self.tools_of(agent)
-        tools = [Tool(self.functions[each.name], requires_approval=each.needs_approval) for each in own]
+        tools = [
+            Tool(self.functions[each.name], requires_approval=each.needs_approval) for each in self.tools_of(agent)
+        ]
         tools += [self._make_question(each) for each in self.agents if each.name in agent.ask]
         return Agent(self._model, instructions=agent.instructions, tools=tools, output_type=[str, DeferredToolRequests])
 
@@ -40,7 +41,8 @@ class PydanticAISession(ClientSession):
         other = self._make_agent(agent)
 
         async def ask(input: str) -> str:
-            return str((await other.run(input, model_settings=self._settings)).output)
+            own = {name: value for name, value in self._settings.items() if name != "openai_conversation_id"}
+            return str((await other.run(input, model_settings=own)).output)
 
         return Tool(ask, name=f"ask_{agent.name}", description=f"Ask {agent.name}.")
 
