@@ -31,17 +31,15 @@ class PydanticAISession(ClientSession):
         self._messages: list[Any] = []
 
     def _make_agent(self, agent: tasks.Agent) -> Any:
-        tools = [
-            Tool(self.functions[each.name], requires_approval=each.needs_approval) for each in self.tools_of(agent)
-        ]
+        own = {each.name: each.needs_approval for each in self.tools_of(agent)}
+        tools = [Tool(self.functions[name], requires_approval=asks) for name, asks in own.items()]
         tools += [self._make_question(each) for each in self.agents if each.name in agent.ask]
         return Agent(self._model, instructions=agent.instructions, tools=tools, output_type=[str, DeferredToolRequests])
 
     def _make_question(self, agent: tasks.Agent) -> Any:
-        other = self._make_agent(agent)
+        other, own = self._make_agent(agent), dict(self._settings)  # not with the conversation that comes later
 
         async def ask(input: str) -> str:
-            own = {name: value for name, value in self._settings.items() if name != "openai_conversation_id"}
             return str((await other.run(input, model_settings=own)).output)
 
         return Tool(ask, name=f"ask_{agent.name}", description=f"Ask {agent.name}.")
