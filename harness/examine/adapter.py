@@ -8,6 +8,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import ClassVar
@@ -39,11 +40,14 @@ ADAPTERS: Mapping[str, str] = {
 class Adapter:
     """The base of a Python adapter: `package` is the client's distribution, the rest what it supports.
 
+    `part` names the part of the package that it drives, where another adapter drives another one.
+
     Write `run`: do the task with the client, return its outcome. An exception of the client that its user would see
     belongs into the outcome (`describe_error`); one that leaves `run` counts as a crash of the adapter.
     """
 
     package: ClassVar[str]
+    part: ClassVar[str] = ""
     areas: ClassVar[Collection[str]] = AREAS
     features: ClassVar[Collection[str]] = ()
     states: ClassVar[Sequence[str]] = ("replay",)
@@ -57,10 +61,9 @@ class Adapter:
 
     def declare(self) -> Declaration:
         """What this adapter says of itself."""
-        try:
-            client = f"{self.package} {version(self.package)}"
-        except PackageNotFoundError:
-            client = self.package
+        client = f"{self.package} ({self.part})" if self.part else self.package
+        with suppress(PackageNotFoundError):
+            client = f"{client} {version(self.package)}"
         return Declaration(
             client=client,
             areas=frozenset(self.areas),

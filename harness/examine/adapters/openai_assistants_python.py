@@ -63,7 +63,7 @@ class OpenAIAssistantsSession(ClientSession):
 class OpenAIAssistantsAdapter(SessionAdapter):
     """`AsyncOpenAI.beta.threads`."""
 
-    package, session = "openai", OpenAIAssistantsSession
+    package, part, session = "openai", "Assistants", OpenAIAssistantsSession
     areas: ClassVar = ("dialects",)
     features: ClassVar = ("tools", "timeout")
     states: ClassVar = (THREAD,)
