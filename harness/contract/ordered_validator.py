@@ -18,6 +18,7 @@ from referencing import Registry
 
 from harness.contract import schema as schemas
 from harness.contract.phrasing import describe_expected
+from harness.contract.schema import allowed_types, deref, discriminator_values, json_type
 from harness.core.exchange import Json
 
 KEYWORD_ORDER = ("type", "enum", "const", "required", "if", "additionalProperties")
@@ -26,7 +27,6 @@ MANY = 8
 Validator = Any
 """The class that `validators.create` returns; its `descend` and `evolve` are not in the library's protocol."""
 ValidationErrors = Iterator[ValidationError]
-JSON_TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", list: "array", dict: "object"}
 
 
 def make_ordered_validator(schema: Json) -> Validator:
@@ -62,31 +62,8 @@ def _sort_keywords(schema: Any) -> list[tuple[str, Any]]:
     )
 
 
-def deref(root: Json, schema: Json) -> Json:
-    """The schema behind a chain of `#/$defs/Name` references."""
-    while "$ref" in schema:
-        schema = root["$defs"][schema["$ref"].rpartition("/")[2]]
-    return schema
-
-
-def allowed_types(root: Json, schema: Json) -> frozenset[str]:
-    """The JSON types that a schema allows (`integer` counts as `number`, too)."""
-    schema = deref(root, schema)
-    if "anyOf" in schema:
-        return frozenset().union(*(allowed_types(root, branch) for branch in schema["anyOf"]))
-    if "type" in schema:
-        named = schema["type"]
-        return frozenset([named] if isinstance(named, str) else named)
-    values = schema.get("enum", [schema["const"]] if "const" in schema else [])
-    return frozenset(_json_type(value) for value in values) or frozenset((*JSON_TYPES.values(), "null"))
-
-
-def _json_type(value: Any) -> str:
-    return "null" if value is None else JSON_TYPES[type(value)]
-
-
 def _type_matches(root: Json, schema: Json, value: Any) -> bool:
-    types, name = allowed_types(root, schema), _json_type(value)
+    types, name = allowed_types(root, schema), json_type(value)
     return name in types or (name == "integer" and "number" in types) or _is_integral(value, types)
 
 
@@ -232,15 +209,3 @@ def _unknown_key_error(schema: Json, key: str, value_of_key: Any, names: list[st
         path=place,
         schema={"x-values": values, "x-rule": rule},
     )
-
-
-def discriminator_values(root: Json, schema: Json, key: str) -> list[str]:
-    """The values of `key` that select a branch of a union."""
-    schema = deref(root, schema)
-    if "anyOf" in schema:
-        return [name for branch in schema["anyOf"] for name in discriminator_values(root, branch, key)]
-    member = deref(root, schema.get("properties", {}).get(key, {}))
-    for option in member.get("anyOf", [member]):
-        if "const" in option or "enum" in option:
-            return list(option.get("enum", [option.get("const")]))
-    return []

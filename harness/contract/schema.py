@@ -31,6 +31,7 @@ RESPONSE_EVENT_SCHEMA = "ResponseStreamEvent"
 """The root of an event of a streamed response."""
 MAX_DAYS = 4096
 """Pairs of a root and a day whose schema is found without looking for the epoch of the day."""
+JSON_TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", list: "array", dict: "object"}
 _HERE = Path(__file__).parent.parent
 
 
@@ -135,6 +136,42 @@ def read_generated(place: Path, root: str) -> Json:
     except orjson.JSONDecodeError as error:
         raise SchemaError(f"{file}: not JSON: {error}; run `harness schemas --sync`") from None
     return schema
+
+
+def deref(root: Json, schema: Json) -> Json:
+    """The schema behind a chain of `#/$defs/Name` references."""
+    while "$ref" in schema:
+        schema = root["$defs"][schema["$ref"].rpartition("/")[2]]
+    return schema
+
+
+def allowed_types(root: Json, schema: Json) -> frozenset[str]:
+    """The JSON types that a schema allows (`integer` counts as `number`, too)."""
+    schema = deref(root, schema)
+    if "anyOf" in schema:
+        return frozenset().union(*(allowed_types(root, branch) for branch in schema["anyOf"]))
+    if "type" in schema:
+        named = schema["type"]
+        return frozenset([named] if isinstance(named, str) else named)
+    values = schema.get("enum", [schema["const"]] if "const" in schema else [])
+    return frozenset(json_type(value) for value in values) or frozenset((*JSON_TYPES.values(), "null"))
+
+
+def json_type(value: Any) -> str:
+    """The name of the JSON type of a value."""
+    return "null" if value is None else JSON_TYPES[type(value)]
+
+
+def discriminator_values(root: Json, schema: Json, key: str) -> list[str]:
+    """The values of `key` that select a branch of a union."""
+    schema = deref(root, schema)
+    if "anyOf" in schema:
+        return [name for branch in schema["anyOf"] for name in discriminator_values(root, branch, key)]
+    member = deref(root, schema.get("properties", {}).get(key, {}))
+    for option in member.get("anyOf", [member]):
+        if "const" in option or "enum" in option:
+            return list(option.get("enum", [option.get("const")]))
+    return []
 
 
 def with_definitions(schema: Json, definitions: Json) -> Json:

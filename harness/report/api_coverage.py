@@ -18,8 +18,8 @@ from harness.api.http.websocket_mode import CREATE_EVENT, SOCKET
 from harness.api.operations import OPERATIONS
 from harness.contract import check, schema
 from harness.contract.first_violation import NAMED_RULE_KEYWORDS
-from harness.contract.ordered_validator import JSON_TYPES, allowed_types, deref, discriminator_values
 from harness.contract.rule import CREATE_RESPONSE, LIMITED_ACCOUNT, RULES, Rule
+from harness.contract.schema import JSON_TYPES, allowed_types, deref, discriminator_values
 from harness.core.exchange import Exchange, Json, Request
 from harness.core.loose_json import as_object, as_string, objects_in
 from harness.items.history.transcript import input_items

@@ -10,7 +10,7 @@ from jsonschema.validators import Draft202012Validator
 
 from harness.contract import first_violation, ordered_validator, schema
 from harness.contract.first_violation import SchemaViolation, format_path
-from harness.contract.ordered_validator import allowed_types, deref, discriminator_values
+from harness.contract.schema import allowed_types, deref, discriminator_values
 
 CREATE = "CreateResponse"
 MINIMAL = {"model": "gpt-4.1", "input": "hi"}

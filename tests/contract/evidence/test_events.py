@@ -6,7 +6,7 @@ import orjson
 
 from harness.contract import schema
 from harness.contract.check import check_answer
-from harness.contract.ordered_validator import discriminator_values
+from harness.contract.schema import discriminator_values
 from harness.core.exchange import Answer
 from harness.ending import failed, incomplete
 from harness.items import (

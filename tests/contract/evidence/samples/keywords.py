@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from harness.contract.ordered_validator import JSON_TYPES, allowed_types, deref, discriminator_values
+from harness.contract.schema import JSON_TYPES, allowed_types, deref, discriminator_values
 from harness.core.exchange import Json
 from tests.contract.evidence.samples.mutate import KEYS, Path, instance
 

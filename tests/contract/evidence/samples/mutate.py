@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from hypothesis import strategies as st
 
 from harness.contract.first_violation import format_path
-from harness.contract.ordered_validator import deref
+from harness.contract.schema import deref
 from harness.core.exchange import Json
 
 Step = str | int
