@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import MappingProxyType
 from typing import ClassVar
 
 from harness.core.errors import ConfigError
@@ -51,6 +52,7 @@ class Adapter:
     areas: ClassVar[Collection[str]] = AREAS
     features: ClassVar[Collection[str]] = ()
     states: ClassVar[Sequence[str]] = ("replay",)
+    states_of: ClassVar[Mapping[str, Sequence[str]]] = MappingProxyType({})
     dialects: ClassVar[Sequence[str]] = ("openai",)
     streams: ClassVar[Sequence[bool]] = (False, True)
     hosted: ClassVar[Sequence[str] | None] = None
@@ -69,6 +71,7 @@ class Adapter:
             areas=frozenset(self.areas),
             features=frozenset(self.features),
             states=tuple(self.states),
+            states_of={feature: tuple(states) for feature, states in self.states_of.items()},
             dialects=tuple(self.dialects),
             streams=tuple(self.streams),
             hosted=None if self.hosted is None else tuple(self.hosted),

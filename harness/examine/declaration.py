@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from harness.api.http.dialects import API_ROOTS
@@ -19,13 +19,15 @@ _KNOWN = {"areas": AREAS, "features": FEATURES, "states": STATES, "dialects": AP
 class Declaration:
     """The client's name with its release, and what it supports: see `AREAS`, `FEATURES`, `STATES`.
 
-    `hosted` are the types of the API's own tools that it can send, None for any type.
+    `states_of` narrows the states of a feature that the client does not have in all of them. `hosted` are the types of
+    the API's own tools that it can send, None for any type.
     """
 
     client: str
     areas: frozenset[str] = frozenset(AREAS)
     features: frozenset[str] = frozenset()
     states: tuple[str, ...] = ("replay",)
+    states_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     dialects: tuple[str, ...] = ("openai",)
     streams: tuple[bool, ...] = (False, True)
     hosted: tuple[str, ...] | None = None
@@ -34,7 +36,9 @@ class Declaration:
         """This declaration as JSON."""
         lists = {name: sorted(getattr(self, name)) for name in ("areas", "features")}
         rest = {name: list(getattr(self, name)) for name in ("states", "dialects", "streams")}
-        return {"client": self.client, **lists, **rest, "hosted": self.hosted and list(self.hosted)}
+        states_of = {feature: list(states) for feature, states in self.states_of.items()}
+        hosted = self.hosted and list(self.hosted)
+        return {"client": self.client, **lists, **rest, "states_of": states_of, "hosted": hosted}
 
     @classmethod
     def from_json(cls, body: object) -> Declaration:
@@ -50,7 +54,14 @@ class Declaration:
         hosted = body.get("hosted")
         if not (hosted is None or (isinstance(hosted, list) and all(isinstance(each, str) for each in hosted))):
             raise Malformed("declaration.hosted must be a list of types of tools, or null for all")
+        states_of = body.get("states_of", {})
+        if not isinstance(states_of, dict):
+            raise Malformed('declaration.states_of must be an object: {"guardrails": ["replay"]}')
+        _check_names("states_of", list(states_of), FEATURES)
+        for feature, states in states_of.items():
+            _check_names(f"states_of.{feature}", states, STATES)
         made: dict[str, Any] = {"client": body["client"], "hosted": None if hosted is None else tuple(hosted)}
+        made["states_of"] = {feature: tuple(states) for feature, states in states_of.items()}
         for name in _KNOWN:
             if name in body:
                 made[name] = (frozenset if name in ("areas", "features") else tuple)(body[name])

@@ -61,6 +61,7 @@ def modes_of(case: ClientCase, declared: Declaration) -> Iterator[Mode]:
         return
     if declared.hosted is not None and not {tool["type"] for tool in case.task.hosted_tools} <= set(declared.hosted):
         return
+    states = set(declared.states).intersection(*(declared.states_of.get(need, STATES) for need in case.needs))
     for stream, state, dialect in product(case.streams, case.states, case.dialects):
-        if stream in declared.streams and state in declared.states and dialect in declared.dialects:
+        if stream in declared.streams and state in states and dialect in declared.dialects:
             yield Mode(stream, state, dialect)

@@ -21,8 +21,7 @@ class OpenAIAgentsSession(ClientSession):
     def __init__(self, task: Task) -> None:
         super().__init__(task)
         self._client = self.closing(AsyncOpenAI(**self.connection))
-        self._history: list[Any] = []
-        self._state: dict[str, Any] = {}
+        self._history, self._state = list[Any](), dict[str, Any]()
         team = {each.name: self._make_agent(each) for each in self.agents}
         for each, own in zip(self.agents, team.values(), strict=True):
             own.handoffs = [agents.handoff(team[to], tool_name_override=f"transfer_to_{to}") for to in each.handoffs]
@@ -30,15 +29,16 @@ class OpenAIAgentsSession(ClientSession):
         self._agent = team[self.agents[0].name]
 
     def _make_agent(self, agent: Agent) -> Any:
-        sealed = {"store": self.stateless.get("store"), "response_include": self.stateless.get("include")}
-        offered = self.tools_of(agent)
-        tools = [
-            agents.function_tool(self.functions[each.name], needs_approval=each.needs_approval) for each in offered
-        ]
-        own: Any = {"tools": [*tools, *(HOSTED[tool["type"]](tool) for tool in self.task.hosted_tools)]}
-        own["model"] = agents.OpenAIResponsesModel(self.task.model, self._client)
-        own["model_settings"] = agents.ModelSettings(**sealed, extra_body=dict(self.task.options) or None)
-        return agents.Agent(agent.name, instructions=agent.instructions, **own)
+        kept, more = self.stateless.get, dict(self.task.options) or None
+        settings = agents.ModelSettings(store=kept("store"), response_include=kept("include"), extra_body=more)
+        model = agents.OpenAIResponsesModel(self.task.model, self._client)
+        own = [(self.functions[tool.name], tool.needs_approval) for tool in self.tools_of(agent)]
+        tools = [agents.function_tool(function, needs_approval=asks) for function, asks in own]
+        tools += [HOSTED[tool["type"]](tool) for tool in self.task.hosted_tools]
+        made: Any = agents.Agent(agent.name, instructions=agent.instructions, model=model, model_settings=settings)
+        judge, word = agents.GuardrailFunctionOutput, self.task.guardrail
+        guard = agents.OutputGuardrail(lambda *said: judge(None, tripwire_triggered=word in said[-1]))
+        return made.clone(tools=tools, output_guardrails=[guard] if word else [])
 
     async def say(self, prompt: str) -> str:
         """Say a prompt, decide about the calls that wait for it."""
@@ -50,8 +50,7 @@ class OpenAIAgentsSession(ClientSession):
             for item in result.interruptions:
                 (state.approve if self.approves(str(item.name)) else state.reject)(item)
             result = await self._run(state)
-        self._agent = result.last_agent
-        self._history = result.to_input_list() if self.replays else []
+        self._agent, self._history = result.last_agent, result.to_input_list() if self.replays else []
         if self.task.state == "chain":
             self._state = {"previous_response_id": result.last_response_id, "auto_previous_response_id": True}
         self.add_usage(result.context_wrapper.usage)
@@ -74,7 +73,8 @@ class OpenAIAgentsAdapter(SessionAdapter):
     """`openai-agents`."""
 
     package, session = "openai-agents", OpenAIAgentsSession
-    features: ClassVar = (*BASIC, "handoffs", "agent_tools", "tool_approvals", "mcp_approvals")
+    features: ClassVar = (*BASIC, "handoffs", "agent_tools", "tool_approvals", "mcp_approvals", "guardrails")
     hosted: ClassVar = tuple(HOSTED)
     states: ClassVar = ("replay", "stateless", "chain", "conversation")
+    states_of: ClassVar = {"guardrails": ("replay", "stateless", "chain")}
     dialects: ClassVar = ("openai", "azure", "foundry")
