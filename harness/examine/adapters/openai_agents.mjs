@@ -26,12 +26,14 @@ function start(session) {
   const client = new OpenAI(session.connection);
   const store = task.state === 'stateless' ? false : undefined;
   const modelSettings = { store, providerData: { ...session.sealed, ...task.options } };
+  const execute = async ({ agentOutput }) => ({ tripwireTriggered: agentOutput.includes(task.guardrail), outputInfo: null });
+  const outputGuardrails = task.guardrail ? [{ name: 'words', execute }] : [];
   const made = new Map();
   for (const { name, instructions, tools } of session.agents) {
     const model = new agents.OpenAIResponsesModel(client, task.model);
     const own = task.tools.filter((each) => tools.includes(each.name)).map(makeTool);
     own.push(...task.hosted_tools.map((tool) => HOSTED[tool.type](tool)));
-    made.set(name, new agents.Agent({ name, instructions, model, modelSettings, tools: own }));
+    made.set(name, new agents.Agent({ name, instructions, model, modelSettings, tools: own, outputGuardrails }));
   }
   for (const { name, handoffs, ask } of session.agents) {
     const to = (each) => agents.handoff(made.get(each), { toolNameOverride: `transfer_to_${each}` });
@@ -72,7 +74,7 @@ function start(session) {
   };
 }
 
-const features = [...BASIC, 'handoffs', 'agent_tools', 'tool_approvals', 'mcp_approvals'];
+const features = [...BASIC, 'handoffs', 'agent_tools', 'tool_approvals', 'mcp_approvals', 'guardrails'];
 const states = ['replay', 'stateless', 'chain', 'conversation'];
 const declared = { features, states, dialects: ['openai', 'azure', 'foundry'], hosted: Object.keys(HOSTED) };
 await serve({ client: release('@openai/agents'), ...declared }, start);

@@ -1,0 +1,56 @@
+"""What an adapter declares decides which cases apply to it, in which modes."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from harness.core.errors import Malformed
+from harness.examine.case import CASES
+from harness.examine.declaration import Declaration
+from harness.examine.mode import modes_of
+from harness.examine.run import select_cases
+
+
+def declared(**members):
+    body = {"client": "mine 1.0", "features": ["guardrails"], "states": ["replay", "conversation"], **members}
+    return Declaration.from_json(body)
+
+
+def states_of(case, declaration):
+    select_cases()
+    return {mode.state for mode in modes_of(CASES[case], declaration)}
+
+
+def test_a_feature_may_be_had_in_some_states_alone():
+    narrowed = declared(states_of={"guardrails": ["replay"]})
+    assert states_of("agents/guardrail", narrowed) == {"replay"}
+    assert states_of("answers/text", narrowed) == {"replay", "conversation"}
+
+
+def test_a_feature_is_had_in_all_states_if_nothing_else_is_said():
+    assert states_of("agents/guardrail", declared()) == {"replay", "conversation"}
+
+
+def test_a_state_that_the_client_does_not_have_is_none_of_a_feature():
+    assert states_of("agents/guardrail", declared(states_of={"guardrails": ["chain"]})) == set()
+
+
+def test_what_is_declared_is_read_back():
+    narrowed = declared(states_of={"guardrails": ["replay"]})
+    assert Declaration.from_json(narrowed.as_json()) == narrowed
+
+
+@pytest.mark.parametrize(
+    ("states_of", "says"),
+    [
+        (["guardrails"], 'declaration.states_of must be an object: {"guardrails": ["replay"]}'),
+        ({"guardrail": ["replay"]}, "declaration.states_of: 'guardrail' is unknown. Did you mean 'guardrails'?"),
+        ({"guardrails": "replay"}, "declaration.states_of.guardrails must be a list"),
+        ({"guardrails": ["replays"]}, "declaration.states_of.guardrails: 'replays' is unknown. Did you mean 'replay'?"),
+    ],
+)
+def test_states_that_are_declared_wrongly(states_of, says):
+    with pytest.raises(Malformed, match=re.escape(says)):
+        declared(states_of=states_of)
