@@ -11,13 +11,20 @@ from harness.report.failure import find_verdict
 
 
 def find_reasons(case: ClientCase, seen: ObservedRun) -> Iterator[str]:
-    """Why a run is no pass: what the API refused, what was lost or never asked for, what the user did not see."""
+    """Why a run is no pass: what the API refused, what was lost or never asked for, what the user did not see.
+
+    The error that the user sees comes first when the client has asked for nothing: it is the cause then.
+    """
     world = seen.mock.world
     losses = [lost for lost in losses_in_accepted(world.exchanges) if lost.loss not in case.losses]
-    for cause in find_verdict(world, losses, unused=not case.spare, strays=True):
-        yield cause.what
+    ended = list(_describe_error(case, seen))
+    found = [cause.what for cause in find_verdict(world, losses, unused=not case.spare, strays=True)]
+    yield from [*found, *ended] if world.exchanges else [*ended, *found]
+    for check in case.checks:
+        yield from check(seen)
+
+
+def _describe_error(case: ClientCase, seen: ObservedRun) -> Iterator[str]:
     error = seen.outcome.error
     if error is not None and not case.fails:
         yield f"the task ended in an error: {error.get('type')}: {quote(str(error.get('message')), 200)}"
-    for check in case.checks:
-        yield from check(seen)

@@ -82,6 +82,11 @@ def test_one_that_hangs_is_ended():
     assert {(cell.verdict, cell.reason) for cell in cells} == {("hang", "it took longer than 1 s")}
 
 
+def test_the_error_of_a_client_that_asks_for_nothing_comes_first():
+    cells = cells_of(wrong("Unable"))
+    assert {cell.reason for cell in cells} == {'the task ended in an error: ImportError: "no module of this name"'}
+
+
 def test_what_it_prints_is_kept_and_does_no_harm():
     cells = cells_of(wrong("Talkative"))
     assert all("the user sees" in " ".join(cell.reasons) for cell in cells)

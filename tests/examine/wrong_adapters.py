@@ -53,6 +53,13 @@ class Raising(Silent):
         raise LookupError("no such thing")
 
 
+class Unable(Silent):
+    """Has a client that fails before it asks for anything."""
+
+    async def run(self, task: Task) -> Outcome:
+        return Outcome(error={"type": "ImportError", "message": "no module of this name"})
+
+
 class Rubbish(Silent):
     """Returns what is no outcome."""
 
