@@ -22,6 +22,7 @@ class Ids:
     """Generates the ids of a World: the same seed and the same calls give the same ids."""
 
     def __init__(self, seed: str) -> None:
+        self.seed = seed
         self._hash = blake2b(seed.encode("utf-8", "surrogatepass"), person=b"harness ids")
         self._block_number = 0
         self._bytes, self._used = b"", 0

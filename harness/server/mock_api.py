@@ -124,9 +124,13 @@ class MockApi:
             world.script.pace = self._pace
             world.was_dropped = key in self._dropped
             self._prepare(Mock(world))
-            self.worlds[key] = world
-            self._drop_least_recently_used()
+            self.put_world(world)
         return self.worlds[key]
+
+    def put_world(self, world: World) -> None:
+        """Have a World that was made elsewhere, by its key."""
+        self.worlds[world.api_key] = world
+        self._drop_least_recently_used()
 
     def _drop_least_recently_used(self) -> None:
         if self._limits.worlds is not None and len(self.worlds) > self._limits.worlds:
@@ -193,7 +197,7 @@ class MockApi:
         if world is not None and world.dialect not in (None, place.dialect):
             place = parse_api_path(path, world.dialect)
         request = _parse_request(method, place, headers, query, raw, form)
-        answer = self._reserved_answer(request, world) or _check_and_answer(request, world, _call_handler)
+        answer = self._reserved_answer(request, world) or check_and_answer(request, world, _call_handler)
         return self._finish_answer(request, answer, world)
 
     def open_session(self, path: str, headers: Mapping[str, str], query: Mapping[str, Any]) -> SocketSession | Answer:
@@ -212,12 +216,7 @@ class MockApi:
             assert refusal is not None  # the contract refuses a request without a World
             return self._finish_answer(request, _refusal_answer(refusal), world)
         self.request_count += 1
-        return SocketSession(
-            ConnectionWorld(world),
-            headers,
-            _check_and_answer,
-            world.add_exchange,
-        )
+        return SocketSession(ConnectionWorld(world), headers, check_and_answer)
 
     def _reserved_answer(self, request: Request, world: World | None) -> Answer | None:
         """The 418 for a reserved key that is no alias now."""
@@ -266,7 +265,7 @@ def _parse_request(
     return request_from(operation, params, place, headers, query, raw, form if operation.is_form else None)
 
 
-def _check_and_answer(request: Request, world: Any, handler: Handler) -> Answer:
+def check_and_answer(request: Request, world: Any, handler: Handler) -> Answer:
     """The contract's refusal, else the handler's answer; an exception of a rule or the handler is reported as a problem."""
     try:
         refusal = check(request, world)

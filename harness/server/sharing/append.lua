@@ -3,7 +3,7 @@
 -- A log is a list: its first element is "EPOCH BASE BEGIN", the others are entries, "MARK STRAYS\nREQUEST". BASE counts
 -- the entries that were dropped before the first one, BEGIN those before the World began: a World can be made from the
 -- log while both are equal. STRAYS counts the requests without a World that came before the entry.
-local record, log, strays = KEYS[1], KEYS[2], KEYS[3]
+local record, log, strays, snapshot = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local known_record, known_epoch, position = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local known_stray_epoch, stray_position = ARGV[4], tonumber(ARGV[5])
 local request, mark, is_reset, is_repeated = ARGV[6], ARGV[7], ARGV[8] == '1', ARGV[9] == '1'
@@ -41,7 +41,7 @@ if request ~= '' and not is_found then
     redis.call('RPUSH', log, epoch .. ' 0 0', line)
   elseif is_reset then
     base, begin = count, count
-    redis.call('DEL', log)
+    redis.call('DEL', log, snapshot)
     redis.call('RPUSH', log, epoch .. ' ' .. base .. ' ' .. begin, line)
   else
     redis.call('RPUSH', log, line)
@@ -67,5 +67,6 @@ if count - base > most then
 end
 redis.call('EXPIRE', log, seconds)
 redis.call('EXPIRE', strays, seconds)
+redis.call('EXPIRE', snapshot, seconds)
 redis.call('EXPIRE', record, seconds)
 return {'ok', epoch, base, from, tail, own, count, stray_count, stray_epoch, stray_from, stray_tail}

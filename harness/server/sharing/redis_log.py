@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
 import redis.exceptions as redis_errors
@@ -13,73 +13,32 @@ from redis.asyncio import ConnectionPool
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
-from harness.core.errors import ConfigError, HarnessError
+from harness.core.errors import ConfigError
+from harness.server.sharing.log_entries import (
+    Append,
+    LogDropped,
+    LogGone,
+    LogLine,
+    StoredSnapshot,
+    StoreLost,
+    Tail,
+    parse_line,
+    parse_snapshot,
+)
 from harness.server.sharing.server_record import ServerRecord
 
 APPEND = (Path(__file__).parent / "append.lua").read_bytes()
+SNAPSHOT = (Path(__file__).parent / "snapshot.lua").read_bytes()
 CONNECT_SECONDS = 2.0
 ANSWER_SECONDS = 5.0
 """Seconds after which a server that does not answer counts as lost."""
 PAGE = 1_000
 """Entries of a log that are read at once."""
 MOST_ENTRIES = 100_000
-"""Requests that the log of a key holds: of more the older half goes, and only processes that know it can follow."""
+"""Requests that the log of a key holds: of more the older half goes. Who has not carried them out needs a snapshot."""
+SNAPSHOT_EVERY = 40_000
+"""Requests of a key after which a snapshot of its World is made, fewer than stay in a log of which the older half goes."""
 MOST_STRAYS = 1_000
-
-
-class StoreLost(HarnessError):
-    """The store cannot be used now; the text says why. With `is_unknown` the request may have got into the log."""
-
-    def __init__(self, text: str, *, is_unknown: bool = False) -> None:
-        super().__init__(text)
-        self.is_unknown = is_unknown
-
-
-class Append(NamedTuple):
-    """What a process asks of the log of a key: to append a request, empty for none, and to say what is new.
-
-    `epoch` and `position` are those of the process; `expected` is its position once what it has sent before is applied.
-    """
-
-    key: str
-    epoch: str
-    position: int
-    expected: int
-    stray_epoch: str
-    stray_position: int
-    request: bytes = b""
-    mark: str = ""
-    is_reset: bool = False
-
-
-class LogLine(NamedTuple):
-    """An entry of a log: the mark of who has sent it, how many requests without a World came before, the request."""
-
-    mark: str
-    strays: int
-    request: bytes
-
-
-class Tail(NamedTuple):
-    """What is new in a log: `lines` follow entry number `start`; `own` is the number of the appended one, 0 for none.
-
-    `last` is the number of the last entry, `base` that before the first one. `strays` follow number `stray_start` in the
-    log of requests without a World.
-    """
-
-    epoch: str
-    base: int
-    start: int
-    lines: Sequence[LogLine]
-    own: int
-    last: int
-    stray_epoch: str
-    stray_start: int
-    strays: Sequence[LogLine]
-
-
-class LogGone(StoreLost):
-    """The log of a key is not one that this process can follow."""
 
 
 class RedisLog:
@@ -102,7 +61,7 @@ class RedisLog:
         self._record = b""
         self._seconds = seconds
         self._connection: Any = None
-        self._sha = b""
+        self._append_sha = self._snapshot_sha = b""
 
     async def open(self) -> None:
         """Connect, and take part in what other servers share here; ConfigError when that is not possible."""
@@ -132,6 +91,31 @@ class RedisLog:
         except _Broken as problem:
             return [StoreLost(str(problem), is_unknown=True)] * len(calls)
 
+    async def put_snapshot(self, key: str, snapshot: StoredSnapshot) -> None:
+        """Keep the snapshot of a key in place of an earlier one; StoreLost when the store does not take it."""
+        [answer] = await self._run_snapshot([self._snapshot_command(key, snapshot)])
+        if isinstance(answer, redis_errors.RedisError):
+            raise StoreLost(self._describe(answer))
+
+    async def get_snapshots(self, keys: Sequence[str]) -> dict[str, StoredSnapshot]:
+        """The snapshots of these keys after which their logs can be followed, in one round trip."""
+        none = StoredSnapshot("", 0, b"")
+        answers = await self._run_snapshot([self._snapshot_command(key, none) for key in keys])
+        found = {key: answer for key, answer in zip(keys, answers, strict=True) if isinstance(answer, bytes)}
+        return {key: parse_snapshot(answer) for key, answer in found.items()}
+
+    async def _run_snapshot(self, calls: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """The answers of the script of snapshots; StoreLost when the connection breaks."""
+        try:
+            if self._connection is None:
+                await self._connect()
+            return await self._send([("EVALSHA", self._snapshot_sha, 2, *call) for call in calls])
+        except _Broken as problem:
+            raise StoreLost(str(problem)) from problem
+
+    def _snapshot_command(self, key: str, snapshot: StoredSnapshot) -> tuple[Any, ...]:
+        return (self._name("world", key), self._name("snapshot", key), *snapshot, self._seconds)
+
     async def _exchange(self, calls: Sequence[Append], *, is_repeated: bool) -> list[Tail | StoreLost]:
         was_open = self._connection is not None
         try:
@@ -159,7 +143,7 @@ class RedisLog:
         most = MOST_ENTRIES if call.key else MOST_STRAYS
         how = (int(call.is_reset), int(is_repeated), secrets.token_hex(8), self._seconds, PAGE, most, call.expected)
         args = (self._record, *known, call.request, call.mark, *how)
-        return ("EVALSHA", self._sha, 3, *keys, self._name("strays"), *args)
+        return ("EVALSHA", self._append_sha, 4, *keys, self._name("strays"), self._name("snapshot", call.key), *args)
 
     def _name(self, *parts: str) -> bytes:
         return ":".join((self._prefix, *parts)).encode("utf-8", "surrogatepass")
@@ -174,20 +158,20 @@ class RedisLog:
                 f"another server than before. The next request begins anew."
             )
         if kind == b"late":
-            return LogGone(
+            return LogDropped(
                 f"{self._place}: it keeps {MOST_ENTRIES:,} requests of a key at most, has dropped the first {rest[0]:,} of "
-                "this one, and this server has not carried them out. Ask a server that has, begin anew with POST "
-                "/_harness/world, or use another key."
+                "this one, has no snapshot of it, and this server has not carried them out. Ask a server that has, begin "
+                "anew with POST /_harness/world, or use another key."
             )
         if kind == b"other":
             return StoreLost(f"{self._place}: other servers have taken the prefix {self._prefix!r} meanwhile.")
         epoch, base, start, tail, own, last, strays_before, stray_epoch, stray_start, strays = rest
-        lines = [_parse_line(line) for line in tail]
+        lines = [parse_line(line) for line in tail]
         if own == start + len(lines) + 1:
             lines.append(LogLine(call.mark, strays_before, call.request))
         return Tail(
             *(epoch.decode(), base, start, lines, own, last),
-            *(stray_epoch.decode(), stray_start, [_parse_line(line) for line in strays]),
+            *(stray_epoch.decode(), stray_start, [parse_line(line) for line in strays]),
         )
 
     async def _send(self, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
@@ -226,13 +210,12 @@ class RedisLog:
         """Load the script, and write the record of the servers at this prefix, or compare one that is there."""
         record = self._name("server")
         mine = self._own_record.encode(secrets.token_hex(8))
-        answers = await self._send(
-            [("SCRIPT", "LOAD", APPEND), ("SET", record, mine, "NX", "EX", self._seconds), ("GET", record)]
-        )
+        loads = [("SCRIPT", "LOAD", script) for script in (APPEND, SNAPSHOT)]
+        answers = await self._send([*loads, ("SET", record, mine, "NX", "EX", self._seconds), ("GET", record)])
         for answer in answers:
             if isinstance(answer, redis_errors.RedisError):
                 raise StoreLost(self._describe(answer))
-        self._sha, _, self._record = answers
+        self._append_sha, self._snapshot_sha, _, self._record = answers
         if difference := self._own_record.difference(self._record):
             raise StoreLost(
                 f"{self._place}: {difference} Servers that share a prefix are the same in all of it; stop those others "
@@ -264,12 +247,6 @@ class _Broken(Exception):
     def __init__(self, text: str, *, is_sent: bool) -> None:
         super().__init__(text)
         self.is_sent = is_sent
-
-
-def _parse_line(line: bytes) -> LogLine:
-    head, _, request = line.partition(b"\n")
-    mark, _, strays = head.partition(b" ")
-    return LogLine(mark.decode(), int(strays), request)
 
 
 def _printable_url(url: str) -> str:

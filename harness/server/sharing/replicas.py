@@ -13,11 +13,21 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from harness.core.delivery import Delivery, Gate
 from harness.core.exchange import Answer, Json, Stray
 from harness.server.mock_api import MAX_STRAYS
+from harness.server.sharing.log_entries import (
+    Append,
+    LogDropped,
+    LogGone,
+    LogLine,
+    RequestLog,
+    StoredSnapshot,
+    StoreLost,
+    Tail,
+)
 from harness.server.sharing.logged_request import (
     BYTES,
     CONTROL,
@@ -28,8 +38,9 @@ from harness.server.sharing.logged_request import (
     LoggedRequest,
     decode_request,
 )
-from harness.server.sharing.redis_log import MOST_STRAYS, Append, LogGone, LogLine, StoreLost, Tail
+from harness.server.sharing.redis_log import MOST_STRAYS, SNAPSHOT_EVERY
 from harness.server.sharing.replicated_api import ReplicatedApi
+from harness.server.sharing.snapshot import Snapshot, SnapshotError, decode_snapshot, encode_snapshot
 from harness.server.websocket.session import SocketSession
 
 MOST_SESSIONS = 1_000
@@ -40,16 +51,6 @@ STEP = 50
 """Requests carried out before other connections have their turn."""
 POLL_SECONDS = 0.05
 """Seconds between two looks into the log of a key whose answer waits for a gate."""
-
-
-class RequestLog(Protocol):
-    """Where the requests of all processes are put in order."""
-
-    async def append(self, calls: Sequence[Append]) -> list[Tail | StoreLost]:
-        """Append requests, and say for each what is new in its log."""
-
-    async def close(self) -> None:
-        """Close what it has opened."""
 
 
 class SessionEvents(NamedTuple):
@@ -93,7 +94,8 @@ class _Waiting(NamedTuple):
 class Replicas:
     """Carries out the requests of the logs on the Worlds of `api`; at most `keep` Worlds stay in memory, None for all.
 
-    A World that is dropped here is made again from its log.
+    A World that is not here, or no more, is made from the snapshot of its key and the requests in the log since then. The
+    process to which request number 40,000 of a key came makes one, and so on.
     """
 
     def __init__(self, api: ReplicatedApi, log: RequestLog, control: ControlPlane, keep: int | None = None) -> None:
@@ -164,6 +166,7 @@ class Replicas:
             batch = [self._queue.popleft() for _ in range(min(len(self._queue), MOST_SENT))]
             self._outcomes |= {each.mark: each.outcome for each in batch}
             try:
+                await self._restore([each.key for each in batch])
                 for each, tail in zip(batch, await self._log.append(self._calls(batch)), strict=True):
                     await self._take(each, tail)
             except Exception as problem:  # a bug, which must not stop all clients
@@ -173,6 +176,35 @@ class Replicas:
                 for each in batch:
                     self._outcomes.pop(each.mark, None)
             self._drop_least_recently_used()
+
+    async def _restore(self, keys: Sequence[str]) -> None:
+        """Make the Worlds of keys that are not known here from their snapshots, as far as there are any."""
+        unknown = [key for key in dict.fromkeys(keys) if key and key not in self._replicas]
+        with suppress(StoreLost):  # what is appended next will say so
+            for key, stored in (await self._log.get_snapshots(unknown) if unknown else {}).items():
+                with suppress(SnapshotError):
+                    self._put_replica(key, stored, decode_snapshot(stored.encoded, self._api.own_objects))
+
+    async def _restore_again(self, key: str) -> bool:
+        """Make a World, of which the log has dropped requests, from its snapshot; whether there is one."""
+        before = self._replicas.get(key) or _Replica()
+        self._forget(key)
+        await self._restore([key])
+        if found := self._replicas.get(key):
+            found.own_sessions = before.own_sessions
+        return found is not None
+
+    def _put_replica(self, key: str, stored: StoredSnapshot, snapshot: Snapshot) -> None:
+        self._replicas[key] = _Replica(stored.epoch, stored.position, snapshot.strays, snapshot.sessions)
+        if snapshot.world is not None:
+            self._api.put_world(snapshot.world)
+
+    async def _store_snapshot(self, key: str, replica: _Replica) -> None:
+        """Store a snapshot of a World as it is now, unless that cannot be made or kept: it only saves work."""
+        snapshot = Snapshot(self._api.worlds.get(key), replica.strays, replica.sessions)
+        with suppress(SnapshotError, StoreLost):
+            encoded = encode_snapshot(snapshot, self._api.own_objects)
+            await self._log.put_snapshot(key, StoredSnapshot(replica.epoch, replica.position, encoded))
 
     def _calls(self, batch: list[_Waiting]) -> list[Append]:
         ahead: dict[str, int] = {}
@@ -195,6 +227,8 @@ class Replicas:
     async def _take(self, each: _Waiting, tail: Tail | StoreLost) -> None:
         """Apply what is new in the log of a request, up to the request itself, or without one to its end."""
         last = None
+        if isinstance(tail, LogDropped) and await self._restore_again(each.key):
+            [tail] = await self._log.append(self._calls([each]))
         while not isinstance(tail, StoreLost):
             last = last or tail.own or tail.last
             await self._apply_strays(tail.stray_epoch, tail.stray_start, tail.strays)
@@ -240,6 +274,8 @@ class Replicas:
             self._add_strays(key, replica, line.strays)
             replica.position = number
             await self._carry_out(replica, line)
+            if number % SNAPSHOT_EVERY == 0 and line.mark.startswith(self._process):
+                await self._store_snapshot(key, replica)
             if number % STEP == 0:
                 await asyncio.sleep(0)
 

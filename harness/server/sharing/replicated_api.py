@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from harness.api.http.dialects import AZURE, OPENAI, parse_api_path
-from harness.core.exchange import Answer, Request, Stray
+from harness.api.models import MODELS
+from harness.core.account import DEFAULT_ORGANIZATION
+from harness.core.exchange import EMPTY_MAPPING, Answer, Request, Stray
+from harness.core.limits import UNLIMITED
+from harness.ending import DEFAULT_ENDING
+from harness.items.history.chain import EMPTY_CHAIN
 from harness.server.api_key import key_of, opens_world
-from harness.server.mock_api import CONTROL_ROOT, MockApi
+from harness.server.mock_api import CONTROL_ROOT, MockApi, check_and_answer
+from harness.world.websocket_state import SILENT_SCRIPT
 
 
 class ReplicatedApi(MockApi):
@@ -25,6 +31,26 @@ class ReplicatedApi(MockApi):
         """The request without a World that came last, once; None for one outside of the API."""
         taken, self._stray = self._stray, None
         return taken
+
+    @property
+    def own_objects(self) -> Mapping[str, object]:
+        """What a World refers to and each process has of its own, by name."""
+        return {
+            "account": DEFAULT_ORGANIZATION,
+            "contract": self._own_contract,
+            "empty chain": EMPTY_CHAIN,
+            "empty mapping": EMPTY_MAPPING,
+            "ending": DEFAULT_ENDING,
+            "judge": check_and_answer,
+            "limits": self._limits,
+            "model": self._fallback,
+            "models": MODELS,
+            "organization": self._organization,
+            "pace": self._pace,
+            "silence": SILENT_SCRIPT,
+            "unlimited": UNLIMITED,
+            "vocabulary": self._vocabulary,
+        }
 
     def make_empty(self) -> MockApi:
         """A mock that knows the same keys and has no World."""

@@ -12,9 +12,9 @@ from harness.core.exchange import Answer, Json
 from harness.server.asgi import App, read_body
 from harness.server.control_plane.access import LOOPBACK_ACCESS, ControlAccess
 from harness.server.mock_api import CONTROL_ROOT, teapot_answer
+from harness.server.sharing.log_entries import RequestLog, StoreLost
 from harness.server.sharing.logged_request import BYTES, CONTROL, HTTP, TEXT, UPGRADE, LoggedRequest
-from harness.server.sharing.redis_log import StoreLost
-from harness.server.sharing.replicas import ControlAnswer, Replicas, RequestLog, SessionEvents
+from harness.server.sharing.replicas import ControlAnswer, Replicas, SessionEvents
 from harness.server.sharing.replicated_api import ReplicatedApi
 from harness.server.transport.answer_bytes import send_answer
 from harness.server.transport.stoppable_server import AsgiApp, Receive, Scope, Send

@@ -39,8 +39,8 @@ class SocketSession:
     """One connection: `receive` takes an event of the client and returns the server's, in order.
 
     When `closed`, the server hangs up after these events; `delivery` says how they go out, if not at once and whole.
-    `headers` are those of the upgrade, `note` writes each exchange into the journal: `WS /responses` with the event as it
-    came, and the answer that HTTP would give.
+    `headers` are those of the upgrade. Each exchange is written into the journal: `WS /responses` with the event as it came,
+    and the answer that HTTP would give.
     """
 
     def __init__(
@@ -48,14 +48,12 @@ class SocketSession:
         connection: ConnectionWorld,
         headers: Mapping[str, str],
         judge: CheckAndAnswer,
-        note: Callable[[Request, Answer], None],
     ) -> None:
         self.closed = False
         self.delivery: Delivery | None = None
         self._connection = connection
         self._headers = headers
         self._judge = judge
-        self._note = note
 
     def receive(self, message: str | bytes) -> Sequence[Json]:
         """The server's events for one message of the client; a binary one is read like a text. Never raises."""
@@ -63,7 +61,7 @@ class SocketSession:
         body, fault = parse_body(raw)
         sent = Request("WS", "/responses", self._headers, body=body, raw=raw, operation=SOCKET, fault=fault)
         answer = self._judge(sent, self._connection, self._handle_event)
-        self._note(_as_noted(sent, answer), answer)
+        self._connection.world.add_exchange(_as_noted(sent, answer), answer)
         self.closed, self.delivery = answer.rule in CLOSING_RULES, answer.delivery
         if answer.events is None and answer.delivery:
             return ()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +15,7 @@ import pytest
 
 from tests.support.processes import children, free_port, wait_until
 from tests.support.servers.json_client import ask, create, text_of
-from tests.support.servers.redis_server import Wire, serving_redis
+from tests.support.servers.redis_server import Wire, say, serving_redis
 from tests.support.servers.served import refused_start, serving
 
 pytestmark = pytest.mark.slow
@@ -24,10 +23,6 @@ pytestmark = pytest.mark.slow
 
 def url(port: int, head: str = "") -> tuple[str, str]:
     return "--store", f"redis://{head}127.0.0.1:{port}/0"
-
-
-def say(port: int, *command: str) -> str:
-    return subprocess.run(["redis-cli", "-p", str(port), *command], check=True, capture_output=True, text=True).stdout
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import socket
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -24,6 +25,11 @@ def serving_redis(*options: str, port: int | None = None) -> Iterator[int]:
     with spawn(command, cwd="/tmp"):
         assert wait_until(lambda: is_listening(port)), "redis-server does not listen"
         yield port
+
+
+def say(port: int, *command: str) -> str:
+    """What `redis-cli` prints for a command."""
+    return subprocess.run(["redis-cli", "-p", str(port), *command], check=True, capture_output=True, text=True).stdout
 
 
 class Wire:

@@ -1,0 +1,105 @@
+"""What a process and the logs say to each other, and why a log cannot be used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from harness.core.errors import HarnessError
+
+
+class StoreLost(HarnessError):
+    """The store cannot be used now; the text says why. With `is_unknown` the request may have got into the log."""
+
+    def __init__(self, text: str, *, is_unknown: bool = False) -> None:
+        super().__init__(text)
+        self.is_unknown = is_unknown
+
+
+class Append(NamedTuple):
+    """What a process asks of the log of a key: to append a request, empty for none, and to say what is new.
+
+    `epoch` and `position` are those of the process; `expected` is its position once what it has sent before is applied.
+    """
+
+    key: str
+    epoch: str
+    position: int
+    expected: int
+    stray_epoch: str
+    stray_position: int
+    request: bytes = b""
+    mark: str = ""
+    is_reset: bool = False
+
+
+class LogLine(NamedTuple):
+    """An entry of a log: the mark of who has sent it, how many requests without a World came before, the request."""
+
+    mark: str
+    strays: int
+    request: bytes
+
+
+class Tail(NamedTuple):
+    """What is new in a log: `lines` follow entry number `start`; `own` is the number of the appended one, 0 for none.
+
+    `last` is the number of the last entry, `base` that before the first one. `strays` follow number `stray_start` in the
+    log of requests without a World.
+    """
+
+    epoch: str
+    base: int
+    start: int
+    lines: Sequence[LogLine]
+    own: int
+    last: int
+    stray_epoch: str
+    stray_start: int
+    strays: Sequence[LogLine]
+
+
+class LogGone(StoreLost):
+    """The log of a key is not one that this process can follow."""
+
+
+class LogDropped(LogGone):
+    """The log has dropped requests that this process has not carried out; nothing was appended."""
+
+
+class StoredSnapshot(NamedTuple):
+    """The bytes of a snapshot, made when entry number `position` of the log with this epoch was carried out."""
+
+    epoch: str
+    position: int
+    encoded: bytes
+
+
+class RequestLog(Protocol):
+    """Where the requests of all processes are put in order."""
+
+    async def append(self, calls: Sequence[Append]) -> list[Tail | StoreLost]:
+        """Append requests, and say for each what is new in its log."""
+
+    async def put_snapshot(self, key: str, snapshot: StoredSnapshot) -> None:
+        """Keep the snapshot of a key in place of an earlier one."""
+
+    async def get_snapshots(self, keys: Sequence[str]) -> dict[str, StoredSnapshot]:
+        """The snapshots of these keys after which their logs can be followed."""
+
+    async def close(self) -> None:
+        """Close what it has opened."""
+
+
+def parse_snapshot(answer: bytes) -> StoredSnapshot:
+    """A snapshot as the store has it."""
+    head, _, encoded = answer.partition(b"\n")
+    epoch, _, position = head.decode().partition(" ")
+    return StoredSnapshot(epoch, int(position), encoded)
+
+
+def parse_line(line: bytes) -> LogLine:
+    """An entry as the store has it."""
+    head, _, request = line.partition(b"\n")
+    mark, _, strays = head.partition(b" ")
+    return LogLine(mark.decode(), int(strays), request)

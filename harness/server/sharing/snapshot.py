@@ -1,0 +1,148 @@
+"""The World of a key as bytes, so that a process that has not carried out all of its requests can go on with it.
+
+They are a pickle of plain data: only classes of the harness and containers are made of it, whatever it holds, and what each
+process has of its own (the table of models, the model that answers without a script) is named, not copied.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+import zlib
+from collections import OrderedDict
+from collections.abc import Mapping
+from struct import Struct
+from types import MappingProxyType, MethodType
+from typing import Any, NamedTuple
+from weakref import ProxyType, proxy
+
+from harness.core.delivery import Gate
+from harness.core.garbage import paused_collection
+from harness.core.ids import Ids
+from harness.core.stored_content import StoredContent, read_content
+from harness.server.websocket.session import SocketSession
+from harness.world.world import World
+
+MOST_BYTES = 128 * 1024 * 1024
+"""A larger snapshot is not made."""
+_CONTAINERS = frozenset(
+    {
+        ("_struct", "Struct"),
+        ("builtins", "bytearray"),
+        ("builtins", "dict"),
+        ("builtins", "frozenset"),
+        ("builtins", "set"),
+        ("builtins", "str"),
+        ("collections", "ChainMap"),
+        ("collections", "OrderedDict"),
+        ("collections", "defaultdict"),
+        ("collections", "deque"),
+        ("operator", "itemgetter"),
+        ("re", "_compile"),
+    }
+)
+
+
+class SnapshotError(Exception):
+    """A World that no bytes can be made of, or bytes of which no World can be made; the text says why."""
+
+
+class Snapshot(NamedTuple):
+    """The World of a key after some of its requests, the requests without a World by then, and its open WebSockets."""
+
+    world: World | None
+    strays: int | None
+    sessions: OrderedDict[str, SocketSession]
+
+
+def encode_snapshot(snapshot: Snapshot, own_objects: Mapping[str, object]) -> bytes:
+    """A snapshot as bytes; `own_objects` are only named. SnapshotError for one that is too large or holds running code."""
+    made = io.BytesIO()
+    try:
+        with paused_collection():
+            _Pickler(made, own_objects).dump(tuple(snapshot))
+    except (pickle.PicklingError, TypeError, AttributeError, RecursionError) as problem:
+        raise SnapshotError(str(problem)) from problem
+    encoded = zlib.compress(made.getbuffer(), 1)
+    if len(encoded) > MOST_BYTES:
+        raise SnapshotError(f"it has {len(encoded):,} bytes")
+    return encoded
+
+
+def decode_snapshot(encoded: bytes, own_objects: Mapping[str, object]) -> Snapshot:
+    """The snapshot of these bytes; SnapshotError when they are none."""
+    try:
+        with paused_collection():
+            made = Snapshot(*_Unpickler(io.BytesIO(zlib.decompress(encoded)), own_objects).load())
+    except Exception as problem:  # broken bytes raise anything
+        raise SnapshotError(f"{type(problem).__name__}: {problem}") from problem
+    if not isinstance(made.sessions, OrderedDict) or not isinstance(made.world, World | None):
+        raise SnapshotError("it holds something else")
+    return made
+
+
+class _WorldMethod:
+    """Stands for a method of a World, which a connection has as its own."""
+
+    def __new__(cls, world: Any, name: str) -> Any:
+        if not isinstance(world, World):
+            raise pickle.PickleError(f"{name} is a method of {type(world).__name__}, not of a World")
+        return getattr(world, name)
+
+
+class _WorldProxy:
+    """Stands for the proxy of a World, which parts of it have."""
+
+    def __new__(cls, world: Any) -> Any:
+        return proxy(world)
+
+
+class _Pickler(pickle.Pickler):
+    def __init__(self, file: io.BytesIO, own_objects: Mapping[str, object]) -> None:
+        super().__init__(file, pickle.HIGHEST_PROTOCOL)
+        self._own = own_objects
+        self._names = {id(each): name for name, each in own_objects.items() if each is not None}
+
+    def persistent_id(self, value: Any) -> str | None:
+        """The name of what each process has of its own."""
+        name = self._names.get(id(value))
+        return name if name is not None and self._own[name] is value else None
+
+    def reducer_override(self, value: Any) -> Any:
+        """What is made anew of a value that pickle does not know, or not in this way."""
+        if isinstance(value, MappingProxyType):
+            return dict, (dict(value),)
+        if isinstance(value, StoredContent):
+            return str, (read_content(value).decode("latin-1"),)
+        if type(value) is ProxyType:
+            return _WorldProxy, (value.tick.__self__,)
+        if isinstance(value, MethodType):
+            return _WorldMethod, (value.__self__, value.__name__)
+        if isinstance(value, Struct):
+            return Struct, (value.format,)
+        if isinstance(value, Gate):
+            return Gate, (), {"is_open": value.is_open}
+        if isinstance(value, Ids):
+            return Ids, (value.seed,), {name: part for name, part in vars(value).items() if name != "_hash"}
+        return NotImplemented
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, file: io.BytesIO, own_objects: Mapping[str, object]) -> None:
+        super().__init__(file)
+        self._own = own_objects
+
+    def persistent_load(self, name: Any) -> object:
+        """What this process has of its own by a name."""
+        return self._own[name]
+
+    def find_class(self, module: str, name: str) -> Any:
+        """A class of the harness, or a container; nothing else is looked up, so nothing else can be called."""
+        if (module, name) not in _CONTAINERS:
+            if not module.startswith("harness.") or "." in name:
+                raise pickle.UnpicklingError(f"{module}.{name} is no part of a World")
+            found = super().find_class(module, name)
+            if not isinstance(found, type):
+                raise pickle.UnpicklingError(f"{module}.{name} is no class")
+            return found
+        return super().find_class(module, name)

@@ -1,0 +1,171 @@
+"""A process that has not carried out all requests of a key goes on from a snapshot of its World, and nobody sees that."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import zlib
+from collections import OrderedDict
+
+import pytest
+from websockets.sync.client import connect
+
+from harness.core.limits import Limits
+from harness.items import message
+from harness.server.sharing.replicated_api import ReplicatedApi
+from harness.server.sharing.snapshot import Snapshot, SnapshotError, decode_snapshot, encode_snapshot
+from tests.support.servers.every_request import Conversation, everything
+from tests.support.servers.json_client import ask, create, text_of
+from tests.support.servers.redis_server import say
+from tests.support.servers.served import serving
+
+SHORT = "import harness.server.sharing.redis_log as log; log.MOST_ENTRIES, log.SNAPSHOT_EVERY = {}"
+EACH = SHORT.format((2, 1))
+"""Every request makes a snapshot, and hardly anything stays in a log."""
+KEY = "sk-team"
+
+
+class Interrupted(Conversation):
+    """Between its requests the server is asked for another key, of which alone it keeps the World."""
+
+    def ask(self, method, path, body=None, **more):
+        found = super().ask(method, path, body, **more)
+        create(self.ports[0], key="sk-other")
+        return found
+
+
+@pytest.mark.slow
+def test_what_comes_back_from_a_snapshot_answers_as_before(start, store):
+    plain = start()
+    alone = Conversation(plain.port)
+    everything(alone)
+    with serving(*store, "--worlds", "1", patch=EACH) as ours:
+        dropped = Interrupted(ours.port)
+        everything(dropped)
+    assert len(alone.said) > 40
+    for expected, found in zip(alone.said, dropped.said, strict=True):
+        assert found == expected
+
+
+@pytest.mark.slow
+def test_a_server_that_comes_late_goes_on_from_the_snapshot(store, redis_port):
+    short = SHORT.format((40, 15))
+    with serving(*store, patch=short) as ours:
+        ids = [create(ours.port).json["id"] for _ in range(100)]
+        assert int(say(redis_port, "LLEN", f"{store[-1]}:world:{KEY}")) <= 41
+        with serving(*store, patch=short) as late, serving() as alone:
+            assert create(late.port, previous_response_id=ids[0]).status == 200
+            journal = ask(late.port, "GET", "/_harness/exchanges").body
+            assert journal == ask(ours.port, "GET", "/_harness/exchanges").body
+            for _ in range(100):
+                create(alone.port)
+            create(alone.port, previous_response_id=ids[0])
+            assert create(late.port).json["id"] == create(alone.port).json["id"]
+
+
+@pytest.mark.slow
+def test_a_world_that_begins_anew_has_no_snapshot_of_the_one_before(store, redis_port):
+    with serving(*store, patch=EACH) as ours:
+        first = create(ours.port).json["id"]
+        assert say(redis_port, "EXISTS", f"{store[-1]}:snapshot:{KEY}") == "1\n"
+        assert ask(ours.port, "POST", "/_harness/world", {"name": "again"}).status == 200
+        with serving(*store, patch=EACH) as late:
+            assert create(late.port, previous_response_id=first).status == 400
+
+
+@pytest.mark.slow
+def test_bytes_that_are_no_snapshot_are_passed_over(store, redis_port):
+    with serving(*store, patch=SHORT.format((100, 3))) as ours:
+        first, *_ = [create(ours.port).json["id"] for _ in range(4)]
+        name = f"{store[-1]}:snapshot:{KEY}"
+        head = say(redis_port, "GETRANGE", name, "0", "17")
+        say(redis_port, "SET", name, f"{head}3\nrubbish")
+        with serving(*store) as late:
+            assert create(late.port, previous_response_id=first).status == 200
+
+
+@pytest.mark.slow
+def test_a_websocket_goes_on_in_all_servers(store):
+    asked = json.dumps({"type": "response.create", "model": "gpt-4.1", "input": "hi"})
+    with serving(*store, patch=EACH) as ours:
+        ask(ours.port, "POST", "/_harness/script", {"script": ["one", "two", "three"]})
+        address = f"ws://127.0.0.1:{ours.port}/v1/responses"
+        with connect(address, additional_headers={"Authorization": f"Bearer {KEY}"}) as wire:
+            assert _last_text(wire, asked) == "one"
+            with serving(*store, patch=EACH) as late:
+                assert len(ask(late.port, "GET", "/_harness/exchanges").json) == 1
+                assert _last_text(wire, asked) == "two"
+                assert text_of(create(late.port)) == "three"
+                journals = [ask(each.port, "GET", "/_harness/exchanges").body for each in (ours, late)]
+                assert journals[0] == journals[1]
+
+
+def _last_text(wire, asked):
+    wire.send(asked)
+    while (event := json.loads(wire.recv(10)))["type"] != "response.completed":
+        pass
+    return event["response"]["output"][0]["content"][0]["text"]
+
+
+@pytest.fixture
+def api():
+    return ReplicatedApi(fallback=lambda request: [message("Hi.")], limits=Limits(1000, 1000))
+
+
+def post(api, body):
+    headers = {"authorization": f"Bearer {KEY}", "content-type": "application/json"}
+    return api.handle("POST", "/v1/responses", headers, {}, json.dumps(body).encode())
+
+
+def test_a_world_that_is_made_of_bytes_shares_what_the_process_has(api):
+    first = post(api, {"model": "gpt-4.1", "input": "hi"}).body["id"]
+    world = api.worlds[KEY]
+    made = decode_snapshot(encode_snapshot(Snapshot(world, 3, OrderedDict()), api.own_objects), api.own_objects)
+    assert made.world is not None
+    assert made.strays == 3
+    assert made.world is not world
+    assert (made.world.models, made.world.account) == (world.models, world.account)
+    assert made.world.account is world.account
+    assert made.world.script.fallback is world.script.fallback
+    assert made.world.uploads.add_file("a.txt", "a", "user_data", None) == world.uploads.add_file(
+        "a.txt", "a", "user_data", None
+    )
+    continued = {"model": "gpt-4.1", "input": "and?", "previous_response_id": first}
+    expected = post(api, continued)
+    api.put_world(made.world)
+    assert post(api, continued) == expected
+
+
+def test_a_script_that_runs_is_no_snapshot(api):
+    def script(request):
+        yield "one"
+        yield "two"
+
+    api.open(KEY).script(script)
+    post(api, {"model": "gpt-4.1", "input": "hi"})
+    with pytest.raises(SnapshotError, match="generator"):
+        encode_snapshot(Snapshot(api.worlds[KEY], None, OrderedDict()), api.own_objects)
+
+
+class Call:
+    def __init__(self, function, *arguments):
+        self.call = function, arguments
+
+    def __reduce__(self):
+        return self.call
+
+
+@pytest.mark.parametrize(
+    ("bytes_", "says"),
+    [
+        (b"", "incomplete"),
+        (zlib.compress(b"rubbish"), "Error"),
+        (zlib.compress(pickle.dumps(Call(eval, "1"))), "builtins.eval is no part of a World"),
+        (zlib.compress(pickle.dumps(Call(print, "hi"))), "builtins.print is no part of a World"),
+        (zlib.compress(pickle.dumps((Limits(1, 2), None, OrderedDict()))), "it holds something else"),
+        (zlib.compress(pickle.dumps(encode_snapshot)), "harness.server.sharing.snapshot.encode_snapshot is no class"),
+    ],
+)
+def test_bytes_that_are_none(api, bytes_, says):
+    with pytest.raises(SnapshotError, match=says):
+        decode_snapshot(bytes_, api.own_objects)
