@@ -20,6 +20,7 @@ from harness.core.delivery import Gate
 from harness.core.garbage import paused_collection
 from harness.core.ids import Ids
 from harness.core.stored_content import StoredContent, read_content
+from harness.items.history.chain import ItemChain
 from harness.server.websocket.session import SocketSession
 from harness.world.world import World
 
@@ -60,7 +61,7 @@ def encode_snapshot(snapshot: Snapshot, own_objects: Mapping[str, object]) -> by
     made = io.BytesIO()
     try:
         with paused_collection():
-            _Pickler(made, own_objects).dump(tuple(snapshot))
+            _Pickler(made, own_objects).dump((_links_in_order(snapshot.world), *snapshot))
     except (pickle.PicklingError, TypeError, AttributeError, RecursionError) as problem:
         raise SnapshotError(str(problem)) from problem
     encoded = zlib.compress(made.getbuffer(), 1)
@@ -73,12 +74,34 @@ def decode_snapshot(encoded: bytes, own_objects: Mapping[str, object]) -> Snapsh
     """The snapshot of these bytes; SnapshotError when they are none."""
     try:
         with paused_collection():
-            made = Snapshot(*_Unpickler(io.BytesIO(zlib.decompress(encoded)), own_objects).load())
+            _, *parts = _Unpickler(io.BytesIO(zlib.decompress(encoded)), own_objects).load()
+            made = Snapshot(*parts)
     except Exception as problem:  # broken bytes raise anything
         raise SnapshotError(f"{type(problem).__name__}: {problem}") from problem
     if not isinstance(made.sessions, OrderedDict) or not isinstance(made.world, World | None):
         raise SnapshotError("it holds something else")
     return made
+
+
+def _links_in_order(world: World | None) -> list[ItemChain]:
+    """The links of all chains of a World, each after those before it: pickle recurses into what it has not seen."""
+    if world is None:
+        return []
+    store = world.store
+    ends = [*(each.chain for each in store.responses.values()), *(each.previous for each in store.pending.values())]
+    found: dict[int, ItemChain] = {}
+    for end in (*ends, *(each.chain for each in store.conversations.values())):
+        new: list[ItemChain] = []
+        link: ItemChain | None = end
+        while link is not None and id(link) not in found:
+            new.append(link)
+            link = link.previous
+        found |= {id(each): each for each in reversed(new)}
+    return list(found.values())
+
+
+class _Own:
+    """Stands for what each process has of its own; made with its name."""
 
 
 class _WorldMethod:
@@ -100,16 +123,12 @@ class _WorldProxy:
 class _Pickler(pickle.Pickler):
     def __init__(self, file: io.BytesIO, own_objects: Mapping[str, object]) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
-        self._own = own_objects
         self._names = {id(each): name for name, each in own_objects.items() if each is not None}
 
-    def persistent_id(self, value: Any) -> str | None:
-        """The name of what each process has of its own."""
-        name = self._names.get(id(value))
-        return name if name is not None and self._own[name] is value else None
-
     def reducer_override(self, value: Any) -> Any:
-        """What is made anew of a value that pickle does not know, or not in this way."""
+        """What is made anew of a value: of what each process has of its own, and of what pickle does not know so."""
+        if name := self._names.get(id(value)):
+            return _Own, (name,)
         if isinstance(value, MappingProxyType):
             return dict, (dict(value),)
         if isinstance(value, StoredContent):
@@ -132,12 +151,10 @@ class _Unpickler(pickle.Unpickler):
         super().__init__(file)
         self._own = own_objects
 
-    def persistent_load(self, name: Any) -> object:
-        """What this process has of its own by a name."""
-        return self._own[name]
-
     def find_class(self, module: str, name: str) -> Any:
         """A class of the harness, or a container; nothing else is looked up, so nothing else can be called."""
+        if (module, name) == (_Own.__module__, _Own.__name__):
+            return self._own.__getitem__
         if (module, name) not in _CONTAINERS:
             if not module.startswith("harness.") or "." in name:
                 raise pickle.UnpicklingError(f"{module}.{name} is no part of a World")

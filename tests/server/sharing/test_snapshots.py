@@ -112,13 +112,13 @@ def api():
     return ReplicatedApi(fallback=lambda request: [message("Hi.")], limits=Limits(1000, 1000))
 
 
-def post(api, body):
+def post(api, body, path="/v1/responses"):
     headers = {"authorization": f"Bearer {KEY}", "content-type": "application/json"}
-    return api.handle("POST", "/v1/responses", headers, {}, json.dumps(body).encode())
+    return api.handle("POST", path, headers, {}, json.dumps(body).encode()).body
 
 
 def test_a_world_that_is_made_of_bytes_shares_what_the_process_has(api):
-    first = post(api, {"model": "gpt-4.1", "input": "hi"}).body["id"]
+    first = post(api, {"model": "gpt-4.1", "input": "hi"})["id"]
     world = api.worlds[KEY]
     made = decode_snapshot(encode_snapshot(Snapshot(world, 3, OrderedDict()), api.own_objects), api.own_objects)
     assert made.world is not None
@@ -134,6 +134,19 @@ def test_a_world_that_is_made_of_bytes_shares_what_the_process_has(api):
     expected = post(api, continued)
     api.put_world(made.world)
     assert post(api, continued) == expected
+
+
+def test_a_long_chain_and_a_long_conversation_come_back(api):
+    held = post(api, {}, "/v1/conversations")["id"]
+    last = post(api, {"model": "gpt-4.1", "input": "hi"})["id"]
+    for _ in range(1500):
+        last = post(api, {"model": "gpt-4.1", "input": "on", "previous_response_id": last})["id"]
+        post(api, {"model": "gpt-4.1", "input": "on", "conversation": held})
+    world = api.worlds[KEY]
+    made = decode_snapshot(encode_snapshot(Snapshot(world, 0, OrderedDict()), api.own_objects), api.own_objects).world
+    assert made is not None
+    assert made.store.conversations[held].items == world.store.conversations[held].items
+    assert list(made.store.responses[last].chain) == list(world.store.responses[last].chain)
 
 
 def test_a_script_that_runs_is_no_snapshot(api):
@@ -162,7 +175,7 @@ class Call:
         (zlib.compress(b"rubbish"), "Error"),
         (zlib.compress(pickle.dumps(Call(eval, "1"))), "builtins.eval is no part of a World"),
         (zlib.compress(pickle.dumps(Call(print, "hi"))), "builtins.print is no part of a World"),
-        (zlib.compress(pickle.dumps((Limits(1, 2), None, OrderedDict()))), "it holds something else"),
+        (zlib.compress(pickle.dumps(((), Limits(1, 2), None, OrderedDict()))), "it holds something else"),
         (zlib.compress(pickle.dumps(encode_snapshot)), "harness.server.sharing.snapshot.encode_snapshot is no class"),
     ],
 )
