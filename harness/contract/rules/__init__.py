@@ -39,6 +39,7 @@ MODULES = (
     "request.models.effort",
     "request.models.capability",
     "request.tool_definitions.hosted",
+    "request.tool_definitions.reserved",
     "stored.uploads",
     "stored.files",
     "stored.vector_stores",

@@ -1,0 +1,151 @@
+"""Names that models have for tools of their own, which a client cannot give to others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.api.http.dialects import AZURE_DIALECTS, OPENAI
+from harness.api.tools import declared_tools
+from harness.contract.rule import Case, WorldView, assumed, reported, rule
+from harness.contract.rules.http.gateway import KEY_HEADERS, ON_AZURE
+from harness.contract.rules.request.models.family import family_of
+from harness.core.errors import ApiError
+from harness.core.exchange import Json, Request
+
+_PYTHON: Json = {"type": "function", "name": "python", "parameters": {}, "strict": False}
+_RESERVED_BY_ALL = "2026-07-21"
+"""The day since which every model refuses a function named `python`; o3 and o4-mini always have."""
+
+
+@rule(
+    when="tools",
+    mentions='"python"',
+    dialects=OPENAI,
+    since="2025-04-16",
+    error=ApiError(
+        400,
+        "The function name '{name}' is reserved for use by this model. Please use a different function name.",
+        "tools",
+    ),
+    source=[
+        reported(
+            "https://github.com/onyx-dot-app/onyx/pull/13235: all models of OpenAI, in production; not Azure",
+            "2026-07-21",
+        ),
+        reported("https://github.com/Kohaku-Lab/KohakuTerrarium/issues/80: gpt-5.6-sol", "2026-07-22"),
+        reported("https://github.com/avante-corp/avante.nvim/issues/1890: o4-mini, in chat completions", "2025-04-17"),
+        reported("https://github.com/UKGovernmentBEIS/inspect_ai/pull/1736: of the Responses API, too", "2025-04-26"),
+    ],
+    rejects={
+        "The function name 'python' is reserved for use by this model. Please use a different function name.": {
+            "tools": [_PYTHON]
+        }
+    },
+    accepts=[
+        Case({"tools": [_PYTHON]}, as_of="2026-07-20"),
+        {"tools": [{**_PYTHON, "name": "run_python"}]},
+        {"tools": [{"type": "custom", "name": "python"}]},
+        {"model": "unheard-of", "tools": [_PYTHON]},
+    ],
+    fix="Name the function otherwise, such as `run_python`.",
+)
+def function_name_reserved(request: Request, world: WorldView) -> Iterator[Json]:
+    """The models know a function named `python` of their own: a client's may not be called so."""
+    family = family_of(request, world)
+    if family and (world.as_of >= _RESERVED_BY_ALL or family.name.startswith(("o3", "o4-mini"))):
+        functions = [tool for tool in request.body["tools"] or () if tool["type"] == "function"]
+        yield from ({"name": "python"} for tool in functions if tool["name"] == "python")
+
+
+_WITH_AGENTS = ("gpt-5.6", "gpt-6")
+"""The families whose models start agents by tools of the namespace `collaboration`."""
+
+
+def _agents(*names: str, **of_message: bool) -> Json:
+    parameters = {"type": "object", "properties": {"message": {"type": "string", **of_message}}}
+    functions = [{"type": "function", "name": name, "parameters": parameters, "strict": False} for name in names]
+    return {"type": "namespace", "name": "collaboration", "description": "d", "tools": functions}
+
+
+def _agent_namespaces(request: Request, world: WorldView) -> list[Json]:
+    """The namespaces `collaboration` of a request to a model that has one of its own."""
+    family = family_of(request, world)
+    if family is None or not family.name.startswith(_WITH_AGENTS):
+        return []
+    return [tool for tool in declared_tools(request.body) if (tool["type"], tool.get("name")) == _NAMESPACE]
+
+
+def _on_azure(model: str, tool: Json) -> Case:
+    return Case({"model": model, "input": "hi", "tools": [tool]}, on=ON_AZURE, headers=KEY_HEADERS)
+
+
+_NAMESPACE = ("namespace", "collaboration")
+
+
+@rule(
+    when=("tools", "input[]"),
+    mentions='"collaboration"',
+    dialects=OPENAI,
+    since="2026-07-09",
+    error=ApiError(
+        400,
+        "Invalid Value: 'tools'. Function 'collaboration.{name}' is reserved for use by this model and must match the "
+        "configured schema.",
+        "tools",
+    ),
+    source=[
+        reported(
+            "https://github.com/openai/codex/issues/31864: gpt-5.6-sol, another schema of spawn_agent", "2026-07-09"
+        ),
+        reported("the notes of a public load balancer: gpt-6-luna, send_message that is not encrypted", "2026-10-01"),
+        assumed("of the configured schema only this is known: `message` is encrypted"),
+    ],
+    rejects={
+        "Invalid Value: 'tools'. Function 'collaboration.spawn_agent' is reserved for use by this model and must match the "
+        "configured schema.": {"model": "gpt-5.6-sol", "tools": [_agents("spawn_agent")]}
+    },
+    accepts=[
+        {"model": "gpt-5.6-sol", "tools": [_agents("spawn_agent", encrypted=True)]},
+        {"model": "gpt-5.6-sol", "tools": [_agents("ask_colleague")]},
+        {"model": "gpt-5.6-sol", "tools": [{**_agents("spawn_agent"), "name": "agent_collaboration"}]},
+        {"model": "gpt-5.5", "tools": [_agents("spawn_agent")]},
+    ],
+    fix="Name the namespace otherwise, such as `agent_collaboration`.",
+)
+def function_schema_reserved(request: Request, world: WorldView) -> Iterator[Json]:
+    """The functions by which a model speaks to its agents have the schema that it knows: their `message` is encrypted."""
+    for function in [each for space in _agent_namespaces(request, world) for each in space.get("tools") or ()]:
+        if function.get("name") in ("followup_task", "send_message", "spawn_agent") and not _is_encrypted(function):
+            yield {"name": function["name"]}
+
+
+def _is_encrypted(function: Json) -> bool:
+    message = ((function.get("parameters") or {}).get("properties") or {}).get("message")
+    return not isinstance(message, dict) or message.get("encrypted") is True
+
+
+@rule(
+    when=("tools", "input[]"),
+    mentions='"collaboration"',
+    dialects=AZURE_DIALECTS,
+    since="2026-07-09",
+    error=ApiError(
+        400,
+        "Invalid Value: 'tools'. Namespace 'collaboration' is reserved for encrypted tool use by this model.",
+        "tools",
+    ),
+    source=[
+        reported("https://github.com/openai/codex/issues/31882: gpt-5.6 on Azure", "2026-07-09"),
+        reported("https://github.com/openai/codex/issues/31875: gpt-5.6-sol on Azure", "2026-07-09"),
+        assumed("the param of the errors beside it"),
+    ],
+    rejects=[_on_azure("gpt-5.6-sol", _agents("spawn_agent", encrypted=True))],
+    accepts=[
+        _on_azure("gpt-5.5", _agents("spawn_agent")),
+        _on_azure("gpt-5.6-sol", {**_agents("spawn_agent"), "name": "agent_collaboration"}),
+    ],
+    fix="Name the namespace otherwise, such as `agent_collaboration`.",
+)
+def namespace_reserved(request: Request, world: WorldView) -> Iterator[Json]:
+    """On Azure the namespace by which a model speaks to its agents is refused, whatever is in it."""
+    yield from ({} for _ in _agent_namespaces(request, world))
