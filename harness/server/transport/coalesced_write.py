@@ -1,6 +1,7 @@
-"""One write for the head and the body of an answer.
+"""One write for the head and the body of an answer, after all requests that have come were read.
 
-uvicorn writes them apart, which costs a system call more and wakes the client twice.
+uvicorn writes them apart, which costs a system call more and wakes the client twice. Of answers that are written one after
+another only the first wakes a client that waits for several.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ class CoalescingTransport:
         self._loop = loop
         self._parts: list[bytes] = []
         self._size = 0
-        self.is_closing = transport.is_closing  # called for every answer
 
     def write(self, data: bytes) -> None:
         """Keep the bytes until the event loop's next turn, or until enough have gathered."""
@@ -31,13 +31,6 @@ class CoalescingTransport:
         if self._size > FLUSH_SIZE:
             self._flush()
 
-    def write_whole(self, data: bytes) -> None:
-        """Write what is complete at once, after what has gathered."""
-        if self._parts:
-            self.write(data)
-        elif not self.is_closing():
-            self._transport.write(data)
-
     def close(self) -> None:
         """Write what has gathered, then close."""
         self._flush()
@@ -45,7 +38,7 @@ class CoalescingTransport:
 
     def _flush(self) -> None:
         parts, self._parts, self._size = self._parts, [], 0
-        if parts and not self.is_closing():  # the client may have gone since they were written
+        if parts and not self._transport.is_closing():  # the client may have gone since they were written
             self._transport.write(b"".join(parts))
 
     def __getattr__(self, name: str) -> Any:

@@ -9,12 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from harness.core.exchange import Answer
 from harness.core.headers import ENCODING
 from harness.server.transport.answer_bytes import carry_out, encode_whole
-from harness.server.transport.coalesced_write import CoalescingTransport
 from harness.server.transport.faulty_delivery import Receive, Send
 from harness.server.transport.http_protocol import HttpProtocol
 from harness.server.transport.stoppable_server import AsgiApp, Scope, end_when_cancelled
@@ -71,7 +70,7 @@ class DirectHttpProtocol(HttpProtocol):
                 self._held = self.request_begun = None
                 self._idle_since = self.loop.time()
                 self.server_state.total_requests += 1
-                cast("CoalescingTransport", self.transport).write_whole(encoded)
+                self.transport.write(encoded)
                 return
             self._go_through(partial(_answer_whole, answer) if answer else self.app)
         super().on_message_complete()
