@@ -24,8 +24,8 @@ from harness.items.history.chain import ItemChain
 from harness.server.websocket.session import SocketSession
 from harness.world.world import World
 
-MOST_BYTES = 128 * 1024 * 1024
-"""A larger snapshot is not made."""
+MOST_BYTES = 256 * 1024 * 1024
+"""A larger snapshot, before it is compressed, is not made and not read."""
 _CONTAINERS = frozenset(
     {
         ("_struct", "Struct"),
@@ -58,23 +58,20 @@ class Snapshot(NamedTuple):
 
 def encode_snapshot(snapshot: Snapshot, own_objects: Mapping[str, object]) -> bytes:
     """A snapshot as bytes; `own_objects` are only named. SnapshotError for one that is too large or holds running code."""
-    made = io.BytesIO()
+    made = _BoundedFile()
     try:
         with paused_collection():
             _Pickler(made, own_objects).dump((_links_in_order(snapshot.world), *snapshot))
     except (pickle.PicklingError, TypeError, AttributeError, RecursionError) as problem:
         raise SnapshotError(str(problem)) from problem
-    encoded = zlib.compress(made.getbuffer(), 1)
-    if len(encoded) > MOST_BYTES:
-        raise SnapshotError(f"it has {len(encoded):,} bytes")
-    return encoded
+    return zlib.compress(made.getbuffer(), 1)
 
 
 def decode_snapshot(encoded: bytes, own_objects: Mapping[str, object]) -> Snapshot:
     """The snapshot of these bytes; SnapshotError when they are none."""
     try:
         with paused_collection():
-            _, *parts = _Unpickler(io.BytesIO(zlib.decompress(encoded)), own_objects).load()
+            _, *parts = _Unpickler(_decompress(encoded), own_objects).load()
             made = Snapshot(*parts)
     except Exception as problem:  # broken bytes raise anything
         raise SnapshotError(f"{type(problem).__name__}: {problem}") from problem
@@ -98,6 +95,22 @@ def _links_in_order(world: World | None) -> list[ItemChain]:
             link = link.previous
         found |= {id(each): each for each in reversed(new)}
     return list(found.values())
+
+
+class _BoundedFile(io.BytesIO):
+    def write(self, data: Any) -> int:
+        """Write bytes, unless there are too many of them."""
+        if self.tell() + len(data) > MOST_BYTES:
+            raise SnapshotError(f"it has more than {MOST_BYTES:,} bytes")
+        return super().write(data)
+
+
+def _decompress(encoded: bytes) -> io.BytesIO:
+    expander = zlib.decompressobj()
+    expanded = expander.decompress(encoded, MOST_BYTES)
+    if not expander.eof:
+        raise SnapshotError(f"it is cut, or has more than {MOST_BYTES:,} bytes")
+    return io.BytesIO(expanded)
 
 
 class _Own:

@@ -160,6 +160,17 @@ def test_a_script_that_runs_is_no_snapshot(api):
         encode_snapshot(Snapshot(api.worlds[KEY], None, OrderedDict()), api.own_objects)
 
 
+def test_one_that_is_too_large_is_neither_made_nor_read(api, monkeypatch):
+    post(api, {"model": "gpt-4.1", "input": "hi" * 1000})
+    snapshot = Snapshot(api.worlds[KEY], None, OrderedDict())
+    made = encode_snapshot(snapshot, api.own_objects)
+    monkeypatch.setattr("harness.server.sharing.snapshot.MOST_BYTES", 1000)
+    with pytest.raises(SnapshotError, match="more than 1,000 bytes"):
+        encode_snapshot(snapshot, api.own_objects)
+    with pytest.raises(SnapshotError, match="more than 1,000 bytes"):
+        decode_snapshot(made, api.own_objects)
+
+
 class Call:
     def __init__(self, function, *arguments):
         self.call = function, arguments
@@ -171,7 +182,8 @@ class Call:
 @pytest.mark.parametrize(
     ("bytes_", "says"),
     [
-        (b"", "incomplete"),
+        (b"", "it is cut"),
+        (zlib.compress(b"rubbish")[:-3], "it is cut"),
         (zlib.compress(b"rubbish"), "Error"),
         (zlib.compress(pickle.dumps(Call(eval, "1"))), "builtins.eval is no part of a World"),
         (zlib.compress(pickle.dumps(Call(print, "hi"))), "builtins.print is no part of a World"),
