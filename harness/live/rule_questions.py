@@ -83,6 +83,8 @@ def explain_left_out(rule: Rule, case: Case, dialect: str) -> str:
     steps = (*case.before, case)
     if not is_valid_on(CONTRACT_DATE, rule.since, rule.until):
         return "the API no longer says it"
+    if any(step.as_of and step.as_of < CONTRACT_DATE for step in steps):
+        return "it is about an earlier day"
     if _is_for_other_provider(rule, steps, dialect):
         return OTHER_PROVIDER
     if any(step.account for step in steps):

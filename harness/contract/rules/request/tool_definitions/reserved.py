@@ -45,7 +45,6 @@ _RESERVED_BY_ALL = "2026-07-21"
         Case({"tools": [_PYTHON]}, as_of="2026-07-20"),
         {"tools": [{**_PYTHON, "name": "run_python"}]},
         {"tools": [{"type": "custom", "name": "python"}]},
-        {"model": "unheard-of", "tools": [_PYTHON]},
     ],
     fix="Name the function otherwise, such as `run_python`.",
 )
