@@ -12,6 +12,7 @@ from websockets.sync.client import connect
 
 from harness.core.limits import Limits
 from harness.items import message
+from harness.server.observe.observed import observe
 from harness.server.sharing.replicated_api import ReplicatedApi
 from harness.server.sharing.snapshot import Snapshot, SnapshotError, decode_snapshot, encode_snapshot
 from tests.support.servers.every_request import Conversation, everything
@@ -98,6 +99,19 @@ def test_a_websocket_goes_on_in_all_servers(store):
                 assert text_of(create(late.port)) == "three"
                 journals = [ask(each.port, "GET", "/_harness/exchanges").body for each in (ours, late)]
                 assert journals[0] == journals[1]
+
+
+def test_a_connection_that_is_observed_comes_back(api):
+    headers = {"authorization": f"Bearer {KEY}", "content-type": "application/json"}
+    observe(api, [lambda request: None])
+    session = api.open_session("/v1/responses", headers, {})
+    assert session.receive('{"type": "response.create", "model": "gpt-4.1", "input": "hi"}')
+    snapshot = Snapshot(api.worlds[KEY], None, OrderedDict(one=session))
+    made = decode_snapshot(encode_snapshot(snapshot, api.own_objects), api.own_objects)
+    events = made.sessions["one"].receive('{"type": "response.create", "model": "gpt-4.1", "input": "and?"}')
+    assert events[-1]["type"] == "response.completed"
+    assert made.world is not None
+    assert made.world.exchange_count == 2
 
 
 def _last_text(wire, asked):
