@@ -34,7 +34,8 @@ class Request(NamedTuple):
     `body` the parsed JSON (None without a body), `raw` the bytes as received. `operation` is the operation's id
     (`POST /responses`), `schema` names the schema of its body or else of its query; `fault` says why the body is invalid
     JSON. `dialect` is openai, azure or foundry, `root` is the part of the path at which the API begins. `world` is the World
-    that answers, for a model that reads more than the request; the journal has none.
+    that answers, for a model that reads more than the request; `kept` holds what was made of a request that comes again and
+    again, None of any other. The journal has neither.
     """
 
     method: str
@@ -50,6 +51,7 @@ class Request(NamedTuple):
     dialect: str = "openai"
     root: str = "/v1"
     world: Any = None
+    kept: dict[str, Any] | None = None
 
 
 class Answer(NamedTuple):

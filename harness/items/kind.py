@@ -231,17 +231,23 @@ def render_item(item: Item, ids: Ids, response_id: str, now: int, status: str = 
     `now` is unix seconds. A `call_id` or `container_id` of None is generated; a tool search that the API executes has no
     `call_id`.
     """
-    declared = ITEMS.find(item.type)
-    wire: Json = {"id": ids.item(declared.prefix, response_id, now), "type": item.type}
-    if declared.has_status:
-        wire["status"] = status
-    wire.update(orjson.loads(item.encode_members()))
+    wire = render_without_id(item, status)
+    wire["id"] = ids.item(ITEMS.find(item.type).prefix, response_id, now)
     if item.is_text:
         return wire
     if wire.get("call_id", "") is None and wire.get("execution") != "server":
         wire["call_id"] = ids.call()
     if wire.get("container_id", "") is None:
         wire["container_id"] = ids.hex("cntr_", 48)
+    return wire
+
+
+def render_without_id(item: Item, status: str = "completed") -> Json:
+    """The item as the API returns it, but for its ids: a text has an empty `id` and no other."""
+    wire: Json = {"id": "", "type": item.type}
+    if ITEMS.find(item.type).has_status:
+        wire["status"] = status
+    wire.update(orjson.loads(item.encode_members()))
     return wire
 
 

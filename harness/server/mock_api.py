@@ -35,6 +35,7 @@ from harness.endpoints import azure
 from harness.endpoints.request import request_from
 from harness.faults import ScriptedRefusal
 from harness.server.api_key import key_of, opens_world
+from harness.server.repeated_requests import RepeatedRequests
 from harness.server.websocket.session import SocketSession
 from harness.world.mock import Mock
 from harness.world.websocket_state import ConnectionWorld
@@ -102,6 +103,7 @@ class MockApi:
         self.as_of = parse_as_of(as_of)
         self._own_contract = own_contract
         self._vocabulary = vocabulary
+        self._repeated = RepeatedRequests()
 
     def open(self, key: str, name: str = "", base_url: str = "", vocabulary: Vocabulary | None = None) -> Mock:
         """What a test holds of the World of a key, which is made when it is new; `vocabulary` is that of its user."""
@@ -167,11 +169,16 @@ class MockApi:
         key = key_of(headers, dialect)
         if key is None:
             return None
-        if world := self.worlds.get(self._aliases.get(key, key)):
-            if self._limits.worlds is not None:
-                self.worlds.move_to_end(world.api_key)
+        if world := self._known_world(key):
             return world
         return self._open_world(key) if opens_world(key, dialect, self._keys) else None
+
+    def _known_world(self, key: str) -> World | None:
+        """The World of a key or an alias that has one, which is used now."""
+        world = self.worlds.get(self._aliases.get(key, key))
+        if world is not None and self._limits.worlds is not None:
+            self.worlds.move_to_end(world.api_key)
+        return world
 
     def takes_form(self, method: str, path: str) -> bool:
         """Whether the body of such a request is a form; `path` is the whole of it."""
@@ -192,12 +199,18 @@ class MockApi:
 
         `query` holds texts, for a name sent as `name[]` a list of them; `form` is the body if it was parsed as one before.
         """
+        again = self._repeated.find(path, headers, query, raw) if method == "POST" and form is None else None
+        if again and (known := self._known_world(again.key)) and again.holds_in(known):
+            request = again.repeat(raw)
+            return self._finish_answer(request, _answer_taken(request, again.request, known), known)
         place = parse_api_path(path, self.dialect)
         world = self.world_of(headers, place.dialect)
         if world is not None and world.dialect not in (None, place.dialect):
             place = parse_api_path(path, world.dialect)
         request = _parse_request(method, place, headers, query, raw, form)
         answer = self._reserved_answer(request, world) or check_and_answer(request, world, _call_handler)
+        if world is not None and self._limits is not UNLIMITED and answer.rule is None:
+            self._repeated.note(path, request, key_of(headers, place.dialect) or "", world)
         return self._finish_answer(request, answer, world)
 
     def open_session(self, path: str, headers: Mapping[str, str], query: Mapping[str, Any]) -> SocketSession | Answer:
@@ -270,15 +283,27 @@ def check_and_answer(request: Request, world: Any, handler: Handler) -> Answer:
     try:
         refusal = check(request, world)
         return _refuse(refusal, request, world) if refusal else handler(admit(request, world), world)
-    except ScriptedRefusal as fault:
-        return _refuse_as_scripted(fault, request, world)
-    except HarnessError as problem:
-        return _report_problem(problem, request, world)
     except Exception as problem:
+        return _answer_exception(problem, request, world)
+
+
+def _answer_taken(request: Request, kept: Request, world: World) -> Answer:
+    """The handler's answer to a request that this World takes, which it reads in the form that is kept."""
+    try:
+        return _call_handler(kept, world)
+    except Exception as problem:
+        return _answer_exception(problem, request, world)
+
+
+def _answer_exception(problem: Exception, request: Request, world: Any) -> Answer:
+    """The answer where a rule or a handler has raised, whatever it was."""
+    if isinstance(problem, ScriptedRefusal):
+        return _refuse_as_scripted(problem, request, world)
+    if not isinstance(problem, HarnessError):
         *_, last = extract_tb(problem.__traceback__)
         where = f"{last.name} ({last.filename}:{last.lineno})"
-        raised = HarnessError(f"{request.operation}: {where} raised {type(problem).__name__}: {problem}")
-        return _report_problem(raised, request, world)
+        problem = HarnessError(f"{request.operation}: {where} raised {type(problem).__name__}: {problem}")
+    return _report_problem(problem, request, world)
 
 
 def _refuse_as_scripted(fault: ScriptedRefusal, request: Request, world: Any) -> Answer:

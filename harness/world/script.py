@@ -88,6 +88,12 @@ class Route:
         self.turns.extend(turns)
         return self
 
+    @property
+    def runs_code(self) -> bool:
+        """Whether its next turn is a function or a generator, or one of its conditions a function."""
+        turn = self.turns[0] if self.turns else None
+        return callable(turn) or isinstance(turn, Iterator) or any(map(callable, self.conditions.values()))
+
     def unmet_conditions(self, request: Request) -> list[tuple[str, Matcher, Any]]:
         """The conditions that this request does not meet: name, wanted value, actual value."""
         if not self.conditions:
@@ -265,6 +271,11 @@ class Script:
     def unused(self) -> list[tuple[Route, Turn]]:
         """Turns that no request has taken, with their routes."""
         return [(route, turn) for route in self.all_routes for turn in route.turns if not _is_started_turn(turn)]
+
+    @property
+    def runs_code(self) -> bool:
+        """Whether the next turn may be made by a function of the user, or chosen by one."""
+        return any(route.runs_code for route in self.all_routes)
 
     @property
     def agent_hints(self) -> list[str]:

@@ -109,9 +109,10 @@ class Store:
 
     def chain_of(self, body: Mapping[str, object]) -> ItemChain:
         """The items that a request continues: those of a response or a conversation, none when it names neither."""
-        if (previous := body.get("previous_response_id")) in self.responses:
+        if (previous := body.get("previous_response_id")) is not None and previous in self.responses:
             return self.responses[str(previous)].chain
-        conversation = self.conversations.get(conversation_id(body) or "")
+        named = conversation_id(body)
+        conversation = self.conversations.get(named) if named else None
         return conversation.chain if conversation else EMPTY_CHAIN
 
     def transcript(self, body: Json) -> Transcript:

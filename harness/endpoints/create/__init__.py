@@ -1,0 +1,1 @@
+"""What `POST /responses` does between its request and its answer."""

@@ -1,0 +1,152 @@
+"""The model's answer to a prompt: the items of a turn as they stand in the response, with their ids, and its usage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from harness.answers.parameters import items_of_day
+from harness.api.multi_agent import enables_agents
+from harness.api.resources.containers import CODE_CALL
+from harness.api.tokens import make_usage
+from harness.api.tools import declared_tools, namespace_of
+from harness.core.exchange import Json
+from harness.ending import DEFAULT_ENDING, Ending, incomplete
+from harness.endpoints.create import output_limits
+from harness.endpoints.create.prompt import Draft, Prompt
+from harness.items.agents import ROOT_AGENT, by_agent
+from harness.items.history.transcript import Transcript
+from harness.items.kind import Item, id_prefix, render_item, render_without_id
+from harness.world.store import PendingResponse
+from harness.world.world import World
+
+MAX_DRAFTS = 64
+"""How many turns are remembered with a prompt."""
+TEXT_PREFIX = id_prefix("message")
+MAX_TOKENS_MEMBERS = incomplete("max_output_tokens").members
+"""What a response says that had to stop at `max_output_tokens`."""
+
+
+def run_model(prompt: Prompt, turn: Sequence[Item], ending: Ending, world: World) -> PendingResponse:
+    """What a turn becomes as the answer to a prompt; the World's clock moves on."""
+    body = prompt.body
+    now = world.tick()
+    id = world.ids.response(now, body.get("previous_response_id"))
+    started = {**prompt.initial_response, "id": id, "created_at": now}
+    if enables_agents(body) or [True for item in turn if not item.is_text]:
+        output, ending = _render_output(prompt, turn, ending, id, now, world)
+    else:
+        texts, ending = _draft_texts(prompt, turn, ending)
+        output = [{**item, "id": world.ids.item(TEXT_PREFIX, id, now)} for item in texts]
+    return PendingResponse(
+        started,
+        items_of_day(output, world.as_of),
+        _make_usage(prompt, output, ending, world),
+        world.add_item_ids(prompt.own_input, id, now),
+        prompt.transcript.stored,
+        prompt.conversation,
+        bool(started.get("background")) or not (started["store"] is False or world.account.zdr),
+        ending,
+    )
+
+
+def _draft_texts(prompt: Prompt, turn: Sequence[Item], ending: Ending) -> Draft:
+    """The output of a turn of texts, with empty ids; that of a single item is kept as long as its prompt."""
+    if len(turn) != 1 or ending is not DEFAULT_ENDING:
+        return _limit_output(prompt.body, list(map(render_without_id, turn)), ending)
+    said = turn[0]
+    known = prompt.drafts.get(id(said))
+    if known is None or known[0] is not said:
+        if len(prompt.drafts) >= MAX_DRAFTS:
+            prompt.drafts.clear()
+        known = prompt.drafts[id(said)] = said, _limit_output(prompt.body, [render_without_id(said)], ending)
+    return known[1]
+
+
+def _render_output(
+    prompt: Prompt, turn: Sequence[Item], ending: Ending, id: str, now: int, world: World
+) -> tuple[Sequence[Json], Ending]:
+    """The output of any turn in the response `id`, and how that ends."""
+    body = prompt.body
+    placed = _place_calls(_name_agents(turn, body), body, prompt.transcript, world)
+    items = [_add_namespace(render_item(item, world.ids, id, now), body, prompt.loaded) for item in placed]
+    limited, ending = _limit_output(body, items, ending)
+    return _complete_output(limited, body, prompt.family.encrypts, now, world), ending
+
+
+def _limit_output(body: Json, items: list[Json], ending: Ending) -> Draft:
+    """As much of the output as the request allows, and how the response ends."""
+    if (limit := body.get("max_output_tokens")) is not None:
+        items, ending = output_limits.limit_output(items, ending, limit)
+    if ending.status != "completed":
+        items[-1:] = [_mark_incomplete(item) for item in items[-1:]]
+    return items, ending
+
+
+def _complete_output(items: Sequence[Json], body: Json, encrypts: bool, now: int, world: World) -> list[Json]:
+    """Output with its encrypted content, as the request includes it; its containers are made."""
+    include = body.get("include") or ()
+    encrypted = "reasoning.encrypted_content" in include or encrypts
+    output = world.apply_include(world.add_encrypted_content(items, encrypted, now), include)
+    _note_containers(body, output, world)
+    return output
+
+
+def _name_agents(turn: Sequence[Item], body: Json) -> Sequence[Item]:
+    """The items of a response with agents: each has its agent, a message its phase (assumed: that of a final answer)."""
+    if not enables_agents(body):
+        return turn
+    named = [item if "agent" in item.members else by_agent(ROOT_AGENT, item) for item in turn]
+    return [
+        replace(item, members={**item.members, "phase": "final_answer"})
+        if item.type == "message" and "phase" not in item.members
+        else item
+        for item in named
+    ]
+
+
+def _place_calls(turn: Sequence[Item], body: Json, transcript: Transcript, world: World) -> list[Item]:
+    """The items with the container in which their code runs: one for all calls of a response that name none."""
+    if not [True for item in turn if item.type == CODE_CALL and item.members["container_id"] is None]:
+        return list(turn)
+    id = world.containers.of_next_call(body.get("tools") or (), transcript.items_from_first(CODE_CALL))
+    return [
+        replace(item, members={**item.members, "container_id": id})
+        if item.type == CODE_CALL and item.members["container_id"] is None
+        else item
+        for item in turn
+    ]
+
+
+def _note_containers(body: Json, output: Sequence[Json], world: World) -> None:
+    """Make the containers and files that the output names, with copies of the files that the tool brings along."""
+    declared = [tool.get("container") for tool in body.get("tools") or () if tool["type"] == "code_interpreter"]
+    settings: Json = next((each for each in declared if isinstance(each, dict)), {}) if declared else {}
+    for id in world.containers.note_output(output, settings):
+        for file in [file for id in settings.get("file_ids") or () if (file := world.uploads.file(id))]:
+            world.copy_to_container(id, file)
+
+
+def _make_usage(prompt: Prompt, output: Sequence[Json], ending: Ending, world: World) -> Json:
+    """The usage of a response; without a script also what the model has reasoned and found in its cache."""
+    body, limit = prompt.body, prompt.body.get("max_output_tokens")
+    spent = limit if ending.members == MAX_TOKENS_MEMBERS else None
+    if world.script.is_scripted:
+        return make_usage(prompt.tokens, output, spent)
+    previous = world.store.responses.get(body.get("previous_response_id") or "")
+    cached = world.prompt_cache.read(body, prompt.tokens, previous and previous.response)
+    effort = prompt.transcript.effort or prompt.initial_response["reasoning"]["effort"]
+    return make_usage(prompt.tokens, output, spent, cached=cached, effort=None if limit is not None else effort)
+
+
+def _mark_incomplete(item: Json) -> Json:
+    """The last item of a response that did not complete; marked where its kind has a status."""
+    return {**item, "status": "incomplete"} if item.get("status") == "completed" else item
+
+
+def _add_namespace(item: Json, body: Json, read: Sequence[Json]) -> Json:
+    """A call as the model makes it: in the namespace of its function, whether the script names that or not."""
+    if item["type"] != "function_call" or "namespace" in item:
+        return item
+    space = namespace_of(item["name"], declared_tools(body), read)
+    return {**item, "namespace": space} if space else item

@@ -1,0 +1,58 @@
+"""What a request asks of the model: the transcript it reads, and the response as it begins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from harness.answers.parameters import apply_day
+from harness.answers.response import PROMPT_TEMPLATE_MODEL, build_initial_response, render_input_items
+from harness.api.models import Model
+from harness.api.tokens import TOKENS_PER_TOOL, estimate_tokens
+from harness.core.exchange import Json
+from harness.ending import Ending
+from harness.items.history.transcript import Transcript, conversation_id
+from harness.items.kind import Item
+from harness.world.world import World
+
+Draft = tuple[list[Json], Ending]
+"""Output whose items have empty ids, and how the response with it ends."""
+
+
+class Prompt(NamedTuple):
+    """What a body without null members asks; nothing of it but `drafts` is changed later.
+
+    `initial_response` is the response as it begins, with an empty id and at time 0; `own_input` are the items of the
+    request as they are stored, but for the ids that they get. `tokens` are those of all that the model reads, `loaded` the
+    items of which the first loads tools. `drafts` are the outputs of turns that it got before, by the identity of the item.
+    """
+
+    body: Json
+    transcript: Transcript
+    conversation: str | None
+    loaded: Sequence[Json]
+    family: Model
+    initial_response: Json
+    own_input: Sequence[Json]
+    tokens: int
+    drafts: dict[int, tuple[Item, Draft]]
+
+
+def read_prompt(body: Json, world: World) -> Prompt:
+    """What a body asks of a model of this World, of which nothing is changed."""
+    transcript = world.store.transcript(body)
+    conversation = conversation_id(body)
+    loaded = transcript.items_from_first("tool_search_output")
+    initial = build_initial_response(body, "", 0, conversation=conversation, items=loaded, models=world.models)
+    family = world.models.defaults(body.get("model") or PROMPT_TEMPLATE_MODEL)
+    apply_day(initial, body, family, world.as_of)
+    own_input = render_input_items({"input": transcript.added})
+    tokens = estimate_input_tokens(body, transcript)
+    return Prompt(body, transcript, conversation, loaded, family, initial, own_input, tokens, {})
+
+
+def estimate_input_tokens(body: Json, transcript: Transcript) -> int:
+    """The estimated tokens of all that the model reads: instructions, tools, the transcript."""
+    instructions, tools = body.get("instructions"), body.get("tools") or ()
+    own = estimate_tokens([{"text": instructions}]) if instructions else 0
+    return own + transcript.tokens + TOKENS_PER_TOOL * len(tools)

@@ -1,0 +1,143 @@
+"""Requests that come again, byte for byte: what they are and that they are taken is found out once.
+
+A World is a party to that only by its account, models, day and own contract, as long as no rule has read anything else of
+it; a request about which one has is checked each time. Load tests and retries send most requests again and again.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, MutableMapping
+from dataclasses import fields
+from typing import Any, NamedTuple, TypeVar
+
+from harness.contract.check import check
+from harness.core.exchange import Request
+from harness.world.store import Store
+from harness.world.world import World
+
+T = TypeVar("T")
+
+OPERATIONS = frozenset({"POST /responses"})
+"""The operations whose requests are kept: those that are sent again and again."""
+MAX_SIZE = 64 * 1024
+"""Bytes of the longest body that is kept."""
+MAX_KEPT_SIZE = 8 * 1024 * 1024
+"""Bytes of all bodies that are kept, those used last."""
+MAX_SEEN = 8_192
+"""How many requests are remembered as seen once."""
+_RAW, _KEPT = Request._fields.index("raw"), Request._fields.index("kept")
+_OVERHEAD = 4_096
+"""Bytes that an entry counts besides its body."""
+
+
+class KeptRequest(NamedTuple):
+    """A request that its World has taken, the key in its headers, and the facts of the World that this depends on."""
+
+    request: Request
+    key: str
+    facts: tuple[object, ...]
+
+    def holds_in(self, world: World) -> bool:
+        """Whether this World takes the request, too."""
+        return self.facts == _facts_of(world)
+
+    def repeat(self, raw: bytes) -> Request:
+        """The request as it came now: an object of its own, for a journal tells requests apart."""
+        return Request._make((*self.request[:_RAW], raw, *self.request[_RAW + 1 : _KEPT], None))
+
+
+class RepeatedRequests:
+    """The requests of one server that came more than once, by path, key and body."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[str, str, bytes], KeptRequest] = OrderedDict()
+        self._seen: set[int] = set()
+        self._size = 0
+
+    def find(self, path: str, headers: Mapping[str, str], query: Mapping[str, Any], raw: bytes) -> KeptRequest | None:
+        """The entry of a request that came before."""
+        place = path, headers.get("authorization", ""), raw
+        kept = self._kept.get(place)
+        if kept is None or kept.request.query != query:
+            return None
+        if kept.request.headers is not headers and kept.request.headers != headers:
+            return None
+        self._kept.move_to_end(place)
+        return kept
+
+    def note(self, path: str, request: Request, key: str, world: World) -> None:
+        """Keep a request that was taken, if it came before and nothing but itself decided about it."""
+        if request.operation not in OPERATIONS or request.dialect != "openai" or len(request.raw) > MAX_SIZE:
+            return
+        place = path, request.headers.get("authorization", ""), request.raw
+        if hash(place) not in self._seen:
+            self._note_seen(hash(place))
+        elif world.own_contract is None and is_taken_anyway(request, world):
+            self._add(place, KeptRequest(request._replace(kept={}), key, _facts_of(world)))
+
+    def _note_seen(self, number: int) -> None:
+        if len(self._seen) >= MAX_SEEN:
+            self._seen.clear()
+        self._seen.add(number)
+
+    def _add(self, place: tuple[str, str, bytes], kept: KeptRequest) -> None:
+        if place not in self._kept:
+            self._size += len(place[2]) + _OVERHEAD
+        self._kept[place] = kept
+        while self._size > MAX_KEPT_SIZE:
+            (_, _, raw), _ = self._kept.popitem(last=False)
+            self._size -= len(raw) + _OVERHEAD
+
+
+def _facts_of(world: World) -> tuple[object, ...]:
+    """All of a World that decides about a request for which nothing stored is read."""
+    return world.account, world.models, world.own_contract, world.as_of, world.dialect
+
+
+def is_taken_anyway(request: Request, world: World) -> bool:
+    """Whether a World takes a request, whatever it has stored: no rule reads more of it than `_facts_of`."""
+    watched = _WatchedWorld(world)
+    return check(request, watched) is None and not watched.was_read
+
+
+class _WatchedWorld:
+    """A World that notes when something is read of it that may change with any request."""
+
+    def __init__(self, world: World) -> None:
+        self.account, self.models, self.own_contract, self.as_of, self.dialect = _facts_of(world)
+        self.was_read = False
+        self.store = Store(
+            **{each.name: _WatchedTable(getattr(world.store, each.name), self) for each in fields(Store)}
+        )
+        self._world = world
+
+    def __getattr__(self, name: str) -> Any:
+        self.was_read = True
+        return getattr(self._world, name)
+
+
+class _WatchedTable(MutableMapping[str, T]):
+    """A table of the store, of which each reading is noted; a rule writes nothing."""
+
+    def __init__(self, table: Mapping[str, T], world: _WatchedWorld) -> None:
+        self._table = table
+        self._world = world
+
+    def __getitem__(self, id: str) -> T:
+        self._world.was_read = True
+        return self._table[id]
+
+    def __iter__(self) -> Iterator[str]:
+        self._world.was_read = True
+        return iter(self._table)
+
+    def __len__(self) -> int:
+        self._world.was_read = True
+        return len(self._table)
+
+    def __setitem__(self, id: str, value: T) -> None:
+        raise TypeError("a rule reads what is stored, it does not change it")
+
+    def __delitem__(self, id: str) -> None:
+        raise TypeError("a rule reads what is stored, it does not change it")
