@@ -54,6 +54,9 @@ class ApprovalLedger:
     def __iter__(self) -> Iterator[Approval]:
         return iter(self._approvals.values())
 
+    def __len__(self) -> int:
+        return len(self._approvals)
+
     def add_exchange(
         self, number: int, previous: Iterable[Json], added: Sequence[Json], output: Sequence[Json]
     ) -> None:

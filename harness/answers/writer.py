@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import overload
+from typing import NamedTuple, overload
+
+import orjson
 
 from harness.answers.item_frames import ItemFrames, frame_item
 from harness.answers.item_writer import ItemPlace, sort_members
@@ -12,13 +14,40 @@ from harness.core.exchange import Json
 from harness.ending import to_api_error
 from harness.items.stream_grammar import Deltas, replace_members
 
+_RESPONSE_FRAME = b'event: %b\ndata: {"type":"%b","response":%b,"sequence_number":%d}\n\n'
+
+
+class EncodedFrames(NamedTuple):
+    """The frames of some events, in UTF-8."""
+
+    frames: bytes
+
+    def encode(self) -> bytes:
+        """The frames."""
+        return self.frames
+
 
 class EventSequence(Sequence[Json]):
-    """The events of a stream, in order; `parts` are single events and the frames of items, which are parsed when read."""
+    """The events of a stream, in order; `parts` are single events and frames of several, which are parsed when read."""
 
     def __init__(self) -> None:
-        self.parts: list[Json | ItemFrames] = []
+        self.parts: list[Json | ItemFrames | EncodedFrames] = []
         self._count = 0
+
+    def add_response(self, names: Sequence[str], response: Json) -> None:
+        """Append an event of each name that tells a response."""
+        encoded = orjson.dumps(response)
+        self.parts.append(
+            EncodedFrames(
+                b"".join(
+                    [
+                        _RESPONSE_FRAME % (name.encode(), name.encode(), encoded, number)
+                        for number, name in enumerate(names, self._count)
+                    ]
+                )
+            )
+        )
+        self._count += len(names)
 
     def add_event(self, event: Json) -> None:
         """Append an event."""
@@ -32,17 +61,17 @@ class EventSequence(Sequence[Json]):
 
     def encode(self) -> bytes:
         """The events as server-sent events, in UTF-8."""
-        return b"".join([part.encode() if isinstance(part, ItemFrames) else encode_event(part) for part in self.parts])
+        return b"".join([encode_event(part) if isinstance(part, dict) else part.encode() for part in self.parts])
 
     def __len__(self) -> int:
         return self._count
 
     def __iter__(self) -> Iterator[Json]:
         for part in self.parts:
-            if isinstance(part, ItemFrames):
-                yield from decode_frames(part.encode())
-            else:
+            if isinstance(part, dict):
                 yield part
+            else:
+                yield from decode_frames(part.encode())
 
     def __reversed__(self) -> Iterator[Json]:
         return reversed(list(self))
@@ -84,11 +113,11 @@ class EventWriter:
             "usage": None,
         }
         running = replace_members(response, {**blank, "status": "in_progress"})
-        created = {**running, "status": "queued"} if background else running
-        self._append_event("response.created", {"response": created})
         if background:
-            self._append_event("response.queued", {"response": created})
-        self._append_event("response.in_progress", {"response": running})
+            self.events.add_response(["response.created", "response.queued"], {**running, "status": "queued"})
+            self.events.add_response(["response.in_progress"], running)
+        else:
+            self.events.add_response(["response.created", "response.in_progress"], running)
 
     def write_item(self, index: int, wire: Json, deltas: Deltas, left_open: bool = False) -> None:
         """Write the events of an item; with `left_open` they end with its last delta."""
@@ -115,7 +144,7 @@ class EventWriter:
                     }
                 },
             )
-        self._append_event(f"response.{response['status']}", {"response": response})
+        self.events.add_response([f"response.{response['status']}"], response)
 
     def _append_event(self, name: str, members: Json) -> None:
         self.events.add_event(sort_members(name, {**members, "sequence_number": len(self.events)}))

@@ -25,16 +25,28 @@ class Ids:
         self.seed = seed
         self._hash = blake2b(seed.encode("utf-8", "surrogatepass"), person=b"harness ids")
         self._block_number = 0
-        self._bytes, self._used = b"", 0
+        self._bytes, self._digits, self._used = b"", "", 0
         self._item_partition = ("", "")
 
     def _next_bytes(self, count: int) -> bytes:
-        start, self._used = self._used, self._used + count
-        if self._used > len(self._bytes):
-            blocks = [self._bytes[start:], *map(self._digest, range(self._block_number, self._block_number + _BLOCKS))]
-            self._block_number += _BLOCKS
-            self._bytes, start, self._used = b"".join(blocks), 0, count
+        start = self._take(count)
         return self._bytes[start : self._used]
+
+    def _next_hex(self, count: int) -> str:
+        """The next `count` bytes as twice as many hex digits."""
+        start = self._take(count)
+        return self._digits[2 * start : 2 * self._used]
+
+    def _take(self, count: int) -> int:
+        """Use up bytes; returns where they begin."""
+        start, self._used = self._used, self._used + count
+        if self._used <= len(self._bytes):
+            return start
+        blocks = [self._bytes[start:], *map(self._digest, range(self._block_number, self._block_number + _BLOCKS))]
+        self._block_number += _BLOCKS
+        self._bytes, self._used = b"".join(blocks), count
+        self._digits = self._bytes.hex()
+        return 0
 
     def _digest(self, number: int) -> bytes:
         block = self._hash.copy()
@@ -43,7 +55,7 @@ class Ids:
 
     def hex(self, prefix: str, digits: int) -> str:
         """`prefix` and that many hex digits (an even number): `hex("vs_", 32)`."""
-        return prefix + self._next_bytes(digits // 2).hex()
+        return prefix + self._next_hex(digits // 2)
 
     def alphanumeric(self, prefix: str, length: int = 24) -> str:
         """`prefix` and that many of A-Z a-z 0-9: `alphanumeric("file-")`."""
@@ -55,8 +67,8 @@ class Ids:
         A parent of another form (48 digits as before mid 2025, or invented) starts a new partition.
         """
         found = _PARTITIONED_ID.fullmatch(parent) if parent else None
-        partition = found[1] if found else self._next_bytes(8).hex()
-        return f"resp_{partition}00{now:08x}{self._next_bytes(12).hex()}"
+        partition = found[1] if found else self._next_hex(8)
+        return f"resp_{partition}00{now:08x}{self._next_hex(12)}"
 
     def item(self, prefix: str, response_id: str, now: int) -> str:
         """The id of an item of a response: `item("msg", "resp_…", now)`.
@@ -65,8 +77,8 @@ class Ids:
         """
         if self._item_partition[0] != response_id:
             found = _PARTITIONED_ID.fullmatch(response_id)
-            self._item_partition = response_id, found[1] + found[2] if found else f"{self._next_bytes(8).hex()}00"
-        return f"{prefix}_{self._item_partition[1]}{now:08x}{self._next_bytes(12).hex()}"
+            self._item_partition = response_id, found[1] + found[2] if found else f"{self._next_hex(8)}00"
+        return f"{prefix}_{self._item_partition[1]}{now:08x}{self._next_hex(12)}"
 
     def call(self) -> str:
         """A `call_id`, which pairs a call with its output."""
@@ -74,7 +86,7 @@ class Ids:
 
     def request(self) -> str:
         """An `x-request-id`."""
-        return "req_" + self._next_bytes(16).hex()
+        return "req_" + self._next_hex(16)
 
     def guid(self) -> str:
         """A request id in Azure's form."""

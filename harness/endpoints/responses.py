@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import orjson
+
 from harness.analysis.approval_ledger import concerns_approvals
 from harness.answers.parameters import items_of_day
 from harness.answers.response import add_billing, render_input_items
 from harness.answers.stream import render_events
 from harness.api.encrypted_content import ContentOwner, make_encrypted_content
-from harness.api.http.body import parse_body
 from harness.api.include import filter_page, filter_stored_items
 from harness.api.operations import ITEM_LIST, Cursors, operation
 from harness.api.paging import page
@@ -18,7 +19,7 @@ from harness.contract.check import drop_nulls
 from harness.contract.rules.request.limits import WINDOW_EXCEEDED, exceeds_window
 from harness.core.delivery import Fault
 from harness.core.exchange import Answer, Json, Request
-from harness.ending import TurnLine, failed, incomplete, split_ending, to_api_error
+from harness.ending import TurnLine, failed, split_ending, to_api_error
 from harness.endpoints.create.model_run import run_model
 from harness.endpoints.create.prompt import Prompt, estimate_input_tokens, read_prompt
 from harness.faults import ends_early
@@ -27,8 +28,7 @@ from harness.items.kind import Item
 from harness.world.store import PendingResponse
 from harness.world.world import World
 
-MAX_TOKENS_MEMBERS = incomplete("max_output_tokens").members
-"""What a response says that had to stop at `max_output_tokens`."""
+_BODY, _WORLD = Request._fields.index("body"), Request._fields.index("world")
 
 
 @operation("POST", "/responses", body="CreateResponse", answer="Response")
@@ -72,9 +72,9 @@ def _discard_if_cut(run: PendingResponse, lines: Sequence[TurnLine]) -> PendingR
 
 def _next_turn(request: Request, body: Json, world: World) -> tuple[Sequence[TurnLine], Sequence[TurnLine]]:
     """The next turn of the script, with what the scripted MCP servers make of it, and what they hold back."""
-    asked = Request(*request[:-2], world)  # as `_replace` does, in a third of the time
-    if request.kept is not None and world.script.runs_code:  # which may change what it is given
-        asked = asked._replace(body=parse_body(request.raw)[0])
+    is_lent = request.kept is not None and world.script.runs_code  # code may change what it is given
+    read = orjson.loads(request.raw) if is_lent else request.body
+    asked = Request._make((*request[:_BODY], read, *request[_BODY + 1 : _WORLD], world, None))
     if not world.mcp_servers:
         return world.script.next(asked), ()
     return world.mcp_servers.plan_turn(body, world.store.transcript(body).items, lambda: world.script.next(asked))

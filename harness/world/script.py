@@ -92,7 +92,8 @@ class Route:
     def runs_code(self) -> bool:
         """Whether its next turn is a function or a generator, or one of its conditions a function."""
         turn = self.turns[0] if self.turns else None
-        return callable(turn) or isinstance(turn, Iterator) or any(map(callable, self.conditions.values()))
+        is_code = callable(turn) or isinstance(turn, Iterator)
+        return is_code or (bool(self.conditions) and any(map(callable, self.conditions.values())))
 
     def unmet_conditions(self, request: Request) -> list[tuple[str, Matcher, Any]]:
         """The conditions that this request does not meet: name, wanted value, actual value."""
@@ -163,6 +164,8 @@ def _validate_turn(turn: Any, route: Route) -> None:
 
 def parse_turn(turn: Any, route: Route) -> list[TurnLine]:
     """A turn as its lines: items, then an ending if it has one; anything else is a ScriptError with what is allowed."""
+    if isinstance(turn, Item) and route.validated_items.get(id(turn)) is turn:
+        return [turn]
     given = turn if isinstance(turn, list | tuple) else [turn]
     lines = [message(line) if isinstance(line, str) else line for line in given]
     if isinstance(lines[-1] if lines else None, Fault):
@@ -275,7 +278,7 @@ class Script:
     @property
     def runs_code(self) -> bool:
         """Whether the next turn may be made by a function of the user, or chosen by one."""
-        return any(route.runs_code for route in self.all_routes)
+        return bool([True for route in self.all_routes if route.runs_code])
 
     @property
     def agent_hints(self) -> list[str]:

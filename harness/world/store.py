@@ -136,12 +136,11 @@ class Store:
         """Store the stream of a stored response, so that it can be resumed."""
         self.responses[id] = self.responses[id]._replace(events=events)
 
-    def keep_newest(self, most: int | None) -> None:
+    def keep_newest(self, most: int) -> None:
         """Drop the oldest responses beyond `most`, with all that is stored of them; a conversation keeps its items."""
-        if most is None:
-            return
-        for id in oldest_beyond(self.responses, most) if len(self.responses) > most else ():
-            self._drop_response(id)
+        if len(self.responses) > most:
+            for id in oldest_beyond(self.responses, most):
+                self._drop_response(id)
         more = most * _ENTRIES_PER_RESPONSE
         for hidden in (self.unfiltered_items, self.encrypted_contents, self.azure_members, self.containers):
             if len(hidden) > more:

@@ -165,11 +165,14 @@ class World:
 
     def _drop_oldest(self) -> None:
         most = self.limits.exchanges
-        drop_oldest(self.exchanges, most)
-        if self.problems:
-            drop_oldest(self.problems, most)
-        self.approval_ledger.keep_newest(most)
-        self.store.keep_newest(self.limits.responses)
+        if most is not None:
+            drop_oldest(self.exchanges, most)
+            if self.problems:
+                drop_oldest(self.problems, most)
+            if len(self.approval_ledger) > most:
+                self.approval_ledger.keep_newest(most)
+        if self.limits.responses is not None:
+            self.store.keep_newest(self.limits.responses)
 
     def add_stray(self, stray: Stray, keep: int) -> None:
         """Note a request whose key leads to no World, which may have been meant for this one; `keep` of them stay."""

@@ -35,13 +35,14 @@ def run_model(prompt: Prompt, turn: Sequence[Item], ending: Ending, world: World
     started = {**prompt.initial_response, "id": id, "created_at": now}
     if enables_agents(body) or [True for item in turn if not item.is_text]:
         output, ending = _render_output(prompt, turn, ending, id, now, world)
+        usage = _make_usage(prompt, output, ending, world)
     else:
-        texts, ending = _draft_texts(prompt, turn, ending)
+        texts, ending, usage = _draft_texts(prompt, turn, ending, world)
         output = [{**item, "id": world.ids.item(TEXT_PREFIX, id, now)} for item in texts]
     return PendingResponse(
         started,
         items_of_day(output, world.as_of),
-        _make_usage(prompt, output, ending, world),
+        usage,
         world.add_item_ids(prompt.own_input, id, now),
         prompt.transcript.stored,
         prompt.conversation,
@@ -50,17 +51,22 @@ def run_model(prompt: Prompt, turn: Sequence[Item], ending: Ending, world: World
     )
 
 
-def _draft_texts(prompt: Prompt, turn: Sequence[Item], ending: Ending) -> Draft:
-    """The output of a turn of texts, with empty ids; that of a single item is kept as long as its prompt."""
-    if len(turn) != 1 or ending is not DEFAULT_ENDING:
-        return _limit_output(prompt.body, list(map(render_without_id, turn)), ending)
+def _draft_texts(prompt: Prompt, turn: Sequence[Item], ending: Ending, world: World) -> Draft:
+    """What a turn of texts becomes; one that a script says as it stands is kept as long as the prompt."""
+    if len(turn) != 1 or ending is not DEFAULT_ENDING or not world.script.is_scripted:
+        return _make_draft(prompt, turn, ending, world)
     said = turn[0]
     known = prompt.drafts.get(id(said))
     if known is None or known[0] is not said:
         if len(prompt.drafts) >= MAX_DRAFTS:
             prompt.drafts.clear()
-        known = prompt.drafts[id(said)] = said, _limit_output(prompt.body, [render_without_id(said)], ending)
+        known = prompt.drafts[id(said)] = said, _make_draft(prompt, turn, ending, world)
     return known[1]
+
+
+def _make_draft(prompt: Prompt, turn: Sequence[Item], ending: Ending, world: World) -> Draft:
+    items, ending = _limit_output(prompt.body, list(map(render_without_id, turn)), ending)
+    return Draft(items, ending, _make_usage(prompt, items, ending, world))
 
 
 def _render_output(
@@ -74,7 +80,7 @@ def _render_output(
     return _complete_output(limited, body, prompt.family.encrypts, now, world), ending
 
 
-def _limit_output(body: Json, items: list[Json], ending: Ending) -> Draft:
+def _limit_output(body: Json, items: list[Json], ending: Ending) -> tuple[list[Json], Ending]:
     """As much of the output as the request allows, and how the response ends."""
     if (limit := body.get("max_output_tokens")) is not None:
         items, ending = output_limits.limit_output(items, ending, limit)

@@ -15,8 +15,13 @@ from harness.items.history.transcript import Transcript, conversation_id
 from harness.items.kind import Item
 from harness.world.world import World
 
-Draft = tuple[list[Json], Ending]
-"""Output whose items have empty ids, and how the response with it ends."""
+
+class Draft(NamedTuple):
+    """What a turn of texts becomes: its items with empty ids, how the response with them ends, and what it uses."""
+
+    items: Sequence[Json]
+    ending: Ending
+    usage: Json
 
 
 class Prompt(NamedTuple):

@@ -66,7 +66,7 @@ def encode_whole(answer: Answer, first_headers: Iterable[tuple[bytes, bytes]]) -
         return None
     if len(body := _encode_body(answer)) > WRITE_SIZE or _INVALID.search("".join(headers.values())):
         return None
-    lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()]).encode(ENCODING)
+    lines = "\r\n".join([*map(": ".join, headers.items()), ""]).encode(ENCODING)
     first = b"".join([b"%b: %b\r\n" % header for header in first_headers])
     if answer.events is None:
         return b"%b%b%bcontent-length: %d\r\n\r\n%b" % (STATUS_LINE[answer.status], first, lines, len(body), body)
