@@ -43,11 +43,10 @@ class ItemFrames(NamedTuple):
     template: FrameTemplate
     values: Sequence[str]
 
-    def encode(self) -> bytes:
-        """The frames, in UTF-8."""
+    def pieces(self) -> Iterable[bytes]:
+        """The frames, in UTF-8, in pieces."""
         pieces, arrange, plan, _ = self.template
-        values = map(_encode_text, self.values)
-        return b"".join(arrange([*pieces, *values, *plan.paddings(self.values[0])]))
+        return arrange([*pieces, *map(_encode_text, self.values), *plan.paddings(self.values[0])])
 
 
 def frame_item(wire: Json, deltas: Deltas, place: ItemPlace) -> ItemFrames:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple, overload
 
 import orjson
@@ -14,39 +15,62 @@ from harness.core.exchange import Json
 from harness.ending import to_api_error
 from harness.items.stream_grammar import Deltas, replace_members
 
-_RESPONSE_FRAME = b'event: %b\ndata: {"type":"%b","response":%b,"sequence_number":%d}\n\n'
+_AT_START: Json = {
+    "completed_at": None,
+    "content_filters": None,
+    "error": None,
+    "incomplete_details": None,
+    "moderation": None,
+    "output": [],
+    "usage": None,
+}
+"""Members of a response before it has an output."""
+_OPENING = ("response.created", "response.in_progress")
+_FRAME_END = b',"sequence_number":%d}\n\n'
 
 
-class EncodedFrames(NamedTuple):
-    """The frames of some events, in UTF-8."""
+class ResponseFrames(NamedTuple):
+    """The frames of events that tell a response, one of each name, numbered from `number` on.
 
-    frames: bytes
+    `response` is the response at its end; with a `status` it is told as it was at its start, with that status.
+    """
 
-    def encode(self) -> bytes:
-        """The frames."""
-        return self.frames
+    names: Sequence[str]
+    number: int
+    response: Json
+    status: str = ""
+
+    def pieces(self) -> list[bytes]:
+        """The frames, in UTF-8, in pieces."""
+        encoded = orjson.dumps(_begin(self.response, self.status) if self.status else self.response)
+        numbered = enumerate(self.names, self.number)
+        return [piece for number, name in numbered for piece in (_frame_start(name), encoded, _FRAME_END % number)]
+
+
+@lru_cache(maxsize=32)
+def _frame_start(name: str) -> bytes:
+    return f'event: {name}\ndata: {{"type":"{name}","response":'.encode()
+
+
+def _begin(response: Json, status: str) -> Json:
+    """A response as it was at its start."""
+    # Without a requested tier the final one is "default"; it starts as "auto".
+    tier = "auto" if response.get("service_tier") == "default" else response.get("service_tier")
+    return replace_members(response, {**_AT_START, "service_tier": tier, "status": status})
 
 
 class EventSequence(Sequence[Json]):
-    """The events of a stream, in order; `parts` are single events and frames of several, which are parsed when read."""
+    """The events of a stream, in order; `parts` are single events and frames of several, which are made when read."""
+
+    __slots__ = ("_count", "parts")
 
     def __init__(self) -> None:
-        self.parts: list[Json | ItemFrames | EncodedFrames] = []
+        self.parts: list[Json | ItemFrames | ResponseFrames] = []
         self._count = 0
 
-    def add_response(self, names: Sequence[str], response: Json) -> None:
-        """Append an event of each name that tells a response."""
-        encoded = orjson.dumps(response)
-        self.parts.append(
-            EncodedFrames(
-                b"".join(
-                    [
-                        _RESPONSE_FRAME % (name.encode(), name.encode(), encoded, number)
-                        for number, name in enumerate(names, self._count)
-                    ]
-                )
-            )
-        )
+    def add_response(self, names: Sequence[str], response: Json, status: str = "") -> None:
+        """Append the events that tell a response; see `ResponseFrames`."""
+        self.parts.append(ResponseFrames(names, self._count, response, status))
         self._count += len(names)
 
     def add_event(self, event: Json) -> None:
@@ -61,7 +85,10 @@ class EventSequence(Sequence[Json]):
 
     def encode(self) -> bytes:
         """The events as server-sent events, in UTF-8."""
-        return b"".join([encode_event(part) if isinstance(part, dict) else part.encode() for part in self.parts])
+        pieces: list[bytes] = []
+        for part in self.parts:
+            pieces += (encode_event(part),) if isinstance(part, dict) else part.pieces()
+        return b"".join(pieces)
 
     def __len__(self) -> int:
         return self._count
@@ -71,7 +98,7 @@ class EventSequence(Sequence[Json]):
             if isinstance(part, dict):
                 yield part
             else:
-                yield from decode_frames(part.encode())
+                yield from decode_frames(b"".join(part.pieces()))
 
     def __reversed__(self) -> Iterator[Json]:
         return reversed(list(self))
@@ -100,24 +127,11 @@ class EventWriter:
     def write_opening(self, response: Json, background: bool) -> None:
         """Write the events before the first item."""
         self._reasons = (response.get("reasoning") or {}).get("effort") is not None
-        # Without a requested tier the final one is "default"; it starts as "auto".
-        tier = response.get("service_tier")
-        blank: Json = {
-            "completed_at": None,
-            "content_filters": None,
-            "error": None,
-            "incomplete_details": None,
-            "moderation": None,
-            "output": [],
-            "service_tier": "auto" if tier == "default" else tier,
-            "usage": None,
-        }
-        running = replace_members(response, {**blank, "status": "in_progress"})
         if background:
-            self.events.add_response(["response.created", "response.queued"], {**running, "status": "queued"})
-            self.events.add_response(["response.in_progress"], running)
+            self.events.add_response(("response.created", "response.queued"), response, "queued")
+            self.events.add_response(("response.in_progress",), response, "in_progress")
         else:
-            self.events.add_response(["response.created", "response.in_progress"], running)
+            self.events.add_response(_OPENING, response, "in_progress")
 
     def write_item(self, index: int, wire: Json, deltas: Deltas, left_open: bool = False) -> None:
         """Write the events of an item; with `left_open` they end with its last delta."""
@@ -144,7 +158,7 @@ class EventWriter:
                     }
                 },
             )
-        self.events.add_response([f"response.{response['status']}"], response)
+        self.events.add_response((f"response.{response['status']}",), response)
 
     def _append_event(self, name: str, members: Json) -> None:
         self.events.add_event(sort_members(name, {**members, "sequence_number": len(self.events)}))

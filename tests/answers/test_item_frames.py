@@ -54,7 +54,7 @@ def test_an_item_that_is_said_again_has_its_own_ids_and_the_same_template() -> N
     first, second = (response_with(said, seed)["output"][0] for seed in ("one", "two"))
     one, other = frame_item(first, {}, PLACE), frame_item(second, {}, PLACE)
     assert one.template is other.template
-    for own, foreign, frames in ((first, second, one.encode()), (second, first, other.encode())):
+    for own, foreign, frames in ((first, second, b"".join(one.pieces())), (second, first, b"".join(other.pieces()))):
         for name in ("id", "call_id"):
             assert orjson.dumps(own[name]) in frames
             assert orjson.dumps(foreign[name]) not in frames

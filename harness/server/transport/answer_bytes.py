@@ -68,10 +68,12 @@ def encode_whole(answer: Answer, first_headers: Iterable[tuple[bytes, bytes]]) -
         return None
     lines = "\r\n".join([*map(": ".join, headers.items()), ""]).encode(ENCODING)
     first = b"".join([b"%b: %b\r\n" % header for header in first_headers])
+    head = STATUS_LINE[answer.status], first, lines
     if answer.events is None:
-        return b"%b%b%bcontent-length: %d\r\n\r\n%b" % (STATUS_LINE[answer.status], first, lines, len(body), body)
-    chunk = b"%x\r\n%b\r\n" % (len(body), body) if body else b""
-    return b"%b%b%btransfer-encoding: chunked\r\n\r\n%b0\r\n\r\n" % (STATUS_LINE[answer.status], first, lines, chunk)
+        return b"%b%b%bcontent-length: %d\r\n\r\n%b" % (*head, len(body), body)
+    if not body:
+        return b"%b%b%btransfer-encoding: chunked\r\n\r\n0\r\n\r\n" % head
+    return b"%b%b%btransfer-encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (*head, len(body), body)
 
 
 def _encode_body(answer: Answer) -> bytes:
