@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import orjson
-
 from harness.analysis.approval_ledger import concerns_approvals
 from harness.answers.parameters import items_of_day
 from harness.answers.response import add_billing, render_input_items
@@ -24,7 +22,7 @@ from harness.endpoints.create.model_run import run_model
 from harness.endpoints.create.prompt import Prompt, estimate_input_tokens, read_prompt
 from harness.faults import ends_early
 from harness.faults.broken_off import apply_faults
-from harness.items.kind import Item
+from harness.items.kind import Item, copy_json
 from harness.world.store import PendingResponse
 from harness.world.world import World
 
@@ -72,8 +70,7 @@ def _discard_if_cut(run: PendingResponse, lines: Sequence[TurnLine]) -> PendingR
 
 def _next_turn(request: Request, body: Json, world: World) -> tuple[Sequence[TurnLine], Sequence[TurnLine]]:
     """The next turn of the script, with what the scripted MCP servers make of it, and what they hold back."""
-    is_lent = request.kept is not None and world.script.runs_code  # code may change what it is given
-    read = orjson.loads(request.raw) if is_lent else request.body
+    read = copy_json(request.body) if world.script.runs_code else request.body  # code may change what it is given
     asked = Request._make((*request[:_BODY], read, *request[_BODY + 1 : _WORLD], world, None))
     if not world.mcp_servers:
         return world.script.next(asked), ()

@@ -1,7 +1,8 @@
 """Requests that come again, byte for byte: what they are and that they are taken is found out once.
 
-A World is a party to that only by its account, models, day and own contract, as long as no rule has read anything else of
-it; a request about which one has is checked each time. Load tests and retries send most requests again and again.
+A World is a party to that only by its account, models, day and own contract, and by which of its tables are empty, as long
+as no rule has read anything else of it; a request about which one has is checked each time. Load tests and retries send
+most requests again and again.
 """
 
 from __future__ import annotations
@@ -32,15 +33,21 @@ _OVERHEAD = 4_096
 
 
 class KeptRequest(NamedTuple):
-    """A request that its World has taken, the key in its headers, and the facts of the World that this depends on."""
+    """A request that its World has taken, the key in its headers, and the facts of the World that this depends on.
+
+    `filled` says of tables of the store, by their names, whether they hold anything.
+    """
 
     request: Request
     key: str
     facts: tuple[object, ...]
+    filled: tuple[tuple[str, bool], ...]
 
     def holds_in(self, world: World) -> bool:
         """Whether this World takes the request, too."""
-        return self.facts == _facts_of(world)
+        if self.facts != _facts_of(world):
+            return False
+        return not self.filled or all(bool(getattr(world.store, name)) is is_filled for name, is_filled in self.filled)
 
     def repeat(self, raw: bytes) -> Request:
         """The request as it came now: an object of its own, for a journal tells requests apart."""
@@ -73,8 +80,11 @@ class RepeatedRequests:
         place = path, request.headers.get("authorization", ""), request.raw
         if hash(place) not in self._seen:
             self._note_seen(hash(place))
-        elif world.own_contract is None and is_taken_anyway(request, world):
-            self._add(place, KeptRequest(request._replace(kept={}), key, _facts_of(world)))
+        elif world.own_contract is None:
+            watched = _WatchedWorld(world)
+            if check(request, watched) is None and not watched.was_read:
+                filled = tuple(watched.filled.items())
+                self._add(place, KeptRequest(request._replace(kept={}), key, _facts_of(world), filled))
 
     def _note_seen(self, number: int) -> None:
         if len(self._seen) >= MAX_SEEN:
@@ -95,21 +105,18 @@ def _facts_of(world: World) -> tuple[object, ...]:
     return world.account, world.models, world.own_contract, world.as_of, world.dialect
 
 
-def is_taken_anyway(request: Request, world: World) -> bool:
-    """Whether a World takes a request, whatever it has stored: no rule reads more of it than `_facts_of`."""
-    watched = _WatchedWorld(world)
-    return check(request, watched) is None and not watched.was_read
-
-
 class _WatchedWorld:
-    """A World that notes when something is read of it that may change with any request."""
+    """A World that notes when something is read of it that may change with any request, and which tables are asked for.
+
+    `was_read` says that something was; `filled` has the tables that were only asked whether they hold anything.
+    """
 
     def __init__(self, world: World) -> None:
         self.account, self.models, self.own_contract, self.as_of, self.dialect = _facts_of(world)
         self.was_read = False
-        self.store = Store(
-            **{each.name: _WatchedTable(getattr(world.store, each.name), self) for each in fields(Store)}
-        )
+        self.filled: dict[str, bool] = {}
+        names = [each.name for each in fields(Store)]
+        self.store = Store(**{name: _WatchedTable(name, getattr(world.store, name), self) for name in names})
         self._world = world
 
     def __getattr__(self, name: str) -> Any:
@@ -120,9 +127,13 @@ class _WatchedWorld:
 class _WatchedTable(MutableMapping[str, T]):
     """A table of the store, of which each reading is noted; a rule writes nothing."""
 
-    def __init__(self, table: Mapping[str, T], world: _WatchedWorld) -> None:
+    def __init__(self, name: str, table: Mapping[str, T], world: _WatchedWorld) -> None:
+        self._name = name
         self._table = table
         self._world = world
+
+    def __bool__(self) -> bool:
+        return self._world.filled.setdefault(self._name, bool(self._table))
 
     def __getitem__(self, id: str) -> T:
         self._world.was_read = True

@@ -181,8 +181,9 @@ def container_source_not_found(request: Request, world: WorldView) -> Iterator[J
 )
 def tool_container_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """The container of `code_interpreter` must be there, made with the same key, once the key has made any itself."""
-    if world.containers.has_known:
-        yield from ({"id": id} for id in _tool_containers(request) if world.containers.find(id) is None)
+    for id in _tool_containers(request):
+        if world.containers.has_known and world.containers.find(id) is None:
+            yield {"id": id}
 
 
 def _tool_containers(request: Request) -> Iterator[str]:

@@ -268,7 +268,7 @@ def files_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 )
 def file_search_store_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """The vector stores of `file_search` must be there, made with the same key, once the key has stored anything."""
-    for tool in (request.body.get("tools") or ()) if world.uploads.has_known_files else ():
-        named = tool["vector_store_ids"] if tool["type"] == "file_search" else ()
-        if missing := [id for id in named if world.uploads.store(id) is None]:
+    for tool in request.body.get("tools") or ():
+        is_checked = tool["type"] == "file_search" and world.uploads.has_known_files
+        if missing := [id for id in tool["vector_store_ids"] if world.uploads.store(id) is None] if is_checked else ():
             yield {"ids": missing, "missing": missing}

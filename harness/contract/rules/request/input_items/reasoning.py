@@ -103,7 +103,7 @@ def reasoning_without_follower(request: Request, world: WorldView, transcript: T
     if not world.store.follower_of or str(request.body.get("model")).startswith("o3-mini"):
         return
     for item, next_item in zip(transcript.items, [*transcript.items[1:], {}], strict=False):
-        follower = world.store.follower_of.get(item.get("id", ""))
+        follower = world.store.follower_of.get(item["id"]) if item.get("id") else None
         if follower is not None and not _is_same_item(next_item, world.store.items.get(follower, {})):
             yield {"id": item["id"]}
 
@@ -144,6 +144,6 @@ def item_without_reasoning(world: WorldView, transcript: Transcript) -> Iterator
     if not world.store.reasoning_of:
         return
     for before, item in zip([{}, *transcript.items[:-1]], transcript.items, strict=False):
-        needed = world.store.reasoning_of.get(item.get("id", ""))
+        needed = world.store.reasoning_of.get(item["id"]) if item.get("id") else None
         if needed and before.get("id") != needed:
             yield {"id": item["id"], "type": item["type"], "reasoning": needed}

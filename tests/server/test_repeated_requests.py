@@ -1,0 +1,232 @@
+"""A request that comes again byte for byte gets the answer that it would get if it were the first of its kind."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from harness.contract.rule import RULES, Case
+from harness.core.exchange import Answer, Json, Request
+from harness.core.limits import UNLIMITED, Limits
+from harness.items import function_call, message, reasoning
+from harness.server import repeated_requests
+from harness.server.mock_api import MockApi
+from harness.server.repeated_requests import RepeatedRequests
+from harness.server.transport.answer_bytes import encode_whole
+from harness.verify.examples import EXAMPLE_KEY, OK_TURN, CasePlayer
+from harness.world.mock import Mock
+
+KEY = "sk-repeated"
+HEADERS = {"authorization": f"Bearer {KEY}", "content-type": "application/json"}
+PATH = "/v1/responses"
+TIMES = 4
+SERVED = Limits(exchanges=1_000, responses=1_000, worlds=10)
+"""What makes a World a served one, whose requests are kept; a test's World keeps all else, and no requests."""
+
+
+@pytest.fixture
+def api() -> MockApi:
+    return MockApi(fallback=lambda _: OK_TURN, limits=SERVED)
+
+
+@pytest.fixture
+def mock(api: MockApi) -> Mock:
+    return api.open(KEY)
+
+
+def send(api: MockApi, body: Json, headers: Mapping[str, str] = HEADERS) -> Answer:
+    """The answer to a request whose bytes are new, as those of each request are."""
+    return api.handle("POST", PATH, headers, {}, json.dumps(body).encode())
+
+
+def send_again(api: MockApi, body: Json) -> list[Answer]:
+    return [send(api, body) for _ in range(TIMES)]
+
+
+def is_kept(api: MockApi, body: Json, headers: Mapping[str, str] = HEADERS) -> bool:
+    return api._repeated.find(PATH, headers, {}, json.dumps(body).encode()) is not None
+
+
+def cases() -> Iterator[tuple[str, Case]]:
+    for rule in RULES.values():
+        for number, case in enumerate([*rule.rejects.values(), *rule.accepts]):
+            yield f"{rule.id}-{number}", case
+
+
+def play(case: Case, limits: Limits) -> list[tuple[int, Any, bytes | None]]:
+    """The answers to a case whose request is sent several times."""
+    player = CasePlayer()
+    player.api = MockApi(fallback=lambda _: OK_TURN, limits=limits)
+    player.mock = player.api.open(EXAMPLE_KEY)
+    before = player.prepare(case)
+    answers = [*before, *[player.send(case, before) for _ in range(TIMES)]]
+    assert len(player.mock.exchanges) <= len(answers) + 1
+    return [
+        (each.status, each.body, None if each.body is None or not each.status else encode_whole(each, ()))
+        for each in answers
+    ]
+
+
+@pytest.mark.parametrize("area", sorted({rule.area for rule in RULES.values()}))
+def test_every_example_of_a_rule_gets_the_same_answers_whether_requests_are_kept_or_not(area: str) -> None:
+    for name, case in cases():
+        if RULES[name.rpartition("-")[0]].area == area:
+            assert play(case, SERVED) == play(case, UNLIMITED), name
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"model": "gpt-4.1", "input": "hi"},
+        {"model": "gpt-4.1", "input": [{"role": "user", "content": "hi"}], "stream": True},
+        {
+            "model": "gpt-5",
+            "instructions": "Be brief.",
+            "tools": [{"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}],
+            "input": [
+                {"role": "user", "content": "hi"},
+                {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"},
+                {"type": "function_call_output", "call_id": "call_1", "output": "1"},
+            ],
+        },
+    ],
+    ids=["text", "stream", "tools"],
+)
+def test_what_nothing_stored_decides_is_kept_from_the_second_time_on(api: MockApi, body: Json) -> None:
+    send(api, body)
+    assert not is_kept(api, body)
+    send(api, body)
+    assert is_kept(api, body)
+    assert {answer.status for answer in send_again(api, body)} == {200}
+
+
+def test_a_test_of_its_own_keeps_no_requests() -> None:
+    api = MockApi(fallback=lambda _: OK_TURN)
+    send_again(api, {"model": "gpt-4.1", "input": "hi"})
+    assert not is_kept(api, {"model": "gpt-4.1", "input": "hi"})
+
+
+class TestWhatDecidesIsLookedAtEachTime:
+    BODY: Json = {"model": "gpt-4.1", "input": "hi"}  # noqa: RUF012
+
+    def test_the_account(self, api: MockApi, mock: Mock) -> None:
+        send_again(api, self.BODY)
+        mock.organization(models=["gpt-5"])
+        assert [answer.status for answer in send_again(api, self.BODY)] == [400] * TIMES
+
+    def test_the_day(self, api: MockApi, mock: Mock) -> None:
+        body = {"model": "gpt-5", "input": "hi"}
+        send_again(api, body)
+        mock.world.set_date("2025-05-01")
+        unkept = MockApi(fallback=lambda _: OK_TURN)
+        unkept.open(KEY).world.set_date("2025-05-01")
+        assert send(api, body).body.keys() == send(unkept, body).body.keys()
+
+    def test_another_key_with_another_account(self, api: MockApi, mock: Mock) -> None:
+        send_again(api, self.BODY)
+        api.open("sk-other").organization(models=["gpt-5"])
+        assert send(api, self.BODY, {**HEADERS, "authorization": "Bearer sk-other"}).status == 400
+
+    def test_headers(self, api: MockApi, mock: Mock) -> None:
+        send_again(api, self.BODY)
+        assert send(api, self.BODY, {**HEADERS, "content-type": "text/plain"}).status == 400
+        assert send(api, self.BODY, {"content-type": "application/json"}).status == 401
+
+    def test_a_stored_response_that_is_deleted(self, api: MockApi, mock: Mock) -> None:
+        first = send(api, self.BODY).body["id"]
+        body = {**self.BODY, "previous_response_id": first}
+        assert [answer.status for answer in send_again(api, body)] == [200] * TIMES
+        assert not is_kept(api, body)
+        api.handle("DELETE", f"{PATH}/{first}", HEADERS, {}, b"")
+        assert send(api, body).status == 400
+
+    def test_a_stored_item_that_is_referred_to(self, api: MockApi, mock: Mock) -> None:
+        said = send(api, self.BODY).body
+        body = {"model": "gpt-4.1", "input": [{"type": "item_reference", "id": said["output"][0]["id"]}]}
+        send_again(api, body)
+        assert not is_kept(api, body)
+
+    def test_whether_a_table_is_empty(self, api: MockApi, mock: Mock) -> None:
+        body = {"model": "gpt-5", "input": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "x"}]}
+        send_again(api, body)
+        kept = api._repeated.find(PATH, HEADERS, {}, json.dumps(body).encode())
+        assert kept
+        assert kept.holds_in(mock.world)
+        mock.script([reasoning("hm"), message("ok")])
+        send(api, {"model": "gpt-5", "input": "hi"})
+        assert mock.world.store.follower_of
+        assert not kept.holds_in(mock.world)
+
+    def test_a_closed_world(self, api: MockApi, mock: Mock) -> None:
+        send_again(api, self.BODY)
+        api.close(KEY)
+        assert send(api, self.BODY).status == 200
+        assert api.worlds[KEY].exchange_count == 1
+
+
+def test_a_function_of_the_script_that_changes_what_it_is_given_changes_one_request(api: MockApi, mock: Mock) -> None:
+    seen: list[Json] = []
+
+    def spoil(request: Request) -> Any:
+        seen.append(json.loads(json.dumps(request.body)))
+        request.body["input"] = "spoilt"
+        request.body["tools"] = [{"type": "nonsense"}]
+        return message("ok")
+
+    mock.script(*[spoil] * 6)
+    body = {"model": "gpt-4.1", "input": "hi"}
+    assert [send(api, body).body["tools"] for _ in range(6)] == [[]] * 6
+    assert seen == [body] * 6
+    assert mock.exchanges[-1].request.body == body
+
+
+def test_the_journal_tells_requests_apart(api: MockApi, mock: Mock) -> None:
+    send_again(api, {"model": "gpt-4.1", "input": "hi"})
+    requests = [exchange.request for exchange in mock.exchanges]
+    assert len({id(request) for request in requests}) == len({id(request.raw) for request in requests}) == TIMES
+    assert [request.kept for request in requests] == [None] * TIMES
+
+
+def test_a_request_without_a_turn_is_told_of_the_one_it_was(api: MockApi, mock: Mock) -> None:
+    mock.script(*[message("ok")] * 3)
+    answers = send_again(api, {"model": "gpt-4.1", "input": "hi"})
+    assert [answer.status for answer in answers] == [200, 200, 200, 418]
+    assert [request for request, _ in mock.world.problems] == [mock.exchanges[-1].request]
+    assert mock.world.problems[0][0] is mock.exchanges[-1].request
+
+
+def test_turns_that_differ_are_each_said_as_they_are(api: MockApi, mock: Mock) -> None:
+    tools = [{"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}]
+    said = [message("one"), message("two"), function_call("f", {}), message("one"), message("three")]
+    mock.script(*said)
+    body = {"model": "gpt-4.1", "input": "hi", "tools": tools, "max_output_tokens": 16}
+    outputs = [send(api, body).body["output"][0] for _ in said]
+    assert [item.get("content", [{"text": item["type"]}])[0]["text"] for item in outputs] == [
+        *("one", "two", "function_call", "one", "three")
+    ]
+    assert len({item["id"] for item in outputs}) == len(outputs)
+
+
+def test_what_is_kept_is_bounded(api: MockApi, mock: Mock, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(repeated_requests, "MAX_KEPT_SIZE", 3 * 5_000)
+    monkeypatch.setattr(repeated_requests, "MAX_SEEN", 8)
+    bodies = [{"model": "gpt-4.1", "input": f"hi {number}"} for number in range(6)]
+    for body in bodies:
+        send_again(api, body)
+    assert [is_kept(api, body) for body in bodies] == [False] * 3 + [True] * 3
+    for number in range(20):
+        send(api, {"model": "gpt-4.1", "input": f"once {number}"})
+    assert len(api._repeated._seen) <= 8
+
+
+def test_a_long_body_is_not_kept(api: MockApi, mock: Mock) -> None:
+    body = {"model": "gpt-4.1", "input": "word " * repeated_requests.MAX_SIZE}
+    send_again(api, body)
+    assert not is_kept(api, body)
+
+
+def test_nothing_is_found_before_something_came() -> None:
+    assert RepeatedRequests().find(PATH, HEADERS, {}, b"{}") is None
