@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from itertools import count, islice, repeat
+from itertools import count, islice, pairwise, repeat
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import orjson
 
 from harness.answers.item_writer import ItemPlace, ItemWriter
-from harness.answers.padding import PaddingPlan
+from harness.answers.padding import PaddingPlan, find_start
 from harness.core.exchange import Json
 from harness.items.stream_grammar import Deltas
 
@@ -26,15 +27,28 @@ MAX_KEPT = 256
 """How many templates are kept, those used last."""
 MAX_KEPT_SIZE = 1 << 14
 """Bytes of the largest item whose template is kept."""
+MAX_PADDED = 256
+"""How many templates are kept with their paddings, for each place at which the noise may begin."""
+MAX_PADDED_SIZE = 1 << 16
+"""Bytes of the longest frames that are kept with their paddings."""
 
 
-class FrameTemplate(NamedTuple):
-    """The frames of `number` events: `arrange` puts their pieces, the values of the slots and the paddings in order."""
+@dataclass(frozen=True, slots=True, eq=False)  # a cache key, compared by identity
+class FrameTemplate:
+    """The frames of `number` events: `arrange` puts their pieces, the values of the slots and the paddings in order.
+
+    `size` is about how many bytes they have.
+    """
 
     pieces: Sequence[bytes]
     arrange: Callable[[Sequence[bytes]], Iterable[bytes]]
     plan: PaddingPlan
     number: int
+    size: int
+
+    def fill(self, values: Iterable[bytes], start: int) -> Iterable[bytes]:
+        """The pieces of the frames with these values in the slots, with the noise from a place on."""
+        return self.arrange([*self.pieces, *values, *self.plan.paddings(start)])
 
 
 class ItemFrames(NamedTuple):
@@ -45,8 +59,19 @@ class ItemFrames(NamedTuple):
 
     def pieces(self) -> Iterable[bytes]:
         """The frames, in UTF-8, in pieces."""
-        pieces, arrange, plan, _ = self.template
-        return arrange([*pieces, *map(_encode_text, self.values), *plan.paddings(self.values[0])])
+        start = find_start(self.values[0])
+        if len(self.values) == 1 and self.template.size <= MAX_PADDED_SIZE:
+            return (_encode_text(self.values[0]).join(_pad(self.template, start)),)
+        return self.template.fill(map(_encode_text, self.values), start)
+
+
+@lru_cache(maxsize=MAX_PADDED)
+def _pad(template: FrameTemplate, start: int) -> Sequence[bytes]:
+    """What stands between the places of the id in the frames of a template whose only slot that is."""
+    mark = object()
+    pieces: list[Any] = list(template.fill(cast("list[bytes]", [mark]), start))
+    places = [-1, *[place for place, piece in enumerate(pieces) if piece is mark], len(pieces)]
+    return [b"".join(pieces[before + 1 : place]) for before, place in pairwise(places)]
 
 
 def frame_item(wire: Json, deltas: Deltas, place: ItemPlace) -> ItemFrames:
@@ -74,7 +99,8 @@ def _make_template(
     after = {_encode_text(mark): repeat(place) for place, mark in enumerate(marks, len(pieces))}
     places = {_encode_text(padding): paddings, **after}
     order = [at for piece, mark in enumerate(held) for at in (piece, next(places[mark]))]
-    return FrameTemplate(pieces, itemgetter(*order, len(held)), PaddingPlan(place.first_number, lengths), len(lengths))
+    plan = PaddingPlan(place.first_number, lengths)
+    return FrameTemplate(pieces, itemgetter(*order, len(held)), plan, len(lengths), len(frames))
 
 
 def _unused_marks(encoded: bytes, number: int) -> list[str]:

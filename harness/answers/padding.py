@@ -13,6 +13,7 @@ from zlib import crc32
 from harness.core.ids import ALPHANUMERIC_TABLE
 
 WIDTH = 16
+STARTS = 16
 _STEP = 61
 _PLACES = 4096
 _NOISE = b"".join(blake2b(b"%d" % n).digest() for n in range(_PLACES // 64 + 1)).translate(ALPHANUMERIC_TABLE)
@@ -35,11 +36,15 @@ class PaddingPlan:
             for start in range(0, len(lengths), _PLACES)
         ]
 
-    def paddings(self, id: str) -> Iterator[bytes]:
-        """The padding of each delta of the item with this id, in order."""
-        seed = crc32(id.encode()) * _INVERSE
+    def paddings(self, start: int) -> Iterator[bytes]:
+        """The padding of each delta, in order, of an item whose noise begins at a place (see `find_start`)."""
         for first, fields in self._runs:
-            yield from fields.unpack_from(_IN_ORDER, (seed + first) % _PLACES * WIDTH)
+            yield from fields.unpack_from(_IN_ORDER, (start * _INVERSE + first) % _PLACES * WIDTH)
+
+
+def find_start(id: str) -> int:
+    """The place of the noise at which that of the item with this id begins, one of STARTS."""
+    return crc32(id.encode()) % STARTS * (_PLACES // STARTS)
 
 
 def padding_length(piece: str) -> int:

@@ -9,6 +9,7 @@ from harness.answers.parameters import items_of_day
 from harness.answers.response import add_billing, render_input_items
 from harness.answers.stream import render_events
 from harness.api.encrypted_content import ContentOwner, make_encrypted_content
+from harness.api.http.body import copy_body
 from harness.api.include import filter_page, filter_stored_items
 from harness.api.operations import ITEM_LIST, Cursors, operation
 from harness.api.paging import page
@@ -22,7 +23,7 @@ from harness.endpoints.create.model_run import run_model
 from harness.endpoints.create.prompt import Prompt, estimate_input_tokens, read_prompt
 from harness.faults import ends_early
 from harness.faults.broken_off import apply_faults
-from harness.items.kind import Item, copy_json
+from harness.items.kind import Item
 from harness.world.store import PendingResponse
 from harness.world.world import World
 
@@ -70,7 +71,7 @@ def _discard_if_cut(run: PendingResponse, lines: Sequence[TurnLine]) -> PendingR
 
 def _next_turn(request: Request, body: Json, world: World) -> tuple[Sequence[TurnLine], Sequence[TurnLine]]:
     """The next turn of the script, with what the scripted MCP servers make of it, and what they hold back."""
-    read = copy_json(request.body) if world.script.runs_code else request.body  # code may change what it is given
+    read = copy_body(request.body) if world.script.runs_code else request.body  # code may change what it is given
     asked = Request._make((*request[:_BODY], read, *request[_BODY + 1 : _WORLD], world, None))
     if not world.mcp_servers:
         return world.script.next(asked), ()

@@ -14,7 +14,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any, ParamSpec, TypedDict, Unpack
@@ -274,7 +273,7 @@ def _without_quotes(item: Item) -> Json:
     content = item.members.get("content") if item.type == "message" else None
     if not isinstance(content, list):
         return item.members
-    members = copy_json(item.members)
+    members = _copy_json(item.members)
     for part in members["content"]:
         for note in part.get("annotations") or ():
             note.pop("quote", None)
@@ -301,7 +300,7 @@ def _check_arguments(members: Callable[..., Json], args: Sequence[Any], kwargs: 
 
 
 def _build_item(declared: ItemKind, members: Json) -> Item:
-    wire = copy_json({**declared.defaults, **members})
+    wire = _copy_json({**declared.defaults, **members})
     off_schema = _take_off_schema(declared, wire)
     deltas: dict[tuple[str, int], Sequence[str]] = {}
     for element in declared.grammar:
@@ -330,10 +329,6 @@ def _prefix_errors(name: str) -> Iterator[None]:
         raise ScriptError(f"{name}: {error}. Give plain JSON values; a text must be valid Unicode.") from error
 
 
-def copy_json(members: Json) -> Json:
-    """A copy of a JSON object that shares nothing with it."""
-    try:
-        copied: Json = orjson.loads(orjson.dumps(members))
-    except orjson.JSONEncodeError:  # an integer beyond 64 bits
-        return deepcopy(members)
-    return copied
+def _copy_json(members: Json) -> Json:
+    copy: Json = orjson.loads(orjson.dumps(members))
+    return copy

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -35,6 +36,14 @@ def parse_body(raw: bytes) -> tuple[Any, JsonFault | None]:
     if twice := find_duplicate_name(raw, value):
         return None, twice
     return ({} if value is None else value), None
+
+
+def copy_body(body: Any) -> Any:
+    """A copy of a parsed body that shares nothing with it."""
+    try:
+        return orjson.loads(orjson.dumps(body))
+    except orjson.JSONEncodeError:  # an integer beyond 64 bits
+        return deepcopy(body)
 
 
 def _measure_depth(value: Any) -> int:
