@@ -14,7 +14,7 @@ from typing import Any
 from harness.answers.item_writer import split_into_tokens
 from harness.answers.reader import EventReader, StreamError
 from harness.answers.sse import encode_event
-from harness.answers.writer import EventSequence, EventWriter
+from harness.answers.writer import BegunResponse, EventSequence, EventWriter
 from harness.api.statuses import ENDED_STATUSES
 from harness.core.exchange import Finding, Json
 from harness.items.kind import Item
@@ -27,13 +27,18 @@ __all__ = ["StreamError", "encode_events", "fold", "read_recorded", "render_even
 
 
 def render_events(
-    response: Json, *, items: Sequence[Item | None] = (), obfuscate: bool = True, background: bool = False
+    response: Json,
+    *,
+    items: Sequence[Item | None] = (),
+    obfuscate: bool = True,
+    background: bool = False,
+    begun: BegunResponse | None = None,
 ) -> EventSequence:
     """All events of a finished response, from `response.created` on, numbered from 0.
 
     `items` are the scripted items of its output, in order, for their exact deltas. `obfuscate` pads every text delta to a
-    multiple of 16 characters; a `background` response is queued first and never padded. StreamError for an unfinished
-    response.
+    multiple of 16 characters; a `background` response is queued first and never padded. `begun` is that of an
+    earlier response to the same request. StreamError for an unfinished response.
     """
     if response["status"] not in ENDED_STATUSES:
         raise StreamError(
@@ -41,7 +46,7 @@ def render_events(
             f"the response is {response['status']!r}; only one that is {_join_with_or(ENDED_STATUSES)} is streamed",
         )
     writer = EventWriter(obfuscate and not background)
-    writer.write_opening(response, background)
+    writer.write_opening(response, background, begun or BegunResponse())
     output = response["output"]
     # Recorded: the last item of a failed response has no done event.
     open_from = len(output) - (response["status"] == "failed")

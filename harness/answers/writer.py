@@ -10,6 +10,7 @@ import orjson
 
 from harness.answers.item_frames import ItemFrames, frame_item
 from harness.answers.item_writer import ItemPlace, sort_members
+from harness.answers.response import TOOL_USAGE
 from harness.answers.sse import decode_frames, encode_event
 from harness.core.exchange import Json
 from harness.ending import to_api_error
@@ -22,29 +23,56 @@ _AT_START: Json = {
     "incomplete_details": None,
     "moderation": None,
     "output": [],
+    "tool_usage": TOOL_USAGE,
     "usage": None,
 }
-"""Members of a response before it has an output."""
+"""Members of a response before it has an output. Recorded: whatever its tools have done in the end, they have not yet."""
+_OWN_MEMBERS = ("id", "object", "created_at")
+"""The first members of a response; all others are the same at the start of every answer to a request."""
 _OPENING = ("response.created", "response.in_progress")
 _FRAME_END = b',"sequence_number":%d}\n\n'
+
+
+class BegunResponse:
+    """A response in progress as JSON, encoded once for all answers to a request, which differ in id and time."""
+
+    __slots__ = ("_rest",)
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def encode(self, response: Json) -> bytes:
+        """The JSON of a finished response as it was at its start."""
+        named = {name: response[name] for name in _OWN_MEMBERS if name in response}
+        head = orjson.dumps(named)[:-1]
+        if not self._rest:
+            begun = _begin(response, "in_progress")
+            self._rest = orjson.dumps({name: value for name, value in begun.items() if name not in named})[1:]
+        return b"%b,%b" % (head, self._rest)
 
 
 class ResponseFrames(NamedTuple):
     """The frames of events that tell a response, one of each name, numbered from `number` on.
 
-    `response` is the response at its end; with a `status` it is told as it was at its start, with that status.
+    `response` is the response at its end. It is told as it was at its start, with a `status`, or as `begun` has it.
     """
 
     names: Sequence[str]
     number: int
     response: Json
     status: str = ""
+    begun: BegunResponse | None = None
 
     def pieces(self) -> list[bytes]:
         """The frames, in UTF-8, in pieces."""
-        encoded = orjson.dumps(_begin(self.response, self.status) if self.status else self.response)
         numbered = enumerate(self.names, self.number)
+        encoded = self._encode()
         return [piece for number, name in numbered for piece in (_frame_start(name), encoded, _FRAME_END % number)]
+
+    def _encode(self) -> bytes:
+        if self.begun is not None:
+            return self.begun.encode(self.response)
+        return orjson.dumps(_begin(self.response, self.status) if self.status else self.response)
 
 
 @lru_cache(maxsize=32)
@@ -68,9 +96,11 @@ class EventSequence(Sequence[Json]):
         self.parts: list[Json | ItemFrames | ResponseFrames] = []
         self._count = 0
 
-    def add_response(self, names: Sequence[str], response: Json, status: str = "") -> None:
+    def add_response(
+        self, names: Sequence[str], response: Json, status: str = "", begun: BegunResponse | None = None
+    ) -> None:
         """Append the events that tell a response; see `ResponseFrames`."""
-        self.parts.append(ResponseFrames(names, self._count, response, status))
+        self.parts.append(ResponseFrames(names, self._count, response, status, begun))
         self._count += len(names)
 
     def add_event(self, event: Json) -> None:
@@ -124,14 +154,14 @@ class EventWriter:
         self._obfuscate = obfuscate
         self._reasons = False
 
-    def write_opening(self, response: Json, background: bool) -> None:
-        """Write the events before the first item."""
+    def write_opening(self, response: Json, background: bool, begun: BegunResponse) -> None:
+        """Write the events before the first item; `begun` is kept for those of the next response to the same request."""
         self._reasons = (response.get("reasoning") or {}).get("effort") is not None
         if background:
             self.events.add_response(("response.created", "response.queued"), response, "queued")
             self.events.add_response(("response.in_progress",), response, "in_progress")
         else:
-            self.events.add_response(_OPENING, response, "in_progress")
+            self.events.add_response(_OPENING, response, begun=begun)
 
     def write_item(self, index: int, wire: Json, deltas: Deltas, left_open: bool = False) -> None:
         """Write the events of an item; with `left_open` they end with its last delta."""

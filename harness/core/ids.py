@@ -34,8 +34,12 @@ class Ids:
 
     def _next_hex(self, count: int) -> str:
         """The next `count` bytes as twice as many hex digits."""
-        start = self._take(count)
-        return self._digits[2 * start : 2 * self._used]
+        start = self._used
+        self._used = end = start + count
+        if end > len(self._bytes):
+            self._used = start
+            start, end = self._take(count), self._used
+        return self._digits[2 * start : 2 * end]
 
     def _take(self, count: int) -> int:
         """Use up bytes; returns where they begin."""

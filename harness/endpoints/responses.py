@@ -9,7 +9,6 @@ from harness.answers.parameters import items_of_day
 from harness.answers.response import add_billing, render_input_items
 from harness.answers.stream import render_events
 from harness.api.encrypted_content import ContentOwner, make_encrypted_content
-from harness.api.http.body import copy_body
 from harness.api.include import filter_page, filter_stored_items
 from harness.api.operations import ITEM_LIST, Cursors, operation
 from harness.api.paging import page
@@ -27,7 +26,7 @@ from harness.items.kind import Item
 from harness.world.store import PendingResponse
 from harness.world.world import World
 
-_BODY, _WORLD = Request._fields.index("body"), Request._fields.index("world")
+_WORLD = Request._fields.index("world")
 
 
 @operation("POST", "/responses", body="CreateResponse", answer="Response")
@@ -39,7 +38,8 @@ def create(request: Request, world: World) -> Answer:
     body = drop_nulls(request.body)
     if body.get("stream") and exceeds_window(request, world):
         ending = failed("context_length_exceeded", WINDOW_EXCEEDED)
-        return _build_answer(run_model(_read_prompt(request, body, world), [], ending, world), body, [], world)
+        prompt = _read_prompt(request, body, world)
+        return _build_answer(run_model(prompt, [], ending, world), prompt, [], world)
     lines, held = _next_turn(request, body, world)
     items, ending = split_ending(lines)
     prompt = _read_prompt(request, body, world)
@@ -47,12 +47,13 @@ def create(request: Request, world: World) -> Answer:
     run = run_model(prompt, items, ending, world)
     _record_approvals(run, held, world)
     if lines and isinstance(lines[-1], Fault):
-        return apply_faults(_build_answer(_discard_if_cut(run, lines), body, items, world), lines, world.gate)
-    return _build_answer(run, body, items, world)
+        return apply_faults(_build_answer(_discard_if_cut(run, lines), prompt, items, world), lines, world.gate)
+    return _build_answer(run, prompt, items, world)
 
 
-def _build_answer(run: PendingResponse, body: Json, items: Sequence[Item], world: World) -> Answer:
+def _build_answer(run: PendingResponse, prompt: Prompt, items: Sequence[Item], world: World) -> Answer:
     """The complete answer with a response, which is stored unless the request forbids it."""
+    body = prompt.body
     ending, streams, background = run.ending, body.get("stream"), body.get("background")
     if ending.status == "failed" and not streams and not background:
         error = to_api_error(ending.members["error"])
@@ -60,7 +61,9 @@ def _build_answer(run: PendingResponse, body: Json, items: Sequence[Item], world
     if background and not streams:
         return Answer(200, world.enqueue(run))
     response = world.finish(run)
-    return _stream_answer(response, body, items, world) if streams else Answer(200, add_billing(response, world.as_of))
+    return (
+        _stream_answer(response, prompt, items, world) if streams else Answer(200, add_billing(response, world.as_of))
+    )
 
 
 def _discard_if_cut(run: PendingResponse, lines: Sequence[TurnLine]) -> PendingResponse:
@@ -71,8 +74,7 @@ def _discard_if_cut(run: PendingResponse, lines: Sequence[TurnLine]) -> PendingR
 
 def _next_turn(request: Request, body: Json, world: World) -> tuple[Sequence[TurnLine], Sequence[TurnLine]]:
     """The next turn of the script, with what the scripted MCP servers make of it, and what they hold back."""
-    read = copy_body(request.body) if world.script.runs_code else request.body  # code may change what it is given
-    asked = Request._make((*request[:_BODY], read, *request[_BODY + 1 : _WORLD], world, None))
+    asked = Request._make((*request[:_WORLD], world, None))  # as `_replace` does, in a third of the time
     if not world.mcp_servers:
         return world.script.next(asked), ()
     return world.mcp_servers.plan_turn(body, world.store.transcript(body).items, lambda: world.script.next(asked))
@@ -96,10 +98,12 @@ def _read_prompt(request: Request, body: Json, world: World) -> Prompt:
     return prompt
 
 
-def _stream_answer(response: Json, body: Json, turn: Sequence[Item], world: World) -> Answer:
-    padded = (body.get("stream_options") or {}).get("include_obfuscation", True)
+def _stream_answer(response: Json, prompt: Prompt, turn: Sequence[Item], world: World) -> Answer:
+    padded = (prompt.body.get("stream_options") or {}).get("include_obfuscation", True)
     background = bool(response.get("background"))
-    events: Sequence[Json] = render_events(response, items=turn, obfuscate=padded, background=background)
+    events: Sequence[Json] = render_events(
+        response, items=turn, obfuscate=padded, background=background, begun=prompt.begun
+    )
     events = items_of_day(events, world.as_of)
     if background:
         world.store.put_events(response["id"], events)

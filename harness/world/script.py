@@ -18,6 +18,7 @@ from typing import Any, TypeGuard
 
 from harness.answers.response import check_item
 from harness.answers.turn_problem import ReadItems, find_turn_problem
+from harness.api.http.body import copy_body
 from harness.core.delivery import Fault, Pace
 from harness.core.errors import HarnessError, NoTurn, ScriptError
 from harness.core.exchange import Json, Request
@@ -88,13 +89,6 @@ class Route:
         self.turns.extend(turns)
         return self
 
-    @property
-    def runs_code(self) -> bool:
-        """Whether its next turn is a function or a generator, or one of its conditions a function."""
-        turn = self.turns[0] if self.turns else None
-        is_code = callable(turn) or isinstance(turn, Iterator)
-        return is_code or (bool(self.conditions) and any(map(callable, self.conditions.values())))
-
     def unmet_conditions(self, request: Request) -> list[tuple[str, Matcher, Any]]:
         """The conditions that this request does not meet: name, wanted value, actual value."""
         if not self.conditions:
@@ -116,14 +110,14 @@ class Route:
         """The lines of the next turn; a generator gives its next yield, and none when it returns: then it is done."""
         turn = self.turns[0]
         if callable(turn) and inspect.isgeneratorfunction(turn):
-            turn = self.turns[0] = turn(request)
+            turn = self.turns[0] = turn(_lend(request))
         if isinstance(turn, Iterator):
-            if (turned := self._call_user_code(_resume_turns, turn, request)) is _EXHAUSTED:
+            if (turned := self._call_user_code(_resume_turns, turn, _lend(request))) is _EXHAUSTED:
                 self.turns.popleft()
                 return []
         else:
             self.turns.popleft()
-            turned = self._call_user_code(turn, request) if callable(turn) else turn
+            turned = self._call_user_code(turn, _lend(request)) if callable(turn) else turn
         self.taken += 1
         lines = parse_turn(turned, self)
         if isinstance(lines[0], Refusal):
@@ -144,6 +138,12 @@ class Route:
 
 
 _EXHAUSTED = object()
+_BODY = Request._fields.index("body")
+
+
+def _lend(request: Request) -> Request:
+    """A request whose body may be changed by the code that reads it."""
+    return Request._make((*request[:_BODY], copy_body(request.body), *request[_BODY + 1 :]))
 
 
 def _resume_turns(turn: Iterator[Any], request: Request) -> Any:
@@ -274,11 +274,6 @@ class Script:
     def unused(self) -> list[tuple[Route, Turn]]:
         """Turns that no request has taken, with their routes."""
         return [(route, turn) for route in self.all_routes for turn in route.turns if not _is_started_turn(turn)]
-
-    @property
-    def runs_code(self) -> bool:
-        """Whether the next turn may be made by a function of the user, or chosen by one."""
-        return bool([True for route in self.all_routes if route.runs_code])
 
     @property
     def agent_hints(self) -> list[str]:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.answers.response import TOOL_USAGE
 from harness.answers.stream import StreamError, encode_events, render_events, split_into_tokens
 from harness.items import file_path, function_call, message, output_text, reasoning, refusal, url_citation
 from tests.support.streams import between, deltas, response, streamed, tokens, types
@@ -144,6 +145,12 @@ def test_the_response_starts_empty():
             status="in_progress", completed_at=None, usage=None, service_tier="auto", output=[]
         )
     assert stream[-1]["response"] == response(message("Hi"))
+
+
+def test_the_tools_have_done_nothing_at_the_start():
+    usage = {"web_search": {"num_requests": 2}, "image_gen": TOOL_USAGE["image_gen"]}
+    events = list(render_events(response(tool_usage=usage)))
+    assert [event["response"]["tool_usage"] for event in (*events[:2], events[-1])] == [TOOL_USAGE, TOOL_USAGE, usage]
 
 
 @pytest.mark.parametrize(("final", "asked"), [("default", "auto"), ("flex", "flex"), ("auto", "auto")])

@@ -11,7 +11,8 @@ import pytest
 from harness.contract.rule import RULES, Case
 from harness.core.exchange import Answer, Json, Request
 from harness.core.limits import UNLIMITED, Limits
-from harness.items import function_call, message, reasoning
+from harness.ending import failed, incomplete
+from harness.items import function_call, message, reasoning, web_search_call
 from harness.server import repeated_requests
 from harness.server.mock_api import MockApi
 from harness.server.repeated_requests import RepeatedRequests
@@ -208,6 +209,29 @@ def test_turns_that_differ_are_each_said_as_they_are(api: MockApi, mock: Mock) -
         *("one", "two", "function_call", "one", "three")
     ]
     assert len({item["id"] for item in outputs}) == len(outputs)
+
+
+@pytest.mark.parametrize(
+    "members", [{}, {"stream": True}, {"stream": True, "service_tier": "default"}, {"store": False}]
+)
+def test_every_kind_of_turn_is_the_same_whether_its_request_is_kept_or_not(members: Json) -> None:
+    body = {"model": "gpt-5", "input": "hi", "tools": [{"type": "web_search"}], "max_output_tokens": 50, **members}
+    turns = [
+        message("one"),
+        [web_search_call("weather"), message("two", annotations=[{"type": "url_citation", "url": "https://x.org"}])],
+        [message("three"), failed()],
+        [reasoning("hm"), message("four"), incomplete()],
+        [message("five"), message("six")],
+        message("word " * 60),
+        message("one"),
+    ]
+
+    def said(limits: Limits) -> list[bytes | None]:
+        api = MockApi(limits=limits)
+        api.open(KEY).script(*turns, *turns)
+        return [encode_whole(send(api, body), ()) for _ in range(2 * len(turns))]
+
+    assert said(SERVED) == said(UNLIMITED)
 
 
 def test_what_is_kept_is_bounded(api: MockApi, mock: Mock, monkeypatch: pytest.MonkeyPatch) -> None:

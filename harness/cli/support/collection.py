@@ -6,7 +6,7 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-COLLECTION_THRESHOLDS = (10_000, 5, 2_000)
+COLLECTION_THRESHOLDS = (50_000, 5, 500)
 """New objects before a collection of the youngest generation, and how many of these before one of the next, and the next."""
 
 

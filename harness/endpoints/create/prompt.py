@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from harness.answers.parameters import apply_day
 from harness.answers.response import PROMPT_TEMPLATE_MODEL, build_initial_response, render_input_items
+from harness.answers.writer import BegunResponse
 from harness.api.models import Model
 from harness.api.tokens import TOKENS_PER_TOOL, estimate_tokens
 from harness.core.exchange import Json
@@ -25,11 +26,12 @@ class Draft(NamedTuple):
 
 
 class Prompt(NamedTuple):
-    """What a body without null members asks; nothing of it but `drafts` is changed later.
+    """What a body without null members asks; nothing of it but `drafts` and `begun` is changed later.
 
     `initial_response` is the response as it begins, with an empty id and at time 0; `own_input` are the items of the
     request as they are stored, but for the ids that they get. `tokens` are those of all that the model reads, `loaded` the
-    items of which the first loads tools. `drafts` are the outputs of turns that it got before, by the identity of the item.
+    items of which the first loads tools. `drafts` are the outputs of turns that it got before, by the
+    identity of the item, `begun` is the response at its start as bytes.
     """
 
     body: Json
@@ -41,6 +43,7 @@ class Prompt(NamedTuple):
     own_input: Sequence[Json]
     tokens: int
     drafts: dict[int, tuple[Item, Draft]]
+    begun: BegunResponse
 
 
 def read_prompt(body: Json, world: World) -> Prompt:
@@ -53,7 +56,7 @@ def read_prompt(body: Json, world: World) -> Prompt:
     apply_day(initial, body, family, world.as_of)
     own_input = render_input_items({"input": transcript.added})
     tokens = estimate_input_tokens(body, transcript)
-    return Prompt(body, transcript, conversation, loaded, family, initial, own_input, tokens, {})
+    return Prompt(body, transcript, conversation, loaded, family, initial, own_input, tokens, {}, BegunResponse())
 
 
 def estimate_input_tokens(body: Json, transcript: Transcript) -> int:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -61,19 +62,43 @@ async def _send_stored(send: Send, answer: Answer, content: StoredContent) -> No
 
 def encode_whole(answer: Answer, first_headers: Iterable[tuple[bytes, bytes]]) -> bytes | None:
     """An answer of HTTP/1.1 with its head; None if it is too long for one write, is delayed or cut, or frames itself."""
-    headers = answer.headers
-    if answer.delivery is not None or isinstance(answer.body, StoredContent) or not _FRAMING.isdisjoint(headers):
+    if answer.delivery is not None or isinstance(answer.body, StoredContent):
         return None
-    if len(body := _encode_body(answer)) > WRITE_SIZE or _INVALID.search("".join(headers.values())):
+    if len(body := _encode_body(answer)) > WRITE_SIZE:
         return None
-    lines = "\r\n".join([*map(": ".join, headers.items()), ""]).encode(ENCODING)
-    first = b"".join([b"%b: %b\r\n" % header for header in first_headers])
-    head = STATUS_LINE[answer.status], first, lines
+    if (lines := _encode_lines(answer.headers)) is None:
+        return None
+    head = STATUS_LINE[answer.status], _encode_first(tuple(first_headers)), lines
     if answer.events is None:
         return b"%b%b%bcontent-length: %d\r\n\r\n%b" % (*head, len(body), body)
     if not body:
         return b"%b%b%btransfer-encoding: chunked\r\n\r\n0\r\n\r\n" % head
     return b"%b%b%btransfer-encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (*head, len(body), body)
+
+
+@lru_cache(maxsize=8)
+def _encode_first(headers: Sequence[tuple[bytes, bytes]]) -> bytes:
+    return b"".join([b"%b: %b\r\n" % header for header in headers])
+
+
+def _encode_lines(headers: Mapping[str, str]) -> bytes | None:
+    """The lines of an answer's headers; None if one of them frames the answer or is none.
+
+    Most answers differ only in the last one, the request's id.
+    """
+    if not headers:
+        return b""
+    *values, last = headers.values()
+    lines = _encode_all_but_last(tuple(headers), *values)
+    return None if lines is None or _INVALID.search(last) else b"%b%b\r\n" % (lines, last.encode(ENCODING))
+
+
+@lru_cache(maxsize=64)
+def _encode_all_but_last(names: Sequence[str], *values: str) -> bytes | None:
+    """The lines of headers up to the value of the last one."""
+    if not _FRAMING.isdisjoint(names) or _INVALID.search("".join(values)):
+        return None
+    return "\r\n".join(map(": ".join, zip(names, (*values, ""), strict=True))).encode(ENCODING)
 
 
 def _encode_body(answer: Answer) -> bytes:
