@@ -7,13 +7,14 @@ most requests again and again.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import fields
 from typing import Any, NamedTuple, TypeVar
 
+from harness.api.http.dialects import OPENAI
 from harness.contract.check import check
 from harness.core.exchange import Request
+from harness.core.repeat_cache import RepeatCache
 from harness.world.store import Store
 from harness.world.world import World
 
@@ -23,13 +24,7 @@ OPERATIONS = frozenset({"POST /responses"})
 """The operations whose requests are kept: those that are sent again and again."""
 MAX_SIZE = 64 * 1024
 """Bytes of the longest body that is kept."""
-MAX_KEPT_SIZE = 8 * 1024 * 1024
-"""Bytes of all bodies that are kept, those used last."""
-MAX_SEEN = 8_192
-"""How many requests are remembered as seen once."""
 _RAW, _KEPT = Request._fields.index("raw"), Request._fields.index("kept")
-_OVERHEAD = 4_096
-"""Bytes that an entry counts besides its body."""
 
 
 class KeptRequest(NamedTuple):
@@ -58,46 +53,26 @@ class RepeatedRequests:
     """The requests of one server that came more than once, by path, key and body."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[str, str, bytes], KeptRequest] = OrderedDict()
-        self._seen: set[int] = set()
-        self._size = 0
+        self._kept: RepeatCache[tuple[str, str, bytes], KeptRequest] = RepeatCache()
 
     def find(self, path: str, headers: Mapping[str, str], query: Mapping[str, Any], raw: bytes) -> KeptRequest | None:
         """The entry of a request that came before."""
-        place = path, headers.get("authorization", ""), raw
-        kept = self._kept.get(place)
+        kept = self._kept.get((path, headers.get("authorization", ""), raw))
         if kept is None or kept.request.query != query:
             return None
-        if kept.request.headers is not headers and kept.request.headers != headers:
-            return None
-        self._kept.move_to_end(place)
-        return kept
+        return kept if kept.request.headers is headers or kept.request.headers == headers else None
 
     def note(self, path: str, request: Request, key: str, world: World) -> None:
         """Keep a request that was taken, if it came before and nothing but itself decided about it."""
-        if request.operation not in OPERATIONS or request.dialect != "openai" or len(request.raw) > MAX_SIZE:
+        if request.operation not in OPERATIONS or request.dialect != OPENAI or len(request.raw) > MAX_SIZE:
             return
         place = path, request.headers.get("authorization", ""), request.raw
-        if hash(place) not in self._seen:
-            self._note_seen(hash(place))
-        elif world.own_contract is None:
-            watched = _WatchedWorld(world)
-            if check(request, watched) is None and not watched.was_read:
-                filled = tuple(watched.filled.items())
-                self._add(place, KeptRequest(request._replace(kept={}), key, _facts_of(world), filled))
-
-    def _note_seen(self, number: int) -> None:
-        if len(self._seen) >= MAX_SEEN:
-            self._seen.clear()
-        self._seen.add(number)
-
-    def _add(self, place: tuple[str, str, bytes], kept: KeptRequest) -> None:
-        if place not in self._kept:
-            self._size += len(place[2]) + _OVERHEAD
-        self._kept[place] = kept
-        while self._size > MAX_KEPT_SIZE:
-            (_, _, raw), _ = self._kept.popitem(last=False)
-            self._size -= len(raw) + _OVERHEAD
+        if not self._kept.has_seen(place) or world.own_contract is not None:
+            return
+        watched = _WatchedWorld(world)
+        if check(request, watched) is None and not watched.was_read:
+            kept = KeptRequest(request._replace(kept={}), key, _facts_of(world), tuple(watched.filled.items()))
+            self._kept.put(place, kept, len(request.raw))
 
 
 def _facts_of(world: World) -> tuple[object, ...]:

@@ -31,6 +31,10 @@ class CoalescingTransport:
         if self._size > FLUSH_SIZE:
             self._flush()
 
+    def is_closing(self) -> bool:
+        """Whether it is closed or about to be."""
+        return self._transport.is_closing()
+
     def close(self) -> None:
         """Write what has gathered, then close."""
         self._flush()

@@ -1,7 +1,8 @@
 """Answers a request that comes whole in one read in that very turn of the event loop, without a task and without ASGI.
 
-Everything else goes the way of uvicorn: large and slow requests, other methods than POST, upgrades, HTTP/1.0, answers that
-are long, delayed or cut, and clients that do not read what they get.
+What the bytes of a request are is known when they come again: they are not parsed. Everything else goes the way of uvicorn:
+large and slow requests, other methods than POST, upgrades, HTTP/1.0, answers that are long, delayed or cut, and clients that
+do not read what they get.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from harness.core.exchange import Answer
 from harness.core.headers import ENCODING
+from harness.core.repeat_cache import RepeatCache
 from harness.server.transport.answer_bytes import carry_out, encode_whole
 from harness.server.transport.faulty_delivery import Receive, Send
 from harness.server.transport.http_protocol import HttpProtocol
@@ -20,18 +22,71 @@ from harness.server.transport.stoppable_server import AsgiApp, Scope, end_when_c
 
 AnswerPost = Callable[[str, Mapping[str, str], bytes], Answer | None]
 """Answers a POST by its path, headers and body; None if only ASGI can."""
+MAX_KNOWN_SIZE = 64 * 1024
+"""Bytes of the longest request that is not parsed again."""
 _PLAIN_PATH = re.compile(rb"/[\w./~-]*")
 
 
-class DirectHttpProtocol(HttpProtocol):
-    """The HTTP protocol of the mock; `answer_post` answers most requests."""
+class WireRequest(NamedTuple):
+    """A request that one read has brought whole: its path, its headers, and where its body begins."""
 
-    def __init__(self, *, answer_post: AnswerPost, **arguments: Any) -> None:
+    path: str
+    headers: Mapping[str, str]
+    body_start: int
+
+
+WireRequests = RepeatCache[bytes, WireRequest]
+"""The requests of a server that came more than once, by all their bytes."""
+
+
+class DirectHttpProtocol(HttpProtocol):
+    """The HTTP protocol of the mock; `answer_post` answers most requests, `known` are those that need no parsing."""
+
+    def __init__(self, *, answer_post: AnswerPost, known: WireRequests, **arguments: Any) -> None:
         super().__init__(**arguments)
         self._answer_post = answer_post
+        self._known = known
         self._held: list[bytes] | None = None
         self._decoded: tuple[list[tuple[bytes, bytes]], Mapping[str, str]] = [], {}
         self._idle_since: float | None = None
+        self._made: _Made | None = None
+        self._parsed: list[tuple[str, Mapping[str, str], bytes]] = []
+
+    def data_received(self, data: bytes) -> None:
+        """Take what the client sends."""
+        if len(data) > MAX_KNOWN_SIZE or not self._is_between_requests():
+            super().data_received(data)
+        elif (known := self._known.get(data)) is None:
+            self._parsed.clear()
+            super().data_received(data)
+            self._note_parsed(data)
+        else:
+            made = self._make(known.path, known.headers, data[known.body_start :])
+            if made.encoded:
+                self._unset_keepalive_if_required()
+                self._write_direct(made.encoded)
+            else:
+                self._made = made
+                super().data_received(data)
+                self._made = None
+
+    def _is_between_requests(self) -> bool:
+        """Whether the next byte begins a request that can be answered at once."""
+        return (
+            (self.request_begun is None or not self.received)
+            and (self.cycle is None or self.cycle.response_complete)
+            and not self.flow.write_paused
+            and not self.transport.is_closing()
+        )
+
+    def _note_parsed(self, data: bytes) -> None:
+        """Keep the bytes of a read that were one request and no more, and came before."""
+        if len(self._parsed) != 1 or self.request_begun is not None:
+            return
+        path, headers, body = self._parsed[0]
+        start = len(data) - len(body)
+        if data.endswith(body) and data[:start].count(b" HTTP/1.1\r\n") == 1 and self._known.has_seen(data):
+            self._known.put(data, WireRequest(path, headers, start), len(data))
 
     def _parse(self, data: bytes) -> bytes | None:
         """Parse bytes; a request of which a part is still to come is one for ASGI."""
@@ -60,20 +115,29 @@ class DirectHttpProtocol(HttpProtocol):
         if self._held is None:
             super().on_message_complete()
             return
+        path, headers, body = self.url.decode(), self._decode_headers(), b"".join(self._held)
+        made, self._made = self._made or self._make(path, headers, body), None
+        if made.encoded:
+            self._parsed.append((path, headers, body))
+            self._write_direct(made.encoded)
+        else:
+            self._go_through(made.app)
+            super().on_message_complete()
+
+    def _make(self, path: str, headers: Mapping[str, str], body: bytes) -> _Made:
+        """Make the answer to a request."""
         try:
-            answer = self._answer_post(self.url.decode(), self._decode_headers(), b"".join(self._held))
+            answer = self._answer_post(path, headers, body)
             encoded = answer and encode_whole(answer, self.server_state.default_headers)
         except Exception as problem:
-            self._go_through(partial(_raise, problem))
-        else:
-            if encoded:
-                self._held = self.request_begun = None
-                self._idle_since = self.loop.time()
-                self.server_state.total_requests += 1
-                self.transport.write(encoded)
-                return
-            self._go_through(partial(_answer_whole, answer) if answer else self.app)
-        super().on_message_complete()
+            return _Made(None, partial(_raise, problem))
+        return _Made(encoded or None, partial(_answer_whole, answer) if answer else self.app)
+
+    def _write_direct(self, encoded: bytes) -> None:
+        self._held = self.request_begun = None
+        self._idle_since = self.loop.time()
+        self.server_state.total_requests += 1
+        self.transport.write(encoded)
 
     def end_slow_request(self) -> None:
         """Refuse a request that is not whole in time; close a connection on which none comes."""
@@ -111,6 +175,13 @@ class DirectHttpProtocol(HttpProtocol):
         finally:
             self.app = own
         super().on_body(body)
+
+
+class _Made(NamedTuple):
+    """The bytes of an answer, or an ASGI app that answers where they cannot be written at once."""
+
+    encoded: bytes | None
+    app: Any
 
 
 async def _answer_whole(answer: Answer, scope: Scope, receive: Receive, send: Send) -> None:

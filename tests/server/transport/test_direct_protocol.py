@@ -19,6 +19,7 @@ from harness.server.asgi import Server, serve_in_thread
 from harness.server.mock_api import MockApi
 from harness.server.transport import direct_protocol
 from harness.server.transport.direct_protocol import DirectHttpProtocol
+from harness.server.transport.http_protocol import HttpProtocol
 from tests.support.processes import wait_until
 
 LONG = "word " * 20_000
@@ -166,6 +167,93 @@ def test_an_idle_connection_is_closed(server: Server) -> None:
         assert not wait_until(lambda: not connections, seconds=1.2)
         set_timeout(connections, 0)
         assert wait_until(lambda: not connections, seconds=3)
+
+
+@pytest.fixture
+def parsed(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """What is given to the parser."""
+    seen: list[bytes] = []
+    parse = HttpProtocol.data_received
+
+    def note(protocol: HttpProtocol, data: bytes) -> None:
+        seen.append(data)
+        parse(protocol, data)
+
+    monkeypatch.setattr(HttpProtocol, "data_received", note)
+    return seen
+
+
+def ask(wire: socket.socket, *pieces: bytes) -> bytes:
+    """The whole answer to a request on an open connection, without what differs from one to the next."""
+    for piece in pieces:
+        wire.sendall(piece)
+        time.sleep(0.02 * (len(pieces) > 1))
+    received = b""
+    while not is_whole(received):
+        received += wire.recv(1 << 16)
+    return re.sub(rb"(date: |req_|resp_|msg_)[^\r\"]+|\"(created|completed)_at\":\d+", b"", received)
+
+
+class TestBytesThatCameBefore:
+    BODY = {"model": "gpt-4.1", "input": "hi"}  # noqa: RUF012
+
+    def test_they_are_not_parsed_again_on_any_connection(self, server: Server, parsed: list[bytes]) -> None:
+        one, other = request_of(self.BODY), request_of({**self.BODY, "input": "yo"})
+        with (
+            socket.create_connection((server.host, server.port), timeout=10) as first,
+            socket.create_connection((server.host, server.port), timeout=10) as second,
+        ):
+            answers = {ask(wire, one) for wire in (first, second, first, second, first)}
+            assert parsed == [one, one]
+            assert ask(second, other) in answers
+            assert ask(second, one) in answers
+        assert len(answers) == 1
+        assert parsed == [one, one, other]
+        assert [exchange.request.body["input"] for exchange in server.api.open("sk-1").exchanges] == [
+            *["hi"] * 5,
+            "yo",
+            "hi",
+        ]
+
+    def test_they_may_come_in_pieces_and_with_others(self, server: Server) -> None:
+        one = request_of(self.BODY)
+        with socket.create_connection((server.host, server.port), timeout=10) as wire:
+            whole = [ask(wire, one) for _ in range(3)]
+            assert [ask(wire, one[:40], one[40:]), ask(wire, one[:-3], one[-3:]), ask(wire, one)] == whole
+            assert ask(wire, b"\r\n", one) == whole[0]
+        for _ in range(4):
+            answers = answer_to(server, one + one + request_of(self.BODY, more="Connection: close\r\n"))
+            assert answers.count(b"HTTP/1.1 200 ") == 3
+
+    def test_a_body_may_look_like_a_request(self, server: Server) -> None:
+        inner = request_of(self.BODY).decode()
+        with socket.create_connection((server.host, server.port), timeout=10) as wire:
+            for _ in range(4):
+                assert b"200 OK" in ask(wire, request_of({**self.BODY, "input": inner}))
+        assert {exchange.request.body["input"] for exchange in server.api.open("sk-1").exchanges} == {inner}
+
+    def test_their_answer_may_be_one_that_cannot_be_written_at_once(self, parsed: list[bytes]) -> None:
+        one = request_of(self.BODY)
+        late = pause(message("Late."), seconds=0.01)
+        turns = [message("Sure.")] * 3 + [message(LONG), late, message("Sure.")]
+        with serve_in_thread(MockApi(prepare=lambda mock: mock.script(*turns) and None)) as server:
+            with socket.create_connection((server.host, server.port), timeout=10) as wire:
+                sizes = [len(ask(wire, one)) for _ in turns]
+                assert b"HTTP/1.1 418 " in ask(wire, one)
+            assert server.api.request_count == len(turns) + 1
+        assert sizes[0] == sizes[1] == sizes[2] == sizes[4] == sizes[5] < len(LONG) < sizes[3]
+        assert len(parsed) == 4, "two that were new, and two that ASGI answered"
+
+    def test_a_fault_of_the_mock_is_an_answer_500(self, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+        one = request_of(self.BODY)
+        for _ in range(3):
+            answer_to(server, one)
+
+        def fail(*_: object) -> Answer:
+            raise ValueError("no")
+
+        monkeypatch.setattr(server.api, "handle", fail)
+        assert answer_to(server, one).startswith(b"HTTP/1.1 500 ")
 
 
 def set_timeout(connections: Any, seconds: int) -> None:
