@@ -15,9 +15,9 @@ MCP_CALL = "mcp_call"
 _APPROVAL_TYPES = frozenset({APPROVAL_REQUEST, APPROVAL_RESPONSE, MCP_CALL})
 
 
-def concerns_approvals(added: Sequence[Json], output: Sequence[Json]) -> bool:
-    """Whether the items sent or returned in an exchange concern approvals."""
-    return not _APPROVAL_TYPES.isdisjoint([item.get("type") for item in (*added, *output)])
+def concerns_approvals(items: Sequence[Json]) -> bool:
+    """Whether items that were sent or returned concern approvals."""
+    return not _APPROVAL_TYPES.isdisjoint([item.get("type") for item in items])
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,9 @@ from harness.api.paging import page
 from harness.api.tokens import make_usage
 from harness.contract.check import drop_nulls
 from harness.contract.rules.request.limits import WINDOW_EXCEEDED, exceeds_window
-from harness.core.delivery import Fault
 from harness.core.exchange import Answer, Json, Request
-from harness.ending import TurnLine, failed, split_ending, to_api_error
-from harness.endpoints.create.model_run import run_model
+from harness.ending import TurnLine, failed, to_api_error
+from harness.endpoints.create.model_run import read_turn, run_model
 from harness.endpoints.create.prompt import Prompt, estimate_input_tokens, read_prompt
 from harness.faults import ends_early
 from harness.faults.broken_off import apply_faults
@@ -37,18 +36,21 @@ def create(request: Request, world: World) -> Answer:
     """
     body = drop_nulls(request.body)
     if body.get("stream") and exceeds_window(request, world):
-        ending = failed("context_length_exceeded", WINDOW_EXCEEDED)
         prompt = _read_prompt(request, body, world)
-        return _build_answer(run_model(prompt, [], ending, world), prompt, [], world)
+        said = read_turn(prompt, [failed("context_length_exceeded", WINDOW_EXCEEDED)], world)
+        return _build_answer(run_model(prompt, said, world), prompt, (), world)
     lines, held = _next_turn(request, body, world)
-    items, ending = split_ending(lines)
     prompt = _read_prompt(request, body, world)
-    world.script.check_turn(body, items, ending, lambda: prompt.transcript.items)
-    run = run_model(prompt, items, ending, world)
-    _record_approvals(run, held, world)
-    if lines and isinstance(lines[-1], Fault):
-        return apply_faults(_build_answer(_discard_if_cut(run, lines), prompt, items, world), lines, world.gate)
-    return _build_answer(run, prompt, items, world)
+    said = read_turn(prompt, lines, world)
+    run = run_model(prompt, said, world)
+    if held:
+        world.mcp_servers.hold_for_approval(run.output, held)
+    if prompt.answers_approvals or (said.draft is None and concerns_approvals(run.output)):
+        number = world.exchange_count + 1
+        world.approval_ledger.add_exchange(number, run.previous, run.own_input, run.output)
+    if said.has_faults:
+        return apply_faults(_build_answer(_discard_if_cut(run, lines), prompt, said.items, world), lines, world.gate)
+    return _build_answer(run, prompt, said.items, world)
 
 
 def _build_answer(run: PendingResponse, prompt: Prompt, items: Sequence[Item], world: World) -> Answer:
@@ -74,27 +76,19 @@ def _discard_if_cut(run: PendingResponse, lines: Sequence[TurnLine]) -> PendingR
 
 def _next_turn(request: Request, body: Json, world: World) -> tuple[Sequence[TurnLine], Sequence[TurnLine]]:
     """The next turn of the script, with what the scripted MCP servers make of it, and what they hold back."""
-    asked = Request._make((*request[:_WORLD], world, None))  # as `_replace` does, in a third of the time
+    asked = Request._make((*request[:_WORLD], world, request.kept))  # as `_replace` does, in a third of the time
     if not world.mcp_servers:
         return world.script.next(asked), ()
     return world.mcp_servers.plan_turn(body, world.store.transcript(body).items, lambda: world.script.next(asked))
-
-
-def _record_approvals(run: PendingResponse, held: Sequence[TurnLine], world: World) -> None:
-    """Write approvals and their calls into the ledger; the exchange is the next of the journal."""
-    if held:
-        world.mcp_servers.hold_for_approval(run.output, held)
-    if concerns_approvals(run.own_input, run.output):
-        world.approval_ledger.add_exchange(world.exchange_count + 1, run.previous, run.own_input, run.output)
 
 
 def _read_prompt(request: Request, body: Json, world: World) -> Prompt:
     """What the request asks, made once for a request that comes again and again."""
     if request.kept is None:
         return read_prompt(body, world)
-    if "prompt" not in request.kept:
-        request.kept["prompt"] = read_prompt(body, world)
-    prompt: Prompt = request.kept["prompt"]
+    prompt: Prompt | None = request.kept.get("prompt")
+    if prompt is None or prompt.models is not world.models or prompt.as_of != world.as_of:
+        prompt = request.kept["prompt"] = read_prompt(body, world)
     return prompt
 
 

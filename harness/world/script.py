@@ -16,6 +16,8 @@ from re import Pattern
 from types import GeneratorType
 from typing import Any, TypeGuard
 
+import orjson
+
 from harness.answers.response import check_item
 from harness.answers.turn_problem import ReadItems, find_turn_problem
 from harness.api.http.body import copy_body
@@ -143,7 +145,8 @@ _BODY = Request._fields.index("body")
 
 def _lend(request: Request) -> Request:
     """A request whose body may be changed by the code that reads it."""
-    return Request._make((*request[:_BODY], copy_body(request.body), *request[_BODY + 1 :]))
+    body = copy_body(request.body) if request.kept is None else orjson.loads(request.raw)
+    return Request._make((*request[:_BODY], body, *request[_BODY + 1 : -1], None))
 
 
 def _resume_turns(turn: Iterator[Any], request: Request) -> Any:

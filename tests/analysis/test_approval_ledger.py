@@ -104,7 +104,7 @@ def test_outputs_of_the_client_after_an_answer_make_no_history_of_it():
 
 
 def test_only_exchanges_about_approvals_concern_it():
-    assert not concerns_approvals([user("hi")], [SAID])
-    assert concerns_approvals([user("hi"), answer()], [SAID])
-    assert concerns_approvals([], [SAID, ASKED])
-    assert concerns_approvals([], [CALLED])
+    assert not concerns_approvals([user("hi"), SAID])
+    assert concerns_approvals([user("hi"), answer()])
+    assert concerns_approvals([SAID, ASKED])
+    assert concerns_approvals([CALLED])

@@ -10,38 +10,59 @@ from harness.api.multi_agent import enables_agents
 from harness.api.resources.containers import CODE_CALL
 from harness.api.tokens import make_usage
 from harness.api.tools import declared_tools, namespace_of
+from harness.core.delivery import Fault
 from harness.core.exchange import Json
-from harness.ending import DEFAULT_ENDING, Ending, incomplete
+from harness.ending import Ending, TurnLine, incomplete, split_ending
 from harness.endpoints.create import output_limits
-from harness.endpoints.create.prompt import Draft, Prompt
+from harness.endpoints.create.prompt import Draft, Prompt, Said
 from harness.items.agents import ROOT_AGENT, by_agent
 from harness.items.history.transcript import Transcript
 from harness.items.kind import Item, id_prefix, render_item, render_without_id
 from harness.world.store import PendingResponse
 from harness.world.world import World
 
-MAX_DRAFTS = 64
+MAX_SAID = 64
 """How many turns are remembered with a prompt."""
 TEXT_PREFIX = id_prefix("message")
 MAX_TOKENS_MEMBERS = incomplete("max_output_tokens").members
 """What a response says that had to stop at `max_output_tokens`."""
 
 
-def run_model(prompt: Prompt, turn: Sequence[Item], ending: Ending, world: World) -> PendingResponse:
+def read_turn(prompt: Prompt, lines: Sequence[TurnLine], world: World) -> Said:
+    """A turn as the answer to a prompt; what a script says again to the same prompt is kept.
+
+    ScriptError if no model could say it.
+    """
+    only = lines[0] if len(lines) == 1 else None
+    known = prompt.said.get(id(only))
+    if known is not None and known.items[0] is only and world.script.is_scripted:
+        return known
+    items, ending = split_ending(lines)
+    world.script.check_turn(prompt.body, items, ending, lambda: prompt.transcript.items)
+    are_texts = not (enables_agents(prompt.body) or [True for item in items if not item.is_text])
+    draft = _make_draft(prompt, items, ending, world) if are_texts else None
+    said = Said(items, ending, draft, bool(lines) and isinstance(lines[-1], Fault))
+    if draft and isinstance(only, Item) and world.script.is_scripted:
+        if len(prompt.said) >= MAX_SAID:
+            prompt.said.clear()
+        prompt.said[id(only)] = said
+    return said
+
+
+def run_model(prompt: Prompt, said: Said, world: World) -> PendingResponse:
     """What a turn becomes as the answer to a prompt; the World's clock moves on."""
-    body = prompt.body
     now = world.tick()
-    id = world.ids.response(now, body.get("previous_response_id"))
+    id = world.ids.response(now, prompt.body.get("previous_response_id"))
     started = {**prompt.initial_response, "id": id, "created_at": now}
-    if enables_agents(body) or [True for item in turn if not item.is_text]:
-        output, ending = _render_output(prompt, turn, ending, id, now, world)
-        usage = _make_usage(prompt, output, ending, world)
+    if said.draft is None:
+        rendered, ending = _render_output(prompt, said, id, now, world)
+        output, usage = items_of_day(rendered, world.as_of), _make_usage(prompt, rendered, ending, world)
     else:
-        texts, ending, usage = _draft_texts(prompt, turn, ending, world)
+        texts, ending, usage = said.draft
         output = [{**item, "id": world.ids.item(TEXT_PREFIX, id, now)} for item in texts]
     return PendingResponse(
         started,
-        items_of_day(output, world.as_of),
+        output,
         usage,
         world.add_item_ids(prompt.own_input, id, now),
         prompt.transcript.stored,
@@ -51,32 +72,17 @@ def run_model(prompt: Prompt, turn: Sequence[Item], ending: Ending, world: World
     )
 
 
-def _draft_texts(prompt: Prompt, turn: Sequence[Item], ending: Ending, world: World) -> Draft:
-    """What a turn of texts becomes; one that a script says as it stands is kept as long as the prompt."""
-    if len(turn) != 1 or ending is not DEFAULT_ENDING or not world.script.is_scripted:
-        return _make_draft(prompt, turn, ending, world)
-    said = turn[0]
-    known = prompt.drafts.get(id(said))
-    if known is None or known[0] is not said:
-        if len(prompt.drafts) >= MAX_DRAFTS:
-            prompt.drafts.clear()
-        known = prompt.drafts[id(said)] = said, _make_draft(prompt, turn, ending, world)
-    return known[1]
-
-
 def _make_draft(prompt: Prompt, turn: Sequence[Item], ending: Ending, world: World) -> Draft:
     items, ending = _limit_output(prompt.body, list(map(render_without_id, turn)), ending)
-    return Draft(items, ending, _make_usage(prompt, items, ending, world))
+    return Draft(items_of_day(items, world.as_of), ending, _make_usage(prompt, items, ending, world))
 
 
-def _render_output(
-    prompt: Prompt, turn: Sequence[Item], ending: Ending, id: str, now: int, world: World
-) -> tuple[Sequence[Json], Ending]:
+def _render_output(prompt: Prompt, said: Said, id: str, now: int, world: World) -> tuple[Sequence[Json], Ending]:
     """The output of any turn in the response `id`, and how that ends."""
     body = prompt.body
-    placed = _place_calls(_name_agents(turn, body), body, prompt.transcript, world)
+    placed = _place_calls(_name_agents(said.items, body), body, prompt.transcript, world)
     items = [_add_namespace(render_item(item, world.ids, id, now), body, prompt.loaded) for item in placed]
-    limited, ending = _limit_output(body, items, ending)
+    limited, ending = _limit_output(body, items, said.ending)
     return _complete_output(limited, body, prompt.family.encrypts, now, world), ending
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from harness.analysis.approval_ledger import concerns_approvals
 from harness.answers.parameters import apply_day
 from harness.answers.response import PROMPT_TEMPLATE_MODEL, build_initial_response, render_input_items
 from harness.answers.writer import BegunResponse
-from harness.api.models import Model
+from harness.api.models import Model, Models
 from harness.api.tokens import TOKENS_PER_TOOL, estimate_tokens
 from harness.core.exchange import Json
 from harness.ending import Ending
@@ -25,13 +26,23 @@ class Draft(NamedTuple):
     usage: Json
 
 
+class Said(NamedTuple):
+    """A turn as the answer to a prompt: its items, how it ends, its draft if it consists of texts."""
+
+    items: Sequence[Item]
+    ending: Ending
+    draft: Draft | None
+    has_faults: bool
+
+
 class Prompt(NamedTuple):
-    """What a body without null members asks; nothing of it but `drafts` and `begun` is changed later.
+    """What a body without null members asks; nothing of it but `said` and `begun` is changed later.
 
     `initial_response` is the response as it begins, with an empty id and at time 0; `own_input` are the items of the
     request as they are stored, but for the ids that they get. `tokens` are those of all that the model reads, `loaded` the
-    items of which the first loads tools. `drafts` are the outputs of turns that it got before, by the
-    identity of the item, `begun` is the response at its start as bytes.
+    items of which the first loads tools. `answers_approvals` says whether the request has items about approvals. `said` are
+    turns of one item that it got before, by the identity of the item, `begun` is the response at its start as bytes.
+    All of it holds for a World of these `models` on this day.
     """
 
     body: Json
@@ -42,8 +53,11 @@ class Prompt(NamedTuple):
     initial_response: Json
     own_input: Sequence[Json]
     tokens: int
-    drafts: dict[int, tuple[Item, Draft]]
+    answers_approvals: bool
+    said: dict[int, Said]
     begun: BegunResponse
+    models: Models
+    as_of: str
 
 
 def read_prompt(body: Json, world: World) -> Prompt:
@@ -56,7 +70,21 @@ def read_prompt(body: Json, world: World) -> Prompt:
     apply_day(initial, body, family, world.as_of)
     own_input = render_input_items({"input": transcript.added})
     tokens = estimate_input_tokens(body, transcript)
-    return Prompt(body, transcript, conversation, loaded, family, initial, own_input, tokens, {}, BegunResponse())
+    return Prompt(
+        body,
+        transcript,
+        conversation,
+        loaded,
+        family,
+        initial,
+        own_input,
+        tokens,
+        concerns_approvals(own_input),
+        {},
+        BegunResponse(),
+        world.models,
+        world.as_of,
+    )
 
 
 def estimate_input_tokens(body: Json, transcript: Transcript) -> int:
