@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 from harness.api.http.dialects import OPENAI
 from harness.contract.check import check
 from harness.core.exchange import Request
-from harness.core.repeat_cache import RepeatCache
+from harness.core.limits import RepeatCache
 from harness.world.store import Store
 from harness.world.world import World
 

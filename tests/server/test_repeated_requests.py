@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harness.contract.rule import RULES, Case
-from harness.core import repeat_cache
+from harness.core import limits
 from harness.core.exchange import Answer, Json, Request
 from harness.core.limits import UNLIMITED, Limits
 from harness.ending import failed, incomplete
@@ -236,8 +236,8 @@ def test_every_kind_of_turn_is_the_same_whether_its_request_is_kept_or_not(membe
 
 
 def test_what_is_kept_is_bounded(api: MockApi, mock: Mock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(repeat_cache, "MAX_SIZE", 3 * 5_000)
-    monkeypatch.setattr(repeat_cache, "MAX_SEEN", 8)
+    monkeypatch.setattr(limits, "MAX_CACHE_SIZE", 3 * 9_000)
+    monkeypatch.setattr(limits, "MAX_SEEN", 8)
     bodies = [{"model": "gpt-4.1", "input": f"hi {number}"} for number in range(6)]
     for body in bodies:
         send_again(api, body)

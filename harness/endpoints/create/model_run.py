@@ -21,7 +21,7 @@ from harness.items.kind import Item, id_prefix, render_item, render_without_id
 from harness.world.store import PendingResponse
 from harness.world.world import World
 
-MAX_SAID = 64
+MAX_SAID = 16
 """How many turns are remembered with a prompt."""
 TEXT_PREFIX = id_prefix("message")
 MAX_TOKENS_MEMBERS = incomplete("max_output_tokens").members

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from harness.core.exchange import Answer
 from harness.core.headers import ENCODING
-from harness.core.repeat_cache import RepeatCache
+from harness.core.limits import RepeatCache
 from harness.server.transport.answer_bytes import carry_out, encode_whole
 from harness.server.transport.faulty_delivery import Receive, Send
 from harness.server.transport.http_protocol import HttpProtocol
