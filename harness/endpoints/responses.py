@@ -88,7 +88,7 @@ def _read_prompt(request: Request, body: Json, world: World) -> Prompt:
         return read_prompt(body, world)
     prompt: Prompt | None = request.kept.get("prompt")
     if prompt is None or prompt.models is not world.models or prompt.as_of != world.as_of:
-        prompt = request.kept["prompt"] = read_prompt(body, world)
+        prompt = request.kept["prompt"] = read_prompt(body, world, is_kept=True)
     return prompt
 
 

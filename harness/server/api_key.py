@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
+from functools import lru_cache
 
 from harness.api.http.dialects import OPENAI
 
@@ -22,5 +23,10 @@ def key_of(headers: Mapping[str, str], dialect: str) -> str | None:
 
 def bearer_key(headers: Mapping[str, str]) -> str | None:
     """The API key of a request, None when there is no bearer authentication."""
-    scheme, _, key = headers.get("authorization", "").partition(" ")
+    return _read_bearer(headers.get("authorization", ""))
+
+
+@lru_cache(maxsize=256)
+def _read_bearer(authorization: str) -> str | None:
+    scheme, _, key = authorization.partition(" ")
     return key.strip() or None if scheme.lower() == "bearer" else None

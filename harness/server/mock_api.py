@@ -210,7 +210,7 @@ class MockApi:
         request = _parse_request(method, place, headers, query, raw, form)
         answer = self._reserved_answer(request, world) or check_and_answer(request, world, _call_handler)
         if world is not None and self._limits is not UNLIMITED and answer.rule is None:
-            self._repeated.note(path, request, key_of(headers, place.dialect) or "", world)
+            self._repeated.note(path, request, world)
         return self._finish_answer(request, answer, world)
 
     def open_session(self, path: str, headers: Mapping[str, str], query: Mapping[str, Any]) -> SocketSession | Answer:

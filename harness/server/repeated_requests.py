@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import fields
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from harness.api.http.dialects import OPENAI
 from harness.contract.check import check
 from harness.core.exchange import Request
 from harness.core.limits import RepeatCache
+from harness.server.api_key import bearer_key
 from harness.world.store import Store
 from harness.world.world import World
 
@@ -53,26 +54,31 @@ class RepeatedRequests:
     """The requests of one server that came more than once, by path, key and body."""
 
     def __init__(self) -> None:
-        self._kept: RepeatCache[tuple[str, str, bytes], KeptRequest] = RepeatCache()
+        self._kept: RepeatCache[tuple[str, str, bytes], KeptRequest | Literal[False]] = RepeatCache()
 
     def find(self, path: str, headers: Mapping[str, str], query: Mapping[str, Any], raw: bytes) -> KeptRequest | None:
         """The entry of a request that came before."""
         kept = self._kept.get((path, headers.get("authorization", ""), raw))
-        if kept is None or kept.request.query != query:
+        if not kept or kept.request.query != query:
             return None
         return kept if kept.request.headers is headers or kept.request.headers == headers else None
 
-    def note(self, path: str, request: Request, key: str, world: World) -> None:
+    def note(self, path: str, request: Request, world: World) -> None:
         """Keep a request that was taken, if it came before and nothing but itself decided about it."""
         if request.operation not in OPERATIONS or request.dialect != OPENAI or len(request.raw) > MAX_SIZE:
             return
         place = path, request.headers.get("authorization", ""), request.raw
-        if not self._kept.has_seen(place) or world.own_contract is not None:
-            return
-        watched = _WatchedWorld(world)
-        if check(request, watched) is None and not watched.was_read:
-            kept = KeptRequest(request._replace(kept={}), key, _facts_of(world), tuple(watched.filled.items()))
-            self._kept.put(place, kept, len(request.raw))
+        if self._kept.has_seen(place) and self._kept.get(place) is not False:
+            self._kept.put(place, _judge(request, world), len(request.raw))
+
+
+def _judge(request: Request, world: World) -> KeptRequest | Literal[False]:
+    """The entry of a request; False if something stored decides about it."""
+    watched = _WatchedWorld(world)
+    if world.own_contract is not None or check(request, watched) is not None or watched.was_read:
+        return False
+    key = bearer_key(request.headers) or ""
+    return KeptRequest(request._replace(kept={}), key, _facts_of(world), tuple(watched.filled.items()))
 
 
 def _facts_of(world: World) -> tuple[object, ...]:

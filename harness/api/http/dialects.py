@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from harness.api.http.providers import PROVIDERS, root_of
@@ -53,6 +54,7 @@ def check_dialect(name: str | None) -> str | None:
     return name
 
 
+@lru_cache(maxsize=256)
 def parse_api_path(path: str, only: str | None = None) -> ApiPath:
     """The parts of a path; with `only` a path of another dialect has an unknown form."""
     found = ApiPath(OPENAI, "/v1", path[3:]) if path.startswith("/v1/") else _parse_other_path(path, only)

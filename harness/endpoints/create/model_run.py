@@ -34,7 +34,7 @@ def read_turn(prompt: Prompt, lines: Sequence[TurnLine], world: World) -> Said:
     ScriptError if no model could say it.
     """
     only = lines[0] if len(lines) == 1 else None
-    known = prompt.said.get(id(only))
+    known = prompt.said.get(id(only)) if prompt.said else None
     if known is not None and known.items[0] is only and world.script.is_scripted:
         return known
     items, ending = split_ending(lines)
@@ -42,7 +42,7 @@ def read_turn(prompt: Prompt, lines: Sequence[TurnLine], world: World) -> Said:
     are_texts = not (enables_agents(prompt.body) or [True for item in items if not item.is_text])
     draft = _make_draft(prompt, items, ending, world) if are_texts else None
     said = Said(items, ending, draft, bool(lines) and isinstance(lines[-1], Fault))
-    if draft and isinstance(only, Item) and world.script.is_scripted:
+    if prompt.said is not None and draft and isinstance(only, Item) and world.script.is_scripted:
         if len(prompt.said) >= MAX_SAID:
             prompt.said.clear()
         prompt.said[id(only)] = said
@@ -53,7 +53,8 @@ def run_model(prompt: Prompt, said: Said, world: World) -> PendingResponse:
     """What a turn becomes as the answer to a prompt; the World's clock moves on."""
     now = world.tick()
     id = world.ids.response(now, prompt.body.get("previous_response_id"))
-    started = {**prompt.initial_response, "id": id, "created_at": now}
+    started = prompt.initial_response if prompt.said is None else prompt.initial_response.copy()
+    started["id"], started["created_at"] = id, now
     if said.draft is None:
         rendered, ending = _render_output(prompt, said, id, now, world)
         output, usage = items_of_day(rendered, world.as_of), _make_usage(prompt, rendered, ending, world)

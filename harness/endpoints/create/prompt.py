@@ -36,13 +36,13 @@ class Said(NamedTuple):
 
 
 class Prompt(NamedTuple):
-    """What a body without null members asks; nothing of it but `said` and `begun` is changed later.
+    """What a body without null members asks; of one that is kept nothing but `said` and `begun` is changed later.
 
     `initial_response` is the response as it begins, with an empty id and at time 0; `own_input` are the items of the
     request as they are stored, but for the ids that they get. `tokens` are those of all that the model reads, `loaded` the
     items of which the first loads tools. `answers_approvals` says whether the request has items about approvals. `said` are
-    turns of one item that it got before, by the identity of the item, `begun` is the response at its start as bytes.
-    All of it holds for a World of these `models` on this day.
+    turns of one item that it got before, by the identity of the item, `begun` is the response at its start as bytes; a
+    prompt that is not kept has neither. All of it holds for a World of these `models` on this day.
     """
 
     body: Json
@@ -54,14 +54,14 @@ class Prompt(NamedTuple):
     own_input: Sequence[Json]
     tokens: int
     answers_approvals: bool
-    said: dict[int, Said]
-    begun: BegunResponse
+    said: dict[int, Said] | None
+    begun: BegunResponse | None
     models: Models
     as_of: str
 
 
-def read_prompt(body: Json, world: World) -> Prompt:
-    """What a body asks of a model of this World, of which nothing is changed."""
+def read_prompt(body: Json, world: World, *, is_kept: bool = False) -> Prompt:
+    """What a body asks of a model of this World, of which nothing is changed; if it is kept, so is what it gets."""
     transcript = world.store.transcript(body)
     conversation = conversation_id(body)
     loaded = transcript.items_from_first("tool_search_output")
@@ -80,8 +80,8 @@ def read_prompt(body: Json, world: World) -> Prompt:
         own_input,
         tokens,
         concerns_approvals(own_input),
-        {},
-        BegunResponse(),
+        {} if is_kept else None,
+        BegunResponse() if is_kept else None,
         world.models,
         world.as_of,
     )

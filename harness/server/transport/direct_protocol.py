@@ -81,11 +81,11 @@ class DirectHttpProtocol(HttpProtocol):
 
     def _note_parsed(self, data: bytes) -> None:
         """Keep the bytes of a read that were one request and no more, and came before."""
-        if len(self._parsed) != 1 or self.request_begun is not None:
+        if len(self._parsed) != 1 or self.request_begun is not None or not self._known.has_seen(data):
             return
         path, headers, body = self._parsed[0]
         start = len(data) - len(body)
-        if data.endswith(body) and data[:start].count(b" HTTP/1.1\r\n") == 1 and self._known.has_seen(data):
+        if data.endswith(body) and data[:start].count(b" HTTP/1.1\r\n") == 1:
             self._known.put(data, WireRequest(path, headers, start), len(data))
 
     def _parse(self, data: bytes) -> bytes | None:
