@@ -89,10 +89,13 @@ class App:
             return self.metrics() if self.metrics else None
         return answer_health(self.api, self.store) if scope["path"] == HEALTH_PATH else None
 
-    def answer_post(self, path: str, headers: Mapping[str, str], body: bytes) -> Answer | None:
+    def answer_post(
+        self, path: str, headers: Mapping[str, str], body: bytes, may_repeat: bool = False
+    ) -> Answer | None:
         """The answer to a POST without a query that came whole; None for a form, and below `/_harness`."""
-        is_form = headers.get("content-type", "").startswith(multipart.CONTENT_TYPE)
-        return None if is_form or path.startswith(CONTROL_ROOT) else self.api.handle("POST", path, headers, {}, body)
+        if path.startswith(CONTROL_ROOT) or headers.get("content-type", "").startswith(multipart.CONTENT_TYPE):
+            return None
+        return self.api.handle("POST", path, headers, {}, body, may_repeat=may_repeat)
 
     async def _answer(self, scope: Scope, receive: Receive) -> Answer | None:
         """The answer to a request; None when the client leaves before it has sent all of it."""

@@ -194,12 +194,16 @@ class MockApi:
         query: Mapping[str, Any],
         raw: bytes,
         form: Json | None = None,
+        *,
+        may_repeat: bool = False,
     ) -> Answer:
         """The answer to a request; `path` is the whole of it, header names are lower case. Never raises.
 
         `query` holds texts, for a name sent as `name[]` a list of them; `form` is the body if it was parsed as one before.
+        One that `may_repeat` is looked for among those that came before.
         """
-        again = self._repeated.find(path, headers, query, raw) if method == "POST" and form is None else None
+        may_repeat = may_repeat and method == "POST" and self._limits is not UNLIMITED
+        again = self._repeated.find(path, headers, query, raw) if may_repeat else None
         if again and (known := self._known_world(again.key)) and again.holds_in(known):
             request = again.repeat(raw)
             return self._finish_answer(request, _answer_taken(request, again.request, known), known)
@@ -209,7 +213,7 @@ class MockApi:
             place = parse_api_path(path, world.dialect)
         request = _parse_request(method, place, headers, query, raw, form)
         answer = self._reserved_answer(request, world) or check_and_answer(request, world, _call_handler)
-        if world is not None and self._limits is not UNLIMITED and answer.rule is None:
+        if may_repeat and world is not None and answer.rule is None:
             self._repeated.note(path, request, world)
         return self._finish_answer(request, answer, world)
 

@@ -123,9 +123,11 @@ def observe(api: MockApi, observers: Sequence[Observer]) -> None:
         query: Mapping[str, Any],
         raw: bytes,
         form: Json | None = None,
+        *,
+        may_repeat: bool = False,
     ) -> Answer:
         began, begun = time(), perf_counter()
-        answer = handle(method, path, headers, query, raw, form)
+        answer = handle(method, path, headers, query, raw, form, may_repeat=may_repeat)
         tell(began, begun, "", method, path, headers, raw, answer)
         return answer
 

@@ -20,8 +20,8 @@ from harness.server.transport.faulty_delivery import Receive, Send
 from harness.server.transport.http_protocol import HttpProtocol
 from harness.server.transport.stoppable_server import AsgiApp, Scope, end_when_cancelled
 
-AnswerPost = Callable[[str, Mapping[str, str], bytes], Answer | None]
-"""Answers a POST by its path, headers and body; None if only ASGI can."""
+AnswerPost = Callable[[str, Mapping[str, str], bytes, bool], Answer | None]
+"""Answers a POST by its path, headers and body, which may have come before; None if only ASGI can."""
 MAX_KNOWN_SIZE = 64 * 1024
 """Bytes of the longest request that is not parsed again."""
 _PLAIN_PATH = re.compile(rb"/[\w./~-]*")
@@ -61,7 +61,7 @@ class DirectHttpProtocol(HttpProtocol):
             super().data_received(data)
             self._note_parsed(data)
         else:
-            made = self._make(known.path, known.headers, data[known.body_start :])
+            made = self._make(known.path, known.headers, data[known.body_start :], may_repeat=True)
             if made.encoded:
                 self._unset_keepalive_if_required()
                 self._write_direct(made.encoded)
@@ -124,10 +124,10 @@ class DirectHttpProtocol(HttpProtocol):
             self._go_through(made.app)
             super().on_message_complete()
 
-    def _make(self, path: str, headers: Mapping[str, str], body: bytes) -> _Made:
+    def _make(self, path: str, headers: Mapping[str, str], body: bytes, *, may_repeat: bool = False) -> _Made:
         """Make the answer to a request."""
         try:
-            answer = self._answer_post(path, headers, body)
+            answer = self._answer_post(path, headers, body, may_repeat)
             encoded = answer and encode_whole(answer, self.server_state.default_headers)
         except Exception as problem:
             return _Made(None, partial(_raise, problem))
