@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
 from harness.core.exchange import Answer
 from harness.core.headers import ENCODING
 from harness.core.limits import RepeatCache
@@ -95,13 +97,26 @@ class DirectHttpProtocol(HttpProtocol):
             self._go_through(self.app)
         return rest
 
+    def on_message_begin(self) -> None:
+        """Begin a request, without what only ASGI needs."""
+        self.url, self.headers, self.expect_100_continue = b"", [], False
+        self._expect_request()
+
     def on_headers_complete(self) -> None:
         """Begin to answer a request; its body is held back if it may be answered at once."""
         if self._may_be_direct():
             self._held = []
         else:
             self._idle_since = None
-            super().on_headers_complete()
+            self._begin_asgi()
+
+    def _begin_asgi(self) -> None:
+        """Begin to answer a request whose head is there by way of ASGI."""
+        head = self.url, self.headers, self.expect_100_continue
+        HttpToolsProtocol.on_message_begin(self)
+        self.url, self.headers, self.expect_100_continue = head
+        self.scope["headers"] = self.headers
+        super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
         """Take a part of a body."""
@@ -115,7 +130,7 @@ class DirectHttpProtocol(HttpProtocol):
         if self._held is None:
             super().on_message_complete()
             return
-        path, headers, body = self.url.decode(), self._decode_headers(), b"".join(self._held)
+        path, headers, body = self.url.decode(), self._decoded[1], b"".join(self._held)
         made, self._made = self._made or self._make(path, headers, body), None
         if made.encoded:
             self._parsed.append((path, headers, body))
@@ -171,7 +186,7 @@ class DirectHttpProtocol(HttpProtocol):
         body, self._held, self._idle_since = b"".join(self._held or ()), None, None
         own, self.app = self.app, app
         try:
-            super().on_headers_complete()
+            self._begin_asgi()
         finally:
             self.app = own
         super().on_body(body)
