@@ -38,7 +38,7 @@ def loads(options: argparse.Namespace, folder: Path) -> tuple[list[table.Row], l
         rows = []
         notes += [] if wrk.is_there() else ["wrk is skipped: it is not installed (Debian's package wrk)"]
         for kind in table.WHAT:
-            under_load = [*running, split] if kind == "stream" else running
+            under_load = [*running, split] if kind == "stream" else list(running)
             series = interleave(kind, under_load, options.rounds, options.seconds, options.connections)
             rows += table.load_rows(table.WHAT[kind], series)
             if wrk.is_there():

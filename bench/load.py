@@ -13,13 +13,14 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
 import httptools
 
-from bench.wire import request_bytes
+from bench.wire import numbered, request_bytes
 
 WARM_UP = 0.3
 """Seconds before counting starts."""
@@ -47,14 +48,14 @@ class Tally:
 class Connection(asyncio.Protocol):
     """One connection; httptools finds the end of an answer, be it by length or by chunks."""
 
-    def __init__(self, wire: bytes, tally: Tally) -> None:
-        self.wire = wire
+    def __init__(self, wires: Iterator[bytes], tally: Tally) -> None:
+        self.wires = wires
         self.tally = tally
         self.parser = httptools.HttpResponseParser(self)
 
     def connection_made(self, transport: Any) -> None:
         self.transport = transport
-        transport.write(self.wire)
+        transport.write(next(self.wires))
 
     def data_received(self, data: bytes) -> None:
         self.parser.feed_data(data)
@@ -64,7 +65,7 @@ class Connection(asyncio.Protocol):
             self.tally.fail(f"an answer is {status}")
         else:
             self.tally.done += 1
-            self.transport.write(self.wire)
+            self.transport.write(next(self.wires))
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.tally.fail(f"the server closed a connection: {exc}")
@@ -73,7 +74,7 @@ class Connection(asyncio.Protocol):
 async def run(port: int, kind: str, seconds: float, connections: int, keys: int) -> Load:
     loop = asyncio.get_running_loop()
     tally = Tally(loop.create_future())
-    wires = [request_bytes(port, kind, number) for number in range(keys)]
+    wires = [numbered(request_bytes(port, kind, number)) for number in range(keys)]
     for number in range(connections):
         await loop.create_connection(partial(Connection, wires[number % keys], tally), "127.0.0.1", port)
     await asyncio.wait([tally.failed], timeout=WARM_UP)

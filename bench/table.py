@@ -11,7 +11,12 @@ from bench.rounds import Series, Spread
 README = Path(__file__).with_name("README.md")
 BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
 HEAD = ("what", "server", "result", "× aimock", "× bare", "server CPU")
-WHAT = {"json": "POST /v1/responses", "stream": "the same, streamed"}
+WHAT = {
+    "json": "POST /v1/responses",
+    "json, numbered": "each body new",
+    "stream": "the same, streamed",
+    "stream, numbered": "streamed, each body new",
+}
 
 Row = tuple[str, str, str, str, str, str]
 

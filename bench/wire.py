@@ -1,16 +1,22 @@
-"""The two requests of the benchmark, and what a server answers to them."""
+"""The requests of the benchmark, the same again and again or each with a number of its own, and what a server answers."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from http.client import HTTPConnection
+from itertools import count, repeat
 
 PATH = "/v1/responses"
 HEADERS = {"authorization": "Bearer sk-bench", "content-type": "application/json"}
+NUMBER = b"000000000000"
+"""What stands in a body for its number, which has as many digits."""
 BODIES = {
     "json": b'{"model":"gpt-4.1","input":"Say fifty words."}',
+    "json, numbered": b'{"model":"gpt-4.1","input":"Say fifty words. ' + NUMBER + b'"}',
     "stream": b'{"model":"gpt-4.1","input":"Say fifty words.","stream":true}',
+    "stream, numbered": b'{"model":"gpt-4.1","input":"Say fifty words. ' + NUMBER + b'","stream":true}',
 }
 OF_THE_CONNECTION = {"connection", "content-length", "date", "keep-alive", "server", "transfer-encoding"}
 
@@ -56,6 +62,12 @@ def capture(port: int, kind: str) -> Captured:
         raise RuntimeError(f"port {port} answers {answer.status} to the {kind} request: {body[:500]}")
     headers = {name.lower(): value for name, value in answer.getheaders()}
     return Captured({n: v for n, v in headers.items() if n not in OF_THE_CONNECTION}, body)
+
+
+def numbered(wire: bytes) -> Iterator[bytes]:
+    """A request again and again, with the next number if it has one."""
+    before, number, after = wire.partition(NUMBER)
+    return (b"%b%012d%b" % (before, at, after) for at in count()) if number else repeat(wire)
 
 
 def request_bytes(port: int, kind: str, key: int = 0) -> bytes:

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from bench.load import Load
-from bench.wire import BODIES, HEADERS, PATH
+from bench.wire import BODIES, HEADERS, NUMBER, PATH
 
 
 def is_there() -> bool:
@@ -22,7 +22,17 @@ def is_there() -> bool:
 def script(kind: str) -> str:
     """The request as wrk's Lua has it; JSON's quotes are Lua's, too."""
     headers = "".join(f"wrk.headers[{json.dumps(name)}] = {json.dumps(value)}\n" for name, value in HEADERS.items())
-    return f'wrk.method = "POST"\nwrk.body = {json.dumps(BODIES[kind].decode())}\n{headers}'
+    body = BODIES[kind].decode()
+    before, number, after = map(json.dumps, body.partition(NUMBER.decode()))
+    numbering = (
+        "count = 0\n"
+        "function request()\n"
+        "  count = count + 1\n"
+        f'  return wrk.format(nil, nil, nil, {before} .. string.format("%012d", count) .. {after})\n'
+        "end\n"
+    )
+    body_line = f"wrk.body = {json.dumps(body)}\n"
+    return f'wrk.method = "POST"\n{headers}{numbering if json.loads(number) else body_line}'
 
 
 def measure(port: int, kind: str, seconds: float, connections: int) -> Load:

@@ -25,16 +25,19 @@ OPERATIONS = frozenset({"POST /responses"})
 """The operations whose requests are kept: those that are sent again and again."""
 MAX_SIZE = 64 * 1024
 """Bytes of the longest body that is kept."""
-_RAW, _KEPT = Request._fields.index("raw"), Request._fields.index("kept")
+_RAW = Request._fields.index("raw")
 
 
 class KeptRequest(NamedTuple):
     """A request that its World has taken, the key in its headers, and the facts of the World that this depends on.
 
-    `filled` says of tables of the store, by their names, whether they hold anything.
+    `head` and `tail` are what stands before and after the bytes of the request as the journal has it. `filled` says of
+    tables of the store, by their names, whether they hold anything.
     """
 
     request: Request
+    head: tuple[Any, ...]
+    tail: tuple[Any, ...]
     key: str
     facts: tuple[object, ...]
     filled: tuple[tuple[str, bool], ...]
@@ -47,7 +50,7 @@ class KeptRequest(NamedTuple):
 
     def repeat(self, raw: bytes) -> Request:
         """The request as it came now: an object of its own, for a journal tells requests apart."""
-        return Request._make((*self.request[:_RAW], raw, *self.request[_RAW + 1 : _KEPT], None))
+        return Request._make((*self.head, raw, *self.tail))
 
 
 class RepeatedRequests:
@@ -77,8 +80,8 @@ def _judge(request: Request, world: World) -> KeptRequest | Literal[False]:
     watched = _WatchedWorld(world)
     if world.own_contract is not None or check(request, watched) is not None or watched.was_read:
         return False
-    key = bearer_key(request.headers) or ""
-    return KeptRequest(request._replace(kept={}), key, _facts_of(world), tuple(watched.filled.items()))
+    key, filled = bearer_key(request.headers) or "", tuple(watched.filled.items())
+    return KeptRequest(request._replace(kept={}), request[:_RAW], request[_RAW + 1 :], key, _facts_of(world), filled)
 
 
 def _facts_of(world: World) -> tuple[object, ...]:

@@ -108,18 +108,21 @@ class Route:
                 "repeat, so that it need not try every way to split a text."
             ) from None
 
-    def next(self, request: Request) -> list[TurnLine]:
-        """The lines of the next turn; a generator gives its next yield, and none when it returns: then it is done."""
+    def next(self, request: Request, world: Any = None) -> list[TurnLine]:
+        """The lines of the next turn; a generator gives its next yield, and none when it returns: then it is done.
+
+        Code gets the request with the `world` that answers it.
+        """
         turn = self.turns[0]
         if callable(turn) and inspect.isgeneratorfunction(turn):
-            turn = self.turns[0] = turn(_lend(request))
+            turn = self.turns[0] = turn(_lend(request, world))
         if isinstance(turn, Iterator):
-            if (turned := self._call_user_code(_resume_turns, turn, _lend(request))) is _EXHAUSTED:
+            if (turned := self._call_user_code(_resume_turns, turn, _lend(request, world))) is _EXHAUSTED:
                 self.turns.popleft()
                 return []
         else:
             self.turns.popleft()
-            turned = self._call_user_code(turn, _lend(request)) if callable(turn) else turn
+            turned = self._call_user_code(turn, _lend(request, world)) if callable(turn) else turn
         self.taken += 1
         lines = parse_turn(turned, self)
         if isinstance(lines[0], Refusal):
@@ -140,13 +143,13 @@ class Route:
 
 
 _EXHAUSTED = object()
-_BODY = Request._fields.index("body")
+_BODY, _WORLD = Request._fields.index("body"), Request._fields.index("world")
 
 
-def _lend(request: Request) -> Request:
+def _lend(request: Request, world: Any) -> Request:
     """A request whose body may be changed by the code that reads it."""
     body = copy_body(request.body) if request.kept is None else orjson.loads(request.raw)
-    return Request._make((*request[:_BODY], body, *request[_BODY + 1 : -1], None))
+    return Request._make((*request[:_BODY], body, *request[_BODY + 1 : _WORLD], world, None))
 
 
 def _resume_turns(turn: Iterator[Any], request: Request) -> Any:
@@ -283,17 +286,17 @@ class Script:
         """The texts that routes look for in instructions: as a rule they name an agent."""
         return [wanted for route in self.routes if isinstance(wanted := route.conditions.get("instructions"), str)]
 
-    def next(self, request: Request) -> list[TurnLine]:
-        """The turn that answers a request; NoTurn says why none does, with the closest route and a field diff."""
+    def next(self, request: Request, world: Any = None) -> list[TurnLine]:
+        """The turn that answers a request in a World; NoTurn says why none does, with the closest route and a field diff."""
         routes = self.all_routes
         for route in routes:
             while route.turns and not route.unmet_conditions(request):
-                if lines := route.next(request):
+                if lines := route.next(request, world):
                     self._taken = route, route.taken
                     return self._at_pace(lines)
         if self.fallback and not routes:
             self._taken = None
-            return self._at_pace(list(self.fallback(request)))
+            return self._at_pace(list(self.fallback(request._replace(world=world, kept=None))))
         raise NoTurn(self.explain_no_turn(request))
 
     def _at_pace(self, lines: list[TurnLine]) -> list[TurnLine]:

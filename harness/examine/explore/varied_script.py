@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from harness.core.exchange import Request
 from harness.ending import TurnLine
@@ -26,7 +27,7 @@ class VariedScript(Script):
         self._given = 0
         self._broken_off: tuple[object, list[TurnLine]] | None = None
 
-    def next(self, request: Request) -> list[TurnLine]:
+    def next(self, request: Request, world: Any = None) -> list[TurnLine]:
         """The next turn, with the faults that are due."""
         if self._broken_off and self._broken_off[0] == request.body:
             (_, lines), self._broken_off = self._broken_off, None
@@ -37,7 +38,7 @@ class VariedScript(Script):
                 self._steps.remove(step)
                 raise ScriptedRefusal(step.fault)
         self._steps = [step for step in self._steps if step not in due]
-        lines = super().next(request)
+        lines = super().next(request, world)
         self._given += 1
         varied = list(lines)
         for step in due:

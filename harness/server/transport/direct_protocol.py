@@ -146,7 +146,9 @@ class DirectHttpProtocol(HttpProtocol):
             encoded = answer and encode_whole(answer, self.server_state.default_headers)
         except Exception as problem:
             return _Made(None, partial(_raise, problem))
-        return _Made(encoded or None, partial(_answer_whole, answer) if answer else self.app)
+        if encoded:
+            return _Made(encoded, self.app)
+        return _Made(None, partial(_answer_whole, answer) if answer else self.app)
 
     def _write_direct(self, encoded: bytes) -> None:
         self._held = self.request_begun = None
