@@ -55,6 +55,10 @@ MAX_CLOSED = 10_000
 """How many closed Worlds are remembered by name, the newest ones."""
 
 
+TellLost = Callable[[float, str, str, Mapping[str, str], bytes, Answer], None]
+"""Takes when a request began (by `perf_counter`), its method, path, headers, body and answer."""
+
+
 class MockApi:
     """All Worlds of one server, by API key.
 
@@ -66,7 +70,7 @@ class MockApi:
     (`World`), `own_contract` what overrules that. `reserved` are keys that lead to a World only while they are its alias,
     each with the text of the 418 that it gets meanwhile; `vocabulary` words the advice to those who read it. `strays` are
     the newest requests without a World, `stray_count` counts them; `request_count` counts the others, those of closed
-    Worlds too.
+    Worlds too. `tell_lost` is for requests that come to no World, because what holds it cannot be reached.
     """
 
     def __init__(
@@ -104,6 +108,7 @@ class MockApi:
         self._own_contract = own_contract
         self._vocabulary = vocabulary
         self._repeated = RepeatedRequests()
+        self.tell_lost: TellLost = lambda *_: None
 
     def open(self, key: str, name: str = "", base_url: str = "", vocabulary: Vocabulary | None = None) -> Mock:
         """What a test holds of the World of a key, which is made when it is new; `vocabulary` is that of its user."""

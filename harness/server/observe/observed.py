@@ -104,11 +104,20 @@ def observe(api: MockApi, observers: Sequence[Observer]) -> None:
     handle, open_session = api.handle, api.open_session
 
     def tell(
-        began: float, begun: float, operation: str, method: str, path: str, headers: Any, raw: bytes, answer: Answer
+        began: float,
+        begun: float,
+        operation: str,
+        method: str,
+        path: str,
+        headers: Any,
+        raw: bytes,
+        answer: Answer,
+        *,
+        is_lost: bool = False,
     ) -> None:
         seconds = perf_counter() - begun
         place = parse_api_path(path, api.dialect)
-        world = api.world_of(headers, place.dialect)
+        world = None if is_lost else api.world_of(headers, place.dialect)
         if not operation:
             found = find_operation(method, place.endpoint_path, place.root)[0] if place.root else None
             operation = found.id if found else UNKNOWN
@@ -153,4 +162,8 @@ def observe(api: MockApi, observers: Sequence[Observer]) -> None:
 
         session.receive = receive_observed  # type: ignore[method-assign]
 
+    def tell_lost(begun: float, method: str, path: str, headers: Mapping[str, str], raw: bytes, answer: Answer) -> None:
+        tell(time() - (perf_counter() - begun), begun, "", method, path, headers, raw, answer, is_lost=True)
+
     api.handle, api.open_session = handle_observed, open_observed  # type: ignore[method-assign]
+    api.tell_lost = tell_lost

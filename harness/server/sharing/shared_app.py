@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from time import perf_counter
 from typing import Any, cast
 
 from harness.core.delivery import Delivery
@@ -57,14 +58,20 @@ class SharedApp(App):
         if body is None:
             return None
         request = _logged(HTTP, scope, body)
-        key = self.api.world_key(request.path, request.header_values)
+        key, begun = self.api.world_key(request.path, request.header_values), perf_counter()
         if len(body) > LARGEST_BODY:
-            return _too_large(len(body))
+            return self._tell_lost(request, begun, _too_large(len(body)))
         try:
             answer: Answer = await self._replicas.submit(key, request)
         except StoreLost as problem:
-            return unavailable_answer(problem)
+            return self._tell_lost(request, begun, unavailable_answer(problem))
         self._replicas.wait_for_gates(id(scope), key, answer.delivery)
+        return answer
+
+    def _tell_lost(self, request: LoggedRequest, begun: float, answer: Answer) -> Answer:
+        """The answer to a request that the store has not taken, of which the observers of this process are told."""
+        self.api.is_own = True
+        self.api.tell_lost(begun, request.method, request.path, request.header_values, request.raw, answer)
         return answer
 
     async def _serve_websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -72,11 +79,11 @@ class SharedApp(App):
 
         await receive()
         request = _logged(UPGRADE, scope, b"")._replace(session=secrets.token_hex(8))
-        key = self.api.world_key(request.path, request.header_values)
+        key, begun = self.api.world_key(request.path, request.header_values), perf_counter()
         try:
             opened = await self._replicas.submit(key, request)
         except StoreLost as problem:
-            opened = unavailable_answer(problem)
+            opened = self._tell_lost(request, begun, unavailable_answer(problem))
         if isinstance(opened, Answer):
             await refuse_upgrade(opened, send)
             return

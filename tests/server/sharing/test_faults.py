@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import time
@@ -88,6 +89,20 @@ def test_a_store_that_ends_and_comes_back(start):
         gone = create(served.port)
         assert (gone.status, "is gone" in gone.json["error"]["message"]) == (503, True)
         assert create(served.port).status == 200
+
+
+def test_requests_that_the_store_could_not_take_are_logged_and_counted(start):
+    port = free_port()
+    with serving_redis(port=port):
+        served = start(*url(port), "--metrics", "--log", "json")
+        assert create(served.port).status == 200
+    assert [create(served.port).status for _ in range(2)] == [503, 503]
+    said = ask(served.port, "GET", "/_harness/metrics").body.decode()
+    assert 'harness_requests_total{dialect="openai",operation="POST /responses",status="503"} 2.0' in said
+    _, _, said = served.end(signal.SIGTERM)
+    logged = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
+    assert [one["status"] for one in logged] == [200, 503, 503]
+    assert logged[-1].items() >= {"operation": "POST /responses", "model": "gpt-4.1", "world": None}.items()
 
 
 def test_a_store_that_is_full(start):
