@@ -18,8 +18,9 @@ from harness.api.http.body import parse_query
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer
 from harness.report.replace_file import describe_write_error
+from harness.server.answering import teapot_answer
 from harness.server.control_plane.access import LOOPBACK_ACCESS, ControlAccess, control_access
-from harness.server.mock_api import CONTROL_ROOT, MockApi, teapot_answer
+from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.server.observe.health import HEALTH_PATH, METRICS_PATH, answer_health
 from harness.server.transport.answer_bytes import carry_out, send_answer
 from harness.server.transport.connection_close import ClosingHttpProtocol

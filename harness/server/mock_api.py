@@ -8,32 +8,29 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from traceback import extract_tb
 from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
 import harness.endpoints  # noqa: F401  (registers every operation)
 from harness.api.http.dialects import OPENAI, ApiPath, check_dialect, parse_api_path
-from harness.api.http.other_apis import find_other_api
 from harness.api.http.websocket_mode import UPGRADE
 from harness.api.models import MODELS
-from harness.api.operations import OPERATIONS, Handler, find_operation
-from harness.contract.check import Violation, admit, check
+from harness.api.operations import find_operation
+from harness.contract.check import check
 from harness.contract.own_contract import OwnContract
 from harness.contract.rules.http.websocket import UPGRADE_RULES
-from harness.core.account import DEFAULT_ORGANIZATION, Organization
+from harness.core.account import Organization
 from harness.core.dates import CONTRACT_DATE, parse_as_of
-from harness.core.delivery import DISCONNECT_AT_END, Pace
-from harness.core.errors import ConfigError, HarnessError
+from harness.core.delivery import Pace
+from harness.core.errors import ConfigError
 from harness.core.exchange import Answer, Json, Request, Stray
 from harness.core.limits import UNLIMITED, Limits
 from harness.core.text.vocabulary import PYTHON, Vocabulary
 from harness.ending import TurnLine
 from harness.endpoints import azure
 from harness.endpoints.request import request_from
-from harness.faults import ScriptedRefusal
+from harness.server.answering import answer_taken, call_handler, check_and_answer, refusal_answer, teapot_answer
 from harness.server.api_key import key_of, opens_world
 from harness.server.repeated_requests import RepeatedRequests
 from harness.server.websocket.session import SocketSession
@@ -42,13 +39,10 @@ from harness.world.websocket_state import ConnectionWorld
 from harness.world.world import World
 
 OPENAI_VERSION = "2020-10-01"
-TEAPOT = 418
 API_ROOT = "/v1"
 RESPONSES_PATH = "/responses"
 CONTROL_ROOT = "/_harness"
 """Paths below it are the control plane's, not the API's."""
-UNKNOWN_URL = "unknown_url"
-"""The rule that refuses what is no endpoint."""
 MAX_STRAYS = 100
 """How many requests without a World are kept, the newest ones."""
 MAX_CLOSED = 10_000
@@ -211,13 +205,13 @@ class MockApi:
         again = self._repeated.find(path, headers, query, raw) if may_repeat else None
         if again and (known := self._known_world(again.key)) and again.holds_in(known):
             request = again.repeat(raw)
-            return self._finish_answer(request, _answer_taken(request, again.request, known), known)
+            return self._finish_answer(request, answer_taken(request, again.request, known), known)
         place = parse_api_path(path, self.dialect)
         world = self.world_of(headers, place.dialect)
         if world is not None and world.dialect not in (None, place.dialect):
             place = parse_api_path(path, world.dialect)
         request = _parse_request(method, place, headers, query, raw, form)
-        answer = self._reserved_answer(request, world) or check_and_answer(request, world, _call_handler)
+        answer = self._reserved_answer(request, world) or check_and_answer(request, world, call_handler)
         if may_repeat and world is not None and answer.rule is None:
             self._repeated.note(path, request, world)
         return self._finish_answer(request, answer, world)
@@ -236,7 +230,7 @@ class MockApi:
         refusal = check(request, world)
         if world is None or (refusal and refusal.rule.id in UPGRADE_RULES):
             assert refusal is not None  # the contract refuses a request without a World
-            return self._finish_answer(request, _refusal_answer(refusal), world)
+            return self._finish_answer(request, refusal_answer(refusal), world)
         self.request_count += 1
         return SocketSession(ConnectionWorld(world), headers, check_and_answer)
 
@@ -285,80 +279,6 @@ def _parse_request(
         reason = "wrong method" if known else "unknown URL" if root else "outside the API"
         return Request(method, below, headers, query, raw=raw, operation=reason, dialect=dialect, root=root)
     return request_from(operation, params, place, headers, query, raw, form if operation.is_form else None)
-
-
-def check_and_answer(request: Request, world: Any, handler: Handler) -> Answer:
-    """The contract's refusal, else the handler's answer; an exception of a rule or the handler is reported as a problem."""
-    try:
-        refusal = check(request, world)
-        return _refuse(refusal, request, world) if refusal else handler(admit(request, world), world)
-    except Exception as problem:
-        return _answer_exception(problem, request, world)
-
-
-def _answer_taken(request: Request, kept: Request, world: World) -> Answer:
-    """The handler's answer to a request that this World takes, which it reads in the form that is kept."""
-    try:
-        return _call_handler(kept, world)
-    except Exception as problem:
-        return _answer_exception(problem, request, world)
-
-
-def _answer_exception(problem: Exception, request: Request, world: Any) -> Answer:
-    """The answer where a rule or a handler has raised, whatever it was."""
-    if isinstance(problem, ScriptedRefusal):
-        return _refuse_as_scripted(problem, request, world)
-    if not isinstance(problem, HarnessError):
-        *_, last = extract_tb(problem.__traceback__)
-        where = f"{last.name} ({last.filename}:{last.lineno})"
-        problem = HarnessError(f"{request.operation}: {where} raised {type(problem).__name__}: {problem}")
-    return _report_problem(problem, request, world)
-
-
-def _refuse_as_scripted(fault: ScriptedRefusal, request: Request, world: Any) -> Answer:
-    """The refusal that a turn is, as the rules of the account put it; the journal has status 0 where there is no answer."""
-    if error := fault.refusal.error:
-        return Answer(error.status, error.body(), error.headers or {}, asked=True)
-    if not fault.refusal.account:
-        return Answer(0, delivery=DISCONNECT_AT_END._replace(resets=fault.refusal.resets))
-    with world.changed_account(replace(world.account, **fault.refusal.account)):
-        refusal = check(request, world)
-    assert refusal is not None  # an account like this is always refused
-    return _refusal_answer(refusal)._replace(asked=True)
-
-
-def _refuse(refusal: Violation, request: Request, world: Any) -> Answer:
-    """The answer to a refused request; it is asked for if the rule would not refuse it without what the account limits."""
-    answer = _refusal_answer(refusal)
-    if refusal.rule.id == UNKNOWN_URL and (named := find_other_api(request)):
-        answer = answer._replace(body=named.body())
-    if world is None or world.account == DEFAULT_ORGANIZATION:
-        return answer
-    with world.changed_account(DEFAULT_ORGANIZATION):
-        anyway = check(request, world)
-    return answer._replace(asked=anyway is None or anyway.rule is not refusal.rule)
-
-
-def _report_problem(problem: HarnessError, request: Request, world: Any) -> Answer:
-    if world is not None:
-        world.problems.append((request, str(problem)))
-    return teapot_answer(problem)
-
-
-def _refusal_answer(refusal: Violation) -> Answer:
-    return Answer(refusal.error.status, refusal.error.body(), refusal.error.headers or {}, rule=refusal.rule.id)
-
-
-def _call_handler(request: Request, world: World | None) -> Answer:
-    assert world is not None  # the contract has refused a request without a World
-    handler = OPERATIONS[request.operation].handler
-    return handler(request, world) if request.dialect == OPENAI else azure.answer_in_dialect(handler, request, world)
-
-
-def teapot_answer(problem: HarnessError) -> Answer:
-    """A problem that only the user of the harness can fix, as an answer that no SDK retries."""
-    error = {"message": str(problem), "type": "harness_error", "param": None, "code": type(problem).__name__}
-    return Answer(TEAPOT, {"error": error}, {"x-should-retry": "false"})
 
 
 def _with_headers(answer: Answer, request_id: str) -> Answer:

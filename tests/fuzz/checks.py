@@ -17,7 +17,7 @@ from harness.contract.check import drop_nulls
 from harness.contract.first_violation import format_path
 from harness.contract.rule import CREATE_RESPONSE, RULES
 from harness.core.exchange import Answer, Request
-from harness.server.mock_api import TEAPOT
+from harness.server.answering import TEAPOT
 from harness.world.store import Store
 from harness.world.world import World
 from tests.contract.evidence.samples.mutate import places

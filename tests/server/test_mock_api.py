@@ -16,8 +16,9 @@ from harness.core.errors import ApiError, HarnessError, ScriptError
 from harness.core.exchange import Answer, Request
 from harness.core.limits import Limits
 from harness.items import message
+from harness.server.answering import teapot_answer
 from harness.server.api_key import bearer_key
-from harness.server.mock_api import MockApi, teapot_answer
+from harness.server.mock_api import MockApi
 
 AUTH = {"authorization": "Bearer sk-mock"}
 GOOD = {"model": "gpt-4.1", "input": "hi"}

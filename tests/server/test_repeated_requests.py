@@ -14,8 +14,10 @@ from harness.core import limits
 from harness.core.exchange import Answer, Json, Request
 from harness.core.limits import UNLIMITED, Limits
 from harness.ending import failed, incomplete
+from harness.faults import cut, hang_up, rate_limit, server_error
 from harness.items import function_call, message, reasoning, web_search_call
 from harness.server import repeated_requests
+from harness.server.judgement import judge_world
 from harness.server.mock_api import MockApi
 from harness.server.repeated_requests import RepeatedRequests
 from harness.server.transport.answer_bytes import encode_whole
@@ -59,8 +61,8 @@ def cases() -> Iterator[tuple[str, Case]]:
             yield f"{rule.id}-{number}", case
 
 
-def play(case: Case, limits: Limits) -> list[tuple[int, Any, bytes | None]]:
-    """The answers to a case whose request is sent several times."""
+def play(case: Case, limits: Limits) -> tuple[list[tuple[int, Any, bytes | None]], str]:
+    """The answers to a case whose request is sent several times, and what is said of its World."""
     player = CasePlayer()
     player.api = MockApi(fallback=lambda _: OK_TURN, limits=limits)
     player.mock = player.api.open(EXAMPLE_KEY)
@@ -69,10 +71,11 @@ def play(case: Case, limits: Limits) -> list[tuple[int, Any, bytes | None]]:
     player.api.handle = partial(handle, may_repeat=True)  # type: ignore[method-assign]
     answers = [*before, *[player.send(case, before) for _ in range(TIMES)]]
     assert len(player.mock.exchanges) <= len(answers) + 1
-    return [
+    seen = [
         (each.status, each.body, None if each.body is None or not each.status else encode_whole(each, ()))
         for each in answers
     ]
+    return seen, judge_world(player.mock, verbose=True).report
 
 
 @pytest.mark.parametrize("area", sorted({rule.area for rule in RULES.values()}))
@@ -227,6 +230,11 @@ def test_every_kind_of_turn_is_the_same_whether_its_request_is_kept_or_not(membe
         [reasoning("hm"), message("four"), incomplete()],
         [message("five"), message("six")],
         message("word " * 60),
+        rate_limit(after="1s"),
+        server_error(),
+        hang_up(),
+        cut(message("seven"), after=2),
+        "eight",
         message("one"),
     ]
 

@@ -11,7 +11,7 @@ from harness.cassettes.format.interaction import CLIENT, Chunk, Frame, Interacti
 from harness.core.errors import HarnessError
 from harness.core.exchange import Answer
 from harness.core.headers import HeaderPairs, normalize_headers
-from harness.server.mock_api import teapot_answer
+from harness.server.answering import teapot_answer
 
 
 def non_retryable_answer(problem: str) -> Answer:

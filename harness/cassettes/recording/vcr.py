@@ -193,7 +193,7 @@ class CassetteSession:
 
     def refuse(self, request: Interaction, why: str) -> Interaction:
         """The answer to a request that cannot be answered: 418 with the reason, which is noted."""
-        from harness.server.mock_api import teapot_answer
+        from harness.server.answering import teapot_answer
 
         problem = HarnessError(f"{self.path.as_posix()}: {why}")
         self.problems.append(str(problem))

@@ -10,9 +10,10 @@ from typing import Any, cast
 from harness.core.delivery import Delivery
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer, Json
+from harness.server.answering import teapot_answer
 from harness.server.asgi import App, read_body
 from harness.server.control_plane.access import LOOPBACK_ACCESS, ControlAccess
-from harness.server.mock_api import CONTROL_ROOT, teapot_answer
+from harness.server.mock_api import CONTROL_ROOT
 from harness.server.sharing.log_entries import RequestLog, StoreLost
 from harness.server.sharing.logged_request import BYTES, CONTROL, HTTP, TEXT, UPGRADE, LoggedRequest
 from harness.server.sharing.replicas import ControlAnswer, Replicas, SessionEvents

@@ -1,0 +1,99 @@
+"""The answer of a World to a request: what the contract refuses, what the operation says, what went wrong in between."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from traceback import extract_tb
+from typing import Any
+
+from harness.api.http.dialects import OPENAI
+from harness.api.http.other_apis import find_other_api
+from harness.api.operations import OPERATIONS, Handler
+from harness.contract.check import Violation, admit, check
+from harness.core.account import DEFAULT_ORGANIZATION
+from harness.core.delivery import DISCONNECT_AT_END
+from harness.core.errors import HarnessError
+from harness.core.exchange import Answer, Request
+from harness.endpoints import azure
+from harness.faults import ScriptedRefusal
+from harness.world.world import World
+
+TEAPOT = 418
+UNKNOWN_URL = "unknown_url"
+"""The rule that refuses what is no endpoint."""
+
+
+def check_and_answer(request: Request, world: Any, handler: Handler) -> Answer:
+    """The contract's refusal, else the handler's answer; an exception of a rule or the handler is reported as a problem."""
+    try:
+        refusal = check(request, world)
+        return _refuse(refusal, request, world) if refusal else handler(admit(request, world), world)
+    except Exception as problem:
+        return _answer_exception(problem, request, world)
+
+
+def answer_taken(request: Request, kept: Request, world: World) -> Answer:
+    """The handler's answer to a request that this World takes, which it reads in the form that is kept."""
+    try:
+        return call_handler(kept, world)
+    except Exception as problem:
+        return _answer_exception(problem, request, world)
+
+
+def _answer_exception(problem: Exception, request: Request, world: Any) -> Answer:
+    """The answer where a rule or a handler has raised, whatever it was."""
+    if isinstance(problem, ScriptedRefusal):
+        return _refuse_as_scripted(problem, request, world)
+    if not isinstance(problem, HarnessError):
+        *_, last = extract_tb(problem.__traceback__)
+        where = f"{last.name} ({last.filename}:{last.lineno})"
+        problem = HarnessError(f"{request.operation}: {where} raised {type(problem).__name__}: {problem}")
+    return _report_problem(problem, request, world)
+
+
+def _refuse_as_scripted(fault: ScriptedRefusal, request: Request, world: Any) -> Answer:
+    """The refusal that a turn is, as the rules of the account put it; the journal has status 0 where there is no answer."""
+    if error := fault.refusal.error:
+        return Answer(error.status, error.body(), error.headers or {}, asked=True)
+    if not fault.refusal.account:
+        return Answer(0, delivery=DISCONNECT_AT_END._replace(resets=fault.refusal.resets))
+    with world.changed_account(replace(world.account, **fault.refusal.account)):
+        refusal = check(request, world)
+    assert refusal is not None  # an account like this is always refused
+    return refusal_answer(refusal)._replace(asked=True)
+
+
+def _refuse(refusal: Violation, request: Request, world: Any) -> Answer:
+    """The answer to a refused request; it is asked for if the rule would not refuse it without what the account limits."""
+    answer = refusal_answer(refusal)
+    if refusal.rule.id == UNKNOWN_URL and (named := find_other_api(request)):
+        answer = answer._replace(body=named.body())
+    if world is None or world.account == DEFAULT_ORGANIZATION:
+        return answer
+    with world.changed_account(DEFAULT_ORGANIZATION):
+        anyway = check(request, world)
+    return answer._replace(asked=anyway is None or anyway.rule is not refusal.rule)
+
+
+def _report_problem(problem: HarnessError, request: Request, world: Any) -> Answer:
+    if world is not None:
+        world.problems.append((request, str(problem)))
+    return teapot_answer(problem)
+
+
+def refusal_answer(refusal: Violation) -> Answer:
+    """A refusal as the API words it."""
+    return Answer(refusal.error.status, refusal.error.body(), refusal.error.headers or {}, rule=refusal.rule.id)
+
+
+def call_handler(request: Request, world: World | None) -> Answer:
+    """What the operation of a request answers, in the dialect of the request."""
+    assert world is not None  # the contract has refused a request without a World
+    handler = OPERATIONS[request.operation].handler
+    return handler(request, world) if request.dialect == OPENAI else azure.answer_in_dialect(handler, request, world)
+
+
+def teapot_answer(problem: HarnessError) -> Answer:
+    """A problem that only the user of the harness can fix, as an answer that no SDK retries."""
+    error = {"message": str(problem), "type": "harness_error", "param": None, "code": type(problem).__name__}
+    return Answer(TEAPOT, {"error": error}, {"x-should-retry": "false"})
