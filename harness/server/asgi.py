@@ -93,8 +93,13 @@ class App:
     def answer_post(
         self, path: str, headers: Mapping[str, str], body: bytes, may_repeat: bool = False
     ) -> Answer | None:
-        """The answer to a POST without a query that came whole; None for a form, and below `/_harness`."""
-        if path.startswith(CONTROL_ROOT) or headers.get("content-type", "").startswith(multipart.CONTENT_TYPE):
+        """The answer to a POST without a query that came whole; None for a form, and below `/_harness`.
+
+        One that `may_repeat` was answered so before.
+        """
+        if not may_repeat and (
+            path.startswith(CONTROL_ROOT) or headers.get("content-type", "").startswith(multipart.CONTENT_TYPE)
+        ):
             return None
         return self.api.handle("POST", path, headers, {}, body, may_repeat=may_repeat)
 

@@ -159,14 +159,16 @@ class World:
         self.exchange_count += 1
         exchange = Exchange(self.exchange_count, request, answer)
         self.exchanges.append(exchange)
-        self.refusals.add(exchange)
+        if answer.rule is not None:
+            self.refusals.add(exchange)
         if self.limits is not UNLIMITED:
             self._drop_oldest()
 
     def _drop_oldest(self) -> None:
         most = self.limits.exchanges
         if most is not None:
-            drop_oldest(self.exchanges, most)
+            if len(self.exchanges) > most:
+                drop_oldest(self.exchanges, most)
             if self.problems:
                 drop_oldest(self.problems, most)
             if len(self.approval_ledger) > most:
