@@ -228,7 +228,7 @@ class TestDemo:
         self, absent: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         absent("agents")
-        monkeypatch.setattr("harness.server.mock_api.check", lambda request, world: None)
+        monkeypatch.setattr("harness.server.answering.check", lambda request, world: None)
         result = run("demo")
         assert result.exit_code == 1
         assert result.stderr == (

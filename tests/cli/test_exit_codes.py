@@ -44,7 +44,7 @@ def broken(folder: Path, patch: pytest.MonkeyPatch) -> list[str]:
 
 def too_kind(folder: Path, patch: pytest.MonkeyPatch) -> list[str]:
     patch.setattr("harness.server.demo.find_spec", lambda name: None if name == "agents" else True)
-    patch.setattr("harness.server.mock_api.check", lambda request, world: None)
+    patch.setattr("harness.server.answering.check", lambda request, world: None)
     return ["demo"]
 
 

@@ -281,7 +281,7 @@ def test_it(mock, client):
 def loosened(monkeypatch):
     from harness import contract
     monkeypatch.setattr(contract, "check", lambda request, world: None)
-    monkeypatch.setattr("harness.server.mock_api.check", lambda request, world: None)
+    monkeypatch.setattr("harness.server.answering.check", lambda request, world: None)
 """
     run(relying).assert_outcomes(passed=1)
     run(loosened + relying).assert_outcomes(failed=1)
