@@ -85,8 +85,8 @@ def _read_prompt(request: Request, body: Json, world: World) -> Prompt:
     if request.kept is None:
         return read_prompt(body, world)
     prompt: Prompt | None = request.kept.get("prompt")
-    if prompt is None or prompt.models is not world.models or prompt.as_of != world.as_of:
-        prompt = request.kept["prompt"] = read_prompt(body, world, is_kept=True)
+    if prompt is None or not prompt.settings.hold_in(world):
+        prompt = request.kept["prompt"] = read_prompt(body, world)
     return prompt
 
 
@@ -94,7 +94,7 @@ def _stream_answer(response: Json, prompt: Prompt, turn: Sequence[Item], world: 
     padded = (prompt.body.get("stream_options") or {}).get("include_obfuscation", True)
     background = bool(response.get("background"))
     events: Sequence[Json] = render_events(
-        response, items=turn, obfuscate=padded, background=background, begun=prompt.begun
+        response, items=turn, obfuscate=padded, background=background, begun=prompt.settings.begun
     )
     events = items_of_day(events, world.as_of)
     if background:

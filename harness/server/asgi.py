@@ -24,7 +24,7 @@ from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.server.observe.health import HEALTH_PATH, METRICS_PATH, answer_health
 from harness.server.transport.answer_bytes import carry_out, send_answer
 from harness.server.transport.connection_close import ClosingHttpProtocol
-from harness.server.transport.direct_protocol import DirectHttpProtocol, WireRequests
+from harness.server.transport.direct_protocol import DirectHttpProtocol, KnownHeads
 from harness.server.transport.http_protocol import HttpProtocol
 from harness.server.transport.stoppable_server import AsgiApp, Receive, Scope, Send, StoppableServer, end_when_cancelled
 from harness.server.transport.upload_spool import read_form
@@ -200,7 +200,7 @@ class Server:
 def uvicorn_config(app: AsgiApp, *, keep_alive: bool = True) -> uvicorn.Config:
     """How uvicorn runs an app: nothing logged but its own faults, no lifespan."""
     direct = (
-        partial(DirectHttpProtocol, answer_post=app.answer_post, known=WireRequests()) if isinstance(app, App) else None
+        partial(DirectHttpProtocol, answer_post=app.answer_post, known=KnownHeads()) if isinstance(app, App) else None
     )
     return uvicorn.Config(
         cast("Any", end_when_cancelled(app)),

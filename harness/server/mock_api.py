@@ -25,7 +25,7 @@ from harness.core.dates import CONTRACT_DATE, parse_as_of
 from harness.core.delivery import Pace
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer, Json, Request, Stray
-from harness.core.limits import UNLIMITED, Limits
+from harness.core.limits import UNLIMITED, Limits, RepeatCache
 from harness.core.text.vocabulary import PYTHON, Vocabulary
 from harness.ending import TurnLine
 from harness.endpoints import azure
@@ -102,6 +102,7 @@ class MockApi:
         self._own_contract = own_contract
         self._vocabulary = vocabulary
         self._repeated = RepeatedRequests()
+        self._kept_settings: RepeatCache[bytes, Any] = RepeatCache()
         self.tell_lost: TellLost = lambda *_: None
 
     def open(self, key: str, name: str = "", base_url: str = "", vocabulary: Vocabulary | None = None) -> Mock:
@@ -122,6 +123,7 @@ class MockApi:
                 limits=self._limits,
             )
             world.own_contract = self._own_contract
+            world.kept_settings = None if self._limits is UNLIMITED else self._kept_settings
             world.script.pace = self._pace
             world.was_dropped = key in self._dropped
             self._prepare(Mock(world))

@@ -79,7 +79,7 @@ class ConnectionWorld:
         self._last_made: StoredResponse | None = None
         self.ids, self.uploads, self.containers = world.ids, world.uploads, world.containers
         self.mcp_servers, self.approval_ledger = world.mcp_servers, world.approval_ledger
-        self.prompt_cache = world.prompt_cache
+        self.prompt_cache, self.kept_settings = world.prompt_cache, world.kept_settings
         self.problems, self.changed_account = world.problems, world.changed_account
         self.tick, self.gate = world.tick, world.gate
         self.add_item_ids, self.add_encrypted_content = world.add_item_ids, world.add_encrypted_content

@@ -27,7 +27,7 @@ from harness.core.delivery import Gate
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer, Exchange, Json, Request, Stray
 from harness.core.ids import Ids
-from harness.core.limits import UNLIMITED, Limits, drop_oldest
+from harness.core.limits import UNLIMITED, Limits, RepeatCache, drop_oldest
 from harness.core.text.vocabulary import PYTHON, Vocabulary
 from harness.core.tool_runs import ToolRuns
 from harness.ending import TurnLine
@@ -51,7 +51,8 @@ class World:
     release knows; a World of another day has the clock of that day.
     `dialect` is the only one it speaks (openai, azure, foundry), None all of them: each has paths of its own.
     `vocabulary` words the advice to its user. `limits` bound what it keeps, the oldest goes first; `was_dropped` says that
-    its server has dropped another World of this key before.
+    its server has dropped another World of this key before. `kept_settings` is where requests find what others with the same
+    members besides `input` have asked.
     `exchanges` is the journal; `exchange_count` counts those dropped of it, too; `refusals` says which of
     its refusals were asked for. `problems` are the requests that the harness could not answer, with the reason. `strays`
     are requests that came meanwhile with keys of no World, each with the number of this World's exchanges before it.
@@ -91,6 +92,7 @@ class World:
         self.script = Script(fallback, vocabulary=vocabulary)
         self.mcp_servers = McpServers()
         self.prompt_cache = PromptCache()
+        self.kept_settings: RepeatCache[bytes, Any] | None = None
         self.gates: dict[str, Gate] = {}
         self.automatic = True
         self.citations: CitationPlacement = "both"

@@ -8,7 +8,7 @@ from dataclasses import replace
 from harness.answers.parameters import items_of_day
 from harness.api.multi_agent import enables_agents
 from harness.api.resources.containers import CODE_CALL
-from harness.api.tokens import make_usage
+from harness.api.tokens import estimate_tokens, make_usage
 from harness.api.tools import declared_tools, namespace_of
 from harness.core.delivery import Fault
 from harness.core.exchange import Json
@@ -33,8 +33,8 @@ def read_turn(prompt: Prompt, lines: Sequence[TurnLine], world: World) -> Said:
 
     ScriptError if no model could say it.
     """
-    only = lines[0] if len(lines) == 1 else None
-    known = prompt.said.get(id(only)) if prompt.said else None
+    kept, only = prompt.settings.said, lines[0] if len(lines) == 1 else None
+    known = kept.get(id(only))
     if known is not None and known.items[0] is only and world.script.is_scripted:
         return known
     items, ending = split_ending(lines)
@@ -42,10 +42,10 @@ def read_turn(prompt: Prompt, lines: Sequence[TurnLine], world: World) -> Said:
     are_texts = not (enables_agents(prompt.body) or [True for item in items if not item.is_text])
     draft = _make_draft(prompt, items, ending, world) if are_texts else None
     said = Said(items, ending, draft, bool(lines) and isinstance(lines[-1], Fault))
-    if prompt.said is not None and draft and isinstance(only, Item) and world.script.is_scripted:
-        if len(prompt.said) >= MAX_SAID:
-            prompt.said.clear()
-        prompt.said[id(only)] = said
+    if draft and isinstance(only, Item) and world.script.is_scripted:
+        if len(kept) >= MAX_SAID:
+            kept.clear()
+        kept[id(only)] = said
     return said
 
 
@@ -53,14 +53,15 @@ def run_model(prompt: Prompt, said: Said, world: World) -> PendingResponse:
     """What a turn becomes as the answer to a prompt; the World's clock moves on."""
     now = world.tick()
     id = world.ids.response(now, prompt.body.get("previous_response_id"))
-    started = prompt.initial_response if prompt.said is None else prompt.initial_response.copy()
-    started["id"], started["created_at"] = id, now
+    started = {**prompt.settings.initial_response, "id": id, "created_at": now}
     if said.draft is None:
         rendered, ending = _render_output(prompt, said, id, now, world)
-        output, usage = items_of_day(rendered, world.as_of), _make_usage(prompt, rendered, ending, world)
+        output = items_of_day(rendered, world.as_of)
+        usage = _make_usage(prompt, rendered, _find_spent(prompt.body, ending), world)
     else:
-        texts, ending, usage = said.draft
-        output = [{**item, "id": world.ids.item(TEXT_PREFIX, id, now)} for item in texts]
+        drafted, ending, tokens = said.draft
+        output = [{**item, "id": world.ids.item(TEXT_PREFIX, id, now)} for item in drafted]
+        usage = _make_usage(prompt, (), tokens, world)
     return PendingResponse(
         started,
         output,
@@ -75,7 +76,8 @@ def run_model(prompt: Prompt, said: Said, world: World) -> PendingResponse:
 
 def _make_draft(prompt: Prompt, turn: Sequence[Item], ending: Ending, world: World) -> Draft:
     items, ending = _limit_output(prompt.body, list(map(render_without_id, turn)), ending)
-    return Draft(items_of_day(items, world.as_of), ending, _make_usage(prompt, items, ending, world))
+    spent = _find_spent(prompt.body, ending)
+    return Draft(items_of_day(items, world.as_of), ending, estimate_tokens(items) if spent is None else spent)
 
 
 def _render_output(prompt: Prompt, said: Said, id: str, now: int, world: World) -> tuple[Sequence[Json], Ending]:
@@ -84,7 +86,7 @@ def _render_output(prompt: Prompt, said: Said, id: str, now: int, world: World) 
     placed = _place_calls(_name_agents(said.items, body), body, prompt.transcript, world)
     items = [_add_namespace(render_item(item, world.ids, id, now), body, prompt.loaded) for item in placed]
     limited, ending = _limit_output(body, items, said.ending)
-    return _complete_output(limited, body, prompt.family.encrypts, now, world), ending
+    return _complete_output(limited, body, prompt.settings.family.encrypts, now, world), ending
 
 
 def _limit_output(body: Json, items: list[Json], ending: Ending) -> tuple[list[Json], Ending]:
@@ -140,16 +142,23 @@ def _note_containers(body: Json, output: Sequence[Json], world: World) -> None:
             world.copy_to_container(id, file)
 
 
-def _make_usage(prompt: Prompt, output: Sequence[Json], ending: Ending, world: World) -> Json:
+def _find_spent(body: Json, ending: Ending) -> int | None:
+    """The tokens of an output that had to stop at `max_output_tokens`."""
+    limit: int | None = body.get("max_output_tokens")
+    return limit if ending.members == MAX_TOKENS_MEMBERS else None
+
+
+def _make_usage(prompt: Prompt, output: Sequence[Json], spent: int | None, world: World) -> Json:
     """The usage of a response; without a script also what the model has reasoned and found in its cache."""
-    body, limit = prompt.body, prompt.body.get("max_output_tokens")
-    spent = limit if ending.members == MAX_TOKENS_MEMBERS else None
+    body = prompt.body
     if world.script.is_scripted:
         return make_usage(prompt.tokens, output, spent)
     previous = world.store.responses.get(body.get("previous_response_id") or "")
     cached = world.prompt_cache.read(body, prompt.tokens, previous and previous.response)
-    effort = prompt.transcript.effort or prompt.initial_response["reasoning"]["effort"]
-    return make_usage(prompt.tokens, output, spent, cached=cached, effort=None if limit is not None else effort)
+    if body.get("max_output_tokens") is not None:
+        return make_usage(prompt.tokens, output, spent, cached=cached)
+    effort = prompt.transcript.effort or prompt.settings.initial_response["reasoning"]["effort"]
+    return make_usage(prompt.tokens, output, spent, cached=cached, effort=effort)
 
 
 def _mark_incomplete(item: Json) -> Json:

@@ -48,6 +48,7 @@ class ReplicatedApi(MockApi):
             "models": MODELS,
             "organization": self._organization,
             "pace": self._pace,
+            "settings": self._kept_settings,
             "silence": SILENT_SCRIPT,
             "unlimited": UNLIMITED,
             "vocabulary": self._vocabulary,

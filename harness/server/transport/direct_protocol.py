@@ -1,8 +1,7 @@
 """Answers a request that comes whole in one read in that very turn of the event loop, without a task and without ASGI.
 
-What the bytes of a request are is known when they come again: they are not parsed. Everything else goes the way of uvicorn:
-large and slow requests, other methods than POST, upgrades, HTTP/1.0, answers that are long, delayed or cut, and clients that
-do not read what they get.
+A head that came before is not parsed again. Everything else goes the way of uvicorn: large and slow requests, other methods
+than POST, upgrades, HTTP/1.0, answers that are long, delayed or cut, and clients that do not read what they get.
 """
 
 from __future__ import annotations
@@ -25,26 +24,27 @@ from harness.server.transport.stoppable_server import AsgiApp, Scope, end_when_c
 AnswerPost = Callable[[str, Mapping[str, str], bytes, bool], Answer | None]
 """Answers a POST by its path, headers and body, which may have come before; None if only ASGI can."""
 MAX_KNOWN_SIZE = 64 * 1024
-"""Bytes of the longest request that is not parsed again."""
+"""Bytes of the longest request whose head is looked for among those that came before."""
+_HEAD_END = b"\r\n\r\n"
 _PLAIN_PATH = re.compile(rb"/[\w./~-]*")
 
 
-class WireRequest(NamedTuple):
-    """A request that one read has brought whole: its path, its headers, and where its body begins."""
+class KnownHead(NamedTuple):
+    """What the head of a request says: its path, its headers, and of how many bytes its body is."""
 
     path: str
     headers: Mapping[str, str]
-    body_start: int
+    body_size: int
 
 
-WireRequests = RepeatCache[bytes, WireRequest]
-"""The requests of a server that came more than once, by all their bytes."""
+KnownHeads = RepeatCache[bytes, KnownHead]
+"""The heads of a server's requests that came more than once, by their bytes."""
 
 
 class DirectHttpProtocol(HttpProtocol):
-    """The HTTP protocol of the mock; `answer_post` answers most requests, `known` are those that need no parsing."""
+    """The HTTP protocol of the mock; `answer_post` answers most requests, `known` are heads that need no parsing."""
 
-    def __init__(self, *, answer_post: AnswerPost, known: WireRequests, **arguments: Any) -> None:
+    def __init__(self, *, answer_post: AnswerPost, known: KnownHeads, **arguments: Any) -> None:
         super().__init__(**arguments)
         self._answer_post = answer_post
         self._known = known
@@ -58,19 +58,22 @@ class DirectHttpProtocol(HttpProtocol):
         """Take what the client sends."""
         if len(data) > MAX_KNOWN_SIZE or not self._is_between_requests():
             super().data_received(data)
-        elif (known := self._known.get(data)) is None:
+            return
+        start = data.find(_HEAD_END) + len(_HEAD_END)
+        known = self._known.get(data[:start])
+        if known is None or len(data) - start != known.body_size:
             self._parsed.clear()
             super().data_received(data)
-            self._note_parsed(data)
+            self._note_head(data[:start], len(data) - start)
+            return
+        made = self._make(known.path, known.headers, data[start:], may_repeat=True)
+        if made.encoded:
+            self._unset_keepalive_if_required()
+            self._write_direct(made.encoded)
         else:
-            made = self._make(known.path, known.headers, data[known.body_start :], may_repeat=True)
-            if made.encoded:
-                self._unset_keepalive_if_required()
-                self._write_direct(made.encoded)
-            else:
-                self._made = made
-                super().data_received(data)
-                self._made = None
+            self._made = made
+            super().data_received(data)
+            self._made = None
 
     def _is_between_requests(self) -> bool:
         """Whether the next byte begins a request that can be answered at once."""
@@ -81,14 +84,13 @@ class DirectHttpProtocol(HttpProtocol):
             and not self.transport.is_closing()
         )
 
-    def _note_parsed(self, data: bytes) -> None:
-        """Keep the bytes of a read that were one request and no more, and came before."""
-        if len(self._parsed) != 1 or self.request_begun is not None or not self._known.has_seen(data):
+    def _note_head(self, head: bytes, body_size: int) -> None:
+        """Keep the head of a read that was one request and no more, if it came before."""
+        if len(self._parsed) != 1 or self.request_begun is not None or not self._known.has_seen(head):
             return
         path, headers, body = self._parsed[0]
-        start = len(data) - len(body)
-        if data.endswith(body) and data[:start].count(b" HTTP/1.1\r\n") == 1:
-            self._known.put(data, WireRequest(path, headers, start), len(data))
+        if len(body) == body_size and headers.get("content-length") == str(body_size):
+            self._known.put(head, KnownHead(path, headers, body_size), len(head))
 
     def _parse(self, data: bytes) -> bytes | None:
         """Parse bytes; a request of which a part is still to come is one for ASGI."""

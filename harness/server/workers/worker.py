@@ -16,7 +16,7 @@ from harness.api.http.websocket_mode import UPGRADE
 from harness.core.exchange import Answer, Request
 from harness.server.asgi import App, uvicorn_config
 from harness.server.mock_api import MockApi
-from harness.server.transport.direct_protocol import WireRequests
+from harness.server.transport.direct_protocol import KnownHeads
 from harness.server.transport.stoppable_server import StoppableServer
 from harness.server.workers.channel import CONNECTION, STRAY, Channel, ChannelClosed, Message
 from harness.server.workers.handed_over import HandedOverProtocol
@@ -76,7 +76,7 @@ class Worker:
         self._make = partial(
             HandedOverProtocol,
             answer_post=app.answer_post,
-            known=WireRequests(),
+            known=KnownHeads(),
             is_own=self._is_own,
             give_back=self._give_back,
             config=config,

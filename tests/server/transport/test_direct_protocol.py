@@ -194,28 +194,34 @@ def ask(wire: socket.socket, *pieces: bytes) -> bytes:
     return re.sub(rb"(date: |req_|resp_|msg_)[^\r\"]+|\"(created|completed)_at\":\d+", b"", received)
 
 
-class TestBytesThatCameBefore:
+class TestAHeadThatCameBefore:
     BODY = {"model": "gpt-4.1", "input": "hi"}  # noqa: RUF012
 
-    def test_they_are_not_parsed_again_on_any_connection(self, server: Server, parsed: list[bytes]) -> None:
-        one, other = request_of(self.BODY), request_of({**self.BODY, "input": "yo"})
+    def test_is_not_parsed_again_on_any_connection(self, server: Server, parsed: list[bytes]) -> None:
+        one, same_head = request_of(self.BODY), request_of({**self.BODY, "input": "yo"})
+        longer, other_key = request_of({**self.BODY, "input": "hey"}), one.replace(b"sk-1", b"sk-2")
         with (
             socket.create_connection((server.host, server.port), timeout=10) as first,
             socket.create_connection((server.host, server.port), timeout=10) as second,
         ):
             answers = {ask(wire, one) for wire in (first, second, first, second, first)}
             assert parsed == [one, one]
-            assert ask(second, other) in answers
+            assert ask(second, same_head) in answers
+            assert parsed == [one, one]
+            assert ask(second, longer) in answers
+            assert ask(first, other_key) in answers
             assert ask(second, one) in answers
         assert len(answers) == 1
-        assert parsed == [one, one, other]
+        assert parsed == [one, one, longer, other_key]
         assert [exchange.request.body["input"] for exchange in server.api.open("sk-1").exchanges] == [
             *["hi"] * 5,
             "yo",
+            "hey",
             "hi",
         ]
+        assert [exchange.request.body["input"] for exchange in server.api.open("sk-2").exchanges] == ["hi"]
 
-    def test_they_may_come_in_pieces_and_with_others(self, server: Server) -> None:
+    def test_may_come_in_pieces_and_with_others(self, server: Server) -> None:
         one = request_of(self.BODY)
         with socket.create_connection((server.host, server.port), timeout=10) as wire:
             whole = [ask(wire, one) for _ in range(3)]
@@ -224,6 +230,25 @@ class TestBytesThatCameBefore:
         for _ in range(4):
             answers = answer_to(server, one + one + request_of(self.BODY, more="Connection: close\r\n"))
             assert answers.count(b"HTTP/1.1 200 ") == 3
+
+    def test_may_be_followed_by_less_or_more_than_its_body(self, server: Server) -> None:
+        one = request_of(self.BODY)
+        last = request_of(self.BODY, more="Connection: close\r\n")
+        with socket.create_connection((server.host, server.port), timeout=10) as wire:
+            assert len({ask(wire, one) for _ in range(3)}) == 1
+        assert answer_to(server, one[:-1], one[-1:] + last).count(b"HTTP/1.1 200 ") == 2
+        assert answer_to(server, one + last[:50], last[50:]).count(b"HTTP/1.1 200 ") == 2
+        assert answer_to(server, one + b"!" + last).count(b"HTTP/1.1 400 ") == 1
+
+    def test_of_a_chunked_body_is_not_kept(self, server: Server, parsed: list[bytes]) -> None:
+        body = json.dumps(self.BODY).encode()
+        head = (
+            "POST /v1/responses HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer sk-1\r\nTransfer-Encoding: chunked\r\n\r\n"
+        )
+        one = b"%b%x\r\n%b\r\n0\r\n\r\n" % (head.encode(), len(body), body)
+        with socket.create_connection((server.host, server.port), timeout=10) as wire:
+            assert {ask(wire, one)[:15] for _ in range(4)} == {b"HTTP/1.1 200 OK"}
+        assert parsed == [one] * 4
 
     def test_a_body_may_look_like_a_request(self, server: Server) -> None:
         inner = request_of(self.BODY).decode()
