@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from harness.answers.parameters import items_of_day
 from harness.api.multi_agent import enables_agents
@@ -61,7 +62,8 @@ def run_model(prompt: Prompt, said: Said, world: World) -> PendingResponse:
     else:
         drafted, ending, tokens = said.draft
         output = [{**item, "id": world.ids.item(TEXT_PREFIX, id, now)} for item in drafted]
-        usage = _make_usage(prompt, (), tokens, world)
+        scripted = world.script.is_scripted
+        usage = _text_usage(prompt.tokens, tokens) if scripted else _make_usage(prompt, (), tokens, world)
     return PendingResponse(
         started,
         output,
@@ -146,6 +148,12 @@ def _find_spent(body: Json, ending: Ending) -> int | None:
     """The tokens of an output that had to stop at `max_output_tokens`."""
     limit: int | None = body.get("max_output_tokens")
     return limit if ending.members == MAX_TOKENS_MEMBERS else None
+
+
+@lru_cache(maxsize=1024)
+def _text_usage(read: int, spent: int) -> Json:
+    """The usage of a response of texts; the object is shared and must not be changed."""
+    return make_usage(read, (), spent)
 
 
 def _make_usage(prompt: Prompt, output: Sequence[Json], spent: int | None, world: World) -> Json:
