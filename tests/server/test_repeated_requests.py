@@ -1,9 +1,10 @@
-"""A request that comes again byte for byte gets the answer that it would get if it were the first of its kind."""
+"""What is kept of requests that come again changes no answer: neither to the same bytes nor to another input."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -61,15 +62,34 @@ def cases() -> Iterator[tuple[str, Case]]:
             yield f"{rule.id}-{number}", case
 
 
-def play(case: Case, limits: Limits) -> tuple[list[tuple[int, Any, bytes | None]], str]:
-    """The answers to a case whose request is sent several times, and what is said of its World."""
+def repeat(case: Case) -> list[Case]:
+    return [case] * TIMES
+
+
+def vary(case: Case) -> list[Case]:
+    """A case several times, each with an input of its own."""
+    if case.raw is not None or case.on or not isinstance(case.body, dict | None):
+        return repeat(case)
+    body: Json = case.body or {}
+    own = body.get("input", "hi")
+    inputs = {
+        str: lambda number: f"{own} {number}",
+        list: lambda number: [*own, {"role": "user", "content": str(number)}],
+    }.get(type(own), lambda _: own)
+    return [replace(case, body={**body, "input": inputs(number)}) for number in range(TIMES)]
+
+
+def play(
+    case: Case, limits: Limits, sequence: Callable[[Case], list[Case]]
+) -> tuple[list[tuple[int, Any, bytes | None]], str]:
+    """The answers to a sequence of requests made of a case, and what is said of its World."""
     player = CasePlayer()
     player.api = MockApi(fallback=lambda _: OK_TURN, limits=limits)
     player.mock = player.api.open(EXAMPLE_KEY)
     before = player.prepare(case)
     handle = player.api.handle
     player.api.handle = partial(handle, may_repeat=True)  # type: ignore[method-assign]
-    answers = [*before, *[player.send(case, before) for _ in range(TIMES)]]
+    answers = [*before, *[player.send(each, before) for each in sequence(case)]]
     assert len(player.mock.exchanges) <= len(answers) + 1
     seen = [
         (each.status, each.body, None if each.body is None or not each.status else encode_whole(each, ()))
@@ -78,11 +98,14 @@ def play(case: Case, limits: Limits) -> tuple[list[tuple[int, Any, bytes | None]
     return seen, judge_world(player.mock, verbose=True).report
 
 
+@pytest.mark.parametrize("sequence", [repeat, vary], ids=["the same", "inputs of their own"])
 @pytest.mark.parametrize("area", sorted({rule.area for rule in RULES.values()}))
-def test_every_example_of_a_rule_gets_the_same_answers_whether_requests_are_kept_or_not(area: str) -> None:
+def test_every_example_of_a_rule_gets_the_same_answers_whether_anything_is_kept_or_not(
+    area: str, sequence: Callable[[Case], list[Case]]
+) -> None:
     for name, case in cases():
         if RULES[name.rpartition("-")[0]].area == area:
-            assert play(case, SERVED) == play(case, UNLIMITED), name
+            assert play(case, SERVED, sequence) == play(case, UNLIMITED, sequence), name
 
 
 @pytest.mark.parametrize(
@@ -173,6 +196,60 @@ class TestWhatDecidesIsLookedAtEachTime:
         api.close(KEY)
         assert send(api, self.BODY).status == 200
         assert api.worlds[KEY].exchange_count == 1
+
+
+class TestRequestsThatShareAllButTheirInput:
+    SETTINGS: Json = {  # noqa: RUF012
+        "model": "gpt-5.2",
+        "instructions": "Be brief.",
+        "tools": [{"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}],
+        "text": {"verbosity": "low"},
+    }
+    INPUTS = (
+        "one",
+        "two words",
+        [{"role": "user", "content": "three"}],
+        [
+            {"type": "additional_tools", "role": "developer", "tools": [{"type": "custom", "name": "c"}]},
+            {"role": "user", "content": "four"},
+        ],
+        "five",
+        [{"role": "user", "content": "six"}, {"role": "assistant", "content": "seven"}],
+    )
+
+    @pytest.mark.parametrize("members", [{}, {"stream": True}, {"max_output_tokens": 16}, {"metadata": {"n": "1"}}])
+    def test_get_the_answers_that_they_get_alone(self, members: Json) -> None:
+        def said(limits: Limits) -> list[bytes | None]:
+            api = MockApi(limits=limits)
+            api.open(KEY).script(*[message("word " * 8)] * 12)
+            bodies = [{**self.SETTINGS, **members, "input": each} for each in self.INPUTS * 2]
+            return [encode_whole(send(api, body), ()) for body in bodies]
+
+        assert said(SERVED) == said(UNLIMITED)
+
+    def test_are_read_once(self, api: MockApi, mock: Mock) -> None:
+        for number in range(TIMES):
+            send(api, {**self.SETTINGS, "input": f"hi {number}"})
+        (settings, _) = api._kept_settings._values[json.dumps(self.SETTINGS, separators=(",", ":")).encode()]
+        assert settings.initial_response["id"] == ""
+        assert settings.initial_response["output"] == []
+
+    def test_are_read_again_on_another_day(self, api: MockApi, mock: Mock) -> None:
+        def keys(api: MockApi) -> list[Any]:
+            return [sorted(send(api, {"model": "gpt-5", "input": str(number)}).body) for number in range(3)]
+
+        newest = keys(api)
+        mock.world.set_date("2025-09-01")
+        unkept = MockApi(fallback=lambda _: OK_TURN)
+        unkept.open(KEY).world.set_date("2025-09-01")
+        assert keys(api) == keys(unkept) != newest
+
+    def test_may_have_numbers_beyond_64_bits(self, api: MockApi, mock: Mock) -> None:
+        parameters = {"type": "object", "properties": {"n": {"type": "integer", "maximum": 2**70}}}
+        tool = {"type": "function", "name": "f", "parameters": parameters, "strict": False}
+        answers = [send(api, {"model": "gpt-4.1", "input": f"hi {n}", "tools": [tool]}) for n in range(TIMES)]
+        assert {answer.status for answer in answers} == {200}
+        assert len({json.dumps(answer.body["tools"]) for answer in answers}) == 1
 
 
 def test_a_function_of_the_script_that_changes_what_it_is_given_changes_one_request(api: MockApi, mock: Mock) -> None:

@@ -101,10 +101,7 @@ def _read_settings(body: Json, transcript: Transcript, world: World) -> Settings
     kept = world.kept_settings
     if kept is None or not transcript.types.isdisjoint(TOOL_BRINGERS):
         return _make_settings(body, transcript, world)
-    try:
-        key = orjson.dumps({name: value for name, value in body.items() if name != "input"})
-    except orjson.JSONEncodeError:  # an integer beyond 64 bits
-        return _make_settings(body, transcript, world)
+    key = orjson.dumps({name: value for name, value in body.items() if name != "input"})
     found: Settings | None = kept.get(key)
     if found is not None and found.hold_in(world):
         return found
