@@ -95,7 +95,7 @@ class App:
     ) -> Answer | None:
         """The answer to a POST without a query that came whole; None for a form, and below `/_harness`.
 
-        One that `may_repeat` was answered so before.
+        One that `may_repeat` has a head of which that is known.
         """
         if not may_repeat and (
             path.startswith(CONTROL_ROOT) or headers.get("content-type", "").startswith(multipart.CONTENT_TYPE)

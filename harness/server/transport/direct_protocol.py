@@ -22,7 +22,7 @@ from harness.server.transport.http_protocol import HttpProtocol
 from harness.server.transport.stoppable_server import AsgiApp, Scope, end_when_cancelled
 
 AnswerPost = Callable[[str, Mapping[str, str], bytes, bool], Answer | None]
-"""Answers a POST by its path, headers and body, which may have come before; None if only ASGI can."""
+"""Answers a POST by its path, headers, body, and whether its head came before; None if only ASGI can."""
 MAX_KNOWN_SIZE = 64 * 1024
 """Bytes of the longest request whose head is looked for among those that came before."""
 _HEAD_END = b"\r\n\r\n"
