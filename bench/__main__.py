@@ -25,7 +25,7 @@ def loads(options: argparse.Namespace, folder: Path) -> tuple[list[table.Row], l
     """The rows and notes of the servers under load."""
     answers, notes, running = sample.captured(), [], list[Server]()
     with ExitStack() as children:
-        for start in (servers.ours, lambda: servers.aimock(folder)):
+        for start in (lambda: servers.ours(folder), lambda: servers.aimock(folder)):
             try:
                 running.append(children.enter_context(start()))
             except SkipError as why:

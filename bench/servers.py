@@ -84,13 +84,20 @@ def serving(name: str, command: Sequence[str], port: int) -> Iterator[Server]:
         end(child)
 
 
+def write_script(folder: Path) -> Path:
+    """What our server says, as `--script` takes it."""
+    script = folder / "bench.yaml"
+    script.write_text(f"script: [{TEXT!r}]\nrepeat: true\n")
+    return script
+
+
 @contextmanager
-def ours() -> Iterator[Server]:
+def ours(folder: Path) -> Iterator[Server]:
     if importlib.util.find_spec("harness.__main__") is None:
         raise SkipError("ours is skipped: there is no harness.__main__, so the bare server sends a built-in sample")
     port = free_port()
     command = [sys.executable, "-m", "harness", "serve", "--host", "127.0.0.1", "--port", str(port)]
-    with serving("ours", [*command, "--script", "bench/script.py"], port) as server:
+    with serving("ours", [*command, "--script", str(write_script(folder))], port) as server:
         yield server
 
 

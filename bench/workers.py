@@ -21,8 +21,7 @@ from pathlib import Path
 
 from bench.load import measure
 from bench.rounds import interleave, spread
-from bench.sample import TEXT
-from bench.servers import Server, end, free_port, serving, wait_for
+from bench.servers import Server, end, free_port, serving, wait_for, write_script
 
 CONNECTIONS = 16
 PAIRS = [(workers, store) for store in ("memory", "redis") for workers in (1, 2)]
@@ -61,7 +60,7 @@ def main() -> None:
     print("| answers  | keys | workers | store  |     rate | × one in memory  | × one, this store |")
     print("|----------|------|---------|--------|----------|------------------|-------------------|")
     with tempfile.TemporaryDirectory() as folder:
-        (script := Path(folder) / "bench.yaml").write_text(f"script: [{TEXT!r}]\nrepeat: true\n")
+        script = write_script(Path(folder))
         for kind in ("json, numbered", "stream, numbered"):
             for keys in (CONNECTIONS, 1):
                 _measure(kind, keys, folder, script, options)

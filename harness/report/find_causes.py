@@ -17,6 +17,7 @@ from harness.items.kind import Item
 from harness.report.cause import Cause
 from harness.report.refusal import describe_source, rank_sources
 from harness.report.refusal_cause import describe_refusal, explain_refusal
+from harness.world.script import Repeated
 
 if TYPE_CHECKING:
     from harness.world.refusals import ExpectedRefusal
@@ -176,6 +177,8 @@ def _list_unused(world: World) -> str:
 
 def summarize_turn(turn: Any, vocabulary: Vocabulary = PYTHON) -> str:
     """A turn in one line: its items, its ending, its faults."""
+    if isinstance(turn, Repeated):
+        return f"{', '.join(summarize_turn(each, vocabulary) for each in turn.turns)}, over and over"
     return " + ".join(
         _summarize_line(line, vocabulary) for line in (turn if isinstance(turn, list | tuple) else [turn])
     )

@@ -1,8 +1,8 @@
 """The scripted turns of the model, the routes that choose among them, and the error for a request without a turn.
 
 A turn is an item, a text (a message), a list of these with or without an ending (`harness.ending`), a function of the
-request that returns one of these, or a generator function whose yields are turns. Routes are tried in the order they
-were added, the unconditional script last; a spent route steps aside.
+request that returns one of these, or a generator function whose yields are turns; `Repeated` turns never end. Routes are
+tried in the order they were added, the unconditional script last; a spent route steps aside.
 """
 
 from __future__ import annotations
@@ -34,7 +34,15 @@ from harness.items.history.transcript import input_items
 from harness.items.kind import Item
 from harness.world.pattern_search import SEARCH_SECONDS, SearchTooLongError, has_match
 
-Turn = str | TurnLine | Sequence[str | TurnLine] | Callable[[Request], Any] | Iterator[Any]
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """Turns that are played over and over."""
+
+    turns: Sequence[Sequence[TurnLine]]
+
+
+Turn = str | TurnLine | Sequence[str | TurnLine] | Callable[[Request], Any] | Iterator[Any] | Repeated
 Matcher = str | Pattern[str] | Callable[[Any], bool] | Sequence[str]
 
 MAX_VALIDATED = 1000
@@ -76,11 +84,12 @@ def _last_text(items: Sequence[Json]) -> str:
 
 @dataclass(slots=True)
 class Route:
-    """A condition and the turns it leads to, taken one a request."""
+    """A condition and the turns it leads to, taken one a request; `replayed` is how many the first of them has played."""
 
     conditions: dict[str, Matcher]
     turns: deque[Turn] = field(default_factory=deque)
     taken: int = 0
+    replayed: int = 0
     validated_items: dict[int, Item] = field(default_factory=dict)
     vocabulary: Vocabulary = PYTHON
 
@@ -113,11 +122,15 @@ class Route:
 
         Code gets the request with the `world` that answers it.
         """
+        turned: Any
         turn = self.turns[0]
         if callable(turn) and inspect.isgeneratorfunction(turn):
             turn = self.turns[0] = turn(_lend(request, world))
-        if isinstance(turn, Iterator):
-            if (turned := self._call_user_code(_resume_turns, turn, _lend(request, world))) is _EXHAUSTED:
+        if isinstance(turn, Repeated):
+            turned = turn.turns[self.replayed % len(turn.turns)]
+            self.replayed += 1
+        elif isinstance(turn, Iterator):
+            if (turned := self._call_user_code(_resume_turns, turn, request, world)) is _EXHAUSTED:
                 self.turns.popleft()
                 return []
         else:
@@ -138,6 +151,12 @@ class Route:
         except Exception as problem:
             raise ScriptError(f"{self}: a turn raised {type(problem).__name__}: {problem}") from problem
 
+    def has_begun(self, turn: Turn) -> bool:
+        """Whether a turn of this route that plays several has played one."""
+        if isinstance(turn, Repeated):
+            return self.replayed > 0
+        return isinstance(turn, Iterator) and _is_started(turn)
+
     def __str__(self) -> str:
         return self.vocabulary.name_route(self.conditions)
 
@@ -152,9 +171,9 @@ def _lend(request: Request, world: Any) -> Request:
     return Request._make((*request[:_BODY], body, *request[_BODY + 1 : _WORLD], world, None))
 
 
-def _resume_turns(turn: Iterator[Any], request: Request) -> Any:
+def _resume_turns(turn: Iterator[Any], request: Request, world: Any) -> Any:
     try:
-        return turn.send(request) if _is_started(turn) else next(turn)
+        return turn.send(_lend(request, world)) if _is_started(turn) else next(turn)
     except StopIteration:
         return _EXHAUSTED
 
@@ -164,15 +183,18 @@ def _is_started(turn: Iterator[Any]) -> TypeGuard[GeneratorType[Any, Any, Any]]:
 
 
 def _validate_turn(turn: Any, route: Route) -> None:
-    if not isinstance(turn, Iterator) and not callable(turn):
+    if isinstance(turn, Repeated):
+        for each in turn.turns:
+            parse_turn(each, route)
+    elif not isinstance(turn, Iterator) and not callable(turn):
         parse_turn(turn, route)
 
 
 def parse_turn(turn: Any, route: Route) -> list[TurnLine]:
     """A turn as its lines: items, then an ending if it has one; anything else is a ScriptError with what is allowed."""
-    if isinstance(turn, Item) and route.validated_items.get(id(turn)) is turn:
-        return [turn]
     given = turn if isinstance(turn, list | tuple) else [turn]
+    if len(given) == 1 and isinstance(only := given[0], Item) and route.validated_items.get(id(only)) is only:
+        return [only]
     lines = [message(line) if isinstance(line, str) else line for line in given]
     if isinstance(lines[-1] if lines else None, Fault):
         return _parse_faulty_turn(lines, route)
@@ -279,7 +301,7 @@ class Script:
     @property
     def unused(self) -> list[tuple[Route, Turn]]:
         """Turns that no request has taken, with their routes."""
-        return [(route, turn) for route in self.all_routes for turn in route.turns if not _is_started_turn(turn)]
+        return [(route, turn) for route in self.all_routes for turn in route.turns if not route.has_begun(turn)]
 
     @property
     def agent_hints(self) -> list[str]:
@@ -322,7 +344,3 @@ class Script:
             shown = shorten(words.render_value(actual), 200, mark="...")
             lines += [f"  - {name} wanted: {words.render_value(wanted)}", f"  + {name} was:    {shown}"]
         return "\n".join([*lines, words.add_open_turn])
-
-
-def _is_started_turn(turn: Turn) -> bool:
-    return isinstance(turn, Iterator) and _is_started(turn)

@@ -15,6 +15,7 @@ from harness.ending import TurnLine, completed, failed, incomplete
 from harness.faults import ScriptedRefusal, cut, hang_up, pause, rate_limit
 from harness.items import function_call, message, reasoning, url_citation
 from harness.items.kind import ITEMS
+from harness.report.find_causes import summarize_turn
 from harness.world.mock import Mock
 from harness.world.scripting.document import DOCUMENT_KEYS
 from harness.world.scripting.load import load_script_file
@@ -105,8 +106,14 @@ when:
 
     def test_repeat_starts_again_when_it_is_spent(self, write: Write) -> None:
         world = world_of(write("script: [ {message: a}, {message: b} ]\nrepeat: true"))
+        assert len(world.script.unused) == 1
         assert [ask(world)[0] for _ in range(5)] == [message(text) for text in "ababa"]
         assert world.script.unused == []
+
+    def test_what_is_repeated_is_told_when_nobody_asks_for_it(self, write: Write) -> None:
+        world = world_of(write("script: [ {message: a}, [{message: b}, incomplete: {}] ]\nrepeat: true"))
+        ((_, turn),) = world.script.unused
+        assert summarize_turn(turn) == 'message "a", message "b" + incomplete, over and over'
 
     def test_every_world_starts_at_the_beginning(self, write: Write) -> None:
         script = load_script_file(write("script: [ {message: a}, {message: b} ]\nrepeat: true"))

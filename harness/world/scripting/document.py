@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import cycle
 from typing import Any
 
 from harness.core.delivery import Fault
 from harness.core.errors import ScriptError
-from harness.core.exchange import Json, Request
+from harness.core.exchange import Json
 from harness.core.text.vocabulary import JSON, render_json
 from harness.ending import Ending, TurnLine, line_from_wire
 from harness.faults import NON_ITEM_LINES, Refusal
@@ -26,7 +25,7 @@ from harness.items import message
 from harness.items.agents import by_agent
 from harness.items.kind import ITEMS, Item
 from harness.world.mock import Mock
-from harness.world.script import CONDITIONS, Matcher, Route, Turn, parse_turn
+from harness.world.script import CONDITIONS, Matcher, Repeated, Route, Turn, parse_turn
 from harness.world.scripting.settings import SETTINGS, SettingChange
 from harness.world.scripting.validation import (
     BOOLEAN,
@@ -155,7 +154,7 @@ def _parse_condition(name: str, value: Any) -> Matcher:
 def _parse_turns(name: str, own: Json, repeat: bool) -> Sequence[Turn]:
     with errors_at(name):
         turns = [_parse_turn(index, turn) for index, turn in enumerate(check_list(own[name], name))]
-    return [_repeat_turns(turns)] if _parse_repeat(own, repeat) else turns
+    return [Repeated(turns)] if _parse_repeat(own, repeat) else turns
 
 
 def _parse_turn(index: int, value: Any) -> list[TurnLine]:
@@ -238,13 +237,3 @@ def _build_named(name: str, value: Any) -> TurnLine:
     except TypeError as problem:
         raise InvalidData(f"{name}: {problem}. Its arguments: {', '.join(known)}.") from problem
     return builder(*bound.args, **bound.kwargs)
-
-
-def _repeat_turns(turns: list[list[TurnLine]]) -> Turn:
-    """A turn that plays all these over and over."""
-
-    def again(_: Request) -> Generator[list[TurnLine], Request, None]:
-        # A generator takes the request that a Route sends in; cycle itself would not.
-        yield from (turn for turn in cycle(turns))
-
-    return again

@@ -15,6 +15,7 @@ from harness.items import message
 from harness.server.observe.observed import observe
 from harness.server.sharing.replicated_api import ReplicatedApi
 from harness.server.sharing.snapshot import Snapshot, SnapshotError, decode_snapshot, encode_snapshot
+from harness.world.scripting.document import parse_document
 from tests.support.servers.every_request import Conversation, everything
 from tests.support.servers.json_client import ask, create, text_of
 from tests.support.servers.redis_server import say
@@ -172,6 +173,19 @@ def test_a_script_that_runs_is_no_snapshot(api):
     post(api, {"model": "gpt-4.1", "input": "hi"})
     with pytest.raises(SnapshotError, match="generator"):
         encode_snapshot(Snapshot(api.worlds[KEY], None, OrderedDict()), api.own_objects)
+
+
+def test_a_script_that_repeats_itself_goes_on_where_it_was(api):
+    parse_document({"script": ["one", "two", "three"], "repeat": True}).apply(api.open(KEY))
+    body = {"model": "gpt-4.1", "input": "hi"}
+    said = [post(api, body)["output"][0]["content"][0]["text"] for _ in range(4)]
+    made = decode_snapshot(
+        encode_snapshot(Snapshot(api.worlds[KEY], 0, OrderedDict()), api.own_objects), api.own_objects
+    ).world
+    assert made is not None
+    api.worlds[KEY] = made
+    said += [post(api, body)["output"][0]["content"][0]["text"] for _ in range(3)]
+    assert said == ["one", "two", "three", "one", "two", "three", "one"]
 
 
 def test_one_that_is_too_large_is_neither_made_nor_read(api, monkeypatch):
