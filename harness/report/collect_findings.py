@@ -61,7 +61,7 @@ def collect_findings(
     expected, words = passed or "unused" in allowed, world.vocabulary
     fix = f"{UNUSED_FIX}, or allow it: {words.allow_unused}." if words.allow_unused else f"{UNUSED_FIX}."
     unused = [
-        ReportFinding("unused", expected, f"{route}: {summarize_turn(turn, words)}", fix=fix)
+        ReportFinding("unused", expected, f"{route}: {summarize_turn(turn)}", fix=fix)
         for route, turn in world.script.unused
     ]
     return [*findings, *unused]

@@ -11,7 +11,7 @@ from harness.contract.rules.http.access import mask_key
 from harness.core.delivery import Fault
 from harness.core.exchange import Exchange, Request
 from harness.core.text.shorten import pluralize, summarize_item
-from harness.core.text.vocabulary import PYTHON, Vocabulary
+from harness.core.text.vocabulary import Vocabulary
 from harness.ending import Ending
 from harness.items.kind import Item
 from harness.report.cause import Cause
@@ -170,24 +170,22 @@ def stray_cause(world: World) -> Cause:
 def _list_unused(world: World) -> str:
     """The first unused turns of a script, a line each."""
     unused = world.script.unused
-    lines = [f"{route}: {summarize_turn(turn, world.vocabulary)}" for route, turn in unused[:MAX_UNUSED]]
+    lines = [f"{route}: {summarize_turn(turn)}" for route, turn in unused[:MAX_UNUSED]]
     hidden = len(unused) - len(lines)
     return "\n".join([*lines, *([f"… {hidden} more"] if hidden else [])])
 
 
-def summarize_turn(turn: Any, vocabulary: Vocabulary = PYTHON) -> str:
+def summarize_turn(turn: Any) -> str:
     """A turn in one line: its items, its ending, its faults."""
     if isinstance(turn, Repeated):
-        return f"{', '.join(summarize_turn(each, vocabulary) for each in turn.turns)}, over and over"
-    return " + ".join(
-        _summarize_line(line, vocabulary) for line in (turn if isinstance(turn, list | tuple) else [turn])
-    )
+        return f"{', '.join(map(summarize_turn, turn.turns))}, over and over"
+    return " + ".join(map(_summarize_line, turn if isinstance(turn, list | tuple) else [turn]))
 
 
-def _summarize_line(line: Any, vocabulary: Vocabulary) -> str:
+def _summarize_line(line: Any) -> str:
     """An item, ending or fault of a turn; else the function that would return them."""
     if isinstance(line, Item):
         return summarize_item({**line.members, "role": line.type})
     if isinstance(line, Ending | Fault):
         return getattr(line, "status", type(line).__name__.lower())
-    return vocabulary.name_function(line)
+    return f"the function {getattr(line, '__name__', type(line).__name__)}"

@@ -97,11 +97,6 @@ class Vocabulary:
             return f"when({', '.join(f'{name}={wanted!r}' for name, wanted in conditions.items())})"
         return f"when {render_json(conditions)}"
 
-    def name_function(self, function: Any) -> str:
-        """A turn that makes its items when it is asked; a script in JSON has none but turns that repeat."""
-        name = getattr(function, "__name__", type(function).__name__)
-        return f"the function {name}" if self.language == "python" else "turns that repeat"
-
 
 def word_in_json(problem: str) -> str:
     """A mistake in the arguments of a builder, with values and types as JSON has them."""
