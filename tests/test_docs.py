@@ -23,8 +23,8 @@ from harness.contract.rule import LEVELS
 from harness.core.account import Organization
 from harness.items.kind import ITEMS
 from harness.report.formats import FORMATS
+from harness.world.conditions import CONDITIONS
 from harness.world.mock import Mock
-from harness.world.script import CONDITIONS
 from harness.world.scripting.document import DOCUMENT_KEYS, parse_document, parse_route
 from tests.support.processes import run, spawn
 from tests.support.texts.pages import Block, fenced, in_order

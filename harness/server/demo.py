@@ -19,8 +19,8 @@ from harness.core.exchange import Exchange, Json
 from harness.items import function_call, message
 from harness.server.asgi import serve_in_thread
 from harness.server.mock_api import MockApi
+from harness.world.conditions import condition_value
 from harness.world.mock import Mock
-from harness.world.script import condition_value
 
 if TYPE_CHECKING:
     from openai import OpenAI

@@ -21,10 +21,11 @@ from harness.core.delivery import Gate
 from harness.core.errors import ConfigError
 from harness.core.exchange import Exchange, Json
 from harness.core.replies import ModelReplies
+from harness.world.conditions import Matcher
 from harness.world.exploration import Exploration, Scenario
 from harness.world.mcp_server import McpServer, build_server
 from harness.world.refusals import ExpectedRefusal
-from harness.world.script import Matcher, Route, Turn
+from harness.world.script import Route, Turn
 from harness.world.world import World
 
 

@@ -11,8 +11,6 @@ import inspect
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
-from re import Pattern
 from types import GeneratorType
 from typing import Any, TypeGuard
 
@@ -30,9 +28,9 @@ from harness.ending import DEFAULT_ENDING, Ending, TurnLine
 from harness.faults import Refusal, ScriptedRefusal
 from harness.faults.pace import find_pace
 from harness.items import message
-from harness.items.history.transcript import input_items
 from harness.items.kind import Item
-from harness.world.pattern_search import SEARCH_SECONDS, SearchTooLongError, has_match
+from harness.world.conditions import CONDITIONS, Matcher, condition_value, describe_length, is_match
+from harness.world.pattern_search import SEARCH_SECONDS, SearchTooLongError
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,43 +41,9 @@ class Repeated:
 
 
 Turn = str | TurnLine | Sequence[str | TurnLine] | Callable[[Request], Any] | Iterator[Any] | Repeated
-Matcher = str | Pattern[str] | Callable[[Any], bool] | Sequence[str]
 
 MAX_VALIDATED = 1000
 """Items a route remembers as judged; a function of the request may make a new one each time."""
-CONDITIONS = ("instructions", "tools", "model", "input", "agent")
-
-
-def condition_value(request: Request, what: str) -> Any:
-    """The value that a condition is compared with: text for most, a list of names for `tools`."""
-    body: Json = request.body if isinstance(request.body, dict) else {}
-    if what == "tools":
-        return [tool.get("name") or tool.get("server_label") or tool.get("type") for tool in body.get("tools") or []]
-    if what == "instructions":
-        leading = [_item_text(item) for item in input_items(body) if item.get("role") in ("system", "developer")]
-        return "\n".join(filter(None, [body.get("instructions"), *leading]))
-    if what == "input":
-        return _last_text(input_items(body))
-    if what == "agent":
-        agent = body.get("agent_reference") or body.get("agent") or {}
-        return agent.get("name") or (body.get("metadata") or {}).get("agent") or ""
-    return body.get(what) or ""
-
-
-def _describe_length(value: Sequence[str]) -> str:
-    return pluralize(len(value), "character" if isinstance(value, str) else "name")
-
-
-def _item_text(item: Json) -> str:
-    content = item.get("content", item.get("output", ""))
-    if isinstance(content, str):
-        return content
-    return "\n".join(part.get("text", "") for part in content if isinstance(part, dict)) if content else ""
-
-
-def _last_text(items: Sequence[Json]) -> str:
-    """The text of the last message or tool output."""
-    return next((text for item in reversed(items) if (text := _item_text(item))), "")
 
 
 @dataclass(slots=True)
@@ -113,7 +77,7 @@ class Route:
         except SearchTooLongError:
             raise ScriptError(
                 f"{self}: the pattern {self.vocabulary.render_value(wanted)} was not found in `{name}` "
-                f"({_describe_length(actual)}) within {SEARCH_SECONDS} s of CPU time. Write it without a repeat in a "
+                f"({describe_length(actual)}) within {SEARCH_SECONDS} s of CPU time. Write it without a repeat in a "
                 "repeat, so that it need not try every way to split a text."
             ) from None
 
@@ -239,24 +203,6 @@ def _validate_item(item: Item, route: Route) -> None:
     if len(route.validated_items) >= MAX_VALIDATED:
         route.validated_items.clear()
     route.validated_items[id(item)] = item
-
-
-def is_match(name: str, wanted: Matcher, actual: Any) -> bool:
-    """Whether the value of a request meets a condition.
-
-    A string is looked for without regard to case (`model`: a shell pattern), a compiled pattern is searched for within a
-    limit of time (SearchTooLongError), a function decides by itself; for `tools` every wanted name must be declared, a
-    pattern must match one.
-    """
-    if callable(wanted):
-        return bool(wanted(actual))
-    if isinstance(wanted, Pattern):
-        return has_match(wanted, [actual] if isinstance(actual, str) else actual)
-    if name == "tools":
-        return set([wanted] if isinstance(wanted, str) else wanted) <= set(actual)
-    if name == "model":
-        return fnmatchcase(actual, str(wanted))
-    return str(wanted).casefold() in actual.casefold()
 
 
 @dataclass(slots=True)

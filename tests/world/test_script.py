@@ -13,7 +13,8 @@ from harness.core.exchange import Request
 from harness.ending import incomplete
 from harness.items import function_call, message
 from harness.items.kind import Item
-from harness.world.script import Route, Script, condition_value, is_match
+from harness.world.conditions import condition_value, is_match
+from harness.world.script import Route, Script
 
 
 def ask(input: Any = "hi", **members: Any) -> Request:

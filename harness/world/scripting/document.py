@@ -24,8 +24,9 @@ from harness.faults import NON_ITEM_LINES, Refusal
 from harness.items import message
 from harness.items.agents import by_agent
 from harness.items.kind import ITEMS, Item
+from harness.world.conditions import CONDITIONS, Matcher
 from harness.world.mock import Mock
-from harness.world.script import CONDITIONS, Matcher, Repeated, Route, Turn, parse_turn
+from harness.world.script import Repeated, Route, Turn, parse_turn
 from harness.world.scripting.settings import SETTINGS, SettingChange
 from harness.world.scripting.validation import (
     BOOLEAN,

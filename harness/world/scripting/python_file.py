@@ -19,8 +19,9 @@ from typing import Any
 from harness.core.errors import HarnessError, ScriptError
 from harness.core.exchange import Request
 from harness.core.registry import suggest_name
+from harness.world.conditions import CONDITIONS, Matcher
 from harness.world.mock import Mock
-from harness.world.script import CONDITIONS, Matcher, Route, Turn
+from harness.world.script import Route, Turn
 from harness.world.scripting.document import add_route
 
 AnswerFunction = Callable[[Request], Any]

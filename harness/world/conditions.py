@@ -1,0 +1,67 @@
+"""What a route looks at in a request, and whether that is what it wants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase
+from re import Pattern
+from typing import Any
+
+from harness.core.exchange import Json, Request
+from harness.core.text.shorten import pluralize
+from harness.items.history.transcript import input_items
+from harness.world.pattern_search import has_match
+
+Matcher = str | Pattern[str] | Callable[[Any], bool] | Sequence[str]
+CONDITIONS = ("instructions", "tools", "model", "input", "agent")
+
+
+def condition_value(request: Request, what: str) -> Any:
+    """The value that a condition is compared with: text for most, a list of names for `tools`."""
+    body: Json = request.body if isinstance(request.body, dict) else {}
+    if what == "tools":
+        return [tool.get("name") or tool.get("server_label") or tool.get("type") for tool in body.get("tools") or []]
+    if what == "instructions":
+        leading = [_item_text(item) for item in input_items(body) if item.get("role") in ("system", "developer")]
+        return "\n".join(filter(None, [body.get("instructions"), *leading]))
+    if what == "input":
+        return _last_text(input_items(body))
+    if what == "agent":
+        agent = body.get("agent_reference") or body.get("agent") or {}
+        return agent.get("name") or (body.get("metadata") or {}).get("agent") or ""
+    return body.get(what) or ""
+
+
+def describe_length(value: Sequence[str]) -> str:
+    """How much a pattern was searched for in."""
+    return pluralize(len(value), "character" if isinstance(value, str) else "name")
+
+
+def _item_text(item: Json) -> str:
+    content = item.get("content", item.get("output", ""))
+    if isinstance(content, str):
+        return content
+    return "\n".join(part.get("text", "") for part in content if isinstance(part, dict)) if content else ""
+
+
+def _last_text(items: Sequence[Json]) -> str:
+    """The text of the last message or tool output."""
+    return next((text for item in reversed(items) if (text := _item_text(item))), "")
+
+
+def is_match(name: str, wanted: Matcher, actual: Any) -> bool:
+    """Whether the value of a request meets a condition.
+
+    A string is looked for without regard to case (`model`: a shell pattern), a compiled pattern is searched for within a
+    limit of time (SearchTooLongError), a function decides by itself; for `tools` every wanted name must be declared, a
+    pattern must match one.
+    """
+    if callable(wanted):
+        return bool(wanted(actual))
+    if isinstance(wanted, Pattern):
+        return has_match(wanted, [actual] if isinstance(actual, str) else actual)
+    if name == "tools":
+        return set([wanted] if isinstance(wanted, str) else wanted) <= set(actual)
+    if name == "model":
+        return fnmatchcase(actual, str(wanted))
+    return str(wanted).casefold() in actual.casefold()
