@@ -39,7 +39,7 @@ def drop_oldest(kept: MutableSequence[T], most: int | None) -> None:
         del kept[: len(kept) - most + most // _SPARE]
 
 
-def oldest_beyond(table: Mapping[str, object], most: int | None) -> list[str]:
+def oldest_beyond(table: Mapping[K, object], most: int | None) -> list[K]:
     """The keys of the first entries of a table that has more than `most`: those that have to go."""
     if most is None or len(table) <= most:
         return []

@@ -88,8 +88,8 @@ class MockApi:
         self.request_count = 0
         self.stray_count = 0
         self._aliases: dict[str, str] = {}
-        self._closed: dict[str, str] = {}
-        self._dropped: dict[str, None] = {}
+        self._closed: OrderedDict[str, str] = OrderedDict()
+        self._dropped: OrderedDict[str, None] = OrderedDict()
         self._reserved = reserved
         self._keys = None if keys is None else frozenset(keys)
         self._organization = organization
@@ -142,7 +142,7 @@ class MockApi:
             self.dropped_count += 1
             self._dropped[key] = None
             if len(self._dropped) > MAX_CLOSED:
-                del self._dropped[next(iter(self._dropped))]
+                self._dropped.popitem(last=False)
 
     def mark_dropped(self, keys: Iterable[str]) -> None:
         """Note keys whose Worlds are lost."""
@@ -158,7 +158,7 @@ class MockApi:
         if world := self.worlds.pop(key, None):
             self._closed[key] = world.name
         if len(self._closed) > MAX_CLOSED:
-            del self._closed[next(iter(self._closed))]
+            self._closed.popitem(last=False)
         if key in self._aliases.values():
             self._aliases = {alias: of for alias, of in self._aliases.items() if of != key}
 

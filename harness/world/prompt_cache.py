@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import orjson
 
 from harness.core.exchange import Json
+from harness.core.limits import oldest_beyond
 
 LEAST_TOKENS, STEP = 1_024, 128
 BLOCK_SIZE = 512
@@ -49,8 +50,8 @@ class PromptCache:
             is_known = is_known and block in self._blocks
             known += BLOCK_SIZE * is_known
             self._blocks[block] = None
-        while len(self._blocks) > MAX_REMEMBERED:
-            del self._blocks[next(iter(self._blocks))]
+        for block in oldest_beyond(self._blocks, MAX_REMEMBERED):
+            del self._blocks[block]
         return min(known, len(raw))
 
 
