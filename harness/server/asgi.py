@@ -24,7 +24,7 @@ from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.server.observe.health import HEALTH_PATH, METRICS_PATH, answer_health
 from harness.server.transport.answer_bytes import carry_out, send_answer
 from harness.server.transport.connection_close import ClosingHttpProtocol
-from harness.server.transport.direct_protocol import DirectHttpProtocol, KnownHeads
+from harness.server.transport.direct_protocol import Awaited, DirectHttpProtocol, KnownHeads
 from harness.server.transport.http_protocol import HttpProtocol
 from harness.server.transport.stoppable_server import AsgiApp, Receive, Scope, Send, StoppableServer, end_when_cancelled
 from harness.server.transport.upload_spool import read_form
@@ -76,11 +76,19 @@ class App:
         else:
             answer = await self._answer(scope, receive)
             if answer is not None:
-                self.open_streams += answer.events is not None
-                try:
-                    await carry_out(answer, receive, send)
-                finally:
-                    self.open_streams -= answer.events is not None
+                await self._carry_out(answer, scope, receive, send)
+
+    async def send_made(self, answer: Answer, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the answer to a request that has come whole."""
+        await receive()
+        await self._carry_out(answer, scope, receive, send)
+
+    async def _carry_out(self, answer: Answer, _scope: Scope, receive: Receive, send: Send) -> None:
+        self.open_streams += answer.events is not None
+        try:
+            await carry_out(answer, receive, send)
+        finally:
+            self.open_streams -= answer.events is not None
 
     def _answer_quickly(self, scope: Scope) -> Answer | None:
         """The answer to what probes ask again and again, without the control plane."""
@@ -92,14 +100,12 @@ class App:
 
     def answer_post(
         self, path: str, headers: Mapping[str, str], body: bytes, may_repeat: bool = False
-    ) -> Answer | None:
+    ) -> Answer | Awaited | None:
         """The answer to a POST without a query that came whole; None for a form, and below `/_harness`.
 
         One that `may_repeat` has a head of which that is known.
         """
-        if not may_repeat and (
-            path.startswith(CONTROL_ROOT) or headers.get("content-type", "").startswith(multipart.CONTENT_TYPE)
-        ):
+        if not may_repeat and needs_asgi(path, headers):
             return None
         return self.api.handle("POST", path, headers, {}, body, may_repeat=may_repeat)
 
@@ -123,6 +129,11 @@ class App:
         await receive()
         opened = self.api.open_session(scope["path"], *_headers_and_query(scope))
         await (refuse_upgrade(opened, send) if isinstance(opened, Answer) else serve_session(opened, receive, send))
+
+
+def needs_asgi(path: str, headers: Mapping[str, str]) -> bool:
+    """Whether a POST is one of a form, or for the control plane."""
+    return path.startswith(CONTROL_ROOT) or headers.get("content-type", "").startswith(multipart.CONTENT_TYPE)
 
 
 def _headers_and_query(scope: Scope) -> tuple[dict[str, str], dict[str, str | list[str]]]:
@@ -200,7 +211,9 @@ class Server:
 def uvicorn_config(app: AsgiApp, *, keep_alive: bool = True) -> uvicorn.Config:
     """How uvicorn runs an app: nothing logged but its own faults, no lifespan."""
     direct = (
-        partial(DirectHttpProtocol, answer_post=app.answer_post, known=KnownHeads()) if isinstance(app, App) else None
+        partial(DirectHttpProtocol, answer_post=app.answer_post, send_made=app.send_made, known=KnownHeads())
+        if isinstance(app, App)
+        else None
     )
     return uvicorn.Config(
         cast("Any", end_when_cancelled(app)),

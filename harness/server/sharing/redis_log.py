@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import hiredis
 import redis.exceptions as redis_errors
 from redis.asyncio import ConnectionPool
 from redis.asyncio.retry import Retry
@@ -50,7 +52,7 @@ class RedisLog:
             self._pool = ConnectionPool.from_url(
                 url,
                 socket_connect_timeout=CONNECT_SECONDS,
-                socket_timeout=ANSWER_SECONDS,
+                socket_timeout=None,  # one for all answers of a round trip costs less
                 retry=Retry(NoBackoff(), 0),
                 protocol=2,
             )
@@ -123,7 +125,7 @@ class RedisLog:
                 await self._connect()
         except StoreLost as problem:
             raise _Broken(str(problem), is_sent=False) from problem
-        answers = await self._send([self._command(call, is_repeated) for call in calls])
+        answers = await self._send(self._commands(calls, is_repeated))
         if any(isinstance(answer, redis_errors.NoScriptError) for answer in answers) or [b"other"] in answers:
             return await self._after_restart(calls)
         return [self._read(call, answer) for call, answer in zip(calls, answers, strict=True)]
@@ -134,14 +136,18 @@ class RedisLog:
             await self._join()
         except StoreLost as problem:
             return [problem] * len(calls)
-        again = await self._send([self._command(call, is_repeated=True) for call in calls])
+        again = await self._send(self._commands(calls, is_repeated=True))
         return [self._read(call, answer) for call, answer in zip(calls, again, strict=True)]
 
-    def _command(self, call: Append, is_repeated: bool) -> tuple[Any, ...]:
+    def _commands(self, calls: Sequence[Append], is_repeated: bool) -> list[tuple[Any, ...]]:
+        epoch = secrets.token_hex(8)
+        return [self._command(call, is_repeated, f"{epoch}{number:x}") for number, call in enumerate(calls)]
+
+    def _command(self, call: Append, is_repeated: bool, new_epoch: str) -> tuple[Any, ...]:
         keys = (self._name("server"), self._name("strays") if not call.key else self._name("world", call.key))
         known = (call.epoch, call.position, call.stray_epoch, call.stray_position)
         most = MOST_ENTRIES if call.key else MOST_STRAYS
-        how = (int(call.is_reset), int(is_repeated), secrets.token_hex(8), self._seconds, PAGE, most, call.expected)
+        how = (int(call.is_reset), int(is_repeated), new_epoch, self._seconds, PAGE, most, call.expected)
         args = (self._record, *known, call.request, call.mark, *how)
         return ("EVALSHA", self._append_sha, 4, *keys, self._name("strays"), self._name("snapshot", call.key), *args)
 
@@ -177,13 +183,14 @@ class RedisLog:
     async def _send(self, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
         connection = self._connection
         try:
-            await connection.send_packed_command(connection.pack_commands(commands))
-            answers = []
-            for _ in commands:
-                try:
-                    answers.append(await connection.read_response())
-                except redis_errors.ResponseError as problem:
-                    answers.append(problem)
+            async with asyncio.timeout(ANSWER_SECONDS):
+                await connection.send_packed_command(b"".join(map(hiredis.pack_command, commands)))
+                answers = []
+                for _ in commands:
+                    try:
+                        answers.append(await connection.read_response())
+                    except redis_errors.ResponseError as problem:
+                        answers.append(problem)
         except BaseException as problem:
             await self.close()
             if isinstance(problem, redis_errors.RedisError | OSError):
@@ -194,7 +201,8 @@ class RedisLog:
     async def _connect(self) -> None:
         connection = self._pool.make_connection()  # type: ignore[no-untyped-call]
         try:
-            await connection.connect()
+            async with asyncio.timeout(CONNECT_SECONDS + ANSWER_SECONDS):
+                await connection.connect()
         except (redis_errors.RedisError, OSError) as problem:
             raise StoreLost(self._describe(problem)) from problem
         self._connection = connection
@@ -230,7 +238,7 @@ class RedisLog:
             advice = "Give user and password: redis://USER:PASSWORD@HOST:PORT/NUMBER"
         elif "CERTIFICATE_VERIFY_FAILED" in why:
             advice = "Name who has signed its certificate: rediss://HOST:PORT/NUMBER?ssl_ca_certs=FILE"
-        elif isinstance(problem, redis_errors.TimeoutError):
+        elif isinstance(problem, redis_errors.TimeoutError | TimeoutError):
             advice = f"It has {ANSWER_SECONDS:g} s for an answer"
         elif isinstance(problem, redis_errors.OutOfMemoryError) or why.startswith("OOM"):
             advice = "It is full: give it more `maxmemory`, or delete what is not needed"

@@ -109,23 +109,23 @@ class Replicas:
         self._strays: deque[Stray | None] = deque(maxlen=MOST_STRAYS)
         self._stray_epoch, self._stray_position = "", 0
         self._queue: deque[_Waiting] = deque()
-        self._outcomes: dict[str, asyncio.Future[Any]] = {}
+        self._sent: dict[str, _Waiting] = {}
         self._sender: asyncio.Task[None] | None = None
         self._gated: dict[int, tuple[str, list[Gate]]] = {}
         self._poller: asyncio.Task[None] | None = None
 
-    async def submit(self, key: str, request: LoggedRequest | None, *, is_reset: bool = False) -> Any:
-        """Put a request into the log of a key, '' for those without a World, and return what it gets.
+    def submit(self, key: str, request: LoggedRequest | None, *, is_reset: bool = False) -> asyncio.Future[Any]:
+        """Put a request into the log of a key, '' for those without a World; the future ends with what it gets.
 
         That is an Answer, a ControlAnswer, a SocketSession or SessionEvents; None without a request, which only brings
         the World up to date. StoreLost when the log cannot be used.
         """
         mark = f"{self._process}{next(self._numbers):x}."
-        outcome = asyncio.get_running_loop().create_future()
+        outcome: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._queue.append(_Waiting(key, request, mark, is_reset, outcome))
         if self._sender is None or self._sender.done():
             self._sender = asyncio.create_task(self._send_queue())
-        return await outcome
+        return outcome
 
     async def leave(self, key: str, session: str) -> None:
         """Note the end of a WebSocket of this process."""
@@ -164,7 +164,7 @@ class Replicas:
     async def _send_queue(self) -> None:
         while self._queue:
             batch = [self._queue.popleft() for _ in range(min(len(self._queue), MOST_SENT))]
-            self._outcomes |= {each.mark: each.outcome for each in batch}
+            self._sent |= {each.mark: each for each in batch}
             try:
                 await self._restore([each.key for each in batch])
                 for each, tail in zip(batch, await self._log.append(self._calls(batch)), strict=True):
@@ -174,7 +174,7 @@ class Replicas:
                     _fail(each.outcome, problem)
             finally:
                 for each in batch:
-                    self._outcomes.pop(each.mark, None)
+                    self._sent.pop(each.mark, None)
             self._drop_least_recently_used()
 
     async def _restore(self, keys: Sequence[str]) -> None:
@@ -306,10 +306,11 @@ class Replicas:
             self._strays.append(self._api.take_stray())
 
     async def _carry_out(self, replica: _Replica, line: LogLine) -> None:
-        outcome = self._outcomes.get(line.mark)
-        self._api.is_own = outcome is not None
+        own = self._sent.get(line.mark)
+        outcome, self._api.is_own = own and own.outcome, own is not None
         try:
-            result = await self._answer(replica, decode_request(line.request), is_own=outcome is not None)
+            request = own.request if own and own.request else decode_request(line.request)
+            result = await self._answer(replica, request, is_own=own is not None)
         except Exception as problem:  # the same in all processes
             _fail(outcome, problem)
             return

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from time import perf_counter
 from typing import Any, cast
 
@@ -11,7 +13,7 @@ from harness.core.delivery import Delivery
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer, Json
 from harness.server.answering import teapot_answer
-from harness.server.asgi import App, read_body
+from harness.server.asgi import App, needs_asgi, read_body
 from harness.server.control_plane.access import LOOPBACK_ACCESS, ControlAccess
 from harness.server.mock_api import CONTROL_ROOT
 from harness.server.sharing.log_entries import RequestLog, StoreLost
@@ -19,6 +21,7 @@ from harness.server.sharing.logged_request import BYTES, CONTROL, HTTP, TEXT, UP
 from harness.server.sharing.replicas import ControlAnswer, Replicas, SessionEvents
 from harness.server.sharing.replicated_api import ReplicatedApi
 from harness.server.transport.answer_bytes import send_answer
+from harness.server.transport.direct_protocol import Awaited
 from harness.server.transport.stoppable_server import AsgiApp, Receive, Scope, Send
 
 LARGEST_BODY = 32 * 1024 * 1024
@@ -40,34 +43,50 @@ class SharedApp(App):
         self._replicas = Replicas(api, log, self._carry_out_control, keep)
         self._local_control: AsgiApp | None = None
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
-        try:
-            await super().__call__(scope, receive, send)
-        finally:
-            self._replicas.forget_gates(id(scope))
-
     async def close(self) -> None:
         """Close the connection to the store."""
         await self._replicas.close()
 
-    def answer_post(self, *_: object) -> None:
-        """None, as each request waits for its turn in the log."""
+    def answer_post(
+        self, path: str, headers: Mapping[str, str], body: bytes, may_repeat: bool = False
+    ) -> Awaited | None:
+        """The answer to a POST that came whole, which waits for its turn in the log; see `App`."""
+        if not may_repeat and needs_asgi(path, headers):
+            return None
+        return self._submit(LoggedRequest(HTTP, "POST", path, "", tuple(headers.items()), "", body))
 
     async def _answer(self, scope: Scope, receive: Receive) -> Answer | None:
         body = await read_body(receive)
         if body is None:
             return None
         request = _logged(HTTP, scope, body)
-        key, begun = self.api.world_key(request.path, request.header_values), perf_counter()
         if len(body) > LARGEST_BODY:
-            return self._tell_lost(request, begun, _too_large(len(body)))
+            return self._tell_lost(request, perf_counter(), _too_large(len(body)))
+        awaited = self._submit(request)
+        await asyncio.wait([awaited.done])
+        return awaited.read()
+
+    def _submit(self, request: LoggedRequest) -> Awaited:
+        begun, done = perf_counter(), self._replicas.submit(self._key_of(request), request)
+        return Awaited(done, partial(self._read, done, request, begun))
+
+    def _read(self, done: asyncio.Future[Any], request: LoggedRequest, begun: float) -> Answer:
+        """What a request got, or why the store has not taken it."""
         try:
-            answer: Answer = await self._replicas.submit(key, request)
+            return cast("Answer", done.result())
         except StoreLost as problem:
             return self._tell_lost(request, begun, unavailable_answer(problem))
-        self._replicas.wait_for_gates(id(scope), key, answer.delivery)
-        return answer
+
+    def _key_of(self, request: LoggedRequest) -> str:
+        return self.api.world_key(request.path, request.header_values)
+
+    async def _carry_out(self, answer: Answer, scope: Scope, receive: Receive, send: Send) -> None:
+        if answer.delivery:
+            self._replicas.wait_for_gates(id(scope), self._key_of(_logged(HTTP, scope, b"")), answer.delivery)
+        try:
+            await super()._carry_out(answer, scope, receive, send)
+        finally:
+            self._replicas.forget_gates(id(scope))
 
     def _tell_lost(self, request: LoggedRequest, begun: float, answer: Answer) -> Answer:
         """The answer to a request that the store has not taken, of which the observers of this process are told."""
@@ -80,7 +99,7 @@ class SharedApp(App):
 
         await receive()
         request = _logged(UPGRADE, scope, b"")._replace(session=secrets.token_hex(8))
-        key, begun = self.api.world_key(request.path, request.header_values), perf_counter()
+        key, begun = self._key_of(request), perf_counter()
         try:
             opened = await self._replicas.submit(key, request)
         except StoreLost as problem:
@@ -91,6 +110,7 @@ class SharedApp(App):
         try:
             await serve_session(SharedSession(self._replicas, key, request.session, id(scope)), receive, send)
         finally:
+            self._replicas.forget_gates(id(scope))
             await self._replicas.leave(key, request.session)
 
     @property
@@ -106,7 +126,7 @@ class SharedApp(App):
         if body is None:
             return
         request = _logged(CONTROL, scope, body)
-        key, is_reading = self.api.world_key(request.path, request.header_values), request.method in ("GET", "HEAD")
+        key, is_reading = self._key_of(request), request.method in ("GET", "HEAD")
         if len(body) > LARGEST_BODY:
             await send_answer(send, _too_large(len(body)))
             return

@@ -1,13 +1,15 @@
-"""Answers a request that comes whole in one read in that very turn of the event loop, without a task and without ASGI.
+"""Answers a request that comes whole in one read without a task and without ASGI.
 
-A head that came before is not parsed again. Everything else goes the way of uvicorn: large and slow requests, other methods
-than POST, upgrades, HTTP/1.0, answers that are long, delayed or cut, and clients that do not read what they get.
+That is in the same turn of the event loop, unless its answer is still to come. A head that came before is not parsed again.
+Everything else goes the way of uvicorn: large and slow requests, other methods than POST, upgrades, HTTP/1.0, answers that
+are long, delayed or cut, and clients that do not read what they get.
 """
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -16,13 +18,22 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from harness.core.exchange import Answer
 from harness.core.headers import ENCODING
 from harness.core.limits import RepeatCache
-from harness.server.transport.answer_bytes import carry_out, encode_whole
-from harness.server.transport.faulty_delivery import Receive, Send
+from harness.server.transport.answer_bytes import encode_whole
 from harness.server.transport.http_protocol import HttpProtocol
-from harness.server.transport.stoppable_server import AsgiApp, Scope, end_when_cancelled
+from harness.server.transport.stoppable_server import Receive, Scope, Send, end_when_cancelled
 
-AnswerPost = Callable[[str, Mapping[str, str], bytes, bool], Answer | None]
+
+class Awaited(NamedTuple):
+    """An answer that is still to come: `read` returns it when `done` has ended."""
+
+    done: asyncio.Future[Any]
+    read: Callable[[], Answer]
+
+
+AnswerPost = Callable[[str, Mapping[str, str], bytes, bool], Answer | Awaited | None]
 """Answers a POST by its path, headers, body, and whether its head came before; None if only ASGI can."""
+SendMade = Callable[[Answer, Scope, Receive, Send], Awaitable[None]]
+"""Sends an answer by way of ASGI."""
 MAX_KNOWN_SIZE = 64 * 1024
 """Bytes of the longest request whose head is looked for among those that came before."""
 _HEAD_END = b"\r\n\r\n"
@@ -42,20 +53,30 @@ KnownHeads = RepeatCache[bytes, KnownHead]
 
 
 class DirectHttpProtocol(HttpProtocol):
-    """The HTTP protocol of the mock; `answer_post` answers most requests, `known` are heads that need no parsing."""
+    """The HTTP protocol of the mock; `answer_post` answers most requests, `known` are heads that need no parsing.
 
-    def __init__(self, *, answer_post: AnswerPost, known: KnownHeads, **arguments: Any) -> None:
+    `send_made` sends the answers that cannot be written at once.
+    """
+
+    def __init__(self, *, answer_post: AnswerPost, send_made: SendMade, known: KnownHeads, **arguments: Any) -> None:
         super().__init__(**arguments)
         self._answer_post = answer_post
+        self._send_made = send_made
         self._known = known
         self._held: list[bytes] | None = None
         self._decoded: tuple[list[tuple[bytes, bytes]], Mapping[str, str]] = [], {}
         self._idle_since: float | None = None
         self._made: _Made | None = None
+        self._early: list[bytes] | None = None
+        self._is_ending = False
         self._parsed: list[tuple[str, Mapping[str, str], bytes]] = []
 
     def data_received(self, data: bytes) -> None:
-        """Take what the client sends."""
+        """Take what the client sends; what comes before the answer to a request waits for it."""
+        if self._early is not None:
+            self._early.append(data)
+            self.flow.pause_reading()
+            return
         if len(data) > MAX_KNOWN_SIZE or not self._is_between_requests():
             super().data_received(data)
             return
@@ -66,20 +87,52 @@ class DirectHttpProtocol(HttpProtocol):
             super().data_received(data)
             self._note_head(data[:start], len(data) - start)
             return
-        made = self._make(known.path, known.headers, data[start:], may_repeat=True)
+        made = self._make(self._answer_post, known.path, known.headers, data[start:], True)
+        self._unset_keepalive_if_required()
+        if made.awaited:
+            self._early, self.request_begun, self._idle_since = [], None, None
+            made.awaited.done.add_done_callback(partial(self._end_wait, made.awaited, data))
+        else:
+            self._write(made, data)
+
+    def _end_wait(self, awaited: Awaited, data: bytes, _: object) -> None:
+        """Write the answer to a request that was these bytes, and take what came meanwhile."""
+        early, self._early = b"".join(self._early or ()), None
+        made = self._make(awaited.read)
+        if self.transport.is_closing():
+            return
+        self._write(made, data)
+        if self._is_ending:
+            super().shutdown()
+        elif early:
+            self.flow.resume_reading()
+            self.data_received(early)
+
+    def _write(self, made: _Made, data: bytes) -> None:
+        """Write an answer at once, or by way of ASGI, where the request is parsed."""
         if made.encoded:
-            self._unset_keepalive_if_required()
             self._write_direct(made.encoded)
         else:
             self._made = made
             super().data_received(data)
             self._made = None
 
+    def shutdown(self) -> None:
+        """Close the connection, when its answer has been sent."""
+        self._is_ending = True
+        if self._early is None:
+            super().shutdown()
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a request has no whole answer yet."""
+        return self._early is not None or not (self.cycle is None or self.cycle.response_complete)
+
     def _is_between_requests(self) -> bool:
         """Whether the next byte begins a request that can be answered at once."""
         return (
             (self.request_begun is None or not self.received)
-            and (self.cycle is None or self.cycle.response_complete)
+            and not self.is_waiting
             and not self.flow.write_paused
             and not self.transport.is_closing()
         )
@@ -133,24 +186,31 @@ class DirectHttpProtocol(HttpProtocol):
             super().on_message_complete()
             return
         path, headers, body = self.url.decode(), self._decoded[1], b"".join(self._held)
-        made, self._made = self._made or self._make(path, headers, body), None
-        if made.encoded:
+        made, self._made = self._made or self._make(self._answer_post, path, headers, body, False), None
+        if made.encoded or made.awaited:
             self._parsed.append((path, headers, body))
+        if made.encoded:
             self._write_direct(made.encoded)
         else:
             self._go_through(made.app)
             super().on_message_complete()
 
-    def _make(self, path: str, headers: Mapping[str, str], body: bytes, *, may_repeat: bool = False) -> _Made:
-        """Make the answer to a request."""
+    def _make(self, answer_request: Callable[..., Answer | Awaited | None], *asked: Any) -> _Made:
+        """The answer to a request as bytes if it can be written at once, else as an ASGI app."""
         try:
-            answer = self._answer_post(path, headers, body, may_repeat)
-            encoded = answer and encode_whole(answer, self.server_state.default_headers)
+            answer = answer_request(*asked)
+            if isinstance(answer, Awaited):
+                return _Made(None, end_when_cancelled(partial(self._send_awaited, answer)), answer)
+            encoded = encode_whole(answer, self.server_state.default_headers) if answer else None
         except Exception as problem:
             return _Made(None, partial(_raise, problem))
-        if encoded:
+        if encoded or answer is None:
             return _Made(encoded, self.app)
-        return _Made(None, partial(_answer_whole, answer) if answer else self.app)
+        return _Made(None, end_when_cancelled(partial(self._send_made, answer)))
+
+    async def _send_awaited(self, awaited: Awaited, scope: Scope, receive: Receive, send: Send) -> None:
+        await asyncio.wait([awaited.done])
+        await self._send_made(awaited.read(), scope, receive, send)
 
     def _write_direct(self, encoded: bytes) -> None:
         self._held = self.request_begun = None
@@ -172,7 +232,7 @@ class DirectHttpProtocol(HttpProtocol):
             and parser.get_http_version() == "1.1"
             and parser.should_keep_alive()
             and not (parser.should_upgrade() or self.expect_100_continue or self.flow.write_paused)
-            and (self.cycle is None or self.cycle.response_complete)
+            and not self.is_waiting
             and len(headers) == len(self.headers)
             and _PLAIN_PATH.fullmatch(self.url) is not None
             and not self.transport.is_closing()
@@ -197,21 +257,11 @@ class DirectHttpProtocol(HttpProtocol):
 
 
 class _Made(NamedTuple):
-    """The bytes of an answer, or an ASGI app that answers where they cannot be written at once."""
+    """The bytes of an answer, or an ASGI app that answers where they cannot be written at once, or not yet."""
 
     encoded: bytes | None
     app: Any
-
-
-async def _answer_whole(answer: Answer, scope: Scope, receive: Receive, send: Send) -> None:
-    """An ASGI app with an answer that is made already."""
-
-    async def carry(_: Scope, receive: Receive, send: Send) -> None:
-        await receive()
-        await carry_out(answer, receive, send)
-
-    app: AsgiApp = end_when_cancelled(carry)
-    await app(scope, receive, send)
+    awaited: Awaited | None = None
 
 
 async def _raise(problem: Exception, *_: object) -> None:

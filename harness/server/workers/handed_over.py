@@ -41,7 +41,7 @@ class HandedOverProtocol(DirectHttpProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Take what the client sends; a request that belongs to another worker leaves with its connection."""
-        is_begin = self.request_begun is None and (self.cycle is None or self.cycle.response_complete)
+        is_begin = self.request_begun is None and not self.is_waiting
         if not (is_begin or self._head):
             super().data_received(data)
             return

@@ -76,6 +76,7 @@ class Worker:
         self._make = partial(
             HandedOverProtocol,
             answer_post=app.answer_post,
+            send_made=app.send_made,
             known=KnownHeads(),
             is_own=self._is_own,
             give_back=self._give_back,
