@@ -39,8 +39,10 @@ def check_store(url: str, prefix: str, script: Path | None) -> bool:
             f"--store with --script {script}: a script in Python stays with one process, which alone knows what its "
             "functions have done. Write it in YAML, send it to /_harness/script, or serve with --store memory."
         )
-    if find_spec("redis") is None:
-        raise ConfigError(f"--store {SCHEMES[0]}…: redis-py is not installed: pip install '{DISTRIBUTION}[redis]'.")
+    if not (find_spec("redis") and find_spec("hiredis")):
+        raise ConfigError(
+            f"--store {SCHEMES[0]}…: redis-py with hiredis is not installed: pip install '{DISTRIBUTION}[redis]'."
+        )
     return True
 
 

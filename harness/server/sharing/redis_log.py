@@ -232,13 +232,14 @@ class RedisLog:
 
     def _describe(self, problem: BaseException) -> str:
         """Why the server cannot be used, and what to do."""
-        why = " ".join(str(problem).split()).rstrip(".") or type(problem).__name__
+        is_late = isinstance(problem, redis_errors.TimeoutError | TimeoutError)
+        why = " ".join(str(problem).split()).rstrip(".") or ("no answer" if is_late else type(problem).__name__)
         advice = "Start it, or give the address of one that runs"
         if isinstance(problem, redis_errors.AuthenticationError | redis_errors.AuthorizationError):
             advice = "Give user and password: redis://USER:PASSWORD@HOST:PORT/NUMBER"
         elif "CERTIFICATE_VERIFY_FAILED" in why:
             advice = "Name who has signed its certificate: rediss://HOST:PORT/NUMBER?ssl_ca_certs=FILE"
-        elif isinstance(problem, redis_errors.TimeoutError | TimeoutError):
+        elif is_late:
             advice = f"It has {ANSWER_SECONDS:g} s for an answer"
         elif isinstance(problem, redis_errors.OutOfMemoryError) or why.startswith("OOM"):
             advice = "It is full: give it more `maxmemory`, or delete what is not needed"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from http.client import HTTPConnection
 from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
@@ -25,6 +26,7 @@ from harness.server.observe.metrics import Metrics
 from harness.server.observe.observed import UNKNOWN, observe
 from harness.server.observe.spans import make_provider, trace_requests
 from harness.server.websocket.session import SocketSession
+from tests.support.processes import wait_until
 from tests.support.servers.served import serving
 
 KEY = "sk-a-key-that-nobody-may-see"
@@ -241,6 +243,19 @@ def test_the_command_logs_counts_and_tells_its_health_off_loopback_without_a_tok
     assert 'harness_requests_total{dialect="openai",operation="POST /responses",status="200"} 1.0' in said
     assert [json.loads(line)["status"] for line in errors.splitlines() if line.startswith("{")] == [200]
     assert KEY not in errors
+
+
+def test_a_stream_is_counted_while_it_is_on_its_way() -> None:
+    with serving("--metrics", "--pace", "ttft=500ms") as running:
+        metrics = f"http://127.0.0.1:{running.port}/_harness/metrics"
+        wire = HTTPConnection("127.0.0.1", running.port, timeout=20)
+        head = {"authorization": f"Bearer {KEY}", "content-type": "application/json"}
+        for _ in range(4):
+            wire.request("POST", "/v1/responses", json.dumps({**HI, "stream": True}), head)
+            assert wait_until(lambda: "harness_streams_open 1.0" in ask(metrics)[1], seconds=5)
+            assert b"response.completed" in wire.getresponse().read()
+            assert wait_until(lambda: "harness_streams_open 0.0" in ask(metrics)[1], seconds=5)
+        wire.close()
 
 
 @pytest.mark.slow

@@ -143,6 +143,21 @@ def test_a_slow_store_and_one_that_breaks_off(start, redis_port, store):
     assert create(other.port).status == 200
 
 
+def test_a_store_that_takes_too_long(start, redis_port, store):
+    wire = Wire(("127.0.0.1", redis_port))
+    options = ("--store", f"redis://127.0.0.1:{wire.port}/0", *store[2:])
+    with serving(
+        *options, patch="from harness.server.sharing import redis_log; redis_log.ANSWER_SECONDS = 0.5"
+    ) as served:
+        assert create(served.port).status == 200
+        wire.delay = 0.6
+        late = create(served.port)
+        assert (late.status, late.headers["x-should-retry"]) == (503, "false")
+        assert "no answer. It has 0.5 s for an answer." in late.json["error"]["message"]
+        wire.delay = 0
+        assert wait_until(lambda: create(served.port).status == 200, 10)
+
+
 def test_a_world_that_expires(start, store):
     served = start(*store, "--store-seconds", "1")
     first = create(served.port).json["id"]

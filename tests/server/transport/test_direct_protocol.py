@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -15,10 +16,10 @@ import pytest
 from harness.core.exchange import Answer, Request
 from harness.faults import cut, pause
 from harness.items import message
-from harness.server.asgi import Server, serve_in_thread
+from harness.server.asgi import App, Server, serve_in_thread
 from harness.server.mock_api import MockApi
 from harness.server.transport import direct_protocol
-from harness.server.transport.direct_protocol import DirectHttpProtocol
+from harness.server.transport.direct_protocol import Awaited, DirectHttpProtocol
 from harness.server.transport.http_protocol import HttpProtocol
 from tests.support.processes import wait_until
 
@@ -43,6 +44,31 @@ def server() -> Iterator[Server]:
 
     with serve_in_thread(MockApi(prepare=prepare)) as running:
         yield running
+
+
+@pytest.fixture(params=["at once", "later"])
+def either(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Server:
+    """A server that has an answer at once, and one that has it later, as with a store."""
+    if request.param == "later":
+        monkeypatch.setattr(App, "answer_post", answering_later(0.003))
+    found: Server = request.getfixturevalue("server")
+    return found
+
+
+def answering_later(seconds: float) -> Callable[..., Awaited | None]:
+    """What answers a POST, with the answer to come after so many seconds."""
+    answer_post = App.answer_post
+
+    def answer_later(app: App, *asked: Any) -> Awaited | None:
+        answer = answer_post(app, *asked)
+        if answer is None:
+            return None
+        loop = asyncio.get_running_loop()
+        done = loop.create_future()
+        loop.call_later(seconds, done.set_result, answer)
+        return Awaited(done, done.result)
+
+    return answer_later
 
 
 def request_of(body: object, path: str = "/v1/responses", more: str = "") -> bytes:
@@ -128,41 +154,41 @@ def test_what_is_not_plain_goes_through_asgi(sent: bytes, server: Server, direct
     assert not direct
 
 
-def test_requests_sent_together_are_answered_in_order(server: Server) -> None:
+def test_requests_sent_together_are_answered_in_order(either: Server) -> None:
     asked = [request_of({"model": "gpt-4.1", "input": text}) for text in ("hi", "late", "hi", "long", "hi") * 20]
-    answers = answer_to(server, b"".join(asked) + request_of({}, more="Connection: close\r\n"))
+    answers = answer_to(either, b"".join(asked) + request_of({}, more="Connection: close\r\n"))
     texts = [len(text) for text in re.findall(rb'"text":"((?:Sure|Late|word)[^"]*)"', answers)]
     assert texts == [5, 5, 5, len(LONG), 5] * 20
 
 
-def test_a_client_that_does_not_read_is_not_answered_without_end(server: Server) -> None:
+def test_a_client_that_does_not_read_is_not_answered_without_end(either: Server) -> None:
     one = request_of({"model": "gpt-4.1", "input": "hi", "stream": True})
     with socket.socket() as wire:
         wire.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        wire.connect((server.host, server.port))
+        wire.connect((either.host, either.port))
         wire.settimeout(0.5)
         with suppress(TimeoutError):
             wire.sendall(one * 10_000)
         counted = -1
-        while counted != server.api.request_count:
-            counted = server.api.request_count
+        while counted != either.api.request_count:
+            counted = either.api.request_count
             time.sleep(0.3)
         assert 0 < counted < 4_000
 
 
-def test_a_fault_of_the_mock_is_an_answer_500(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_of_the_mock_is_an_answer_500(either: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> Answer:
         raise ValueError("no")
 
-    monkeypatch.setattr(server.api, "handle", fail)
-    assert answer_to(server, request_of({})).startswith(b"HTTP/1.1 500 ")
+    monkeypatch.setattr(either.api, "handle", fail)
+    assert answer_to(either, request_of({})).startswith(b"HTTP/1.1 500 ")
 
 
-def test_an_idle_connection_is_closed(server: Server) -> None:
-    with socket.create_connection((server.host, server.port), timeout=10) as wire:
-        wire.sendall(request_of({"model": "gpt-4.1", "input": "hi"}))
-        assert wire.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
-        connections = server._uvicorn.server_state.connections
+def test_an_idle_connection_is_closed(either: Server) -> None:
+    with socket.create_connection((either.host, either.port), timeout=10) as wire:
+        for _ in range(3):
+            assert ask(wire, request_of({"model": "gpt-4.1", "input": "hi"})).startswith(b"HTTP/1.1 200 ")
+        connections = either._uvicorn.server_state.connections
         set_timeout(connections, 60)
         assert not wait_until(lambda: not connections, seconds=1.2)
         set_timeout(connections, 0)
@@ -197,12 +223,12 @@ def ask(wire: socket.socket, *pieces: bytes) -> bytes:
 class TestAHeadThatCameBefore:
     BODY = {"model": "gpt-4.1", "input": "hi"}  # noqa: RUF012
 
-    def test_is_not_parsed_again_on_any_connection(self, server: Server, parsed: list[bytes]) -> None:
+    def test_is_not_parsed_again_on_any_connection(self, either: Server, parsed: list[bytes]) -> None:
         one, same_head = request_of(self.BODY), request_of({**self.BODY, "input": "yo"})
         longer, other_key = request_of({**self.BODY, "input": "hey"}), one.replace(b"sk-1", b"sk-2")
         with (
-            socket.create_connection((server.host, server.port), timeout=10) as first,
-            socket.create_connection((server.host, server.port), timeout=10) as second,
+            socket.create_connection((either.host, either.port), timeout=10) as first,
+            socket.create_connection((either.host, either.port), timeout=10) as second,
         ):
             answers = {ask(wire, one) for wire in (first, second, first, second, first)}
             assert parsed == [one, one]
@@ -213,49 +239,49 @@ class TestAHeadThatCameBefore:
             assert ask(second, one) in answers
         assert len(answers) == 1
         assert parsed == [one, one, longer, other_key]
-        assert [exchange.request.body["input"] for exchange in server.api.open("sk-1").exchanges] == [
+        assert [exchange.request.body["input"] for exchange in either.api.open("sk-1").exchanges] == [
             *["hi"] * 5,
             "yo",
             "hey",
             "hi",
         ]
-        assert [exchange.request.body["input"] for exchange in server.api.open("sk-2").exchanges] == ["hi"]
+        assert [exchange.request.body["input"] for exchange in either.api.open("sk-2").exchanges] == ["hi"]
 
-    def test_may_come_in_pieces_and_with_others(self, server: Server) -> None:
+    def test_may_come_in_pieces_and_with_others(self, either: Server) -> None:
         one = request_of(self.BODY)
-        with socket.create_connection((server.host, server.port), timeout=10) as wire:
+        with socket.create_connection((either.host, either.port), timeout=10) as wire:
             whole = [ask(wire, one) for _ in range(3)]
             assert [ask(wire, one[:40], one[40:]), ask(wire, one[:-3], one[-3:]), ask(wire, one)] == whole
             assert ask(wire, b"\r\n", one) == whole[0]
         for _ in range(4):
-            answers = answer_to(server, one + one + request_of(self.BODY, more="Connection: close\r\n"))
+            answers = answer_to(either, one + one + request_of(self.BODY, more="Connection: close\r\n"))
             assert answers.count(b"HTTP/1.1 200 ") == 3
 
-    def test_may_be_followed_by_less_or_more_than_its_body(self, server: Server) -> None:
+    def test_may_be_followed_by_less_or_more_than_its_body(self, either: Server) -> None:
         one = request_of(self.BODY)
         last = request_of(self.BODY, more="Connection: close\r\n")
-        with socket.create_connection((server.host, server.port), timeout=10) as wire:
+        with socket.create_connection((either.host, either.port), timeout=10) as wire:
             assert len({ask(wire, one) for _ in range(3)}) == 1
-        assert answer_to(server, one[:-1], one[-1:] + last).count(b"HTTP/1.1 200 ") == 2
-        assert answer_to(server, one + last[:50], last[50:]).count(b"HTTP/1.1 200 ") == 2
-        assert answer_to(server, one + b"!" + last).count(b"HTTP/1.1 400 ") == 1
+        assert answer_to(either, one[:-1], one[-1:] + last).count(b"HTTP/1.1 200 ") == 2
+        assert answer_to(either, one + last[:50], last[50:]).count(b"HTTP/1.1 200 ") == 2
+        assert answer_to(either, one + b"!" + last).count(b"HTTP/1.1 400 ") == 1
 
-    def test_of_a_chunked_body_is_not_kept(self, server: Server, parsed: list[bytes]) -> None:
+    def test_of_a_chunked_body_is_not_kept(self, either: Server, parsed: list[bytes]) -> None:
         body = json.dumps(self.BODY).encode()
         head = (
             "POST /v1/responses HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer sk-1\r\nTransfer-Encoding: chunked\r\n\r\n"
         )
         one = b"%b%x\r\n%b\r\n0\r\n\r\n" % (head.encode(), len(body), body)
-        with socket.create_connection((server.host, server.port), timeout=10) as wire:
+        with socket.create_connection((either.host, either.port), timeout=10) as wire:
             assert {ask(wire, one)[:15] for _ in range(4)} == {b"HTTP/1.1 200 OK"}
         assert parsed == [one] * 4
 
-    def test_a_body_may_look_like_a_request(self, server: Server) -> None:
+    def test_a_body_may_look_like_a_request(self, either: Server) -> None:
         inner = request_of(self.BODY).decode()
-        with socket.create_connection((server.host, server.port), timeout=10) as wire:
+        with socket.create_connection((either.host, either.port), timeout=10) as wire:
             for _ in range(4):
                 assert b"200 OK" in ask(wire, request_of({**self.BODY, "input": inner}))
-        assert {exchange.request.body["input"] for exchange in server.api.open("sk-1").exchanges} == {inner}
+        assert {exchange.request.body["input"] for exchange in either.api.open("sk-1").exchanges} == {inner}
 
     def test_their_answer_may_be_one_that_cannot_be_written_at_once(self, parsed: list[bytes]) -> None:
         one = request_of(self.BODY)
@@ -269,16 +295,74 @@ class TestAHeadThatCameBefore:
         assert sizes[0] == sizes[1] == sizes[2] == sizes[4] == sizes[5] < len(LONG) < sizes[3]
         assert len(parsed) == 4, "two that were new, and two that ASGI answered"
 
-    def test_a_fault_of_the_mock_is_an_answer_500(self, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_fault_of_the_mock_is_an_answer_500(self, either: Server, monkeypatch: pytest.MonkeyPatch) -> None:
         one = request_of(self.BODY)
         for _ in range(3):
-            answer_to(server, one)
+            answer_to(either, one)
 
         def fail(*_: object) -> Answer:
             raise ValueError("no")
 
-        monkeypatch.setattr(server.api, "handle", fail)
-        assert answer_to(server, one).startswith(b"HTTP/1.1 500 ")
+        monkeypatch.setattr(either.api, "handle", fail)
+        assert answer_to(either, one).startswith(b"HTTP/1.1 500 ")
+
+
+class TestAnAnswerThatIsStillToCome:
+    ONE = request_of({"model": "gpt-4.1", "input": "hi"})
+    LAST = request_of({"model": "gpt-4.1", "input": "hi"}, more="Connection: close\r\n")
+
+    @pytest.fixture
+    def wire(self, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[socket.socket]:
+        """A connection to a server that knows the head of `ONE`, and answers after a tenth of a second."""
+        monkeypatch.setattr(App, "answer_post", answering_later(0.1))
+        self.server: Server = request.getfixturevalue("server")
+        with socket.create_connection((self.server.host, self.server.port), timeout=10) as wire:
+            for _ in range(3):
+                assert ask(wire, self.ONE).startswith(b"HTTP/1.1 200 ")
+            yield wire
+
+    def read_to_the_end(self, wire: socket.socket) -> bytes:
+        received = b""
+        while more := wire.recv(1 << 16):
+            received += more
+        return received
+
+    def test_is_followed_by_those_to_what_came_meanwhile(self, wire: socket.socket) -> None:
+        for piece in (self.ONE, self.ONE + self.ONE[:50], self.ONE[50:], self.LAST):
+            wire.sendall(piece)
+            time.sleep(0.02)
+        assert self.read_to_the_end(wire).count(b"HTTP/1.1 200 ") == 4
+        assert self.server.api.request_count == 7
+
+    def test_is_sent_before_the_server_ends(self, wire: socket.socket) -> None:
+        wire.sendall(self.ONE)
+        time.sleep(0.02)
+        self.server._uvicorn.stop(force=False)
+        assert is_whole(self.read_to_the_end(wire))
+
+    def test_is_dropped_when_its_client_leaves(self, wire: socket.socket) -> None:
+        wire.sendall(self.ONE)
+        time.sleep(0.02)
+        wire.close()
+        assert wait_until(lambda: not self.server._uvicorn.server_state.connections, seconds=3)
+        assert self.server.api.request_count == 4
+
+    def test_does_not_make_its_connection_idle(self, wire: socket.socket) -> None:
+        wire.sendall(self.ONE)
+        time.sleep(0.02)
+        (connection,) = self.server._uvicorn.server_state.connections
+        assert isinstance(connection, DirectHttpProtocol)
+        assert connection.is_waiting
+        connection.timeout_keep_alive = -1
+        connection.loop.call_soon_threadsafe(connection.end_slow_request)
+        assert is_whole(wire.recv(1 << 16))
+
+    def test_may_be_one_that_cannot_be_made(self, wire: socket.socket, monkeypatch: pytest.MonkeyPatch) -> None:
+        def fail(*_: object) -> Answer:
+            raise ValueError("no")
+
+        monkeypatch.setattr(direct_protocol, "encode_whole", fail)
+        assert ask(wire, self.ONE).startswith(b"HTTP/1.1 500 ")
 
 
 def set_timeout(connections: Any, seconds: int) -> None:
