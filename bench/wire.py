@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from http.client import HTTPConnection
@@ -64,10 +65,15 @@ def capture(port: int, kind: str) -> Captured:
     return Captured({n: v for n, v in headers.items() if n not in OF_THE_CONNECTION}, body)
 
 
+def unused_number() -> int:
+    """A number above all that earlier rounds have counted up to: the microseconds since 1970, in 12 digits."""
+    return time.time_ns() // 1000 % 10**12
+
+
 def numbered(wire: bytes) -> Iterator[bytes]:
-    """A request again and again, with the next number if it has one."""
+    """A request again and again, with the next number if it has one, which no round before has sent."""
     before, number, after = wire.partition(NUMBER)
-    return (b"%b%012d%b" % (before, at, after) for at in count()) if number else repeat(wire)
+    return (b"%b%012d%b" % (before, at, after) for at in count(unused_number())) if number else repeat(wire)
 
 
 def request_bytes(port: int, kind: str, key: int = 0) -> bytes:

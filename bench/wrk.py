@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from bench.load import Load
-from bench.wire import BODIES, HEADERS, NUMBER, PATH
+from bench.wire import BODIES, HEADERS, NUMBER, PATH, unused_number
 
 
 def is_there() -> bool:
@@ -25,7 +25,7 @@ def script(kind: str) -> str:
     body = BODIES[kind].decode()
     before, number, after = map(json.dumps, body.partition(NUMBER.decode()))
     numbering = (
-        "count = 0\n"
+        f"count = {unused_number()}\n"
         "function request()\n"
         "  count = count + 1\n"
         f'  return wrk.format(nil, nil, nil, {before} .. string.format("%012d", count) .. {after})\n'
