@@ -1,19 +1,23 @@
 """What a server keeps over many requests: `python -m bench.soak [-n REQUESTS] [--worlds KEYS]` prints memory and rate.
 
 One `harness serve` as it starts, keep-alive connections, requests written in batches of 32 to each; a line a tenth. With
-`--worlds` each request comes with a key of its own of so many, else all with one.
+`--worlds` each request comes with a key of its own of so many, else all with one. At the end it takes turns with a server
+that has just begun, as the rate of a machine changes within minutes.
 """
 
 from __future__ import annotations
 
 import argparse
 import socket
+import statistics
 import time
 
 from bench.endurance import resident_megabytes
 from tests.support.servers.served import Served, serving
 
 CONNECTIONS, BATCH = 4, 32
+TURNS, TURN = 9, 25_600
+"""How often the two servers take turns at the end, and how many requests a turn is."""
 BODY = b'{"model":"gpt-4.1","input":"hi"}'
 HEAD = b"POST /v1/responses HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer sk-%d\r\nContent-Type: application/json\r\n"
 
@@ -45,8 +49,36 @@ def work(wires: list[socket.socket], first: int, count: int, worlds: int) -> Non
             read_answers(wire, BATCH)
 
 
+def connect(served: Served) -> list[socket.socket]:
+    return [served.say() for _ in range(CONNECTIONS)]
+
+
+def compare(aged: Served, requests: int, worlds: int) -> None:
+    """Print the rate of a server that has had so many requests beside that of one that has had few."""
+    with serving() as fresh:
+        servers = [(connect(aged), requests), (connect(fresh), 0)]
+        work(servers[1][0], 0, TURN, worlds)
+        ratios = []
+        for turn in range(TURNS):
+            seconds = []
+            for wires, had in servers:
+                begun = time.perf_counter()
+                work(wires, had + (turn + 1) * TURN, TURN, worlds)
+                seconds.append(time.perf_counter() - begun)
+            ratios.append(seconds[1] / seconds[0])
+        for wires, _ in servers:
+            close(wires)
+    low, mid, high = min(ratios), statistics.median(ratios), max(ratios)
+    print(f"rate to that of a server that has just begun: {mid:.2f} ({low:.2f}–{high:.2f})")
+
+
+def close(wires: list[socket.socket]) -> None:
+    for wire in wires:
+        wire.close()
+
+
 def measure(served: Served, requests: int, worlds: int) -> None:
-    wires = [served.say() for _ in range(CONNECTIONS)]
+    wires = connect(served)
     print(f"{'requests':>10} {'MiB':>6} {'requests/s':>11}")
     tenth = requests // 10
     for number in range(10):
@@ -54,8 +86,7 @@ def measure(served: Served, requests: int, worlds: int) -> None:
         work(wires, number * tenth, tenth, worlds)
         rate = tenth / (time.perf_counter() - begun)
         print(f"{(number + 1) * tenth:10,} {resident_megabytes(served, 'VmRSS'):6} {rate:11,.0f}", flush=True)
-    for wire in wires:
-        wire.close()
+    close(wires)
 
 
 def main() -> None:
@@ -65,6 +96,7 @@ def main() -> None:
     chosen = parser.parse_args()
     with serving() as served:
         measure(served, chosen.n, chosen.worlds)
+        compare(served, chosen.n, chosen.worlds)
 
 
 if __name__ == "__main__":
