@@ -27,21 +27,21 @@ class Ids:
         self.seed = seed
         self._hash = shake_128(b"harness ids " + seed.encode("utf-8", "surrogatepass"))
         self._round = 0
-        self._chunks: list[str] = []
+        self._digits = ""
+        self._left = 0
         self._item_partition = ("", "")
         self._time = 0, "00000000"
 
     def _next_chunk(self) -> str:
         """The next 24 hex digits."""
-        try:
-            return self._chunks.pop()
-        except IndexError:
+        if not self._left:
             hashed = self._hash.copy()
             hashed.update(b"\0%d" % self._round)
-            digits = hashed.hexdigest(_CHUNK * _CHUNKS // 2)
+            self._digits = hashed.hexdigest(_CHUNK * _CHUNKS // 2)
             self._round += 1
-            self._chunks = [digits[at : at + _CHUNK] for at in range(0, len(digits), _CHUNK)]
-            return self._chunks.pop()
+            self._left = len(self._digits)
+        self._left -= _CHUNK
+        return self._digits[self._left : self._left + _CHUNK]
 
     def _at(self, now: int) -> str:
         """Unix seconds as eight hex digits."""

@@ -59,6 +59,11 @@ class World:
     `tool_runs` are the executions of the client's tools that a test records.
     """
 
+    # What few Worlds set is here: an object with more than 30 attributes of its own is slower, and larger by 1,600 bytes.
+    automatic = True
+    citations: CitationPlacement = "both"
+    explorer: Explorer | None = None
+
     def __init__(
         self,
         name: str = "world",
@@ -94,8 +99,6 @@ class World:
         self.prompt_cache = PromptCache()
         self.kept_settings: RepeatCache[bytes, Any] | None = None
         self.gates: dict[str, Gate] = {}
-        self.automatic = True
-        self.citations: CitationPlacement = "both"
         self.approval_ledger = ApprovalLedger()
         self.exchanges: list[Exchange] = []
         self.exchange_count = 0
@@ -103,7 +106,6 @@ class World:
         self.problems: list[tuple[Request, str]] = []
         self.strays: list[tuple[int, Stray]] = []
         self.tool_runs = ToolRuns()
-        self.explorer: Explorer | None = None
 
     def set_date(self, as_of: str) -> None:
         """Live on another day, by its contract and from its noon on; ConfigError when it is none or not known yet."""
