@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, NamedTuple
 
-from harness.core.delivery import Delivery, Gate
+from harness.core.delivery import Delivery
 from harness.core.exchange import Answer, Json, Stray
 from harness.server.mock_api import MAX_STRAYS
+from harness.server.sharing.gate_watch import GateWatch
 from harness.server.sharing.log_entries import (
     Append,
     LogDropped,
@@ -49,8 +50,6 @@ MOST_SENT = 64
 """Requests that are appended at once."""
 STEP = 50
 """Requests carried out before other connections have their turn."""
-POLL_SECONDS = 0.05
-"""Seconds between two looks into the log of a key whose answer waits for a gate."""
 
 
 class SessionEvents(NamedTuple):
@@ -111,8 +110,7 @@ class Replicas:
         self._queue: deque[_Waiting] = deque()
         self._sent: dict[str, _Waiting] = {}
         self._sender: asyncio.Task[None] | None = None
-        self._gated: dict[int, tuple[str, list[Gate]]] = {}
-        self._poller: asyncio.Task[None] | None = None
+        self.gates = GateWatch(self._bring_up_to_date)
 
     def submit(self, key: str, request: LoggedRequest | None, *, is_reset: bool = False) -> asyncio.Future[Any]:
         """Put a request into the log of a key, '' for those without a World; the future ends with what it gets.
@@ -136,30 +134,14 @@ class Replicas:
 
     async def close(self) -> None:
         """Stop looking into the logs, and close their connection."""
-        for task in (self._sender, self._poller):
-            if task is not None:
-                task.cancel()
+        self.gates.close()
+        if self._sender is not None:
+            self._sender.cancel()
         await self._log.close()
 
-    def wait_for_gates(self, connection: int, key: str, delivery: Delivery | None) -> None:
-        """Keep a World up to date while an answer to this connection waits for gates, which another process may open."""
-        gates = [pause.until for pause in delivery.pauses if isinstance(pause.until, Gate)] if delivery else []
-        if not gates:
-            return
-        self._gated[connection] = key, gates
-        if self._poller is None or self._poller.done():
-            self._poller = asyncio.create_task(self._poll())
-
-    def forget_gates(self, connection: int) -> None:
-        """The connection has its answer."""
-        self._gated.pop(connection, None)
-
-    async def _poll(self) -> None:
-        while keys := {key for key, gates in self._gated.values() if not all(gate.is_open for gate in gates)}:
-            await asyncio.sleep(POLL_SECONDS)
-            for key in keys:
-                with suppress(StoreLost):
-                    await self.submit(key, None)
+    async def _bring_up_to_date(self, key: str) -> None:
+        with suppress(StoreLost):
+            await self.submit(key, None)
 
     async def _send_queue(self) -> None:
         while self._queue:
@@ -344,7 +326,7 @@ class Replicas:
         excess = len(self._replicas) - self._keep if self._keep is not None else 0
         if excess <= 0:
             return
-        waiting = {key for key, _ in self._gated.values()}
+        waiting = self.gates.keys
         idle = [key for key, each in self._replicas.items() if not each.own_sessions and key not in waiting]
         for key in idle[:excess]:
             self._forget(key)

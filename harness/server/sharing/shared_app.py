@@ -82,11 +82,11 @@ class SharedApp(App):
 
     async def _carry_out(self, answer: Answer, scope: Scope, receive: Receive, send: Send) -> None:
         if answer.delivery:
-            self._replicas.wait_for_gates(id(scope), self._key_of(_logged(HTTP, scope, b"")), answer.delivery)
+            self._replicas.gates.add(id(scope), self._key_of(_logged(HTTP, scope, b"")), answer.delivery)
         try:
             await super()._carry_out(answer, scope, receive, send)
         finally:
-            self._replicas.forget_gates(id(scope))
+            self._replicas.gates.remove(id(scope))
 
     def _tell_lost(self, request: LoggedRequest, begun: float, answer: Answer) -> Answer:
         """The answer to a request that the store has not taken, of which the observers of this process are told."""
@@ -110,7 +110,7 @@ class SharedApp(App):
         try:
             await serve_session(SharedSession(self._replicas, key, request.session, id(scope)), receive, send)
         finally:
-            self._replicas.forget_gates(id(scope))
+            self._replicas.gates.remove(id(scope))
             await self._replicas.leave(key, request.session)
 
     @property
@@ -184,7 +184,7 @@ class SharedSession:
             answer = unavailable_answer(problem)
             made = SessionEvents([{"type": "error", "status": answer.status, **answer.body}], None, True)
         self.closed, self.delivery = made.closed, made.delivery
-        self._replicas.wait_for_gates(self._connection, self._key, made.delivery)
+        self._replicas.gates.add(self._connection, self._key, made.delivery)
         return cast("Sequence[Json]", made.events)
 
 
