@@ -147,13 +147,13 @@ def test_a_store_that_takes_too_long(start, redis_port, store):
     wire = Wire(("127.0.0.1", redis_port))
     options = ("--store", f"redis://127.0.0.1:{wire.port}/0", *store[2:])
     with serving(
-        *options, patch="from harness.server.sharing import redis_log; redis_log.ANSWER_SECONDS = 0.5"
+        *options, patch="from harness.server.sharing import redis_log; redis_log.ANSWER_SECONDS = 1.0"
     ) as served:
         assert create(served.port).status == 200
-        wire.delay = 0.6
+        wire.delay = 1.2
         late = create(served.port)
         assert (late.status, late.headers["x-should-retry"]) == (503, "false")
-        assert "no answer. It has 0.5 s for an answer." in late.json["error"]["message"]
+        assert "no answer. It has 1 s for an answer." in late.json["error"]["message"]
         wire.delay = 0
         assert wait_until(lambda: create(served.port).status == 200, 10)
 

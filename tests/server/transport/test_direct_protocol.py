@@ -9,6 +9,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import chain, repeat
 from typing import Any
 
 import pytest
@@ -50,13 +51,13 @@ def server() -> Iterator[Server]:
 def either(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Server:
     """A server that has an answer at once, and one that has it later, as with a store."""
     if request.param == "later":
-        monkeypatch.setattr(App, "answer_post", answering_later(0.003))
+        monkeypatch.setattr(App, "answer_post", answering_later(repeat(0.003)))
     found: Server = request.getfixturevalue("server")
     return found
 
 
-def answering_later(seconds: float) -> Callable[..., Awaited | None]:
-    """What answers a POST, with the answer to come after so many seconds."""
+def answering_later(seconds: Iterator[float]) -> Callable[..., Awaited | None]:
+    """What answers a POST, each with the answer to come after the next of these seconds."""
     answer_post = App.answer_post
 
     def answer_later(app: App, *asked: Any) -> Awaited | None:
@@ -65,7 +66,7 @@ def answering_later(seconds: float) -> Callable[..., Awaited | None]:
             return None
         loop = asyncio.get_running_loop()
         done = loop.create_future()
-        loop.call_later(seconds, done.set_result, answer)
+        loop.call_later(next(seconds), done.set_result, answer)
         return Awaited(done, done.result)
 
     return answer_later
@@ -313,8 +314,8 @@ class TestAnAnswerThatIsStillToCome:
 
     @pytest.fixture
     def wire(self, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[socket.socket]:
-        """A connection to a server that knows the head of `ONE`, and answers after a tenth of a second."""
-        monkeypatch.setattr(App, "answer_post", answering_later(0.1))
+        """A connection to a server that knows the head of `ONE`, and takes its time to answer from then on."""
+        monkeypatch.setattr(App, "answer_post", answering_later(chain(repeat(0.001, 3), repeat(0.4))))
         self.server: Server = request.getfixturevalue("server")
         with socket.create_connection((self.server.host, self.server.port), timeout=10) as wire:
             for _ in range(3):
@@ -348,11 +349,10 @@ class TestAnAnswerThatIsStillToCome:
         assert self.server.api.request_count == 4
 
     def test_does_not_make_its_connection_idle(self, wire: socket.socket) -> None:
-        wire.sendall(self.ONE)
-        time.sleep(0.02)
         (connection,) = self.server._uvicorn.server_state.connections
         assert isinstance(connection, DirectHttpProtocol)
-        assert connection.is_waiting
+        wire.sendall(self.ONE)
+        assert wait_until(lambda: connection.is_waiting, seconds=3)
         connection.timeout_keep_alive = -1
         connection.loop.call_soon_threadsafe(connection.end_slow_request)
         assert is_whole(wire.recv(1 << 16))
