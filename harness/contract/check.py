@@ -43,7 +43,7 @@ MAX_REPAIRS = 100
 """Places of one body that a World's own contract exempts at most."""
 MAX_NARROWED = 256
 """Sets of words and types of items whose rules a plan remembers; most requests have one of a few."""
-AREAS_BEFORE_SCHEMA = ("access", "gateway", "transport", "beta", "multi_agent", "agents")
+AREAS_BEFORE_SCHEMA = ("access", "gateway", "transport", "beta", "multi_agent", "agents", "agent_responses")
 PROMPT_SCHEMAS = ("CreateResponse", "InputTokenCount", "CompactResponse")
 """Bodies of which an unknown member is refused even when it is null (public probe, project smg, 2026-08-21: `stop`)."""
 MEANINGFUL_NULLS = ("model", "input", "metadata", "attributes")

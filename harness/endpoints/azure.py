@@ -12,7 +12,7 @@ from harness.api.content_filters import filter_result
 from harness.api.http.dialects import AGENT_REFERENCE, AZURE, FOUNDRY, VERSION_PARAMETER, agent_of, apply_agent
 from harness.api.models import Models
 from harness.api.operations import Handler
-from harness.api.resources import foundry_agents
+from harness.api.project import agents as foundry_agents
 from harness.api.tokens import CHARACTERS_PER_TOKEN
 from harness.contract.rule import CREATE_RESPONSE, RULES
 from harness.core.exchange import Answer, Json, Request

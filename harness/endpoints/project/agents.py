@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from harness.api.operations import operation
 from harness.api.paging import page
-from harness.api.resources import foundry_agents
+from harness.api.project import agents as foundry_agents
 from harness.core.exchange import Answer, Json, Request
 from harness.world.world import World
 

@@ -1,0 +1,1 @@
+"""Rules about a Foundry project: its agents, its resources, and responses behind an agent."""
