@@ -43,6 +43,7 @@ class Operation:
     is_form: bool = False
     is_project: bool = False
     is_form_or_json: bool = False
+    is_binary: bool = False
     cursors: Cursors | None = None
 
     @property
@@ -53,7 +54,9 @@ class Operation:
     @property
     def takes_json(self) -> bool:
         """Whether the body is JSON."""
-        return not self.is_form and (self.body_schema is not None or (self.is_project and self.method == "POST"))
+        if self.is_form or self.is_binary:
+            return False
+        return self.body_schema is not None or (self.is_project and self.method in ("POST", "PUT", "PATCH"))
 
     def is_in(self, group: str) -> bool:
         """Whether the operation is one of a group: JSON_BODY, or a list of one of the three."""
@@ -63,8 +66,14 @@ class Operation:
 OPERATIONS: Registry[Operation] = Registry("operation")
 """Every operation by id; filled by importing `harness.endpoints`."""
 
-PATHS: dict[str, dict[str, Operation]] = {}
+Paths = dict[str, dict[str, Operation]]
+PATHS: Paths = {}
+"""The operations by the template of their path and their method."""
+PROJECT_PATHS: Paths = {}
+"""Those below a Foundry project itself."""
 _PROJECT_ROOT = re.compile(r"/api/projects/[^/]+")
+_CLASSIC_PATH = re.compile(r"/(?:assistants|threads|files|vector_stores)(?:/|$)")
+"""The paths of OpenAI's API that a project has directly below it, for the classic agents."""
 
 
 def operation(
@@ -77,20 +86,26 @@ def operation(
     form: bool = False,
     project: bool = False,
     json: bool = False,
+    binary: bool = False,
     cursors: Cursors | None = None,
 ) -> Callable[[Handler], Handler]:
     """Register a function `(request, world) -> Answer`; `body`, `query` and `answer` name the schemas.
 
     With `form` the body is a multipart form, which no schema describes, with `json` too it may be JSON as well; of a
-    `project` it is JSON that none describes. `cursors` are those of a list; one that it does not have is refused.
+    `project` it is JSON that none describes, or absent. With `binary` it is bytes that are not parsed. `cursors` are those
+    of a list; one that it does not have is refused. In the path of a `project` a parameter ends before a colon, as an action
+    follows one: `/agents/{agent_name}:enable`.
     """
 
     def register(handler: Handler) -> Handler:
-        pattern = re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", template))
-        made = Operation(method, template, body, query, answer, handler, pattern, form, project, form and json, cursors)
+        pattern = re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/:]+)" if project else r"(?P<\1>[^/]+)", template))
+        made = Operation(
+            *(method, template, body, query, answer, handler, pattern, form, project, form and json, binary, cursors)
+        )
         if not handler.__doc__:
             raise RegistrationError(f"operation {made.id}: no docstring")
-        PATHS.setdefault(template, {})[method] = OPERATIONS.add(made.id, made)
+        paths = PROJECT_PATHS if project else PATHS
+        paths.setdefault(template, {})[method] = OPERATIONS.add(made.id, made)
         return handler
 
     return register
@@ -101,20 +116,21 @@ def find_operation(method: str, path: str, root: str = "") -> tuple[Operation | 
 
     A literal path goes before a template, but only for the methods it has: `GET /responses/compact` asks for a response.
     """
-    exact = {} if "{" in path else PATHS.get(path, {})
-    found = exact.get(method)
-    if found is not None and (not found.is_project or _PROJECT_ROOT.fullmatch(root)):
+    if not _PROJECT_ROOT.fullmatch(root):
+        return _find_in(PATHS, method, path)
+    found = _find_in(PROJECT_PATHS, method, path)
+    return _find_in(PATHS, method, path) if not found[2] and _CLASSIC_PATH.match(path) else found
+
+
+def _find_in(paths: Paths, method: str, path: str) -> tuple[Operation | None, Mapping[str, str], bool]:
+    exact = {} if "{" in path else paths.get(path, {})
+    if (found := exact.get(method)) is not None:
         return found, {}, True
-    known = bool(exact) and _is_below_root(exact, root)
-    for methods in PATHS.values():
-        one = next(iter(methods.values()))
-        if "{" in one.template and (match := one.pattern.fullmatch(path)) and _is_below_root(methods, root):
+    known = bool(exact)
+    for methods in paths.values():
+        first = next(iter(methods.values()))
+        if "{" in first.template and (match := first.pattern.fullmatch(path)):
             if method in methods:
                 return methods[method], match.groupdict(), True
             known = True
     return None, {}, known
-
-
-def _is_below_root(methods: Mapping[str, Operation], root: str) -> bool:
-    """Whether a path is one below this root: the endpoints of a project are nowhere else."""
-    return not next(iter(methods.values())).is_project or bool(_PROJECT_ROOT.fullmatch(root))

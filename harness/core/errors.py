@@ -15,6 +15,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+REQUEST_ID = "{request_id}"
+"""What stands for the id of the request in an error until the answer has one."""
+
 
 @dataclass(frozen=True, slots=True)
 class ApiError:
@@ -22,6 +25,7 @@ class ApiError:
 
     The wire form is `{"error": {"message", "type", "param", "code"}}` with HTTP status `status`. `body_template` is the
     body of a provider that uses another form: JSON whose strings may hold fields too, also `{message}` … `{status}`.
+    `{request_id}` stays as it is until the answer has one (`api.project.errors`).
     """
 
     status: int
@@ -34,6 +38,7 @@ class ApiError:
 
     def fill(self, facts: Mapping[str, Any]) -> ApiError:
         """This error with its fields replaced by facts; a field without a fact is a KeyError."""
+        facts = {"request_id": REQUEST_ID, **facts}
         param, code = (text and text.format_map(facts) for text in (self.param, self.code))
         headers = self.headers and {
             name.format_map(facts): value.format_map(facts) for name, value in self.headers.items()

@@ -13,6 +13,7 @@ from harness.api.http.dialects import AGENT_REFERENCE, AZURE, FOUNDRY, VERSION_P
 from harness.api.models import Models
 from harness.api.operations import Handler
 from harness.api.project import agents as foundry_agents
+from harness.api.project.errors import with_request_id
 from harness.api.tokens import CHARACTERS_PER_TOKEN
 from harness.contract.rule import CREATE_RESPONSE, RULES
 from harness.core.exchange import Answer, Json, Request
@@ -131,6 +132,8 @@ def add_headers(request: Request, answer: Answer, id: str, models: Models) -> An
     kind = "text/event-stream; charset=utf-8" if streamed else "application/json"
     headers = {"content-type": kind, "apim-request-id": id}
     rule = RULES.get(answer.rule or "")
+    if answer.rule and (body := with_request_id(answer.body, request_id := id.replace("-", ""))) is not answer.body:
+        answer = answer._replace(body=body, headers={"x-request-id": request_id, **answer.headers})
     if rule is None or rule.area != "gateway":
         headers |= _shared_headers(request, id)
         if request.dialect == AZURE:

@@ -19,8 +19,8 @@ from harness.faults import ScriptedRefusal
 from harness.world.world import World
 
 TEAPOT = 418
-UNKNOWN_URL = "unknown_url"
-"""The rule that refuses what is no endpoint."""
+UNKNOWN_PATHS = ("unknown_url", "resource_not_found", "route_not_found")
+"""The rules that refuse what is no endpoint, one for each dialect."""
 
 
 def check_and_answer(request: Request, world: Any, handler: Handler) -> Answer:
@@ -66,7 +66,7 @@ def _refuse_as_scripted(fault: ScriptedRefusal, request: Request, world: Any) ->
 def _refuse(refusal: Violation, request: Request, world: Any) -> Answer:
     """The answer to a refused request; it is asked for if the rule would not refuse it without what the account limits."""
     answer = refusal_answer(refusal)
-    if refusal.rule.id == UNKNOWN_URL and (named := find_other_api(request)):
+    if refusal.rule.id in UNKNOWN_PATHS and (named := find_other_api(request)):
         answer = answer._replace(body=named.body())
     if world is None or world.account == DEFAULT_ORGANIZATION:
         return answer

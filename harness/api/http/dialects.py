@@ -34,8 +34,8 @@ _FOUNDRY_MEMBERS = frozenset({AGENT_REFERENCE, "created_by", "response_id"})
 """Members of items that only Foundry has."""
 _AGENT_ENDPOINT = re.compile(r"/api/projects/[^/]+/agents/([^/]+)/endpoint/")
 """The paths below a single agent, as the SDK for projects builds them."""
-_PROJECT_WITH_AGENTS = re.compile(r"/api/projects/[^/]+(?=/agents(?:/|$))")
-"""The root of a project, below which its agents are managed."""
+_PROJECT = re.compile(r"/api/projects/[^/]+(?=/(?!openai(?:/|$)))")
+"""The root of a project, below which its agents and other resources are managed."""
 _PER_DEPLOYMENT = re.compile(r"/openai/deployments/")
 
 
@@ -63,8 +63,8 @@ def parse_api_path(path: str, only: str | None = None) -> ApiPath:
 
 def _parse_other_path(path: str, only: str | None) -> ApiPath:
     """The parts of a path outside `/v1`; those below a deployment (completions) are not mocked and have no root."""
-    managed = _PROJECT_WITH_AGENTS.match(path)
-    root = "" if _PER_DEPLOYMENT.match(path) else root_of(path) or (managed[0] if managed else "")
+    project = _PROJECT.match(path)
+    root = "" if _PER_DEPLOYMENT.match(path) else root_of(path) or (project[0] if project else "")
     if path.startswith(("/api/projects/", "/agents/v1.0/")):
         dialect = FOUNDRY
     else:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from harness.api.http.dialects import AZURE, FOUNDRY
+from harness.api.project.errors import PROJECT_ERROR_FORM
 from harness.core.errors import ApiError
 from harness.core.exchange import Request
 
@@ -34,19 +36,49 @@ _NAMES: Mapping[str, str] = {
 }
 """What the first part of a path says that the API is about; those of the resources of the SDK, release 3.54."""
 
+_PROJECT_NAMES: Mapping[str, str] = {
+    "agent_insight_monitors": "monitors of agents",
+    "agent_optimization_jobs": "optimization jobs of agents",
+    "data_generation_jobs": "data generation jobs",
+    "evaluationrules": "evaluation rules",
+    "evaluations": "evaluations",
+    "evaluationtaxonomies": "evaluation taxonomies",
+    "evaluator_generation_jobs": "generation jobs of evaluators",
+    "evaluators": "evaluators",
+    "insights": "insights",
+    "models": "registered models",
+    "redTeams": "red teams",
+    "routines": "routines",
+    "schedules": "schedules",
+    "telephony": "telephony of voice agents",
+    "microsoft365": "publishing to Microsoft 365",
+}
+"""The same for what stands directly below a Foundry project, or below one of its agents; those of azure-ai-projects 2.10."""
+
 _HINTS: Mapping[str, str] = {
     "chat": " Call client.responses.create instead, or give this client a base URL of its own.",
 }
 _HINT = " Give the client that needs it a base URL of its own."
+_FORMS: Mapping[str, Mapping[str, object]] = {
+    AZURE: {"error": {"code": "{code}", "message": "{message}"}},
+    FOUNDRY: PROJECT_ERROR_FORM,
+}
+"""The forms of errors in the dialects that have one of their own."""
 
 
 def find_other_api(request: Request) -> ApiError | None:
-    """The error for a request to another API of the provider; None for any other unknown path."""
-    first = request.path.removeprefix("/").partition("/")[0]
-    if first not in _NAMES:
+    """Return the error for a request to another API of the provider; None for any other unknown path."""
+    parts = request.path.removeprefix("/").split("/")
+    if parts[0] == "openai" and not request.root:  # an address without the root of the API: `/openai/deployments/…`
+        parts = parts[3:] if parts[1:2] == ["deployments"] else parts[1:]
+    names, named = _NAMES, parts[0] if parts else ""
+    if request.dialect == FOUNDRY and request.root.rpartition("/")[0].endswith("/projects"):
+        names, named = _PROJECT_NAMES, parts[2] if parts[0] == "agents" and len(parts) > 2 else parts[0]
+    if named not in names:
         return None
     message = (
-        f"{request.method} {request.root}{request.path} is not part of this mock: {_NAMES[first]} are another API of the "
-        f"provider than Responses, Conversations and Assistants.{_HINTS.get(first, _HINT)}"
+        f"{request.method} {request.root}{request.path} is not part of this mock: {names[named]} are another API of the "
+        f"provider than Responses, Conversations and Assistants.{_HINTS.get(named, _HINT)}"
     )
-    return ApiError(404, message, None, "not_mocked", "harness_error")
+    error = ApiError(404, message, None, "not_mocked", "harness_error", body_template=_FORMS.get(request.dialect))
+    return error.fill({}) if error.body_template else error

@@ -45,7 +45,7 @@ def to_foundry(body: Any, **more: Any) -> Request:
         (f"{PROJECT}/threads", FOUNDRY, PROJECT, "/threads"),
         ("/openai/deployments/d/responses", AZURE, "", "/openai/deployments/d/responses"),
         (f"{PROJECT}/agents", FOUNDRY, PROJECT, "/agents"),
-        (f"{PROJECT}/connections", FOUNDRY, "", f"{PROJECT}/connections"),
+        (f"{PROJECT}/connections", FOUNDRY, PROJECT, "/connections"),
         ("/responses", OPENAI, "", "/responses"),
         ("", OPENAI, "", ""),
     ],

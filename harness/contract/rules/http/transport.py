@@ -93,10 +93,16 @@ def wrong_method(request: Request) -> Iterator[Json]:
     fix="Send `Content-Type: application/json`.",
 )
 def unsupported_content_type(request: Request) -> Iterator[Json]:
-    """A body must be declared as `application/json`; parameters such as `charset` are taken, a missing header too."""
+    """A body must be declared as `application/json`; parameters such as `charset` are taken, a missing header too.
+
+    A `PATCH` of a Foundry project sends `application/merge-patch+json`.
+    """
     kind = request.headers.get("content-type", "application/json").partition(";")[0].strip()
-    if kind.lower() != "application/json":
+    if kind.lower() not in ("application/json", *_MERGE_PATCH.get(request.method, ())):
         yield {"type": kind}
+
+
+_MERGE_PATCH = {"PATCH": ("application/merge-patch+json",)}
 
 
 @rule(

@@ -1,0 +1,40 @@
+"""The errors of a Foundry project's own service, which carry the id of their request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from harness.core.errors import REQUEST_ID, ApiError
+
+PROJECT_ERROR_FORM: Mapping[str, Any] = {
+    "error": {
+        "code": "{code}",
+        "message": "{message}",
+        "param": "{param}",
+        "type": "{type}",
+        "details": [],
+        "additionalInfo": {"request_id": REQUEST_ID},
+    }
+}
+"""The form of errors of a Foundry project's own service (recorded 2026-02 to 2026-05); some of its 404s have no `param`."""
+
+
+def project_error(
+    status: int,
+    message: str,
+    param: str | None = None,
+    code: str = "invalid_payload",
+    type: str = "invalid_request_error",
+) -> ApiError:
+    """Return an error of a Foundry project's own service."""
+    return ApiError(status, message, param, code, type, body_template=PROJECT_ERROR_FORM)
+
+
+def with_request_id(body: Any, request_id: str) -> Any:
+    """Return the body of an error with the id of its request; any other body as it is."""
+    error = body.get("error") if isinstance(body, dict) else None
+    if not isinstance(error, dict) or error.get("additionalInfo") != {"request_id": REQUEST_ID}:
+        return body
+    message = str(error["message"]).replace(REQUEST_ID, request_id)
+    return {**body, "error": {**error, "message": message, "additionalInfo": {"request_id": request_id}}}

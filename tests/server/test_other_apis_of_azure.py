@@ -1,0 +1,52 @@
+"""Requests to services that the mock is not for, in the dialects of Azure: a 404 that names the service."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.core.exchange import Answer
+from harness.server.mock_api import MockApi
+
+PROJECT = "/api/projects/p"
+
+
+def ask(method: str, path: str) -> Answer:
+    return MockApi().handle(method, path, {"api-key": "mine"}, {"api-version": "v1"}, b"")
+
+
+@pytest.mark.parametrize(
+    ("path", "service"),
+    [
+        (f"{PROJECT}/insights", "insights"),
+        (f"{PROJECT}/evaluators/mine/versions", "evaluators"),
+        (f"{PROJECT}/models", "registered models"),
+        (f"{PROJECT}/redTeams/runs:run", "red teams"),
+        (f"{PROJECT}/agents/helper/telephony/numbers", "telephony of voice agents"),
+        (f"{PROJECT}/openai/evals", "evals"),
+        (f"{PROJECT}/openai/deployments/mine/chat/completions", "chat completions"),
+    ],
+)
+def test_another_service_of_a_project_is_named(path: str, service: str) -> None:
+    answer = ask("POST", path)
+    error = answer.body["error"]
+    assert (answer.status, answer.rule, error["code"]) == (404, "route_not_found", "not_mocked")
+    assert f"is not part of this mock: {service} are another API" in error["message"]
+    assert error["additionalInfo"] == {"request_id": answer.headers["x-request-id"]}
+
+
+@pytest.mark.parametrize("path", ["/openai/v1/chat/completions", "/openai/deployments/mine/embeddings"])
+def test_another_api_of_azure_openai_is_named(path: str) -> None:
+    answer = ask("POST", path)
+    assert (answer.status, answer.rule) == (404, "resource_not_found")
+    assert answer.body["error"]["code"] == "not_mocked"
+    assert answer.body["error"].keys() == {"code", "message"}
+
+
+def test_an_address_that_is_none_stays_not_found() -> None:
+    assert ask("POST", f"{PROJECT}/nonsense").body["title"] == "Not Found"
+    assert ask("POST", "/openai/v1/nonsense").body == {"error": {"code": "404", "message": "Resource not found"}}
+
+
+def test_the_lists_of_openai_are_not_below_the_project_itself() -> None:
+    assert ask("GET", f"{PROJECT}/models").body["error"]["code"] == "not_mocked"
+    assert ask("GET", f"{PROJECT}/conversations/conv_1").body["title"] == "Not Found"
