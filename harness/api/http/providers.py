@@ -22,14 +22,18 @@ PROVIDER_HOSTS = {
 }
 """The provider of a host and its subdomains; with a path of a Foundry project, an Azure host is `foundry`."""
 PROVIDER_HEADERS = {
-    "openai-version": "openai",
-    "openai-processing-ms": "openai",
     "apim-request-id": "azure",
     "x-ms-region": "azure",
+    "openai-version": "openai",
+    "openai-processing-ms": "openai",
 }
-"""Headers of answers that identify the provider where a recording hides the host."""
+"""Headers of answers that identify the provider where a recording hides the host, the surest first.
 
-_PROJECT = r"/api/projects/[^/]+"
+Azure repeats those of OpenAI.
+"""
+
+_PROJECTS = "/api/projects/"
+_PROJECT = rf"{_PROJECTS}[^/]+"
 _WORKSPACE = r"/agents/v1\.0/subscriptions/[^/]+/resourceGroups/[^/]+/providers/[^/]+/workspaces/[^/]+"
 _API_ROOT = re.compile(
     rf"/v1(?=/)|(?:{_PROJECT}(?:/agents/[^/]+/endpoint/protocols)?)?/openai(?:/v1|/deployments/[^/]+)?(?=/)"
@@ -66,8 +70,10 @@ def is_host_hidden(host: str) -> bool:
 
 
 def provider_by_headers(path: str, headers: Mapping[str, str]) -> str:
-    """The provider by the headers of its answer; `""` if they do not identify it."""
-    return _foundry_by_path(next((PROVIDER_HEADERS[name] for name in PROVIDER_HEADERS if name in headers), ""), path)
+    """The provider by the headers of its answer; `""` if they do not identify it. Only Foundry has paths of projects."""
+    if path.startswith(_PROJECTS):
+        return "foundry"
+    return next((PROVIDER_HEADERS[name] for name in PROVIDER_HEADERS if name in headers), "")
 
 
 def guess_provider(path: str, request: Any, answer: Any) -> str:
@@ -82,7 +88,7 @@ def guess_provider(path: str, request: Any, answer: Any) -> str:
 
 
 def _foundry_by_path(provider: str, path: str) -> str:
-    return "foundry" if provider == "azure" and path.startswith("/api/projects/") else provider
+    return "foundry" if provider == "azure" and path.startswith(_PROJECTS) else provider
 
 
 def split_url(url: str) -> tuple[str, str, str]:

@@ -25,9 +25,11 @@ _CLOCK_TIME = re.compile(r".{10}[T ](?!00:00:00)\d")
 """A date with a time of the day: a day alone, or its midnight, was not read from a clock."""
 _STAMPED_ID = re.compile(r"resp_(?:[0-9a-f]{18}([0-9a-f]{8})[0-9a-f]{24}|([0-9a-f]{8})[0-9a-f]{40})")
 """An id of a response: the second of its creation stands after 18 digits; until 2025-10 it stood first."""
+OTHER_RESPONSE_IDS = ("wfresp_", "caresp_")
+"""How ids of responses begin that workflow agents and hosted agents of a Foundry project give."""
 _ITEM_ID = re.compile(r"[a-z]+_[0-9A-Za-z]{16,}")
 _MASK = re.compile(r"REDACTED|SANITIZED", re.IGNORECASE)
-_ID_PREFIXES = {"response": "resp_", "conversation": "conv_"}
+_ID_PREFIXES = {"response": ("resp_", *OTHER_RESPONSE_IDS), "conversation": ("conv_",)}
 
 
 def explain_edited(recorded: Recorded) -> str:

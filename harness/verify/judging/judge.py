@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import harness.endpoints  # noqa: F401  (registers every operation)
 from harness.api.http.dialects import API_ROOTS, OPENAI, ApiPath, parse_api_path
-from harness.api.http.providers import path_below_root, root_of
 from harness.api.operations import Operation, find_operation
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.check import Violation, check, check_answer, conforms_to_schema
@@ -71,12 +70,12 @@ def predict_violation(recorded: Recorded, world: World) -> Violation | None:
 
 def explain_skip(recorded: Recorded) -> str:
     """The reason why an exchange is not judged."""
-    below = path_below_root(recorded.path)
+    place = locate(recorded)
     if not recorded.provider and recorded.host:
         return f"another service: {recorded.host}"
-    if below is None:
+    if place is None:
         return "another service"
-    first, _, rest = below.lstrip("/").partition("/")
+    first, _, rest = place.endpoint_path.lstrip("/").partition("/")
     name = f"{first}/completions" if rest.startswith("completions") else first
     return f"not judged: /{name}"
 
@@ -111,28 +110,37 @@ def _mark_stored(recorded: Recorded, request: Request) -> tuple[Request, Any]:
 
 def rebuild_request(recorded: Recorded) -> tuple[Operation | None, Request]:
     """The operation and the request as the mock would receive it; no operation for exchanges that are not judged."""
-    below = path_below_root(recorded.path) if recorded.provider else None
-    operation, params, _ = find_operation(recorded.method, below) if below else (None, EMPTY_MAPPING, False)
-    if operation is None or below is None:
+    place = locate(recorded) if recorded.provider else None
+    operation, params, _ = (
+        find_operation(recorded.method, place.endpoint_path, place.root) if place else (None, EMPTY_MAPPING, False)
+    )
+    if operation is None or place is None:
         return None, Request(recorded.method, recorded.path)
     patterns = {"content-type": _MEDIA_TYPE, "openai-beta": _BETA_HEADER}
     known = {name: recorded.headers.get(name, "") for name in patterns}
     headers = DEFAULT_HEADERS | {name: value for name, value in known.items() if patterns[name].match(value)}
-    place = ApiPath(*_detect_dialect(recorded), below)
     request = request_from(operation, params, place, headers, recorded.query, recorded.raw, recorded.request)
     if operation.body_schema and not request.raw and not isinstance(request.body, dict):
         request = request._replace(raw=json.dumps(request.body).encode())
     return operation, request
 
 
-def _detect_dialect(recorded: Recorded) -> tuple[str, str]:
-    """The dialect of an exchange and the root of its path, by which the dialects of Azure differ where it is recorded."""
+def locate(recorded: Recorded) -> ApiPath | None:
+    """The dialect of an exchange, the root of its path and what is below it; None for a path of an unknown form.
+
+    The dialects of Azure differ by the root, where it is recorded.
+    """
+    dialect, root, below = parse_api_path(recorded.path)
+    below = below.rstrip("/")
+    if not root or not below:
+        return None
     if recorded.provider == OPENAI:
-        return OPENAI, API_ROOTS[OPENAI]
-    dialect = parse_api_path(recorded.path).dialect
-    if dialect == OPENAI:
-        return recorded.provider, API_ROOTS[recorded.provider]
-    return dialect, root_of(recorded.path) or ""
+        return ApiPath(OPENAI, API_ROOTS[OPENAI], below)
+    return (
+        ApiPath(recorded.provider, API_ROOTS[recorded.provider], below)
+        if dialect == OPENAI
+        else ApiPath(dialect, root, below)
+    )
 
 
 def _judge_accepted(

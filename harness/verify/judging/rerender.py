@@ -26,7 +26,7 @@ from harness.verify.judging.edited import explain_edited
 from harness.verify.judging.judge import Verdict, rebuild_request
 from harness.verify.judging.mock_answer import is_response_request, render_mock_answer, renderable_response
 from harness.verify.judging.recording_day import enter_day
-from harness.verify.judging.rerender_profile import make_profile
+from harness.verify.judging.rerender_profile import THIS_RESPONSE, make_profile
 from harness.verify.judging.response_stream import judge_response_stream
 from harness.world.world import World
 
@@ -172,7 +172,7 @@ def _select_events(events: Sequence[Json], view: ResponseView) -> list[ComparedE
     """The events to compare, up to the terminal one; annotations are moved to the end of their text, whenever they came."""
     steps: list[ComparedEvent] = []
     notes: list[ComparedEvent] = []
-    ids, cut = _label_item_ids(events), events[-1]["type"] == "response.incomplete"
+    ids, cut = _label_ids(events), events[-1]["type"] == "response.incomplete"
     for index, event in enumerate(events):
         step = ComparedEvent(index, event["type"], _mask_event(event, ids, view))
         if step.type in UNORDERED_EVENTS or (cut and step.type.startswith(REASONING_SUMMARY)):
@@ -217,10 +217,12 @@ def _join_deltas(old: Any, new: Any) -> Any:
     return {name: old.get(name, "") + new.get(name, "") for name in {**old, **new}}
 
 
-def _label_item_ids(events: Sequence[Json]) -> dict[str, str]:
-    """A label for the id of each item in a stream: `item` and its index."""
+def _label_ids(events: Sequence[Json]) -> dict[str, str]:
+    """A label for each id in a stream: for that of the response, which items may repeat, and `item` with its index."""
+    own = (event["response"].get("id") for event in events if isinstance(event.get("response"), dict))
     items = ((event.get("output_index"), event.get("item")) for event in events)
-    return {item["id"]: f"item {index}" for index, item in items if isinstance(item, dict) and "id" in item}
+    labels = {item["id"]: f"item {index}" for index, item in items if isinstance(item, dict) and "id" in item}
+    return {**labels, **{id: THIS_RESPONSE for id in own if isinstance(id, str)}}
 
 
 def _mask_event(event: Json, ids: Mapping[str, str], view: ResponseView) -> Json:

@@ -45,6 +45,8 @@ BILLING_MEMBERS = frozenset({"billing", "content_filters"})
 """Members that depend on the account and are no request parameters."""
 IGNORED_VALUE = "…"
 """Stands for a value that is not compared."""
+THIS_RESPONSE = "this response"
+"""Stands for the id of the response itself, which its items may repeat."""
 
 
 def make_profile(recorded: Recorded, request: Request, world: World) -> Profile:
@@ -81,7 +83,7 @@ def mask_ignored(response: Json, ignored: Collection[str] | None) -> Json:
     if ignored is None:
         return dict.fromkeys(response, IGNORED_VALUE)
     ids = {item["id"]: f"item {index}" for index, item in enumerate(response.get("output") or ()) if item.get("id")}
-    ids[str(response.get("id"))] = "this response"
+    ids[str(response.get("id"))] = THIS_RESPONSE
     compared = {name: _mask_member(name, value, ignored) for name, value in response.items()}
     masked: Json = map_strings(compared, lambda text: ids.get(text, text))
     return masked

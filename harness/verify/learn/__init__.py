@@ -18,7 +18,7 @@ __all__ = ["LEARNERS", "MIN_REMEMBERED", "PRESUMED", "remember"]
 
 MIN_REMEMBERED = 1000
 """Responses, conversations and items, the newest, that a World remembers at least: memory is bounded for any recording."""
-import_modules(__name__, ("responses", "conversations", "files", "threads"))
+import_modules(__name__, ("responses", "conversations", "files", "threads", "agents"))
 
 
 def remember(world: World, request: Request, answer: Any, events: Sequence[Json] | None = None) -> None:
@@ -34,7 +34,7 @@ def remember(world: World, request: Request, answer: Any, events: Sequence[Json]
 def _forget_oldest(world: World) -> None:
     """Drop the oldest objects of a table once it holds twice as many as are to be remembered."""
     store = world.store
-    for table in (store.responses, store.pending, store.conversations, store.assistants, store.threads):
+    for table in (store.responses, store.pending, store.conversations, store.assistants, store.threads, store.agents):
         _drop_oldest(table, MIN_REMEMBERED)
     for links in (store.items, store.reasoning_of, store.follower_of, store.files, store.vector_stores):
         _drop_oldest(links, 8 * MIN_REMEMBERED)

@@ -80,7 +80,9 @@ def test_addresses_are_taken_apart(url: str, parts: tuple[str, str, str]) -> Non
     assert split_url(url) == parts
 
 
-@pytest.mark.parametrize("host", ["", "<host>", "redacted", "SANITIZED.invalid", "my_redacted", "api.example.com"])
+@pytest.mark.parametrize(
+    "host", ["", "<host>", "redacted", "SANITIZED.invalid", "Sanitized.azure.com", "my_redacted", "api.example.com"]
+)
 def test_placeholders_hide_a_host(host: str) -> None:
     assert is_host_hidden(host)
 
@@ -94,7 +96,10 @@ def test_a_real_host_hides_nothing() -> None:
     [
         ("/v1/responses", {"openai-version": "x"}, "openai"),
         ("/openai/v1/responses", {"apim-request-id": "x"}, "azure"),
+        ("/openai/v1/responses", {"openai-version": "x", "apim-request-id": "x"}, "azure"),
         (f"{PROJECT}/openai/responses", {"x-ms-region": "x"}, "foundry"),
+        (f"{PROJECT}/openai/v1/responses", {"openai-version": "x"}, "foundry"),
+        (f"{PROJECT}/agents/a/versions", {}, "foundry"),
         ("/v1/responses", {"server": "x"}, ""),
     ],
 )

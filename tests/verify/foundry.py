@@ -1,0 +1,59 @@
+"""Recordings of Foundry projects, made up in the form of Azure's test proxy."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+HOST = "https://Sanitized.azure.com"
+PROJECT = f"{HOST}/api/projects/sanitized"
+VERSIONS = f"{PROJECT}/agents/helper/versions?api-version=v1"
+RESPONSES = f"{PROJECT}/openai/v1/responses"
+REFERENCE = {"type": "agent_reference", "name": "helper"}
+HEADERS = {"Content-Type": "application/json; charset=utf-8", "Date": "Mon, 20 Apr 2026 10:00:00 GMT"}
+AT = 1776679200
+
+
+def entry(
+    method: str, uri: str, body: Any, answer: Any, status: int = 200, headers: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """One exchange as the test proxy writes it."""
+    return {
+        "RequestUri": uri,
+        "RequestMethod": method,
+        "RequestHeaders": {"Accept": "application/json", "Content-Type": "application/json"},
+        "RequestBody": body,
+        "StatusCode": status,
+        "ResponseHeaders": {**HEADERS, "apim-request-id": "00000000-0000-0000-0000-000000000000", **(headers or {})},
+        "ResponseBody": answer,
+    }
+
+
+def proxy_file(folder: Path, *entries: dict[str, Any], name: str = "tape.json") -> Path:
+    """Exchanges as a file of the test proxy."""
+    file = folder / name
+    file.write_text(json.dumps({"Entries": entries, "Variables": {}}))
+    return file
+
+
+def version(number: int = 1, **definition: Any) -> dict[str, Any]:
+    """A version of the agent `helper` as the service answers it."""
+    return {
+        "metadata": {},
+        "object": "agent.version",
+        "id": f"helper:{number}",
+        "name": "helper",
+        "version": str(number),
+        "description": "",
+        "created_at": AT,
+        "definition": {"kind": "prompt", "model": "gpt-4o", **definition},
+        "status": "active",
+    }
+
+
+def made(number: int = 1, **definition: Any) -> dict[str, Any]:
+    """The creation of a version of the agent `helper`."""
+    answer = version(number, **definition)
+    return entry("POST", VERSIONS, {"definition": answer["definition"]}, answer)
