@@ -23,7 +23,7 @@ from harness.items.kind import Item
 CitationPlacement = Literal["both", "delta", "completed"]
 """Where a message of a run shows its annotations: in its deltas, in the completed message, or in both, as recorded."""
 
-AWAITED_CALLS = {"function_call": "function", "mcp_approval_request": "approval"}
+AWAITED_CALLS = {"function_call": "function", "computer_call": "function", "mcp_approval_request": "approval"}
 """Calls that the client answers: adjacent ones share a step, after which the run waits."""
 RUN_ERROR_CODES = ("server_error", "rate_limit_exceeded", "invalid_prompt")
 """The error codes of a failed run."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from harness.answers.item_writer import split_into_tokens
-from harness.api.resources.assistants import DEFAULT_RANKING
+from harness.api.resources.assistants import COMPUTER_USE, DEFAULT_RANKING
 from harness.core.exchange import Json
 from harness.core.ids import Ids
 from harness.items.kind import Item
@@ -61,9 +61,17 @@ def _render_mcp_call(item: Item, ids: Ids) -> tuple[Json, list[Json]]:
     return {**call, "output": item.members.get("output")}, [{**call, "output": None}]
 
 
+def _render_computer_call(item: Item, ids: Ids) -> tuple[Json, list[Json]]:
+    """An action on the screen of the client; typed of Foundry only."""
+    kind, actions = COMPUTER_USE, item.members.get("actions") or [item.members.get("action")]
+    details = {"action": actions[0], "pending_safety_checks": item.members["pending_safety_checks"], "output": None}
+    return {"type": kind, kind: details}, [{"type": kind, kind: details}]
+
+
 CALL_RENDERERS: Mapping[str, CallRenderer] = {
     "function_call": _render_function,
     "code_interpreter_call": _render_code_interpreter,
+    "computer_call": _render_computer_call,
     "file_search_call": _render_file_search,
     "mcp_call": _render_mcp_call,
     "mcp_approval_request": _render_mcp_call,
@@ -72,9 +80,13 @@ CALL_RENDERERS: Mapping[str, CallRenderer] = {
 
 
 def build_required_action(calls: Sequence[Json]) -> Json:
-    """The required action of a run: outputs of function calls, or approval of calls of MCP servers."""
+    """The required action of a run: outputs of the client's calls, or approval of calls of MCP servers."""
     if calls[0]["type"] == "mcp":
         shown = [{name: call[name] for name in call if name != "output"} for call in calls]
         return {"type": "submit_tool_approval", "submit_tool_approval": {"tool_calls": shown}}
-    shown = [{**call, "function": {name: call["function"][name] for name in ("name", "arguments")}} for call in calls]
+    shown = [{**call, call["type"]: _omit_output(call[call["type"]])} for call in calls]
     return {"type": "submit_tool_outputs", "submit_tool_outputs": {"tool_calls": shown}}
+
+
+def _omit_output(details: Json) -> Json:
+    return {name: value for name, value in details.items() if name != "output"}

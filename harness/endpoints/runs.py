@@ -78,7 +78,7 @@ def _run_next_turn(thread: Thread, run: Json, events: Sequence[Json], request: R
 
 def _without_met_choice(read: Json) -> Json:
     """What the model reads; `tool_choice` holds for the first of a run's turns, after which it may answer."""
-    called = read["input"] and read["input"][-1]["type"] == "function_call_output"
+    called = read["input"] and read["input"][-1]["type"].endswith("_call_output")
     return {**read, "tool_choice": "auto"} if called and read["tool_choice"] != "none" else read
 
 
@@ -150,17 +150,18 @@ def submit_tool_outputs(request: Request, world: World) -> Answer:
     return _run_next_turn(thread, run, [*ended, make_event("thread.run.queued", run)], request, world)
 
 
-def _complete_step(step: Json, outputs: Mapping[str, str], prompt: int, now: int) -> Json:
+def _complete_step(step: Json, outputs: Mapping[str, Any], prompt: int, now: int) -> Json:
     """A step whose calls the client has answered."""
     calls = [_set_output(call, outputs) for call in step["step_details"]["tool_calls"]]
     made = [call.get("function", call) for call in calls]
     return complete_step(step, {**step["step_details"], "tool_calls": calls}, now, count_step_usage(prompt, made))
 
 
-def _set_output(call: Json, outputs: Mapping[str, str]) -> Json:
-    if call["type"] != "function":
+def _set_output(call: Json, outputs: Mapping[str, Any]) -> Json:
+    kind = call["type"]
+    if kind not in ("function", assistants.COMPUTER_USE):
         return call
-    return {**call, "function": {**call["function"], "output": outputs.get(call["id"], "")}}
+    return {**call, kind: {**call[kind], "output": outputs.get(call["id"], "")}}
 
 
 @operation(

@@ -97,7 +97,10 @@ def search(request: Request, world: World) -> Answer:
 def create_file(request: Request, world: World) -> Answer:
     """Take a file into a vector store."""
     world.tick()
-    return Answer(200, _attach_file(world, _find_store(request, world), drop_nulls(request.body)))
+    body = drop_nulls(request.body)
+    for asset in world.uploads.add_assets(body):
+        body = {**body, "file_id": asset}
+    return Answer(200, _attach_file(world, _find_store(request, world), body))
 
 
 def _attach_file(world: World, store: VectorStore, body: Json) -> Json:
@@ -159,7 +162,8 @@ def create_batch(request: Request, world: World) -> Answer:
     """Take several files into a vector store at once."""
     store, body = _find_store(request, world), drop_nulls(request.body)
     now, id = world.tick(), world.ids.hex("vsfb_", 32)
-    requested = body.get("files") or [{**body, "file_id": file} for file in body["file_ids"]]
+    requested = body.get("files") or [{**body, "file_id": file} for file in body.get("file_ids", ())]
+    requested += [{**body, "file_id": asset} for asset in world.uploads.add_assets(body)]
     attached = [_attach_file(world, store, one) for one in requested]
     made = {
         "id": id,

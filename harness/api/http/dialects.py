@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from harness.api.http.providers import PROVIDERS, root_of
+from harness.api.project.classic import omit_classic_members
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json, Request
 
@@ -132,4 +133,5 @@ def omit_dialect_members(request: Request) -> Any:
     if request.dialect == OPENAI or not isinstance(members, dict):
         return members
     own = (VERSION_PARAMETER,) if members is request.query else AGENT_MEMBERS if request.dialect == FOUNDRY else ()
-    return {name: value for name, value in members.items() if name not in own}
+    shown = {name: value for name, value in members.items() if name not in own}
+    return omit_classic_members(request.operation, shown) if request.dialect == FOUNDRY else shown

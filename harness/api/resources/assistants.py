@@ -13,6 +13,8 @@ from harness.core.ids import Ids
 
 RUN_LIFETIME = 600
 """Seconds after which a run expires that waits for the client."""
+COMPUTER_USE = "computer_use_preview"
+"""The tool with which a classic agent of Foundry acts on the screen of the client."""
 DEFAULT_RANKING: Json = {"ranker": "default_2024_08_21", "score_threshold": 0.0}
 """The default ranking of file search."""
 THREAD_STORE_EXPIRY: Json = {"expires_after": {"anchor": "last_active_at", "days": 7}}
@@ -202,6 +204,9 @@ def _call_items(step: Json) -> Iterator[Json]:
         if call["type"] == "function":
             yield {"type": "function_call", "call_id": call["id"], **_name_and_arguments(call["function"])}
             yield {"type": "function_call_output", "call_id": call["id"], "output": call["function"]["output"] or ""}
+        elif call["type"] == COMPUTER_USE and (output := call[COMPUTER_USE]["output"]):
+            yield {"type": "computer_call", "call_id": call["id"], "action": call[COMPUTER_USE]["action"]}
+            yield {"type": "computer_call_output", "call_id": call["id"], "output": output}
 
 
 def _name_and_arguments(function: Json) -> Json:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 from weakref import proxy
 
+from harness.api.project.classic import asset_name, sources_of
 from harness.core.account import Organization
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
@@ -204,8 +205,14 @@ class Uploads:
         self._files[id] = new_file(id, name, text, purpose, self._owner.tick(), expires_after)
         return id
 
+    def add_assets(self, body: Json) -> list[str]:
+        """Store the files that a body takes from the storage of a Foundry project, without content; returns their ids."""
+        return [self.add_uploaded(asset_name(source), "", "assistants", None) for source in sources_of(body)]
+
     def add_store(self, files: Iterable[str], members: Json) -> str:
         """Create a vector store from file ids; returns its id. ConfigError for an unknown id."""
+        files = [*files, *self.add_assets(members)]
+        members = {name: value for name, value in members.items() if name != "configuration"}
         if unknown := set(members) - set(STORE_MEMBERS):
             raise ConfigError(f"vector_store({', '.join(sorted(unknown))}=…): it has {', '.join(STORE_MEMBERS)}.")
         self._touched = True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from harness.api.project.classic import sources_of
 from harness.api.resources.assistants import requested_stores
 from harness.contract.rule import Case, WorldView, after, assumed, documented, reported, rule
 from harness.contract.rules.stored.files import ACCOUNT_WITH_OLD_FILES
@@ -163,7 +164,7 @@ def vector_store_file_not_found(request: Request, world: WorldView) -> Iterator[
 )
 def batch_of_nothing(request: Request) -> Iterator[Json]:
     """A batch has files: `file_ids` or `files`."""
-    if not (request.body.get("file_ids") or request.body.get("files")):
+    if not (request.body.get("file_ids") or request.body.get("files") or sources_of(request.body)):
         yield {}
 
 

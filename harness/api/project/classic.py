@@ -1,0 +1,79 @@
+"""What the classic agents of a Foundry project add to the bodies of Assistants, threads and vector stores.
+
+By azure-ai-agents 1.2, whose recordings of 2025 show them taken: the tokens of MCP servers, indexes, files that stay in the
+storage of the project (`data_source`), outputs that say of which type they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from harness.core.exchange import Json
+
+_CLASSIC_OPERATIONS = re.compile(r"POST /(?:assistants|threads|vector_stores)")
+_MESSAGE_HOLDERS = ("", "messages[].", "thread.messages[].", "additional_messages[].")
+_STORES = "file_search.vector_stores[]"
+_RESOURCES = (
+    *("mcp", "azure_ai_search", "code_interpreter.data_sources"),
+    *(f"{_STORES}.configuration", f"{_STORES}.name"),
+)
+_MEMBERS = (
+    *(f"{holder}tool_resources.{name}" for holder in ("", "thread.") for name in _RESOURCES),
+    *(f"{holder}attachments[].data_source" for holder in _MESSAGE_HOLDERS),
+    *("tool_outputs[].type", "tool_outputs[].acknowledged_safety_checks"),
+    *("configuration", "data_source", "data_sources"),
+)
+"""The places of members that only a project has."""
+_PLACES = [place.replace("[]", ".[]").split(".") for place in _MEMBERS]
+ASSET_FILE = "file-asset"
+"""What stands where OpenAI requires the id of a file and a project takes a `data_source`."""
+SCREENSHOT = "computer_call_output"
+"""The type of an output that is a picture of the screen, not a text."""
+
+
+def omit_classic_members(operation: str, body: Json) -> Json:
+    """Return a body as the schema of OpenAI's operation reads it: without what only classic agents have."""
+    if not _CLASSIC_OPERATIONS.match(operation):
+        return body
+    shown = body
+    for place in _PLACES:
+        shown = _omit(shown, place)
+    if "data_source" in body and "file_id" not in body:
+        shown = {**shown, "file_id": ASSET_FILE}
+    if isinstance(outputs := shown.get("tool_outputs"), list) and isinstance(told := body.get("tool_outputs"), list):
+        shown = {**shown, "tool_outputs": [_as_text(*pair) for pair in zip(outputs, told, strict=True)]}
+    return shown
+
+
+def _omit(value: Any, place: Sequence[str]) -> Any:
+    """Return a value without the member at a place; the value itself when it has none."""
+    name, *rest = place
+    if name == "[]":
+        return [_omit(element, rest) for element in value] if isinstance(value, list) else value
+    if not isinstance(value, dict) or name not in value:
+        return value
+    if rest:
+        return {**value, name: _omit(value[name], rest)}
+    return {other: member for other, member in value.items() if other != name}
+
+
+def _as_text(output: Any, told: Any) -> Any:
+    is_picture = isinstance(told, dict) and told.get("type") == SCREENSHOT and isinstance(told.get("output"), dict)
+    return {**output, "output": ""} if is_picture else output
+
+
+def sources_of(body: Json) -> list[Json]:
+    """Return the assets of a body that takes files of the project's storage, as objects with `uri` and `type`."""
+    configuration = body.get("configuration")
+    several = body.get("data_sources") or (
+        configuration.get("data_sources") if isinstance(configuration, dict) else None
+    )
+    named = [body.get("data_source"), *(several if isinstance(several, list) else ())]
+    return [source for source in named if isinstance(source, dict)]
+
+
+def asset_name(source: Json) -> str:
+    """Return the name of the file that an asset is, which its address ends with."""
+    return str(source.get("uri") or source.get("asset_identifier") or "asset").rstrip("/").rpartition("/")[2]
