@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from harness.api.models import Model
+from harness.api.project.tools import MEMORY_TOOLS, PROJECT_DEFAULTS, PROJECT_TOOLS
 from harness.api.strict_schema import apply_strictness
 from harness.api.tools import as_namespace, declared_tools, loaded_tools, plain_functions
 from harness.core.exchange import Json
@@ -165,6 +166,12 @@ def _echo_tool_filter(tools: Json) -> Json:
     return {"read_only": None, **tools}
 
 
+def _echo_project_tool(tool: Json) -> Json:
+    """A tool of a Foundry project. Recorded 2026-03: a search of memories has another name, and no delay."""
+    shown = {"type": tool["type"].removesuffix("_preview") if tool["type"] in MEMORY_TOOLS else tool["type"]}
+    return shown | {name: value for name, value in tool.items() if name not in ("type", "update_delay")}
+
+
 _TOOL_ECHOES: Mapping[str, Callable[[Json], Json]] = {
     "custom": _echo_custom,
     "function": _echo_function,
@@ -173,6 +180,8 @@ _TOOL_ECHOES: Mapping[str, Callable[[Json], Json]] = {
     "file_search": _echo_file_search,
     "image_generation": _echo_image_generation,
     "mcp": _echo_mcp,
+    "code_interpreter": lambda tool: tool if tool.get("container") else {**tool, **PROJECT_DEFAULTS[tool["type"]]},
+    **dict.fromkeys(PROJECT_TOOLS, _echo_project_tool),
     **dict.fromkeys(("web_search", "web_search_2025_08_26"), _echo_web_search),
     **dict.fromkeys(("web_search_preview", "web_search_preview_2025_03_11"), _echo_web_search_preview),
 }

@@ -7,11 +7,11 @@ The events of an item follow from the grammar of its kind (`harness.items.stream
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import groupby, zip_longest
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
-from harness.answers.item_writer import split_into_tokens
+from harness.answers.item_writer import sort_members, split_into_tokens
 from harness.answers.reader import EventReader, StreamError
 from harness.answers.sse import encode_event
 from harness.answers.writer import BegunResponse, EventSequence, EventWriter
@@ -23,7 +23,11 @@ LISTING = "mcp_list_tools"
 """The kind of item of which a response begins with one for each MCP server. Recorded in 2026: several of them are made side
 by side, and only the last has a `done` event; the others are complete in the final event."""
 
-__all__ = ["StreamError", "encode_events", "fold", "read_recorded", "render_events", "split_into_tokens"]
+STEP = "workflow_action"
+"""The kind of item inside which others may be told."""
+ADDED, DONE = "response.output_item.added", "response.output_item.done"
+
+__all__ = ["StreamError", "count_held", "encode_events", "fold", "read_recorded", "render_events", "split_into_tokens"]
 
 
 def render_events(
@@ -53,11 +57,28 @@ def render_events(
     listings = _count_listings(output[:open_from])
     if listings:
         writer.write_events(_interleave_listings(output[:listings]))
-    for index, (wire, item) in enumerate(zip_longest(output, items[: len(output)])):
-        if index >= listings:
-            writer.write_item(index, wire, item.deltas if item else {}, index >= open_from)
+    last = listings
+    while last < len(output):
+        last = _write_item(writer, output, items, last, open_from)
     writer.write_closing(response)
     return writer.events
+
+
+def _write_item(
+    writer: EventWriter, output: Sequence[Json], items: Sequence[Item | None], index: int, open_from: int
+) -> int:
+    """Write the events of an item, with those of the items that it holds before its last; returns the index after them."""
+    item = items[index] if index < len(items) else None
+    left_open, end = index >= open_from, index + 1
+    last = min(index + (item.holds if item else 0), len(output) - 1)
+    writer.write_item(index, output[index], item.deltas if item else {}, left_open or end <= last)
+    if end > last:
+        return end
+    while end <= last:
+        end = _write_item(writer, output, items, end, open_from)
+    if not left_open:
+        writer.write_events([sort_members(DONE, {"item": output[index], "output_index": index})])
+    return end
 
 
 def _count_listings(output: Sequence[Json]) -> int:
@@ -82,7 +103,7 @@ def _interleave_listings(listings: Sequence[Json]) -> Iterator[Json]:
 
 def _order_listings(events: Sequence[Json]) -> Sequence[Json]:
     """The events of several listings as if each were told alone, with the `done` events that are left out."""
-    places = [event.get("output_index") for event in events if _adds_listing(event)]
+    places = [event.get("output_index") for event in events if _adds(event, LISTING)]
     if len(places) < 2 or not all(isinstance(event, dict) for event in events):
         return events
     told = [index for index, event in enumerate(events) if event.get("output_index") in places]
@@ -96,9 +117,9 @@ def _order_listings(events: Sequence[Json]) -> Sequence[Json]:
     return _renumber([*events[:first], *ordered, *events[end:]], events)
 
 
-def _adds_listing(event: Any) -> bool:
+def _adds(event: Any, type: str) -> bool:
     item = event.get("item") if isinstance(event, dict) else None
-    return isinstance(item, dict) and item.get("type") == LISTING and event["type"] == "response.output_item.added"
+    return isinstance(item, dict) and item.get("type") == type and event.get("type") == ADDED
 
 
 def _final_output(events: Sequence[Json]) -> list[Json]:
@@ -108,15 +129,56 @@ def _final_output(events: Sequence[Json]) -> list[Json]:
 
 
 def _tell_alone(events: list[Json], item: Json) -> list[Json]:
-    done = {"type": "response.output_item.done", "item": item, "output_index": events[0]["output_index"]}
+    done = {"type": DONE, "item": item, "output_index": events[0]["output_index"]}
     return events if events[-1].get("type") == done["type"] else [*events, done]
+
+
+def _order_held(events: Sequence[Json]) -> Sequence[Json]:
+    """The events as if no item were told inside another: `done` of a step stands where its other events end.
+
+    Recorded 2026-02: a step of a workflow is done after the message that it sends.
+    """
+    ordered = list(events)
+    for event in events:
+        if _adds(event, STEP) and (done := _find_done(ordered, event.get("output_index"))) is not None:
+            moved = ordered.pop(done)
+            ordered.insert(next(place for place, each in enumerate(ordered) if each is event) + 1, moved)
+    return (
+        events if all(one is other for one, other in zip(ordered, events, strict=True)) else _renumber(ordered, events)
+    )
+
+
+def _find_done(events: Sequence[Json], index: Any) -> int | None:
+    return next(
+        (
+            place
+            for place, each in enumerate(events)
+            if isinstance(each, dict) and each.get("type") == DONE and each.get("output_index") == index
+        ),
+        None,
+    )
+
+
+def count_held(events: Sequence[Json]) -> Mapping[int, int]:
+    """How many items are told inside each step of a workflow, by the `output_index` of the step."""
+    places: dict[int, int] = {}
+    open_steps: list[int] = []
+    for event in events:
+        index = event.get("output_index")
+        if event.get("type") == ADDED and isinstance(index, int):
+            places |= {step: places.get(step, 0) + 1 for step in open_steps}
+            open_steps += [index] if _adds(event, STEP) else []
+        elif event.get("type") == DONE and index in open_steps:
+            open_steps.remove(index)
+    return places
 
 
 def _renumber(ordered: list[Json], events: Sequence[Json]) -> Sequence[Json]:
     """The ordered events with the numbers of their places, if the events as they came had theirs."""
-    if any(event.get("sequence_number") != index for index, event in enumerate(events)):
+    first = events[0].get("sequence_number")
+    if not isinstance(first, int) or any(event.get("sequence_number") != n for n, event in enumerate(events, first)):
         return ordered
-    return [{**event, "sequence_number": index} for index, event in enumerate(ordered)]
+    return [{**event, "sequence_number": number} for number, event in enumerate(ordered, first)]
 
 
 def encode_events(events: Sequence[Json]) -> bytes:
@@ -148,10 +210,10 @@ def read_recorded(events: Sequence[Json]) -> tuple[Json, list[Finding]]:
 
 
 def _read_events(events: Sequence[Json]) -> tuple[Json, list[tuple[int, str, str]]]:
-    reader = EventReader(_order_listings(events))
+    reader = EventReader(_order_held(_order_listings(events)))
     started = reader.read_opening()
     output: list[Json] = []
-    while reader.next_type == "response.output_item.added":
+    while reader.next_type == ADDED:
         output.append(reader.read_item(len(output)))
     return reader.read_closing(started, output), reader.drift
 

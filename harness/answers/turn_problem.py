@@ -219,7 +219,8 @@ def _match_tools(call: Item, tools: Iterable[Json]) -> list[Json]:
     types = ITEMS[call.type].tool_types
     own = [tool for tool in all_tools(tools) if tool.get("type") in types]
     member = _name_member(types)
-    return [tool for tool in own if tool.get(member) == call.members[member]] if member else own
+    # A tool that may leave its name out, as those of a project behind which a server stands, is any.
+    return [tool for tool in own if tool.get(member, call.members[member]) == call.members[member]] if member else own
 
 
 def _name_member(types: Sequence[str]) -> str:

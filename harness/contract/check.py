@@ -13,10 +13,11 @@ from typing import Any
 
 import orjson
 
-from harness.api.http.dialects import FOUNDRY, OPENAI, apply_agent, omit_dialect_members
+from harness.api.http.dialects import FOUNDRY, OPENAI, apply_agent
 from harness.api.multi_agent import omit_agents
 from harness.contract import first_violation, schema
 from harness.contract.body_places import repair_body
+from harness.contract.dialect_body import read_by_schema
 from harness.contract.own_contract import OwnContract
 from harness.contract.rule import (
     CHECK_PARAMETERS,
@@ -170,7 +171,7 @@ def _check_schema(request: Request, as_of: str) -> Violation | None:
 def _find_schema_violation(request: Request, as_of: str) -> first_violation.SchemaViolation | None:
     if not request.schema:
         return None
-    body = drop_nulls(omit_agents(request, omit_dialect_members(request)), request.schema)
+    body = drop_nulls(omit_agents(request, read_by_schema(request)), request.schema)
     return first_violation.find_violation(request.schema, body, as_of)
 
 

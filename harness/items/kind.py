@@ -12,7 +12,7 @@ them (`harness.items.stream_grammar`):
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
@@ -20,6 +20,7 @@ from typing import Any, ParamSpec, TypedDict, Unpack
 
 import orjson
 
+from harness.api.http.dialects import OPENAI
 from harness.core.errors import RegistrationError, ScriptError
 from harness.core.exchange import Json
 from harness.core.ids import Ids
@@ -37,13 +38,15 @@ STATUSES_FROM_RESPONSE = ("completed", "incomplete")
 class Item:
     """An item of the model before it has an id: the wire `type`, its members in wire order, exact deltas if any.
 
-    With `off_schema` it is a call that the tools of the request need not allow.
+    With `off_schema` it is a call that the tools of the request need not allow. A stream ends it only after the next `holds`
+    items of the turn.
     """
 
     type: str
     members: Json
     deltas: Deltas = field(default_factory=dict)
     off_schema: bool = False
+    holds: int = 0
     _encoded: bytes = field(default=b"", init=False, repr=False, compare=False)
     _is_text: bool = field(default=False, init=False, repr=False, compare=False)
 
@@ -67,7 +70,8 @@ class ItemType:
     `call_name` is its name in the API's errors if it is a call that the client executes, `output_of` is the type of the
     call that it answers; both are empty for other items. `tool_types` are the types of the tools that make a model emit
     it. With `listed_status` a list of input items shows a `status` even if the client has omitted it. `examples` are
-    histories with such an item.
+    histories with such an item. `result_of` is the type of the call that the API has executed itself and whose result it is.
+    `dialects` are those that have such items; empty for all of them.
     """
 
     type: str
@@ -77,6 +81,8 @@ class ItemType:
     tool_types: tuple[str, ...] = ()
     listed_status: bool = False
     examples: Examples = field(default_factory=dict)
+    result_of: str = ""
+    dialects: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +132,8 @@ class ItemFacts(TypedDict, total=False):
     output_of: str
     tool_types: tuple[str, ...]
     examples: Examples
+    result_of: str
+    dialects: tuple[str, ...]
 
 
 def item(
@@ -189,9 +197,13 @@ def _index_type(declared: ItemType) -> None:
         CALL_OF_OUTPUT[declared.type] = declared.output_of
 
 
-def item_types() -> dict[str, ItemType]:
-    """Every type of item in transcripts, by name; those that a model emits come first."""
-    return {**ITEMS, **INPUT_ITEMS}
+def item_types(dialect: str = OPENAI) -> dict[str, ItemType]:
+    """Every type of item in transcripts of a dialect, by name; those that a model emits come first."""
+    return {
+        name: declared
+        for name, declared in {**ITEMS, **INPUT_ITEMS}.items()
+        if not declared.dialects or dialect in declared.dialects
+    }
 
 
 def output_of_call(type: str) -> str:
@@ -228,18 +240,26 @@ def item_from_wire(wire: Json) -> Item:
 def render_item(item: Item, ids: Ids, response_id: str, now: int, status: str = "completed") -> Json:
     """The item as the API returns it: `id`, `type`, `status` if its kind has one, then its members by name.
 
-    `now` is unix seconds. A `call_id` or `container_id` of None is generated; a tool search that the API executes has no
-    `call_id`.
+    `now` is unix seconds. A `call_id`, `container_id`, `search_id` or `update_id` of None is generated; a tool search that
+    the API executes has no `call_id`.
     """
     wire = render_without_id(item, status)
     wire["id"] = ids.item(ITEMS.find(item.type).prefix, response_id, now)
     if item.is_text:
         return wire
-    if wire.get("call_id", "") is None and wire.get("execution") != "server":
-        wire["call_id"] = ids.call()
-    if wire.get("container_id", "") is None:
-        wire["container_id"] = ids.hex("cntr_", 48)
+    for name, make in _MADE_IDS.items():
+        if wire.get(name, "") is None and not (name == "call_id" and wire.get("execution") == "server"):
+            wire[name] = make(ids)
     return wire
+
+
+_MADE_IDS: Mapping[str, Callable[[Ids], str]] = {
+    "call_id": Ids.call,
+    "container_id": lambda ids: ids.hex("cntr_", 48),
+    "search_id": lambda ids: ids.hex("", 32),
+    "update_id": Ids.guid,
+}
+"""The members of null that get an id when the item does."""
 
 
 def render_without_id(item: Item, status: str = "completed") -> Json:
@@ -301,11 +321,19 @@ def _check_arguments(members: Callable[..., Json], args: Sequence[Any], kwargs: 
 
 def _build_item(declared: ItemKind, members: Json) -> Item:
     wire = _copy_json({**declared.defaults, **members})
-    off_schema = _take_off_schema(declared, wire)
+    off_schema, holds = _take_off_schema(declared, wire), _take_holds(wire)
     deltas: dict[tuple[str, int], Sequence[str]] = {}
     for element in declared.grammar:
         deltas |= element.extract_deltas(wire)
-    return Item(declared.type, dict(sorted(wire.items())), deltas, off_schema)
+    return Item(declared.type, dict(sorted(wire.items())), deltas, off_schema, holds)
+
+
+def _take_holds(wire: Json) -> int:
+    """How many items a script wants told inside this one, which is no member of the wire."""
+    said = wire.pop("holds", 0)
+    if not isinstance(said, int) or isinstance(said, bool) or said < 0:
+        raise ScriptError(f"holds is {said!r}. It is the number of items that follow inside this one.")
+    return said
 
 
 def _take_off_schema(declared: ItemKind, wire: Json) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from harness.api.project.tools import SERVER_TOOLS
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
 from harness.items.calls import encode_arguments
@@ -12,6 +13,8 @@ from harness.items.examples import Examples, after_message, between_messages, ty
 from harness.items.kind import item, require_text
 from harness.items.stream_grammar import Deltas, EventVisitor, FinalMember, Phase, StreamedText, TextOrDeltas
 
+SERVER_TYPES = ("mcp", *SERVER_TOOLS)
+"""The types of tools that are those of a server."""
 STARTED, COMPLETED, FAILED = map(Phase, ("in_progress", "completed", "failed"))
 
 
@@ -45,7 +48,7 @@ class McpArguments(StreamedText):
     FAILED,
     status=False,
     defaults={"tools": []},
-    tool_types=("mcp",),
+    tool_types=SERVER_TYPES,
     examples={
         "mcp_list_tools": between_messages(
             typed(
@@ -86,7 +89,7 @@ def _build_tool(at: str, tool: str | Json) -> Json:
     FAILED,
     listed_status=False,
     defaults={"approval_request_id": None, "error": None, "output": None},
-    tool_types=("mcp",),
+    tool_types=SERVER_TYPES,
     examples={
         "mcp_call": between_messages(
             typed("mcp_call", id="mcp_1", server_label="prod", name="deploy", arguments="{}", output="live")
@@ -127,7 +130,7 @@ def _approval_examples() -> Examples:
     }
 
 
-@item("mcpr", status=False, examples=_approval_examples(), tool_types=("mcp",))
+@item("mcpr", status=False, examples=_approval_examples(), tool_types=SERVER_TYPES)
 def mcp_approval_request(server_label: str, name: str, arguments: Mapping[str, Any] | TextOrDeltas = "{}") -> Json:
     """The model requests approval to call a tool of a server; the client answers with an `mcp_approval_response`."""
     return _call_members(server_label, name, arguments)

@@ -12,11 +12,11 @@ from typing import Any
 
 import harness.contract.rules  # noqa: F401  (registers every rule)
 from harness.analysis.lanes import asks_model
-from harness.api.http.dialects import omit_dialect_members
 from harness.api.http.providers import PROVIDERS
 from harness.api.http.websocket_mode import CREATE_EVENT, SOCKET
 from harness.api.operations import OPERATIONS
 from harness.contract import check, schema
+from harness.contract.dialect_body import read_by_schema
 from harness.contract.first_violation import NAMED_RULE_KEYWORDS
 from harness.contract.rule import CREATE_RESPONSE, LIMITED_ACCOUNT, RULES, Rule
 from harness.contract.schema import JSON_TYPES, allowed_types, deref, discriminator_values
@@ -54,7 +54,7 @@ def api_surface() -> Coverage:
     return {
         "rules": rules,
         "refusals": rules,
-        "said": frozenset(ITEMS),
+        "said": frozenset(name for name, kind in ITEMS.items() if not kind.dialects),
         "sent": frozenset(discriminator_values(root, items, "type")),
         "events": frozenset(name for names in named for name in names),
         "endpoints": frozenset([*OPERATIONS, SOCKET]),
@@ -150,7 +150,7 @@ def _schema_rules(request: Request) -> set[str]:
         return set()
     root = schema.load(request.schema)
     found: set[str] = set()
-    _collect_schema_rules(root, root, check.drop_nulls(omit_dialect_members(request)), found)
+    _collect_schema_rules(root, root, check.drop_nulls(read_by_schema(request)), found)
     return found
 
 

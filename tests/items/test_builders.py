@@ -364,9 +364,7 @@ def test_a_kind_is_declared_once(registry):
             """Another one."""
 
 
-@pytest.mark.parametrize(
-    ("name", "words"), [("mesage", "Did you mean 'message'"), ("🌦️", "Known: .*function_call, .*message, .*reasoning")]
-)
+@pytest.mark.parametrize(("name", "words"), [("mesage", "Did you mean 'message'"), ("🌦️", "The nearest of 48 are ")])
 def test_an_unknown_kind_is_named_with_the_nearest(name, words):
     with pytest.raises(RegistrationError, match=words):
         ITEMS.find(name)

@@ -302,7 +302,7 @@ PREFIXES = {
 
 
 def test_the_prefix_of_every_kind():
-    assert {name: declared.prefix for name, declared in ITEMS.items()} == PREFIXES
+    assert {name: declared.prefix for name, declared in ITEMS.items() if not declared.dialects} == PREFIXES
 
 
 @pytest.mark.parametrize(

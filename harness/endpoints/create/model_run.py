@@ -18,7 +18,7 @@ from harness.endpoints.create import output_limits
 from harness.endpoints.create.prompt import Draft, Prompt, Said
 from harness.items.agents import ROOT_AGENT, by_agent
 from harness.items.history.transcript import Transcript
-from harness.items.kind import Item, id_prefix, render_item, render_without_id
+from harness.items.kind import ITEMS, Item, id_prefix, render_item, render_without_id
 from harness.world.store import PendingResponse
 from harness.world.world import World
 
@@ -85,7 +85,8 @@ def _make_draft(prompt: Prompt, turn: Sequence[Item], ending: Ending, world: Wor
 def _render_output(prompt: Prompt, said: Said, id: str, now: int, world: World) -> tuple[Sequence[Json], Ending]:
     """The output of any turn in the response `id`, and how that ends."""
     body = prompt.body
-    placed = _place_calls(_name_agents(said.items, body), body, prompt.transcript, world)
+    named = _name_agents(_join_results(said.items, world), body)
+    placed = _place_calls(named, body, prompt.transcript, world)
     items = [_add_namespace(render_item(item, world.ids, id, now), body, prompt.loaded) for item in placed]
     limited, ending = _limit_output(body, items, said.ending)
     return _complete_output(limited, body, prompt.settings.family.encrypts, now, world), ending
@@ -120,6 +121,22 @@ def _name_agents(turn: Sequence[Item], body: Json) -> Sequence[Item]:
         else item
         for item in named
     ]
+
+
+def _join_results(turn: Sequence[Item], world: World) -> Sequence[Item]:
+    """The items with one `call_id` for a call that the API executes and the result after it that names none."""
+    joined = list(turn)
+    for place, item in enumerate(turn):
+        call_type = ITEMS.find(item.type).result_of
+        if not call_type or item.members["call_id"] is not None:
+            continue
+        open_calls = [at for at, each in enumerate(joined[:place]) if each.type == call_type]
+        if open_calls:
+            at = open_calls[-1]
+            id = joined[at].members["call_id"] or world.ids.call()
+            for own in (at, place):
+                joined[own] = replace(joined[own], members={**joined[own].members, "call_id": id})
+    return joined
 
 
 def _place_calls(turn: Sequence[Item], body: Json, transcript: Transcript, world: World) -> list[Item]:

@@ -41,6 +41,7 @@ from harness.server.model.hosted_tools import (
 )
 from harness.server.model.least_instance import compact_json, filled_instance
 from harness.server.model.logprobs import make_logprobs
+from harness.server.model.project_tools import EXAMPLE_PAGE, EXAMPLE_TITLE, FINDERS, SOURCE_MARK
 from harness.server.model.prompted_schema import find_prompted_schema
 from harness.server.model.reading import NamedTool, Reading
 from harness.server.model.tool_picker import is_final, pick_tools
@@ -48,6 +49,7 @@ from harness.server.model.tool_picker import is_final, pick_tools
 GREETING = "Hello. Nothing is scripted, so this is small talk."
 THANKS = "Thanks, I have what the tool returned."
 FOUND = "I looked it up on {site}. Nothing is scripted, so this is small talk."
+FOUND_IN_PROJECT = f"I looked it up. Nothing is scripted, so this is small talk.{SOURCE_MARK}"
 SOURCE_TITLE = "Example Domain"
 """The title of what a search of the web cites."""
 THOUGHTS = (
@@ -158,6 +160,7 @@ def _say(reading: Reading, default: str, turn: Sequence[Item] = ()) -> Item:
     """A message: JSON where the request wants JSON, else small talk, which cites what a search of the web has found."""
     wanted = reading.text_format
     searched = any(item.type == "web_search_call" for item in turn)
+    found = any(item.type in FINDERS for item in turn)
     site = web_site(reading)
     if wanted.get("type") == "json_schema":
         text = compact_json(filled_instance(wanted.get("schema") or {}, reading.user_text, "text.format"))
@@ -165,6 +168,8 @@ def _say(reading: Reading, default: str, turn: Sequence[Item] = ()) -> Item:
         text = prompted
     elif wanted.get("type") == "json_object":
         text = compact_json(Filling(reading.user_text).object())
+    elif found:
+        text = FOUND_IN_PROJECT
     else:
         text = FOUND.format(site=site) if searched else make_text(reading.user_text) or default
     phase = "final_answer" if _marks_phases(reading) else None
@@ -172,6 +177,8 @@ def _say(reading: Reading, default: str, turn: Sequence[Item] = ()) -> Item:
         return _say_default(text, phase)
     cited = searched and not text.startswith("{")
     notes = [url_citation(page_of(site), SOURCE_TITLE, cite=site)] if cited else ()
+    if text is FOUND_IN_PROJECT:
+        notes = [url_citation(EXAMPLE_PAGE, EXAMPLE_TITLE, cite=SOURCE_MARK)]
     return message(text, annotations=notes, logprobs=make_logprobs(text, reading.body), phase=phase)
 
 

@@ -6,12 +6,16 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from harness.api.project.tools import MEMORY_TOOLS
 from harness.core.exchange import Json
 from harness.server.model.hosted_tools import HOSTED_TYPES, is_client_search
 from harness.server.model.reading import Reading
 from harness.server.model.tool_picker import is_forbidden
 
-_FAMILIES = ("web_search", "computer", "mcp")
+_FAMILIES = (
+    *("web_search", "computer", "mcp"),
+    *("a2a", "bing_custom_search", "browser_automation", "fabric", "memory_search", "sharepoint"),
+)
 """Types by which a choice may name a tool of another version."""
 _TOPICS: Mapping[str, frozenset[str]] = {
     "web_search": frozenset({"internet", "latest", "news", "online", "web"}),
@@ -23,6 +27,15 @@ _TOPICS: Mapping[str, frozenset[str]] = {
     "apply_patch": frozenset({"edit", "file", "files", "patch"}),
     "computer": frozenset({"browser", "click", "screen", "screenshot"}),
     "programmatic_tool_calling": frozenset({"program", "programmatically"}),
+    "a2a": frozenset({"agent", "agents"}),
+    "azure_ai_search": frozenset({"document", "documents", "index", "search"}),
+    "azure_function": frozenset({"azure", "function", "queue"}),
+    "bing_custom_search": frozenset({"bing", "internet", "latest", "news", "online", "web"}),
+    "bing_grounding": frozenset({"bing", "internet", "latest", "news", "online", "web"}),
+    "browser_automation": frozenset({"browser", "click", "website"}),
+    "fabric": frozenset({"data", "fabric"}),
+    "openapi": frozenset({"api"}),
+    "sharepoint": frozenset({"document", "documents", "sharepoint"}),
 }
 """The words with which a user speaks of a tool."""
 _FOLLOW_UPS = frozenset({"again", "another", "change", "edit", "instead", "now"})
@@ -69,6 +82,8 @@ def _family(type: str) -> str:
 
 def _is_topic(tool: Json, text: str) -> bool:
     words = frozenset(_WORD.findall(text))
+    if tool["type"] in MEMORY_TOOLS:
+        return True  # recorded: a store of memories is searched whatever the user says
     if tool["type"] == "mcp":
         return not words.isdisjoint(("mcp", *_WORD.findall(str(tool.get("server_label")).lower())))
     if is_client_search(tool):

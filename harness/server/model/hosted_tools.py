@@ -30,13 +30,13 @@ from harness.items import (
 )
 from harness.items.image import ONE_PIXEL_PNG
 from harness.items.kind import CLIENT_CALL_NAMES, Item
+from harness.items.mcp import SERVER_TYPES
 from harness.items.search import search
 from harness.server.model.filling import MAX_SAID
+from harness.server.model.project_tools import PROJECT_CALLS, label_server
 from harness.server.model.reading import Reading
 from harness.world.mcp_server import needs_approval
 
-MAX_QUERY = 200
-"""Characters of what the user says that a search looks for."""
 PATH, COMMAND, OUTPUT = "hello.txt", "echo ok", "ok"
 """The file that a patch creates if none is said, the command that is run, and what it and a tool of a server return."""
 EXAMPLE_SITE = "example.com"
@@ -62,8 +62,9 @@ def needs_client(turn: Sequence[Item]) -> bool:
 
 def call_hosted(tool: Json, choice: Any, reading: Reading) -> list[Item]:
     """The items of a call of a tool; `choice` is the `tool_choice`, which may name a tool of a server."""
-    if tool["type"] == "mcp":
-        return _call_server(tool, choice if isinstance(choice, dict) else {}, reading)
+    if tool["type"] in SERVER_TYPES:
+        server = tool if tool["type"] == "mcp" else label_server(tool)
+        return _call_server(server, choice if isinstance(choice, dict) else {}, reading)
     return _CALLS[tool["type"]](tool, reading)
 
 
@@ -110,15 +111,11 @@ def _known_tools(tool: Json, choice: Json, listed: Sequence[Json]) -> list[Json]
     return [{"name": name} for name in dict.fromkeys([*asked, *names])] or [{"name": MCP_TOOL}]
 
 
-def _query(reading: Reading) -> str:
-    return reading.user_text.strip()[:MAX_QUERY] or MCP_TOOL
-
-
 def _generate_image(tool: Json, reading: Reading) -> list[Item]:
     asked = {name: tool[name] for name in ("size", "quality", "background", "output_format") if tool.get(name)}
     shown = {name: value for name, value in asked.items() if value != "auto"}
     images = [ONE_PIXEL_PNG] * int(tool.get("partial_images") or 0)
-    return [image_generation_call(images or ONE_PIXEL_PNG, revised_prompt=_query(reading), **shown)]
+    return [image_generation_call(images or ONE_PIXEL_PNG, revised_prompt=reading.query, **shown)]
 
 
 def _run_shell(tool: Json, reading: Reading) -> list[Item]:
@@ -142,7 +139,7 @@ def _interpret_code(tool: Json, reading: Reading) -> list[Item]:
 
 
 def _search_web(tool: Json, reading: Reading) -> list[Item]:
-    return [web_search_call(search(_query(reading), sources=[page_of(web_site(reading))]))]
+    return [web_search_call(search(reading.query, sources=[page_of(web_site(reading))]))]
 
 
 def web_site(reading: Reading) -> str:
@@ -169,7 +166,7 @@ def _patch_file(tool: Json, reading: Reading) -> list[Item]:
 
 
 def _search_tools(tool: Json, reading: Reading) -> list[Item]:
-    return [tool_search_call({"queries": [_query(reading)]}, execution="client")] if is_client_search(tool) else []
+    return [tool_search_call({"queries": [reading.query]}, execution="client")] if is_client_search(tool) else []
 
 
 def is_client_search(tool: Json) -> bool:
@@ -181,7 +178,7 @@ _CALLS: Mapping[str, Callable[[Json, Reading], list[Item]]] = {
     **dict.fromkeys(
         ("web_search", "web_search_2025_08_26", "web_search_preview", "web_search_preview_2025_03_11"), _search_web
     ),
-    "file_search": lambda tool, reading: [file_search_call(_query(reading), results=[])],
+    "file_search": lambda tool, reading: [file_search_call(reading.query, results=[])],
     "code_interpreter": _interpret_code,
     "image_generation": _generate_image,
     "shell": _run_shell,
@@ -191,6 +188,7 @@ _CALLS: Mapping[str, Callable[[Json, Reading], list[Item]]] = {
     "computer_use_preview": lambda tool, reading: [computer_call(_SCREENSHOT)],
     "programmatic_tool_calling": _run_program,
     "tool_search": _search_tools,
+    **PROJECT_CALLS,
 }
-HOSTED_TYPES = frozenset({*_CALLS, "mcp"})
+HOSTED_TYPES = frozenset({*_CALLS, *SERVER_TYPES})
 """The types of tools without names that the model can call."""

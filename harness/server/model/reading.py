@@ -25,6 +25,8 @@ REMEMBERED_TYPES = (
     "tool_search_output",
 )
 """The types of earlier items that matter: only where there is one are all earlier items looked at."""
+MAX_QUERY = 200
+"""Characters of what the user says that a search looks for."""
 NAMED_TYPES = ("function", "custom")
 """The types of tools that a client executes under names of its own."""
 
@@ -86,6 +88,11 @@ class Reading:
             if text := next((text for item in reversed(items) if (text := user_text(item))), ""):
                 return text
         return ""
+
+    @property
+    def query(self) -> str:
+        """What a search looks for: what the user said last, shortened."""
+        return self.user_text.strip()[:MAX_QUERY] or "search"
 
     @property
     def said(self) -> str:

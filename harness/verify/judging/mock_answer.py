@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from harness.answers.stream import count_held
 from harness.api.http.dialects import OPENAI
 from harness.api.http.providers import path_below_root
 from harness.api.include import infer_include
@@ -70,17 +71,18 @@ def build_turn(events: Sequence[Json], final: Json) -> list[TurnLine]:
         if isinstance(delta, str):
             index: int = next((event[name] for name in TEXT_INDEX_MEMBERS if name in event), 0)
             deltas_of[event["output_index"]][stem.removesuffix(".delta"), index].append(delta)
+    held = count_held(events)
     lines: list[TurnLine] = [
-        _build_item(wire, dict(deltas)) for wire, deltas in zip(final["output"], deltas_of, strict=True)
+        _build_item(wire, dict(deltas_of[index]), held.get(index, 0)) for index, wire in enumerate(final["output"])
     ]
     if final["status"] in PENDING_STATUSES:
         return [PLACEHOLDER_MESSAGE, RECORDED_ENDING]
     return [*lines, RECORDED_ENDING if final["status"] == "completed" else _build_ending(final)]
 
 
-def _build_item(wire: Json, deltas: Deltas) -> Item:
+def _build_item(wire: Json, deltas: Deltas, holds: int) -> Item:
     item = item_from_wire(wire)
-    return Item(item.type, item.members, deltas)
+    return Item(item.type, item.members, deltas, holds=holds)
 
 
 def _build_ending(final: Json) -> Ending:

@@ -131,6 +131,8 @@ def _declared_mcp_tools(request: Request) -> list[Json]:
 
 
 _MCP_SOURCES = ("server_url", "connector_id", "tunnel_id")
+_CONNECTION = "project_connection_id"
+"""Where a project of Foundry finds a server; the schema refuses the member elsewhere."""
 _TUNNEL = f"tunnel_{'0' * 32}"
 
 
@@ -161,7 +163,7 @@ _TUNNEL = f"tunnel_{'0' * 32}"
 def mcp_without_server(request: Request) -> Iterator[Json]:
     """An MCP tool names its server by an address, a connector or a tunnel."""
     for index, tool in enumerate(request.body.get("tools") or ()):
-        if tool["type"] == "mcp" and all(tool.get(name) is None for name in _MCP_SOURCES):
+        if tool["type"] == "mcp" and all(tool.get(name) is None for name in (*_MCP_SOURCES, _CONNECTION)):
             yield {"path": f"tools[{index}]"}
 
 

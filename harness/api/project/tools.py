@@ -1,0 +1,36 @@
+"""The tools that only a Foundry project has, and what it adds to those of OpenAI.
+
+By the types of azure-ai-projects 2.10; which members each needs is not checked, as no refusal of one is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from harness.core.exchange import Json
+
+SERVER_TOOLS = (
+    *("fabric_iq_preview", "web_iq_preview", "work_iq_preview", "toolbox_search_preview"),
+    *("github_copilot_toolset_preview", "microsoft_copilot_toolset_preview"),
+)
+"""The tools behind which an MCP server stands: recorded of `fabric_iq_preview` (2026-05), assumed of the others."""
+MEMORY_TOOLS = ("memory_search_preview", "memory_search")
+"""The search of a memory store, as it is declared and as it is shown."""
+PROJECT_TOOLS = frozenset(
+    (
+        *("a2a", "a2a_preview", "azure_ai_search", "azure_function", "bing_custom_search_preview", "bing_grounding"),
+        *("browser_automation", "browser_automation_preview", "capture_structured_outputs"),
+        *("fabric_dataagent_preview", "openapi", "sharepoint_grounding_preview"),
+        *(*MEMORY_TOOLS, *SERVER_TOOLS),
+    )
+)
+"""The types of tools that only a project has."""
+_DESCRIBED = frozenset({"description", "name", "tool_configs"})
+PROJECT_MEMBERS: Mapping[str, frozenset[str]] = {
+    **dict.fromkeys(("code_interpreter", "file_search", "image_generation"), _DESCRIBED),
+    "mcp": frozenset({"project_connection_id", "tool_configs"}),
+    "web_search": _DESCRIBED | {"custom_search_configuration"},
+}
+"""The members that only a project's tools of OpenAI's types have, by the type."""
+PROJECT_DEFAULTS: Mapping[str, Json] = {"code_interpreter": {"container": {"type": "auto"}}}
+"""What a project fills in where OpenAI requires a member: recorded 2026-02, shown in the response."""

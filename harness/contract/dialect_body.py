@@ -1,0 +1,71 @@
+"""A body as the schemas read it, which are those of OpenAI: without what only the dialect of the request has.
+
+An item or tool of a type that only the dialect knows is taken whatever its members are, but for the `id` of an item: another
+stands in its place, so that the index of what comes after it stays.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from harness.api.http.dialects import FOUNDRY, OPENAI, omit_dialect_members
+from harness.api.project.tools import PROJECT_DEFAULTS, PROJECT_MEMBERS, PROJECT_TOOLS
+from harness.core.exchange import Json, Request
+from harness.core.loose_json import as_string
+from harness.items.kind import item_types
+
+ITEM_LISTS = ("input", "items")
+"""The members of bodies that hold items."""
+OPEN_ITEM = "multi_agent_call"
+"""A type of item of which the schemas know no member but the `id`."""
+ANY_TOOL: Json = {"type": "web_search"}
+
+
+def read_by_schema(request: Request) -> Any:
+    """The body, or else the query, as the schema of the request validates it."""
+    members = omit_dialect_members(request)
+    if request.dialect == OPENAI or request.body is None or not isinstance(members, dict):
+        return members
+    own = {name: _replace_items(members[name], request.dialect) for name in ITEM_LISTS if name in members}
+    if request.dialect == FOUNDRY:
+        own |= {name: read(members[name]) for name, read in _TOOL_MEMBERS.items() if name in members}
+    return {**members, **own}
+
+
+def _replace_items(items: Any, dialect: str) -> Any:
+    if not isinstance(items, list):
+        return items
+    known = _own_types(dialect)
+    return [
+        {**item, "type": OPEN_ITEM} if isinstance(item, dict) and _type_of(item) in known else item for item in items
+    ]
+
+
+@cache
+def _own_types(dialect: str) -> frozenset[str]:
+    return frozenset(item_types(dialect).keys() - item_types().keys())
+
+
+def _replace_tools(tools: Any) -> Any:
+    return [_replace_tool(tool) for tool in tools] if isinstance(tools, list) else tools
+
+
+def _replace_tool(tool: Any) -> Any:
+    if not isinstance(tool, dict):
+        return tool
+    if (type := _type_of(tool)) in PROJECT_TOOLS:
+        return ANY_TOOL
+    omitted = PROJECT_MEMBERS.get(type, ())
+    return PROJECT_DEFAULTS.get(type, {}) | {name: value for name, value in tool.items() if name not in omitted}
+
+
+def _replace_choice(choice: Any) -> Any:
+    return "auto" if isinstance(choice, dict) and _type_of(choice) in PROJECT_TOOLS else choice
+
+
+def _type_of(part: Json) -> str:
+    return as_string(part.get("type"))
+
+
+_TOOL_MEMBERS = {"tools": _replace_tools, "tool_choice": _replace_choice}

@@ -1,0 +1,145 @@
+"""What else a Foundry project emits: steps of workflows, requests for consent, structured outputs, memories.
+
+Recorded are workflow actions (2026-02) and a search of memories (2026-03); the others are by azure-ai-agentserver-responses
+2.4 and by what public clients read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from harness.api.http.dialects import FOUNDRY
+from harness.api.project.tools import MEMORY_TOOLS
+from harness.core.errors import ScriptError
+from harness.core.exchange import Json
+from harness.items.calls import encode_arguments
+from harness.items.examples import between_messages, typed
+from harness.items.kind import item, require_text
+from harness.items.stream_grammar import FinalMember
+
+ACTION_STATUSES = ("completed", "failed", "cancelled", "in_progress")
+SEARCH_STATUSES = ("in_progress", "searching", "completed", "incomplete", "failed")
+_NO_TOKENS: Json = {"embedding_tokens": 0, "input_tokens": 0, "output_tokens": 0, "total_tokens": 0}
+_NO_DETAILS: Json = {"cached_tokens": None, "reasoning_tokens": None}
+
+
+@item(
+    "wfa",
+    defaults={"parent_action_id": None, "previous_action_id": None},
+    dialects=(FOUNDRY,),
+    examples={
+        "workflow_action": between_messages(
+            typed("workflow_action", id="wfa_1", kind="SetVariable", action_id="set", status="completed")
+        )
+    },
+)
+def workflow_action(
+    kind: str,
+    action_id: str,
+    *,
+    parent_action_id: str | None = None,
+    previous_action_id: str | None = None,
+    status: str | None = None,
+    holds: int = 0,
+) -> Json:
+    """A workflow takes a step, say `workflow_action("SendActivity", "greet", holds=1)`.
+
+    A stream tells the next `holds` items of the turn while this one is still in progress: what the step says.
+    """
+    if status is not None and status not in ACTION_STATUSES:
+        raise ScriptError(f"status is {status!r}. It is one of: {', '.join(ACTION_STATUSES)}.")
+    own = {"kind": require_text("kind", kind), "action_id": require_text("action_id", action_id), "holds": holds}
+    before = {"parent_action_id": parent_action_id, "previous_action_id": previous_action_id}
+    return {**own, **before} if status is None else {**own, **before, "status": status}
+
+
+@item(
+    "oauth",
+    status=False,
+    dialects=(FOUNDRY,),
+    examples={
+        "oauth_consent_request": between_messages(
+            typed(
+                "oauth_consent_request",
+                id="oauth_1",
+                consent_link="https://consent.example.org/?code=1",
+                server_label="crm",
+            )
+        )
+    },
+)
+def oauth_consent_request(consent_link: str, server_label: str) -> Json:
+    """The user has to consent, at a link of `https`, before a server can be asked; then the client asks again."""
+    return {
+        "consent_link": require_text("consent_link", consent_link),
+        "server_label": require_text("server_label", server_label),
+    }
+
+
+@item(
+    "fco",
+    status=False,
+    dialects=(FOUNDRY,),
+    tool_types=("capture_structured_outputs",),
+    examples={"structured_outputs": between_messages(typed("structured_outputs", id="fco_1", output={"city": "Oslo"}))},
+)
+def structured_outputs(output: Any) -> Json:
+    """The model emits a value of the schema that the tool `capture_structured_outputs` declares."""
+    return {"output": output}
+
+
+@item(
+    "memupdateo",
+    dialects=(FOUNDRY,),
+    tool_types=MEMORY_TOOLS,
+    defaults={"error": None, "memories": [], "search_id": None, "superseded_by": None, "update_id": None},
+    examples={
+        "memory_search_call": between_messages(
+            typed("memory_search_call", id="memupdateo_1", memories=[], status="completed")
+        )
+    },
+)
+def memory_search_call(
+    memories: Sequence[str | Json] = (),
+    *,
+    status: str = "in_progress",
+    search_id: str | None = None,
+    update_id: str | None = None,
+) -> Json:
+    """The service looks for what it remembers of the user; a memory is a text, or an object with its `memory_item`.
+
+    Recorded: it stays `in_progress` in a completed response, as an update of the memories follows.
+    """
+    if status not in SEARCH_STATUSES:
+        raise ScriptError(f"status is {status!r}. It is one of: {', '.join(SEARCH_STATUSES)}.")
+    found = [{"memory_item": {"content": each}} if isinstance(each, str) else each for each in memories]
+    details = {"input_tokens_details": _NO_DETAILS, "output_tokens_details": _NO_DETAILS}
+    return {
+        "error": None,
+        "memories": found,
+        "search_id": search_id,
+        "status": status,
+        "superseded_by": None,
+        "update_id": update_id,
+        "usage": {**_NO_TOKENS, **details},
+    }
+
+
+@item(
+    "fc",
+    FinalMember("arguments", ""),
+    defaults={"arguments": "{}", "call_id": None},
+    dialects=(FOUNDRY,),
+    examples={
+        "remote_function_call": between_messages(
+            typed("remote_function_call", id="fc_1", call_id="call_1", label="helper", arguments="{}")
+        )
+    },
+)
+def remote_function_call(
+    label: str, name: str | None = None, arguments: Mapping[str, Any] | str = "{}", *, call_id: str | None = None
+) -> Json:
+    """The service calls a function of another agent, which `label` names: an older form of `a2a_preview_call`."""
+    own = {"arguments": encode_arguments(arguments), "call_id": call_id, "label": require_text("label", label)}
+    return own if name is None else {**own, "name": require_text("name", name)}

@@ -1,0 +1,146 @@
+"""Calls of the tools that only a Foundry project has, with what they return, as the service makes them.
+
+What a tool is made of is not checked before, so all of it may be of any form. Arguments and outputs have the forms that were
+recorded 2026-02 to 2026-06; those of a browser and of a function in Azure are assumed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from harness.api.project.tools import MEMORY_TOOLS
+from harness.core.errors import ScriptError
+from harness.core.exchange import Json
+from harness.core.loose_json import as_object, as_string, objects_in
+from harness.items import (
+    a2a_preview_call,
+    a2a_preview_call_output,
+    azure_ai_search_call,
+    azure_ai_search_call_output,
+    azure_function_call,
+    azure_function_call_output,
+    bing_custom_search_preview_call,
+    bing_custom_search_preview_call_output,
+    bing_grounding_call,
+    bing_grounding_call_output,
+    browser_automation_preview_call,
+    browser_automation_preview_call_output,
+    fabric_dataagent_preview_call,
+    fabric_dataagent_preview_call_output,
+    memory_search_call,
+    openapi_call,
+    openapi_call_output,
+    sharepoint_grounding_preview_call,
+    sharepoint_grounding_preview_call_output,
+    structured_outputs,
+)
+from harness.items.kind import Item
+from harness.server.model.least_instance import filled_instance
+from harness.server.model.reading import Reading
+
+SOURCE_MARK = "【6:0†source】"
+"""How a text cites the first document that a search has found; recorded 2026-03 of a first search."""
+EXAMPLE_PAGE, EXAMPLE_TITLE = "https://example.com/", "Example Domain"
+"""What a search finds."""
+FINDERS = frozenset(
+    (
+        *("azure_ai_search_call", "bing_custom_search_preview_call", "bing_grounding_call"),
+        *("fabric_dataagent_preview_call", "sharepoint_grounding_preview_call"),
+    )
+)
+"""The calls after which a text cites what was found."""
+_METHODS = ("get", "post", "put", "patch", "delete")
+
+ToolCall = Callable[[Json, Reading], list[Item]]
+
+
+def label_server(tool: Json) -> Json:
+    """A tool behind which a server stands, as one of type `mcp`; without a label it has the last name of its connection."""
+    label = as_string(tool.get("server_label"))
+    connection = as_string(tool.get("project_connection_id")).rstrip("/").rpartition("/")[2]
+    approval = as_string(tool.get("require_approval")) or as_object(tool.get("require_approval"))
+    return {
+        "type": "mcp",
+        "server_label": label or connection or tool["type"],
+        "require_approval": approval or "always",
+    }
+
+
+def _search_with(call: Callable[..., Item], result: Callable[..., Item], output: Any) -> ToolCall:
+    """A call with the words of the user as its query, and an output."""
+    return lambda tool, reading: [call({"query": reading.query}), result(output)]
+
+
+def _ask_agent(tool: Json, reading: Reading) -> list[Item]:
+    arguments = {"message": {"parts": [{"kind": "text", "text": reading.query}]}}
+    return [a2a_preview_call("a2a", arguments), a2a_preview_call_output("a2a")]
+
+
+def _call_azure_function(tool: Json, reading: Reading) -> list[Item]:
+    function = as_object(as_object(tool.get("azure_function")).get("function"))
+    name = as_string(function.get("name")) or "function"
+    arguments = _fill(function.get("parameters"), reading)
+    return [azure_function_call(name, arguments), azure_function_call_output(name, "ok")]
+
+
+def _call_operation(tool: Json, reading: Reading) -> list[Item]:
+    """Recorded: the name of an operation is that of the tool and its own, and the API's answer is a text in the output."""
+    own = as_object(tool.get("openapi"))
+    operation = next(_operations(own), {})
+    name = f"{as_string(own.get('name')) or 'api'}_{as_string(operation.get('operationId')) or 'call'}"
+    required = [each for each in objects_in(operation.get("parameters")) if each.get("required") is True]
+    properties = {as_string(each.get("name")): as_object(each.get("schema")) for each in required}
+    schema = {"type": "object", "properties": properties, "required": [*properties]}
+    return [openapi_call(name, _fill(schema, reading)), openapi_call_output(name, {"response": "{}"})]
+
+
+def _operations(definition: Json) -> Iterator[Json]:
+    for path in as_object(as_object(definition.get("spec")).get("paths")).values():
+        yield from (found for method in _METHODS if (found := as_object(as_object(path).get(method))))
+
+
+def _capture(tool: Json, reading: Reading) -> list[Item]:
+    return [structured_outputs(_fill(as_object(tool.get("outputs")).get("schema"), reading))]
+
+
+def _fill(schema: Any, reading: Reading) -> Json:
+    """Arguments of a schema that may be none: empty where no instance is found."""
+    try:
+        return as_object(filled_instance(schema, reading.user_text)) if isinstance(schema, dict) else {}
+    except ScriptError:
+        return {}
+
+
+_DOCUMENT: Json = {
+    "id": "1",
+    "content": "Nothing is scripted.",
+    "filepath": "",
+    "title": EXAMPLE_TITLE,
+    "url": EXAMPLE_PAGE,
+}
+_DOCUMENTS: Json = {"documents": [_DOCUMENT]}
+_browse = _search_with(browser_automation_preview_call, browser_automation_preview_call_output, "ok")
+
+PROJECT_CALLS: Mapping[str, ToolCall] = {
+    **dict.fromkeys(("a2a", "a2a_preview"), _ask_agent),
+    **dict.fromkeys(("browser_automation", "browser_automation_preview"), _browse),
+    **dict.fromkeys(MEMORY_TOOLS, lambda tool, reading: [memory_search_call()]),
+    "azure_ai_search": _search_with(
+        azure_ai_search_call, azure_ai_search_call_output, {**_DOCUMENTS, "get_urls": [f"{EXAMPLE_PAGE}docs/1"]}
+    ),
+    "azure_function": _call_azure_function,
+    "bing_custom_search_preview": _search_with(
+        bing_custom_search_preview_call, bing_custom_search_preview_call_output, ""
+    ),
+    "bing_grounding": _search_with(bing_grounding_call, bing_grounding_call_output, ""),
+    "capture_structured_outputs": _capture,
+    "fabric_dataagent_preview": _search_with(
+        fabric_dataagent_preview_call, fabric_dataagent_preview_call_output, _DOCUMENTS
+    ),
+    "openapi": _call_operation,
+    "sharepoint_grounding_preview": _search_with(
+        sharepoint_grounding_preview_call, sharepoint_grounding_preview_call_output, _DOCUMENTS
+    ),
+}
+"""What calls a tool, by its type."""

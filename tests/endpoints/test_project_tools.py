@@ -1,0 +1,191 @@
+"""The tools of a Foundry project in a request with a model: taken, shown as the service shows them, called."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+
+from harness.api.project.tools import PROJECT_TOOLS, SERVER_TOOLS
+from harness.core.account import Organization
+from harness.core.exchange import Answer, Json
+from harness.items import (
+    bing_grounding_call,
+    bing_grounding_call_output,
+    fabric_dataagent_preview_call,
+    mcp_call,
+    message,
+)
+from harness.server.mock_api import MockApi
+from harness.server.model.default_model import small_talk
+
+BING: Json = {"type": "bing_grounding", "bing_grounding": {"search_configurations": []}}
+HELPER: Json = {"type": "agent_reference", "name": "helper"}
+OPENAI, AZURE, PROJECT = "/v1", "/openai/v1", "/api/projects/p/openai/v1"
+
+
+class Client:
+    """What asks a mock at the root of one dialect."""
+
+    def __init__(self, root: str, mock: MockApi | None = None) -> None:
+        self.root = root
+        self.api = mock or MockApi(fallback=small_talk)
+        self.mock = self.api.open("sk-mine")
+
+    def send(self, body: Json) -> Answer:
+        headers = {"api-key": "sk-mine", "authorization": "Bearer sk-mine", "content-type": "application/json"}
+        return self.api.handle("POST", f"{self.root}/responses", headers, {}, orjson.dumps(body))
+
+    def create(self, **more: Any) -> Answer:
+        return self.send({"model": "gpt-4o", "input": "hi", **more})
+
+
+@pytest.fixture
+def project() -> Client:
+    return Client(PROJECT)
+
+
+def types_of(answer: Any) -> list[str]:
+    return [item["type"] for item in answer.body["output"]]
+
+
+class TestTaken:
+    @pytest.mark.parametrize("type", sorted(PROJECT_TOOLS))
+    def test_a_project_takes_them_and_no_other_service_does(self, project, type):
+        tools = [{"type": type, "project_connection_id": "mine"}]
+        assert project.create(tools=tools).status == 200
+        assert Client(AZURE).create(tools=tools).rule == "invalid_value"
+        assert Client(OPENAI).create(tools=tools).rule == "invalid_value"
+
+    def test_a_server_is_found_by_its_connection(self, project):
+        server = {"type": "mcp", "server_label": "crm", "project_connection_id": "crm"}
+        assert project.create(tools=[server]).status == 200
+        refused = Client(AZURE).create(tools=[server])
+        assert refused.body["error"]["message"] == "Unknown parameter: 'tools[0].project_connection_id'."
+
+    def test_code_needs_no_container(self, project):
+        shown = project.create(tools=[{"type": "code_interpreter"}]).body["tools"]
+        assert shown == [{"type": "code_interpreter", "container": {"type": "auto"}}]
+        assert Client(AZURE).create(tools=[{"type": "code_interpreter"}]).status == 400
+
+    def test_members_that_a_project_adds(self, project):
+        described = {"type": "web_search", "name": "web", "description": "The web.", "custom_search_configuration": {}}
+        assert project.create(tools=[described]).status == 200
+        assert Client(AZURE).create(tools=[described]).status == 400
+
+    def test_a_tool_of_a_project_can_be_chosen(self, project):
+        assert project.create(tools=[BING], tool_choice={"type": "bing_grounding"}).status == 200
+        refused = project.create(tools=[BING], tool_choice={"type": "openapi"})
+        assert refused.body["error"]["message"] == "Tool choice 'openapi' not found in 'tools' parameter."
+
+    def test_an_unknown_type_is_refused_in_the_words_of_openai(self, project):
+        words = [one.create(tools=[{"type": "nonsense"}]).body["error"]["message"] for one in (project, Client(AZURE))]
+        assert words[0] == words[1]
+        assert "bing_grounding" not in words[0]
+
+    @pytest.mark.parametrize("odd", [{"type": {}}, {"type": "nonsense"}, [], 7, None])
+    def test_an_error_names_the_place(self, project, odd):
+        answer = project.create(tools=[BING, odd])
+        assert answer.status == 400
+        assert answer.body["error"]["param"].startswith("tools[1]")
+
+    @pytest.mark.parametrize("type", sorted(PROJECT_TOOLS))
+    @pytest.mark.parametrize("value", [7, "x", [], [7], {"a": []}, {"paths": {"/": {"get": 1}}}, None])
+    def test_odd_members_break_nothing(self, project, type, value):
+        tool = {"type": type, type: value, "outputs": value, "server_label": value, "project_connection_id": value}
+        tool |= {"openapi": {"name": value, "spec": value}, "azure_function": {"function": value}}
+        tool |= {"allowed_tools": value, "require_approval": value}
+        assert project.create(tools=[tool], tool_choice="required").status == 200
+
+
+class TestShown:
+    def test_a_search_of_memories(self, project):
+        """Recorded 2026-03-17."""
+        declared = {"type": "memory_search_preview", "memory_store_name": "m", "scope": "u", "update_delay": 1}
+        shown = project.create(tools=[declared]).body["tools"]
+        assert shown == [{"type": "memory_search", "memory_store_name": "m", "scope": "u"}]
+
+    def test_the_type_comes_first(self, project):
+        shown = project.create(tools=[{"openapi": {"name": "a"}, "type": "openapi"}]).body["tools"]
+        assert [*shown[0]] == ["type", "openapi"]
+
+
+class TestScripted:
+    def test_an_output_has_the_call_id_of_its_call(self, project):
+        call, output = bing_grounding_call({"query": "a"}), bing_grounding_call_output()
+        project.mock.script([call, output, call, output, message("Done.")])
+        items = project.create(tools=[BING]).body["output"]
+        ids = [item["call_id"] for item in items[:4]]
+        assert ids[0] == ids[1] != ids[2] == ids[3]
+
+    def test_an_output_may_name_its_call(self, project):
+        turn = [bing_grounding_call(call_id="call_a"), bing_grounding_call_output(call_id="call_a"), message("Done.")]
+        project.mock.script(turn)
+        assert {item.get("call_id") for item in project.create(tools=[BING]).body["output"]} == {"call_a", None}
+
+    def test_an_output_without_a_call_has_an_id(self, project):
+        project.mock.script([bing_grounding_call_output(), message("Done.")])
+        assert project.create(tools=[BING]).body["output"][0]["call_id"].startswith("call_")
+
+    def test_a_call_needs_its_tool(self, project):
+        project.mock.script([fabric_dataagent_preview_call()])
+        answer = project.create(tools=[BING])
+        assert answer.status == 418
+        assert "declares no tool of type 'fabric_dataagent_preview'" in answer.body["error"]["message"]
+
+    @pytest.mark.parametrize("type", SERVER_TOOLS)
+    def test_a_tool_with_a_server_behind_it_is_called_as_one(self, project, type):
+        project.mock.script([mcp_call("crm", "find")])
+        assert project.create(tools=[{"type": type, "project_connection_id": "crm"}]).status == 200
+
+    def test_a_tool_of_another_server_is_not(self, project):
+        project.mock.script([mcp_call("crm", "find")])
+        assert project.create(tools=[{"type": "fabric_iq_preview", "server_label": "erp"}]).status == 418
+
+
+class TestUnscripted:
+    @pytest.mark.parametrize(
+        ("tool", "made"),
+        [
+            (BING, ["bing_grounding_call", "bing_grounding_call_output", "message"]),
+            ({"type": "a2a_preview"}, ["a2a_preview_call", "a2a_preview_call_output", "message"]),
+            ({"type": "memory_search_preview"}, ["memory_search_call", "message"]),
+            (
+                {"type": "capture_structured_outputs", "outputs": {"name": "a", "schema": {"type": "object"}}},
+                ["structured_outputs", "message"],
+            ),
+            (
+                {"type": "fabric_iq_preview", "require_approval": "never", "project_connection_id": "/x/iq"},
+                ["mcp_list_tools", "mcp_call", "message"],
+            ),
+            ({"type": "web_iq_preview", "server_label": "web"}, ["mcp_list_tools", "mcp_approval_request"]),
+        ],
+    )
+    def test_a_required_tool_is_called(self, project, tool, made):
+        assert types_of(project.create(tools=[tool], tool_choice="required")) == made
+
+    def test_an_operation_is_called_by_its_name_with_what_it_requires(self, project):
+        city = {"name": "city", "in": "path", "required": True, "schema": {"type": "string"}}
+        paths = {"/{city}": {"get": {"operationId": "get", "parameters": [city, {"name": "unit", "in": "query"}]}}}
+        tool = {"type": "openapi", "openapi": {"name": "weather", "spec": {"paths": paths}}}
+        call = project.create(tools=[tool], tool_choice="required").body["output"][0]
+        assert call["name"] == "weather_get"
+        assert '"city":' in call["arguments"]
+        assert "unit" not in call["arguments"]
+
+    def test_what_a_search_found_is_cited(self, project):
+        part = project.create(tools=[BING], tool_choice="required").body["output"][-1]["content"][0]
+        note = part["annotations"][0]
+        assert part["text"][note["start_index"] : note["end_index"]] == "【6:0†source】"
+
+    def test_a_tool_that_nobody_speaks_of_is_not_called(self, project):
+        assert types_of(project.create(tools=[BING])) == ["message"]
+        assert types_of(project.create(tools=[BING], input="What is on the news?"))[0] == "bing_grounding_call"
+
+    def test_the_tool_of_an_agent_is_called(self):
+        agents = {"helper": {"model": "mine", "tools": [BING], "tool_choice": "required"}}
+        api = MockApi(organization=Organization(agents=agents), fallback=small_talk)
+        answer = Client(PROJECT, api).send({"agent_reference": HELPER, "input": "hi"})
+        assert types_of(answer)[0] == "bing_grounding_call"
+        assert answer.body["tools"] == [BING]
