@@ -157,7 +157,7 @@ class EventReader:
             # Recorded: a message in a single delta is completed from the start.
             if "status" in item and added.get("status") == done["status"]:
                 item["status"] = done["status"]
-            # Recorded: some web searches are added with only the type of their action.
+            # Recorded: some web searches are added with only the type of their action, those of Foundry with none.
             if "action" not in item and _is_type_only(added.get("action")):
                 item["action"] = added["action"]
             # Recorded: a tool search of the client has another call_id in its done event.
@@ -309,7 +309,7 @@ def _has_action(item: Json) -> bool:
 
 
 def _is_type_only(action: Any) -> bool:
-    return isinstance(action, dict) and list(action) == ["type"]
+    return isinstance(action, dict) and list(action) in ([], ["type"])
 
 
 def _is_equivalent(actual: Any, wanted: Any) -> bool:

@@ -17,7 +17,7 @@ from harness.api.http.dialects import FOUNDRY, OPENAI, apply_agent
 from harness.api.multi_agent import omit_agents
 from harness.contract import first_violation, schema
 from harness.contract.body_places import repair_body
-from harness.contract.dialect_body import read_by_schema
+from harness.contract.dialect_body import read_answer_by_schema, read_by_schema
 from harness.contract.own_contract import OwnContract
 from harness.contract.rule import (
     CHECK_PARAMETERS,
@@ -186,12 +186,12 @@ def conforms_to_schema(request: Request, world: Any, violation: Violation | None
     return _check_schema(request, CONTRACT_DATE if world is None else world.as_of) is None
 
 
-def check_answer(root: str, body: Any, as_of: str = CONTRACT_DATE) -> Finding | None:
-    """The first violation of the schema `root`, as it was on a day, by an answer; None if it conforms.
+def check_answer(root: str, body: Any, as_of: str = CONTRACT_DATE, dialect: str = OPENAI) -> Finding | None:
+    """The first violation of the schema `root`, as it was on a day, by an answer in a dialect; None if it conforms.
 
     Unknown members are allowed.
     """
-    if (found := first_violation.find_violation(root, body, as_of)) is None:
+    if (found := first_violation.find_violation(root, read_answer_by_schema(body, dialect), as_of)) is None:
         return None
     violation = _to_violation(found)
     return Finding(found.path, violation.error.message, violation.rule.id)

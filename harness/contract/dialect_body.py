@@ -2,10 +2,15 @@
 
 An item or tool of a type that only the dialect knows is taken whatever its members are, but for the `id` of an item: another
 stands in its place, so that the index of what comes after it stays.
+
+An answer is read with what only the dialect leaves out. Recorded by Microsoft's own SDK tests, 2025-11 to 2026-07: a Foundry
+project shows a response without its usage until it has ended; a workflow's and a hosted agent's without what is said to a
+model; a web search begins without a type.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -69,3 +74,34 @@ def _type_of(part: Json) -> str:
 
 
 _TOOL_MEMBERS = {"tools": _replace_tools, "tool_choice": _replace_choice}
+
+OPTIONAL_MEMBERS: Mapping[str, Json] = {
+    "response": {
+        **dict.fromkeys(("error", "incomplete_details", "instructions", "temperature", "top_p", "usage")),
+        "metadata": {},
+        "parallel_tool_calls": True,
+        "reasoning": {},
+        "text": {"format": {"type": "text"}},
+        "tool_choice": "auto",
+        "tools": [],
+        "truncation": "disabled",
+    },
+}
+"""The members that Foundry may leave out of an object, each with a value that the schemas take; by what the object is."""
+ITEM_ADDED = "response.output_item.added"
+
+
+def read_answer_by_schema(body: Any, dialect: str) -> Any:
+    """An answer, or an event of a stream, with the members that its dialect leaves out; other answers unchanged."""
+    if dialect != FOUNDRY or not isinstance(body, dict):
+        return body
+    if isinstance(response := body.get("response"), dict):
+        return {**body, "response": _complete(response)}
+    if body.get("type") == ITEM_ADDED and isinstance(item := body.get("item"), dict) and item.get("action") == {}:
+        return {**body, "item": {name: value for name, value in item.items() if name != "action"}}
+    return _complete(body)
+
+
+def _complete(body: Json) -> Json:
+    left_out = OPTIONAL_MEMBERS.get(str(body.get("object")), {})
+    return {**left_out, **body} if left_out.keys() - body.keys() else body

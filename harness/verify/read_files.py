@@ -36,7 +36,7 @@ from harness.core.bounded_file import (
     size_limit,
 )
 from harness.core.errors import Malformed
-from harness.verify.judging import websocket_exchanges
+from harness.verify.judging.websockets.exchanges import to_http_interactions
 
 __all__ = ["NotARecording", "Recorded", "UnreadableRecording", "path_below_root", "read_numbered", "read_recording"]
 
@@ -173,7 +173,7 @@ def _socket_entries(document: Any) -> Iterator[Sequence[Interaction]]:
     for interaction in parse_websockets(document):
         yield [
             replace(one, notes={**provider_from_header(document), **one.notes})
-            for one in websocket_exchanges.to_http_interactions(interaction)
+            for one in to_http_interactions(interaction)
         ]
 
 

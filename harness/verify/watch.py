@@ -15,7 +15,7 @@ from harness.api.http.upstream import Upstream
 from harness.cassettes.format.interaction import Interaction
 from harness.contract.own_contract import OwnContract
 from harness.verify.judging.judge import Verdict, predict_violation
-from harness.verify.judging.websocket_exchanges import to_recorded
+from harness.verify.judging.websockets.exchanges import to_recorded
 from harness.verify.run import EXCHANGE_VERDICT, Tally, judge_exchange, tally_verdicts
 from harness.world.world import World
 

@@ -8,10 +8,19 @@ from typing import Any
 import pytest
 
 from tests.support.recordings import error, judged
-from tests.verify.foundry import HOST, PROJECT, REFERENCE, RESPONSES, VERSIONS, entry, made, proxy_file, version
+from tests.verify.foundry import AT, HOST, PROJECT, REFERENCE, RESPONSES, VERSIONS, entry, made, proxy_file, version
 
 AGENT = f"{PROJECT}/agents/helper?api-version=v1"
 GONE = {"object": "agent.deleted", "name": "helper", "deleted": True}
+BARE: dict[str, Any] = {
+    "object": "response",
+    "id": "wfresp_662dd709d07d95ea00UIxFMPr55o6qkSX0",
+    "created_at": AT,
+    "status": "completed",
+    "model": "",
+    "output": [],
+}
+"""A response without what OpenAI always shows."""
 
 
 def verdicts(tmp_path: Path, *entries: dict[str, Any]) -> dict[str, Any]:
@@ -85,3 +94,78 @@ def test_an_id_of_a_workflow_or_a_hosted_agent_is_not_made_up(tmp_path: Path) ->
     report = verdicts(tmp_path, *named)
     assert len(report["answers"]["findings"]) == 2
     assert report["answers"]["unverifiable"] == 1
+
+
+def respelled(tmp_path: Path, *entries: dict[str, Any]) -> dict[str, Any]:
+    """The differences between the recorded answers and the mock's own, by their place."""
+    report = judged(tmp_path, proxy_file(tmp_path, *entries), respelled=True)[1]
+    assert report["unreadable"] == []
+    return {found["at"]: (found["recorded"], found["mock"]) for found in report["respelled"]["different"]}
+
+
+class TestAnswersOfAProject:
+    """No schema describes them, so `--respell` compares them with the mock's."""
+
+    def test_what_a_project_had_come_to_before_is_not_compared(self, tmp_path: Path) -> None:
+        deleted = {"object": "agent.version.deleted", "name": "helper", "version": "41", "deleted": True}
+        listed = {
+            "object": "list",
+            "data": [version(41), version(40)],
+            "first_id": "b",
+            "last_id": "a",
+            "has_more": False,
+        }
+        assert not respelled(
+            tmp_path,
+            made(41),
+            entry("GET", f"{PROJECT}/agents/helper/versions?api-version=v1", None, listed),
+            entry("DELETE", f"{PROJECT}/agents/helper/versions/41?api-version=v1", None, deleted),
+        )
+
+    def test_what_the_user_has_named_is_not_compared(self, tmp_path: Path) -> None:
+        one = made()
+        assert not respelled(tmp_path, {**one, "ResponseBody": {**one["ResponseBody"], "metadata": {"mine": "x"}}})
+
+    @pytest.mark.parametrize(
+        ("changes", "at"),
+        [({"colour": "blue"}, "colour"), ({"created_at": "today"}, "created_at"), ({"object": "agent"}, "object")],
+    )
+    def test_a_member_another_kind_of_value_or_another_object_is_a_difference(
+        self, tmp_path: Path, changes: dict[str, Any], at: str
+    ) -> None:
+        one = made()
+        assert list(respelled(tmp_path, {**one, "ResponseBody": {**one["ResponseBody"], **changes}})) == [at]
+
+    def test_another_status_is_a_difference(self, tmp_path: Path) -> None:
+        assert respelled(tmp_path, {**made(), "StatusCode": 201}) == {"status": ("201", "200")}
+
+    @pytest.mark.parametrize("body", [None, "a stream of bytes", [], 5])
+    def test_another_form_of_body_is_told_and_no_crash(self, tmp_path: Path, body: Any) -> None:
+        found = respelled(tmp_path, {**made(), "ResponseBody": body})
+        assert set(found) <= {"answer"}
+
+
+class TestAnswersThatLeaveMembersOut:
+    """Recorded: Foundry shows responses without what OpenAI always shows."""
+
+    @pytest.mark.parametrize(("host", "count"), [(PROJECT, 0), (HOST, 1)])
+    def test_are_findings_elsewhere_only(self, tmp_path: Path, host: str, count: int) -> None:
+        one = entry("POST", f"{host}/openai/v1/responses", {"model": "m", "input": "hi"}, BARE)
+        assert len(verdicts(tmp_path, one)["answers"]["findings"]) == count
+
+    def test_an_object_with_a_wrong_value_is_one_there_too(self, tmp_path: Path) -> None:
+        one = entry("POST", RESPONSES, {"model": "m", "input": "hi"}, {**BARE, "tools": "none"})
+        assert [found["at"] for found in verdicts(tmp_path, one)["answers"]["findings"]] == ["tools"]
+
+
+def test_an_agent_that_was_there_before_is_presumed(tmp_path: Path) -> None:
+    """Whatever else the recording has made."""
+    answer = {**BARE, "id": "resp_1"}
+    other = {"agent_reference": {**REFERENCE, "name": "older", "version": "4"}, "input": "hi"}
+    report = verdicts(
+        tmp_path,
+        made(),
+        entry("POST", RESPONSES, other, answer),
+        entry("GET", f"{PROJECT}/agents/oldest?api-version=v1", None, {"object": "agent"}),
+    )
+    assert report["requests"]["accepted"] == 3

@@ -56,7 +56,7 @@ class Recorded(NamedTuple):
     Flags: `no_request` (the request is not known), `cut` (the stream or long values are cut), `inferred` (some of
     method, path, status and provider were), `sanitized`, `sequence_gaps`, `transcribed`, `done-marker` (`[DONE]` was
     sent), `event-names` (they differ from the types), `unread-answer` (neither JSON nor events), `no-status`, `socket`
-    (over a WebSocket; `harness.verify.judging.websocket_exchanges`).
+    (over a WebSocket; `harness.verify.judging.websockets.exchanges`).
     """
 
     id: str

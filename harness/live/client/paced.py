@@ -21,7 +21,7 @@ from harness.core.exchange import EMPTY_MAPPING, Json
 from harness.core.text.redact import redact
 from harness.live.client.http import HttpClient, ServerReply
 from harness.live.client.websocket import WebSocketClient, handshake_error
-from harness.verify.judging.websocket_pairs import SocketExchange
+from harness.verify.judging.websockets.pairs import SocketExchange
 
 T = TypeVar("T")
 MAX_TRIES = 6

@@ -16,7 +16,7 @@ from harness.cassettes.format.interaction import CLIENT, SERVER, Frame, Interact
 from harness.core.exchange import Json
 from harness.core.headers import normalize_headers
 from harness.core.text.redact import redact
-from harness.verify.judging.websocket_pairs import SocketExchange, SocketLog
+from harness.verify.judging.websockets.pairs import SocketExchange, SocketLog
 
 SWITCHING_PROTOCOLS = 101
 MAX_MESSAGE_BYTES = 1 << 26

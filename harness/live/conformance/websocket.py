@@ -8,7 +8,7 @@ from dataclasses import replace
 from harness.cassettes.format.interaction import Interaction
 from harness.live.client.http import ServerReply, parse_reply
 from harness.live.client.websocket import SWITCHING_PROTOCOLS, WebSocketClient
-from harness.verify.judging.websocket_pairs import SocketExchange
+from harness.verify.judging.websockets.pairs import SocketExchange
 
 RESPONSES_PATH = "/responses"
 MAX_EVENTS = 100_000

@@ -24,8 +24,8 @@ from harness.core.exchange import Json
 from harness.live.client.budget import Budget, estimate_request, sum_budgets
 from harness.live.drift.compare import find_transient
 from harness.verify.judging.judge import answer_object, explain_skip
-from harness.verify.judging.websocket_exchanges import split_by_client_event, to_http_interactions, to_http_request
-from harness.verify.judging.websocket_pairs import SocketExchange
+from harness.verify.judging.websockets.exchanges import split_by_client_event, to_http_interactions, to_http_request
+from harness.verify.judging.websockets.pairs import SocketExchange
 from harness.verify.read_files import NotARecording, read_recording
 
 SOCKET_OVERLAPS = "it was said over a WebSocket on which requests overlap"

@@ -40,7 +40,7 @@ from harness.verify.judging.unverifiable import (
     DEPLOYMENT_HIDES_MODEL,
     ENDED_UNSEEN,
 )
-from harness.verify.judging.websocket_exchanges import to_recorded
+from harness.verify.judging.websockets.exchanges import to_recorded
 from harness.world.world import World
 
 CONTINUES_LOST_ANSWER = "it goes on with what the model did not say this time"

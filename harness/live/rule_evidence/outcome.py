@@ -19,8 +19,8 @@ from harness.verify.evidence import SourcedInteraction
 from harness.verify.examples import build_request
 from harness.verify.judging.judge import Verdict, answer_object, judge
 from harness.verify.judging.unverifiable import ACCOUNT_STATUSES, match_rules
-from harness.verify.judging.websocket_exchanges import to_http_interactions
-from harness.verify.judging.websocket_pairs import SocketExchange
+from harness.verify.judging.websockets.exchanges import to_http_interactions
+from harness.verify.judging.websockets.pairs import SocketExchange
 from harness.world.world import World
 
 ProbeFinding = Literal["confirmed", "contradicted", "new words", "unclear"]

@@ -15,7 +15,7 @@ from harness.live.rule_evidence.outcome import answers_of, build_interaction
 from harness.live.rule_evidence.probes import Probe, wrong_key
 from harness.verify.evidence import Origin, SourcedInteraction, attach_origin
 from harness.verify.examples import build_request
-from harness.verify.judging.websocket_pairs import SocketExchange
+from harness.verify.judging.websockets.pairs import SocketExchange
 
 PUBLIC_HOSTS: Mapping[str, str] = {
     "openai": "https://api.openai.com",

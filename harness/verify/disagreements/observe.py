@@ -21,7 +21,7 @@ from harness.core.exchange import Json, Request
 from harness.core.text.redact import redact, secrets_in_headers
 from harness.verify.judging.gateways import adopt_gateway
 from harness.verify.judging.judge import answer_root, rebuild_request, recorded_error
-from harness.verify.judging.presume_files import presume_files
+from harness.verify.judging.presume import presume
 from harness.verify.judging.recording_day import enter_day
 from harness.verify.read_files import read_numbered
 from harness.verify.run import judge_exchange, world_of_file
@@ -127,7 +127,7 @@ def _find_violation(recorded: Recorded, request: Request, world: World) -> Viola
     """Why the mock refuses a request, before the World learns from its answer; None also where a rule fails."""
     try:
         violation = check(request, world)
-        while 200 <= recorded.status < 300 and violation and presume_files(world, violation):
+        while 200 <= recorded.status < 300 and violation and presume(world, violation):
             violation = check(request, world)
     except Exception:  # the judge reports it
         return None

@@ -23,7 +23,7 @@ from harness.core.text.redact import redact, secrets_in_headers
 from harness.endpoints.request import request_from
 from harness.verify.compare import differing_error_members, select_error_members
 from harness.verify.judging.edited import explain_edited
-from harness.verify.judging.presume_files import presume_files
+from harness.verify.judging.presume import presume
 from harness.verify.judging.recording_day import enter_day
 from harness.verify.judging.response_stream import judge_response_stream
 from harness.verify.judging.run_stream import judge_run_stream
@@ -84,7 +84,7 @@ def _judge_parts(recorded: Recorded, world: World, operation: Operation, request
     accepted = 200 <= recorded.status < 300
     absent = "no_request" in recorded.flags or (operation.is_form and not request.body)
     violation = None if absent else check(request, world)
-    while accepted and violation and presume_files(world, violation):
+    while accepted and violation and presume(world, violation):
         violation = check(request, world)
     if absent:
         yield Verdict("requests.absent")
@@ -200,7 +200,7 @@ def _judge_answer(recorded: Recorded, operation: Operation, world: World) -> Ite
     root = answer_root(recorded, operation.answer_schema)
     if root is None:
         return
-    finding = check_answer(root, recorded.answer, world.as_of)
+    finding = check_answer(root, recorded.answer, world.as_of, recorded.provider)
     yield from _finding_verdicts("answers", recorded, [finding] if finding else [])
     if finding and explain_edited(recorded):
         return

@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.answers.stream import count_held
-from harness.api.http.dialects import OPENAI
+from harness.api.http.dialects import FOUNDRY, OPENAI
 from harness.api.http.providers import path_below_root
 from harness.api.include import infer_include
 from harness.api.operations import OPERATIONS
 from harness.api.statuses import PENDING_STATUSES
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.rule import CREATE_RESPONSE
+from harness.core.dates import CONTRACT_DATE
 from harness.core.exchange import Answer, Json, Request
 from harness.ending import RECORDED_ENDING, Ending, TurnLine
 from harness.endpoints import azure
@@ -56,7 +57,11 @@ def render_mock_answer(recorded: Recorded, final: Json, world: World) -> Answer:
     `world` has learned from the exchanges before; it is not changed. A request that is not known is derived from the
     response. HarnessError when the request does not allow the recorded output.
     """
-    request, copy = _build_request(recorded, final), _copy_world(world, recorded.request)
+    request = _build_request(recorded, final)
+    day = (
+        world.as_of if request.dialect == FOUNDRY else CONTRACT_DATE
+    )  # elsewhere members are compared by their own days
+    copy = _copy_world(world, recorded.request, day)
     copy.script.add([build_turn(recorded.events or (), final)])
     handler = OPERATIONS[CREATE_RESPONSE].handler
     return handler(request, copy) if request.dialect == OPENAI else azure.answer_in_dialect(handler, request, copy)
@@ -90,9 +95,10 @@ def _build_ending(final: Json) -> Ending:
     return Ending(final["status"], {member: final.get(member)}, off_schema=True)
 
 
-def _copy_world(world: World, body: Any) -> World:
-    """A World with the same stored responses, items and conversation; changes to it do not reach the original."""
-    copy = World(world.name, organization=world.account)
+def _copy_world(world: World, body: Any, day: str) -> World:
+    """A World with the same agents, stored responses, items and conversation; changes to it do not reach the original."""
+    copy = World(world.name, organization=world.account, as_of=day)
+    copy.store.agents.update(world.store.agents)
     copy.store.responses.update(world.store.responses)
     copy.store.items.update(world.store.items)
     id = conversation_id(body) if isinstance(body, dict) else None

@@ -25,6 +25,7 @@ from harness.verify.compare import ABSENT, Difference, Profile, compare, map_str
 from harness.verify.judging.edited import explain_edited
 from harness.verify.judging.judge import Verdict, rebuild_request
 from harness.verify.judging.mock_answer import is_response_request, render_mock_answer, renderable_response
+from harness.verify.judging.project_answer import find_project_differences
 from harness.verify.judging.recording_day import enter_day
 from harness.verify.judging.rerender_profile import THIS_RESPONSE, make_profile
 from harness.verify.judging.response_stream import judge_response_stream
@@ -80,7 +81,12 @@ def judge_rerendering(recorded: Recorded, world: World | None = None) -> Iterato
 
 def _find_rendering_differences(recorded: Recorded, world: World) -> list[Difference] | None:
     """The differences; None where the answers cannot be compared."""
-    if not is_response_request(recorded) or not 200 <= recorded.status < 300 or "transcribed" in recorded.flags:
+    if not 200 <= recorded.status < 300 or "transcribed" in recorded.flags:
+        return None
+    operation, request = rebuild_request(recorded)
+    if operation is not None and operation.is_project and "no_request" not in recorded.flags:
+        return find_project_differences(recorded, operation, request, world)
+    if not is_response_request(recorded):
         return None
     try:
         final = _recorded_response(recorded)
@@ -97,7 +103,7 @@ def _is_well_formed(recorded: Recorded, world: World) -> bool:
     if "no_request" not in recorded.flags and not conforms_to_schema(request, world, check(request, world)):
         return False
     if recorded.events is None:
-        return check_answer("Response", recorded.answer) is None
+        return check_answer("Response", recorded.answer, dialect=recorded.provider) is None
     return not judge_response_stream(recorded).findings
 
 
@@ -117,7 +123,7 @@ def _compare_with_mock(recorded: Recorded, final: Json, world: World) -> list[Di
     try:
         mock = render_mock_answer(recorded, final, world)
     except HarnessError as problem:
-        if recorded.events is None and check_answer("Response", final):
+        if recorded.events is None and check_answer("Response", final, dialect=recorded.provider):
             return None
         at = "output" if recorded.events is None else f"events[{len(recorded.events) - 1}]"
         return [Difference(at, str(final["status"]), str(problem))]

@@ -9,6 +9,7 @@ from harness.answers.reader import StreamError
 from harness.answers.stream import read_recorded
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.check import check_answer
+from harness.contract.dialect_body import read_answer_by_schema
 from harness.contract.schema import RESPONSE_EVENT_SCHEMA
 from harness.contract.unknown_members import find_unknown_members, has_only_known
 from harness.core.dates import CONTRACT_DATE
@@ -42,8 +43,8 @@ def judge_response_stream(
 
 def judge_events(recorded: Recorded, root: str, as_of: str) -> StreamJudgment:
     """Judge each event by the schema `root` of a day."""
-    all_events = enumerate(recorded.events or ())
-    events = [(index, event) for index, event in all_events if not has_only_known(root, event, as_of)]
+    read = (read_answer_by_schema(event, recorded.provider) for event in recorded.events or ())
+    events = [(index, event) for index, event in enumerate(read) if not has_only_known(root, event, as_of)]
     return StreamJudgment(
         [_prefix_event_index(index, found) for index, event in events if (found := check_answer(root, event, as_of))],
         [

@@ -14,9 +14,9 @@ from harness.contract.check import check
 from harness.core.delivery import DISCONNECT_AT_END
 from harness.core.exchange import Answer, Request
 from harness.verify.compare import differing_error_members
-from harness.verify.judging import websocket_exchanges
 from harness.verify.judging.judge import answer_object, rebuild_request, recorded_error
 from harness.verify.judging.unverifiable import match_rules
+from harness.verify.judging.websockets.exchanges import to_http_interactions
 from harness.world.world import World
 
 
@@ -25,7 +25,7 @@ def build_journal(interactions: Iterable[Interaction], name: str = "") -> World:
     world = World(name)
     for interaction in interactions:
         dialect = parse_api_path(split_url(interaction.uri)[1]).dialect
-        for entry in websocket_exchanges.to_http_interactions(interaction):
+        for entry in to_http_interactions(interaction):
             recorded = parse_recorded(
                 replace(entry, notes={"provider": dialect, **entry.notes}), name, world.exchange_count + 1
             )

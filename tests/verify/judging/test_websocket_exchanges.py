@@ -16,7 +16,7 @@ from harness.contract.rule import RULES, Case
 from harness.items import function_call, message
 from harness.verify.examples import build_request
 from harness.verify.judging.unverifiable import ABOUT_CONNECTION
-from harness.verify.judging.websocket_exchanges import split_by_client_event, to_http_interactions, to_recorded
+from harness.verify.judging.websockets.exchanges import split_by_client_event, to_http_interactions, to_recorded
 from harness.verify.read_files import read_numbered, read_recording
 from harness.verify.run import FINDING_VERDICTS, Tally, verify_recordings
 from tests.support.recordings import over_http

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.core.exchange import Answer
-from harness.verify.judging.websocket_pairs import SocketExchange, SocketLog
+from harness.verify.judging.websockets.pairs import SocketExchange, SocketLog
 
 CREATE = {"type": "response.create"}
 ERROR = {"type": "invalid_request_error", "code": "c", "message": "No.", "param": None}

@@ -21,7 +21,7 @@ from harness.cassettes.format.recorded import Recorded, parse_recorded
 from harness.core.exchange import Json
 from harness.server.websocket.session import ENVELOPE_MEMBERS, is_invalid_stream
 from harness.verify.judging.rerender import UNORDERED_EVENTS
-from harness.verify.judging.websocket_pairs import SocketExchange, SocketLog, parse_event, refusal_status, stream_id
+from harness.verify.judging.websockets.pairs import SocketExchange, SocketLog, parse_event, refusal_status, stream_id
 
 _RESPONSE_CREATED = "response.created"
 """The event with which a response begins."""

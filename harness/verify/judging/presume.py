@@ -1,0 +1,42 @@
+"""What existed before a recording began, since the API accepted requests that name it: files, vector stores, agents.
+
+No rule depends on the content of files, so empty ones are presumed; of an agent nothing is known but its name.
+"""
+
+from __future__ import annotations
+
+from harness.contract.check import Violation
+from harness.world.world import World
+
+MISSING_FILE_RULES = (
+    *("file_not_found", "input_file_not_found", "files_not_found", "vector_store_not_found"),
+    *("file_search_store_not_found", "vector_store_file_not_found"),
+)
+"""Rules about missing files and vector stores; their facts hold the `missing` ids, and the `store` of a file in one."""
+MISSING_AGENT_RULES = ("agent_unknown", "agent_not_found")
+"""Rules about a missing agent; their facts hold its `name` and the `version` that was asked for, or nothing."""
+
+
+def presume(world: World, violation: Violation) -> bool:
+    """Presume what this violation reports as missing, since the API accepted the request; whether that changes the World."""
+    if violation.rule.id in MISSING_FILE_RULES:
+        return _presume_files(world, violation)
+    return violation.rule.id in MISSING_AGENT_RULES and _presume_agent(world, violation)
+
+
+def _presume_files(world: World, violation: Violation) -> bool:
+    uploads, store = world.uploads, violation.facts.get("store", "")
+    missing = [id for id in violation.facts["missing"] if not uploads.has_id(id, store)]
+    for id in missing:
+        uploads.presume(id, store)
+    return bool(missing)
+
+
+def _presume_agent(world: World, violation: Violation) -> bool:
+    """Presume a version of an agent of unknown make, older than those that are known."""
+    name, version = violation.facts["name"], str(violation.facts.get("version") or "").strip() or "1"
+    known = world.store.agents.get(name, ())
+    if any(each["version"] == version for each in known):
+        return False
+    world.store.agents[name] = [{"object": "agent.version", "name": name, "version": version, "definition": {}}, *known]
+    return True

@@ -1,0 +1,75 @@
+"""A recorded answer of a Foundry project compared with the mock's answer to the same request.
+
+No schema describes what a project stores, so the mock's own answer is the measure: its status, its members and the kinds of
+their values. What a project has come to before a recording began (versions, times, ids, what lists hold) is not compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from copy import deepcopy
+from dataclasses import fields
+from typing import Any
+
+from harness.api.operations import Operation
+from harness.cassettes.format.recorded import Recorded
+from harness.contract.check import admit, check
+from harness.core.exchange import Answer, Json, Request
+from harness.endpoints import azure
+from harness.verify.compare import Difference, Profile, compare, describe_kind
+from harness.world.store import Store
+from harness.world.world import World
+
+SAID_MEMBERS = frozenset({"object", "type", "kind", "name", "deleted", "protocol"})
+"""Members whose values are compared, not only their kinds."""
+LIST_MEMBERS = ("data", "value")
+"""The members that hold the objects of a list, of which the first is compared."""
+FREE_MEMBERS = frozenset({"metadata", "tags", "properties", "environment_variables", "schema", "parameters", "spec"})
+"""Members that hold what the user has named."""
+
+
+def find_project_differences(
+    recorded: Recorded, operation: Operation, request: Request, world: World
+) -> list[Difference] | None:
+    """The differences; None where the mock refuses the request, which the judge reports, or has nothing to compare."""
+    copy = _copy_world(world)
+    if check(request, copy) is not None:
+        return None
+    mock = azure.answer_in_dialect(operation.handler, admit(request, copy), copy)
+    return list(_compare_answers(recorded, mock))
+
+
+def _copy_world(world: World) -> World:
+    """A World of the same day that has stored the same; changes to it do not reach the original."""
+    copy = World(world.name, organization=world.account, as_of=world.as_of)
+    for table in fields(Store):
+        getattr(copy.store, table.name).update(deepcopy(dict(getattr(world.store, table.name))))
+    return copy
+
+
+def _compare_answers(recorded: Recorded, mock: Answer) -> Iterator[Difference]:
+    if recorded.status != mock.status:
+        yield Difference("status", str(recorded.status), str(mock.status))
+    elif isinstance(recorded.answer, dict) and isinstance(mock.body, dict):
+        left_out = [name for name in LIST_MEMBERS if not (_lists(recorded.answer, name) and _lists(mock.body, name))]
+        yield from compare(recorded.answer, mock.body, Profile(view=lambda answer: _view_answer(answer, left_out)))
+    elif (recorded.answer is None) != (mock.body is None or mock.body == b""):
+        yield Difference("answer", describe_kind(recorded.answer), describe_kind(mock.body))
+
+
+def _lists(answer: Json, name: str) -> bool:
+    return isinstance(answer.get(name), list) and bool(answer[name])
+
+
+def _view_answer(answer: Json, left_out: Collection[str]) -> Any:
+    """An answer as it is compared: of a list the first object, or only that there is one, if just one side lists any."""
+    lists = {name: answer[name] for name in LIST_MEMBERS if isinstance(answer.get(name), list)}
+    return _view(answer | {name: "a list" if name in left_out else several[:1] for name, several in lists.items()})
+
+
+def _view(value: Any, name: str = "") -> Any:
+    if isinstance(value, dict):
+        return {own: _view(inner, own) for own, inner in value.items()} if name not in FREE_MEMBERS else "an object"
+    if isinstance(value, list):
+        return [_view(inner, name) for inner in value]
+    return value if name in SAID_MEMBERS else describe_kind(value)
