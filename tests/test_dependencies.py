@@ -23,7 +23,10 @@ def test_what_a_module_imports_at_once_is_a_dependency():
 
 @pytest.mark.slow
 def test_what_a_function_imports_late_is_an_extra_at_least():
-    assert distributions(ast.walk, ADAPTERS) <= declared("dependencies", "openai", "otel", "redis", "dev") | PROMISED
+    assert (
+        distributions(ast.walk, ADAPTERS)
+        <= declared("dependencies", "openai", "otel", "redis", "tls", "dev") | PROMISED
+    )
 
 
 PROMISED = {"pydantic", "starlette"}

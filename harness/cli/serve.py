@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from threading import Timer
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from harness.cli.serve_command import TOKEN_VARIABLE, run_with_mock
-from harness.cli.support.app import call_on_signals, print_text
-from harness.cli.support.collection import rare_collections
-from harness.cli.support.exit_codes import ExitCode
+from harness.cli.support.foreground import Entrance, listen, serve_foreground
 from harness.cli.support.observers import add_observers, check_observers, watch_app
 from harness.cli.support.shared_store import (
     DEFAULT_PREFIX,
@@ -28,6 +22,7 @@ from harness.cli.support.shared_store import (
     settings_record,
 )
 from harness.cli.support.summaries import summarize_worlds
+from harness.cli.support.tls import Secured, secure
 from harness.cli.support.workers import check_workers, serve_workers
 
 if TYPE_CHECKING:
@@ -35,15 +30,11 @@ if TYPE_CHECKING:
     from harness.core.account import Organization
     from harness.core.delivery import Pace
     from harness.core.limits import Limits
-    from harness.server.asgi import Listening
     from harness.server.mock_api import MockApi
-    from harness.server.transport.stoppable_server import AsgiApp, StoppableServer
 
 DEFAULT_PORT = 8765
 KEPT_EXCHANGES, KEPT_RESPONSES, KEPT_WORLDS = 1_000, 10_000, 10_000
 """What a server keeps by default, so that it can run for days."""
-LAST_RESORT_SECONDS = 1.0
-"""Seconds after a second signal, after which the process ends as it is."""
 ANY_KEY = "sk-anything"
 
 
@@ -53,6 +44,7 @@ def _limit(what: str, default: int) -> Any:
 
 
 def serve(
+    context: typer.Context,
     command: Annotated[
         list[str] | None,
         typer.Argument(metavar="-- COMMAND...", help="What to run with the mock; without it, serve until interrupted."),
@@ -106,12 +98,22 @@ def serve(
     otel: Annotated[
         bool, typer.Option("--otel", help="Export a span of OpenTelemetry for each request, as OTEL_… variables say.")
     ] = False,
+    tls: Annotated[
+        bool,
+        typer.Option("--tls", help="Speak TLS, with a certificate made for this run that printed variables trust."),
+    ] = False,
+    certificate: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Speak TLS with this certificate (PEM).")
+    ] = None,
+    key_file: Annotated[
+        Path | None, typer.Option("--key", metavar="FILE", help="The private key of --certificate, if not in its file.")
+    ] = None,
     control_token: Annotated[
         str,
         typer.Option(envvar=TOKEN_VARIABLE, help="What control requests have to carry; off loopback one is made."),
     ] = "",
     allowed_host: Annotated[
-        str, typer.Option(metavar="NAMES", help="Other names of this host for control requests, by commas.")
+        str, typer.Option(metavar="NAMES", help="Other names of this host for control requests and --tls, by commas.")
     ] = "",
 ) -> None:
     """Serve the mock, every key that starts with `sk-` a world of its own, until interrupted or a COMMAND has ended."""
@@ -119,6 +121,7 @@ def serve(
     from harness.core.dates import CONTRACT_DATE, parse_as_of
     from harness.faults.pace import parse_pace
     from harness.server.asgi import App
+    from harness.server.client_environment import server_variables
     from harness.server.control_plane.access import control_access
     from harness.server.workers.request_key import KeyReader
     from harness.verify.disagreements.own_file import load_contract
@@ -141,8 +144,10 @@ def serve(
                 workers > 1,
             )
         ):
-            raise typer.BadParameter("--replay plays what was recorded; give it with --host, --port and --paced alone.")
-        _replay_recordings(replay, host, _or_default(port), paced)
+            raise typer.BadParameter("--replay is given with --host, --port, --paced and TLS alone.")
+        _replay_recordings(
+            replay, host, _or_default(port), paced, secure(context, tls, certificate, key_file, host, ())
+        )
         return
     if (is_shared := check_store(store, store_prefix, script)) and command:
         raise typer.BadParameter("a COMMAND has a mock of its own: --store is for servers without one.")
@@ -162,16 +167,22 @@ def serve(
         workers=workers,
     )
     key = next(iter(_split_names(keys)), ANY_KEY)
-    access = control_access(host, control_token, _split_names(allowed_host))
+    other_names = _split_names(allowed_host)
+    access = control_access(host, control_token, other_names)
+    if workers > 1 and (tls or certificate):
+        raise typer.BadParameter("--workers speaks no TLS yet.")
+    secured = secure(context, tls, certificate, key_file, host, other_names)
     if command and metrics:
         raise typer.BadParameter(
             "a COMMAND ends before its metrics could be read: --metrics is for a server without one."
         )
     if command:
         add_observers(mock, log, otel=otel)
-        raise typer.Exit(run_with_mock(command, mock, host, port or 0, dialect or OPENAI, key, access))
+        raise typer.Exit(run_with_mock(command, mock, host, port or 0, dialect or OPENAI, key, access, secured))
     shown = {TOKEN_VARIABLE: access.token} if access.is_new else {}
-    api_root = API_ROOTS[dialect or OPENAI]
+    entrance = Entrance(
+        API_ROOTS[dialect or OPENAI], lambda origin: {**server_variables(origin, dialect or OPENAI, key), **shown}
+    )
     app = App(mock, access)
     if is_shared:
         decisive = {"script": script, "keys": keys, "models": models, "scripted": scripted, "zdr": zdr, "pace": pace}
@@ -182,7 +193,7 @@ def serve(
     watch = partial(watch_app, log=log, metrics=metrics, otel=otel)
     if workers > 1:
         make_app = partial(make_shared_app, *made, is_tried=True) if is_shared else lambda: app
-        listening, announce = _listen(host, _or_default(port), api_root, key, shown)
+        listening, announce = listen(host, _or_default(port), entrance, secured)
         known = KeyReader(dialect or None, _split_names(keys) or None)
         serve_workers(
             make_app,
@@ -197,84 +208,24 @@ def serve(
         )
         return
     watch(app)
-    _serve_foreground(app, host, _or_default(port), api_root, key, lambda: summarize_worlds(mock), shown)
+    serve_foreground(app, host, _or_default(port), entrance, lambda: summarize_worlds(mock), secured)
 
 
 def _or_default(port: int | None) -> int:
     return DEFAULT_PORT if port is None else port
 
 
-def _replay_recordings(recordings: Path, host: str, port: int, paced: bool) -> None:
+def _replay_recordings(recordings: Path, host: str, port: int, paced: bool, secured: Secured | None) -> None:
     """Replay recordings until interrupted, then list the requests that they could not answer."""
     from harness.cassettes.recording.matching import api_root
     from harness.cassettes.recording.replay_server import ReplayApp, load_recordings
 
     interactions = load_recordings(recordings)
     player = ReplayApp(interactions, paced)
+    root = api_root(interactions)
+    entrance = Entrance(root, lambda origin: {"OPENAI_BASE_URL": origin + root, "OPENAI_API_KEY": ANY_KEY})
     misses = (f"not recorded: {miss}" for miss in player.misses)
-    _serve_foreground(player, host, port, api_root(interactions), ANY_KEY, lambda: misses)
-
-
-def _serve_foreground(
-    app: AsgiApp,
-    host: str,
-    port: int,
-    root: str,
-    key: str,
-    summarize: Callable[[], Iterable[str]],
-    more: Mapping[str, str] = MappingProxyType({}),
-) -> None:
-    """Serve an app in the foreground; it prints the environment of a client as shell commands first, at the end a summary.
-
-    A signal stops the server, which gives answers under way a few seconds; a second one ends it at once.
-    """
-    from harness.core.text.shorten import pluralize
-    from harness.server.asgi import App, uvicorn_config
-    from harness.server.transport.stoppable_server import StoppableServer
-
-    listening, announce = _listen(host, port, root, key, more)
-    server = StoppableServer(uvicorn_config(app))
-    server.at_end = app.close if isinstance(app, App) else None
-    with _stopped_by_signals(server), closing(listening), rare_collections():
-        announce()
-        server.run(sockets=[listening])
-        if server.cut_off:
-            print_text(f"harness: stopped; {pluralize(server.cut_off, 'request')} had no whole answer yet.", err=True)
-        for line in summarize():
-            print_text(line, err=True)
-
-
-def _listen(host: str, port: int, root: str, key: str, more: Mapping[str, str]) -> tuple[Listening, Callable[[], None]]:
-    """A listening socket, and what prints the environment of a client as shell commands."""
-    from harness.server.asgi import bind
-
-    listening = bind(host, port)
-    url = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}{root}"
-
-    def announce() -> None:
-        with suppress(OSError):  # nobody reads it, and clients may know the port
-            variables = {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": key, **more}
-            print_text("\n".join([f"Serving {url}", *(f"export {name}={value}" for name, value in variables.items())]))
-
-    return listening, announce
-
-
-@contextmanager
-def _stopped_by_signals(server: StoppableServer) -> Iterator[None]:
-    """The first signal stops a server, the second one without delay, even when a script keeps it from noticing."""
-    last_resort = Timer(LAST_RESORT_SECONDS, os._exit, [ExitCode.FOUND])
-    last_resort.daemon = True
-
-    def stop(_: int) -> None:
-        if server.should_exit and not server.force_exit:
-            last_resort.start()
-        server.stop(force=server.should_exit)
-
-    try:
-        with call_on_signals(stop):
-            yield
-    finally:
-        last_resort.cancel()
+    serve_foreground(player, host, port, entrance, lambda: misses, secured)
 
 
 def _make_mock(

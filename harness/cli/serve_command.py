@@ -6,11 +6,11 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from harness.cli.support.app import print_text
 from harness.cli.support.collection import rare_collections
 from harness.cli.support.run_command import run_command
+from harness.cli.support.tls import EVERY_ADDRESS, Secured, context_of, origin_for_clients
 
 if TYPE_CHECKING:
     from harness.server.control_plane.access import ControlAccess
@@ -21,16 +21,22 @@ URL_VARIABLE = "HARNESS_URL"
 TOKEN_VARIABLE = "HARNESS_CONTROL_TOKEN"
 """The variable with the token of the control plane, if it needs one; the server reads it, and so do its clients."""
 NO_REQUEST = (
-    "no request came from the command, so nothing was tested. Its clients must read OPENAI_BASE_URL and OPENAI_API_KEY, "
-    "or be given them."
+    "no request came from the command, so nothing was tested. Its clients must read {variables}, or be given what is in "
+    "{them}.{more}"
 )
+PLAIN_PROJECT = " Azure's clients send no token over plain http: serve with --tls."
 NOTHING_JUDGED = 2
-EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
-"""Addresses to listen on that no client can connect to everywhere, and one that it can."""
 
 
 def run_with_mock(
-    command: Sequence[str], api: MockApi, host: str, port: int, dialect: str, key: str, access: ControlAccess
+    command: Sequence[str],
+    api: MockApi,
+    host: str,
+    port: int,
+    dialect: str,
+    key: str,
+    access: ControlAccess,
+    secured: Secured | None = None,
 ) -> int:
     """Run a command against the mock, print the report of each World on stderr, and return the exit code.
 
@@ -39,14 +45,13 @@ def run_with_mock(
     from harness.core.text.shorten import pluralize
     from harness.server.asgi import serve_in_thread
 
-    with serve_in_thread(api, host, port, access=access) as server, rare_collections():
-        parts = urlsplit(server.base_url)
-        name = EVERY_ADDRESS.get(host, server.host)
-        origin = parts._replace(netloc=f"{f'[{name}]' if ':' in name else name}:{server.port}", path="").geturl()
+    with serve_in_thread(api, host, port, access=access, tls=context_of(secured)) as server, rare_collections():
+        origin = origin_for_clients(secured, EVERY_ADDRESS.get(host, server.host), server.port)
         environment = {**os.environ, **({TOKEN_VARIABLE: access.token} if access.token else {})}
+        environment |= secured.variables if secured else {}
         code = run_command(command, _command_environment(origin, dialect, key, environment))
     if not api.request_count and not api.strays:
-        _print_stderr(NO_REQUEST)
+        _print_stderr(_describe_silence(dialect, is_plain=secured is None))
         return code or NOTHING_JUDGED
     problems = list(_problems(api))
     end = f"the command ended with {code}" if code else "nothing is wrong"
@@ -57,19 +62,26 @@ def run_with_mock(
 
 def _command_environment(origin: str, dialect: str, key: str, environment: Mapping[str, str]) -> dict[str, str]:
     """The environment of a command whose clients are to reach the World of a key."""
-    from harness.api.http.dialects import API_ROOTS, OPENAI
-    from harness.server.client_environment import client_variables, environment_changes
-    from harness.world.mock import Mock
-    from harness.world.world import World
+    from harness.server.client_environment import environment_changes, server_variables
 
-    spoken = None if dialect == OPENAI else dialect
-    world = World(key, api_key=key, base_url=origin + API_ROOTS[dialect], dialect=spoken)
-    changed = {
-        **environment,
-        **environment_changes(client_variables(Mock(world), key), environment),
-        URL_VARIABLE: origin,
+    changes = environment_changes(server_variables(origin, dialect, key), environment)
+    return {
+        name: value for name, value in {**environment, **changes, URL_VARIABLE: origin}.items() if value is not None
     }
-    return {name: value for name, value in changed.items() if value is not None}
+
+
+def _describe_silence(dialect: str, *, is_plain: bool) -> str:
+    """Why no request may have come."""
+    from harness.api.http.dialects import FOUNDRY
+    from harness.server.client_environment import READ_BY_CLIENTS
+
+    *first, last = READ_BY_CLIENTS[dialect]
+    is_project = dialect == FOUNDRY
+    return NO_REQUEST.format(
+        variables=f"{', '.join(first)} {'or' if is_project else 'and'} {last}",
+        them="it" if is_project else "them",
+        more=PLAIN_PROJECT if is_project and is_plain else "",
+    )
 
 
 def _problems(api: MockApi) -> Iterator[str]:

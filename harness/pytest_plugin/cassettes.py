@@ -18,6 +18,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from harness.api.http.upstream import AZURE_VARIABLE, PROJECT_VARIABLES
 from harness.core.errors import ConfigError, HarnessError
 from harness.core.text.printable import escape_controls
 from harness.pytest_plugin.options import read_marker_options
@@ -37,7 +38,7 @@ KEY_VARIABLES = (
     "FOUNDRY_API_KEY",
 )
 """Variables that may hold the key for recording."""
-ENDPOINT_VARIABLES = ("AZURE_OPENAI_ENDPOINT", "AZURE_AI_PROJECT_ENDPOINT", "FOUNDRY_PROJECT_ENDPOINT")
+ENDPOINT_VARIABLES = (AZURE_VARIABLE, *PROJECT_VARIABLES)
 """Variables that are set when a client signs in with a credential instead of a key."""
 REPLAY_KEY = "sk-replayed-not-a-key"
 """The key of a client whose requests are answered from a cassette."""
@@ -297,7 +298,7 @@ def _set_environment(interactions: Sequence[Interaction], monkeypatch: pytest.Mo
 def _replay_environment(host: str, root: str, version: str, project: str) -> Mapping[str, str]:
     own = {"OPENAI_BASE_URL": f"{host}{root}", "OPENAI_API_KEY": REPLAY_KEY}
     if project:
-        return own | dict.fromkeys(("AZURE_AI_PROJECT_ENDPOINT", "FOUNDRY_PROJECT_ENDPOINT"), f"{host}{project}")
+        return own | dict.fromkeys(PROJECT_VARIABLES, f"{host}{project}")
     if root.startswith("/openai"):
         azure = {"AZURE_OPENAI_ENDPOINT": host, "AZURE_OPENAI_API_KEY": REPLAY_KEY}
         return azure | ({"OPENAI_API_VERSION": version} if version else own)

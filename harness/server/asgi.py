@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, partial
@@ -167,7 +168,7 @@ async def read_body(receive: Receive) -> bytes | None:
 class Server:
     """A running server in a thread of this process; `base_url` is what clients are given.
 
-    It listens on `listening` if that is given, else on a socket of its own.
+    It listens on `listening` if that is given, else on a socket of its own; with `tls` it speaks TLS alone.
     """
 
     def __init__(
@@ -179,20 +180,21 @@ class Server:
         keep_alive: bool = True,
         listening: socket.socket | None = None,
         access: ControlAccess | None = None,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         self.api = api
         self._socket = listening or bind(host, port)
         self.host, self.port = self._socket.getsockname()[:2]
         app = App(api, access or control_access(host))
-        self._uvicorn = StoppableServer(uvicorn_config(app, keep_alive=keep_alive))
+        self._scheme = "https" if tls else "http"
+        self._uvicorn = StoppableServer(uvicorn_config(app, keep_alive=keep_alive, tls=tls))
         self._uvicorn.at_end = app.close
         self._thread = threading.Thread(target=self._run, name="responses-harness", daemon=True)
 
     @property
     def base_url(self) -> str:
         """The API's root: `http://127.0.0.1:PORT/v1`."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http://{host}:{self.port}/v1"
+        return f"{origin_of(self._scheme, self.host, self.port)}/v1"
 
     def start(self) -> Server:
         """Start serving; returns when connections are accepted (the socket listens from the start)."""
@@ -208,14 +210,30 @@ class Server:
         self._uvicorn.run(sockets=[self._socket])
 
 
-def uvicorn_config(app: AsgiApp, *, keep_alive: bool = True) -> uvicorn.Config:
-    """How uvicorn runs an app: nothing logged but its own faults, no lifespan."""
+def origin_of(scheme: str, host: str, port: int) -> str:
+    """The beginning of a URL: `http://127.0.0.1:8765`."""
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+class _Config(uvicorn.Config):
+    """The settings of uvicorn, which takes a certificate from files only."""
+
+    made_context: ssl.SSLContext | None = None
+
+    def load(self) -> None:
+        """Load what the settings name."""
+        super().load()
+        self.ssl = self.made_context
+
+
+def uvicorn_config(app: AsgiApp, *, keep_alive: bool = True, tls: ssl.SSLContext | None = None) -> uvicorn.Config:
+    """How uvicorn runs an app: nothing logged but its own faults, no lifespan; with `tls` over TLS."""
     direct = (
         partial(DirectHttpProtocol, answer_post=app.answer_post, send_made=app.send_made, known=KnownHeads())
         if isinstance(app, App)
         else None
     )
-    return uvicorn.Config(
+    config = _Config(
         cast("Any", end_when_cancelled(app)),
         http=cast("Any", (direct or HttpProtocol) if keep_alive else ClosingHttpProtocol),
         log_level="warning",
@@ -228,6 +246,8 @@ def uvicorn_config(app: AsgiApp, *, keep_alive: bool = True) -> uvicorn.Config:
         server_header=False,
         timeout_keep_alive=75,
     )
+    config.made_context = tls
+    return config
 
 
 Listening = socket.socket
@@ -260,9 +280,10 @@ def serve_in_thread(
     *,
     keep_alive: bool = True,
     access: ControlAccess | None = None,
+    tls: ssl.SSLContext | None = None,
 ) -> Iterator[Server]:
     """A server for the time of a `with` block."""
-    server = Server(api, host, port, keep_alive=keep_alive, access=access).start()
+    server = Server(api, host, port, keep_alive=keep_alive, access=access, tls=tls).start()
     try:
         yield server
     finally:

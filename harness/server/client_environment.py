@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+
+from harness.api.http.dialects import API_ROOTS, AZURE, FOUNDRY, OPENAI
+from harness.api.http.upstream import PROJECT_VARIABLES
 
 if TYPE_CHECKING:
     from harness.world.mock import Mock
@@ -20,20 +23,36 @@ CLEARED_VARIABLES = (
 )
 """Variables that change the requests of a client, beside those that begin with AZURE_OPENAI_."""
 
-_MOCK_VARIABLES = ("OPENAI_BASE_URL", "OPENAI_API_KEY", "AZURE_AI_PROJECT_ENDPOINT", "FOUNDRY_PROJECT_ENDPOINT")
+_OF_OTHERS = ("PROJECT_ENDPOINT",)
+"""Variables that lead clients to the mock, but mean something else to other programs, and stay then."""
+_MOCK_VARIABLES = ("OPENAI_BASE_URL", "OPENAI_API_KEY", *(name for name in PROJECT_VARIABLES if name not in _OF_OTHERS))
 """Variables that lead clients to the mock."""
+READ_BY_CLIENTS: Mapping[str, Sequence[str]] = {
+    OPENAI: ("OPENAI_BASE_URL", "OPENAI_API_KEY"),
+    AZURE: ("AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY"),
+    FOUNDRY: PROJECT_VARIABLES,
+}
+"""What the clients of a dialect have to read, or one of it, to find the mock."""
 
 
 def client_variables(mock: Mock, key: str) -> dict[str, str]:
     """The variables that lead clients to the mock; Azure's only for its dialect, since OpenAI's client reads them too."""
     found = {"OPENAI_BASE_URL": mock.base_url, "OPENAI_API_KEY": key}
-    if mock.world.dialect == "azure":
+    if mock.world.dialect == AZURE:
         azure = {"AZURE_OPENAI_API_KEY": key, "OPENAI_API_VERSION": AZURE_VERSION}
         return {"AZURE_OPENAI_ENDPOINT": mock.azure_endpoint, **azure}
-    if mock.world.dialect == "foundry":
-        project = dict.fromkeys(("AZURE_AI_PROJECT_ENDPOINT", "FOUNDRY_PROJECT_ENDPOINT"), mock.project_endpoint)
-        return found | project
+    if mock.world.dialect == FOUNDRY:
+        return found | dict.fromkeys(PROJECT_VARIABLES, mock.project_endpoint)
     return found
+
+
+def server_variables(origin: str, dialect: str, key: str) -> dict[str, str]:
+    """The variables that lead clients to the World of a key on a server (`https://127.0.0.1:8765`)."""
+    from harness.world.mock import Mock
+    from harness.world.world import World
+
+    spoken = None if dialect == OPENAI else dialect
+    return client_variables(Mock(World(key, api_key=key, base_url=origin + API_ROOTS[dialect], dialect=spoken)), key)
 
 
 def environment_changes(variables: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str | None]:

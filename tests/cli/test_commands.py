@@ -23,6 +23,7 @@ from typer.testing import CliRunner, Result
 
 from harness.cli import app, main
 from harness.cli.rules import rules
+from harness.cli.support.foreground import Entrance
 from harness.contract import schema
 from harness.contract.rule import RULES
 from harness.contract.schemagen import sync
@@ -410,8 +411,8 @@ class TestServe:
         """Serves in this process what the command would serve in the foreground; returns its base URL."""
         with contextlib.ExitStack() as servers:
 
-            def serve_beside(app: AsgiApp, host: str, port: int, root: str, *_: object) -> None:
-                urls.append(servers.enter_context(serving(app)) + root)
+            def serve_beside(app: AsgiApp, host: str, port: int, entrance: Entrance, *_: object) -> None:
+                urls.append(servers.enter_context(serving(app)) + entrance.root)
 
             def start(*arguments: str) -> str:
                 result = run("serve", "--port", "0", *arguments)
@@ -419,7 +420,7 @@ class TestServe:
                 return urls.pop()
 
             urls: list[str] = []
-            monkeypatch.setattr("harness.cli.serve._serve_foreground", serve_beside)
+            monkeypatch.setattr("harness.cli.serve.serve_foreground", serve_beside)
             yield start
 
 

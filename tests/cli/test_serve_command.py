@@ -19,6 +19,7 @@ from harness.server.control_plane.access import control_access
 from harness.server.mock_api import MockApi
 from tests.support.processes import run as run_child
 from tests.support.processes import spawn
+from tests.support.servers.live_server import certificate
 from tests.support.slow import slow_except
 
 ROOT = Path(__file__).parents[2]
@@ -151,6 +152,96 @@ class TestTheExitCode:
     @pytest.mark.slow
     def test_of_options_that_do_not_go_together_is_2(self, tmp_path: Path) -> None:
         assert serve("--replay", str(tmp_path), "--", "true").returncode == 2
+
+
+class TestADialect:
+    @pytest.mark.parametrize(
+        ("options", "told"),
+        slow_except(
+            [0],
+            [
+                (
+                    ("--dialect", "foundry"),
+                    "AZURE_AI_PROJECT_ENDPOINT, FOUNDRY_PROJECT_ENDPOINT or PROJECT_ENDPOINT, or be given what is in it. "
+                    "Azure's clients send no token over plain http: serve with --tls.",
+                ),
+                (("--dialect", "foundry", "--tls"), "PROJECT_ENDPOINT, or be given what is in it."),
+                (
+                    ("--dialect", "azure"),
+                    "AZURE_OPENAI_ENDPOINT and AZURE_OPENAI_API_KEY, or be given what is in them.",
+                ),
+                ((), "OPENAI_BASE_URL and OPENAI_API_KEY, or be given what is in them."),
+            ],
+        ),
+        ids=["foundry", "foundry over TLS", "azure", "openai"],
+    )
+    def test_says_what_its_clients_have_to_read(self, options: tuple[str, ...], told: str) -> None:
+        ended = serve(*options, "--", "true")
+        assert (ended.returncode, ended.stderr.endswith(f"{told}\n")) == (2, True), ended.stderr
+
+    @pytest.mark.parametrize(
+        ("dialect", "names"),
+        slow_except(
+            [0],
+            [
+                ("foundry", {"AZURE_AI_PROJECT_ENDPOINT", "FOUNDRY_PROJECT_ENDPOINT", "PROJECT_ENDPOINT"}),
+                ("azure", {"AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY", "OPENAI_API_VERSION"}),
+            ],
+        ),
+    )
+    def test_prints_the_variables_of_its_clients(self, dialect: str, names: set[str]) -> None:
+        with serving("--port", "0", "--dialect", dialect) as child:
+            assert child.stdout
+            root = child.stdout.readline().split()[1]
+            assert root.endswith("/openai/v1")
+            told = dict(
+                child.stdout.readline().split()[1].split("=", 1) for _ in range(5 if dialect == "foundry" else 3)
+            )
+        assert names <= told.keys()
+        assert {told[name] for name in names if name.endswith("ENDPOINT")} == {root.removesuffix("/openai/v1")}
+
+
+class TestTls:
+    ASK = "[ask() for _ in range(2)]; print(os.environ['OPENAI_BASE_URL'].split(':')[0], os.environ['SSL_CERT_FILE'])"
+
+    def test_is_trusted_by_the_command_whose_files_are_removed(self, script: str) -> None:
+        ended = serve("--script", script, "--tls", *program(self.ASK))
+        assert (ended.returncode, ended.stderr) == (0, "harness: 2 requests, nothing is wrong\n")
+        scheme, bundle = ended.stdout.split()
+        assert (scheme, Path(bundle).exists(), Path(bundle).parent.exists()) == ("https", False, False)
+
+    @pytest.mark.slow
+    def test_may_have_a_certificate_of_its_own(self, script: str, tmp_path: Path) -> None:
+        made = certificate(tmp_path)
+        files = ("--certificate", str(made.file), "--key", str(made.key))
+        assert serve("--script", script, *files, *program(self.ASK)).returncode == 0
+        assert (
+            "CERTIFICATE_VERIFY_FAILED"
+            in serve("--script", script, *files, *program("os.environ.pop('SSL_CERT_FILE'); ask()")).stderr
+        )
+
+    @pytest.mark.parametrize(
+        ("options", "problem"),
+        slow_except(
+            [0],
+            [
+                (
+                    ("--certificate", "absent.pem"),
+                    "--certificate absent.pem: cannot be read: No such file or directory.",
+                ),
+                (("--key", "sk-mine"), "--key sk-mine: it is the key of a --certificate FILE; API keys are given by"),
+            ],
+        ),
+    )
+    def test_that_cannot_be_spoken_is_told(self, options: tuple[str, ...], problem: str) -> None:
+        ended = serve(*options, "--", "true")
+        assert (ended.returncode, problem in ended.stderr) == (2, True), ended.stderr
+
+    @pytest.mark.slow
+    def test_that_a_command_does_not_trust_is_told(self) -> None:
+        ended = serve("--tls", *program("os.environ.pop('SSL_CERT_FILE'); ask()"))
+        assert ended.returncode == 1
+        assert "harness: a client turned down the certificate of this server (unknown ca)." in ended.stderr
 
 
 class TestASignal:

@@ -12,7 +12,8 @@ from harness.core.errors import ConfigError
 
 BASE_URL_VARIABLE = "OPENAI_BASE_URL"
 AZURE_VARIABLE = "AZURE_OPENAI_ENDPOINT"
-PROJECT_VARIABLES = ("AZURE_AI_PROJECT_ENDPOINT", "FOUNDRY_PROJECT_ENDPOINT")
+PROJECT_VARIABLES = ("AZURE_AI_PROJECT_ENDPOINT", "FOUNDRY_PROJECT_ENDPOINT", "PROJECT_ENDPOINT")
+"""Variables with the endpoint of a project, as samples and frameworks read them."""
 _ROOT_ADVICE = "Give the API's root, say https://api.openai.com/v1"
 
 

@@ -12,6 +12,7 @@ from typing import Any, cast
 import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
+from harness.server.tls.context import SILENT
 from harness.server.transport.coalesced_write import CoalescingTransport
 
 REQUEST_SECONDS = 20.0
@@ -54,6 +55,22 @@ class HttpProtocol(HttpToolsProtocol):
         """Wrap the transport of a new connection, from which a request is expected."""
         super().connection_made(cast("asyncio.Transport", CoalescingTransport(transport, self.loop)))
         self._expect_request()
+
+    def eof_received(self) -> None:
+        """Take leave of a client."""
+        self._note_silence()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Take leave of a connection, which its client has reset if there is an error."""
+        if exc is not None:
+            self._note_silence()
+        super().connection_lost(exc)
+
+    def _note_silence(self) -> None:
+        """Report a client that shook hands over TLS and said nothing."""
+        is_silent = self.request_begun is not None and not self.received and self.cycle is None
+        if is_silent and (secured := self.transport.get_extra_info("ssl_object")):
+            secured.context.report_rejection(SILENT)
 
     def data_received(self, data: bytes) -> None:
         """Take what the client sends; white space between two requests is the begin of one, too."""

@@ -83,6 +83,7 @@ class TestTheEnvironment:
         assert led("https://it.services.ai.azure.com/api/projects/p") == {
             "AZURE_AI_PROJECT_ENDPOINT": project,
             "FOUNDRY_PROJECT_ENDPOINT": project,
+            "PROJECT_ENDPOINT": project,
             "OPENAI_BASE_URL": f"{project}/openai/v1",
         }
 

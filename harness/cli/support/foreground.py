@@ -1,0 +1,91 @@
+"""A server in the foreground: what it prints for its clients, and how signals end it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+from threading import Timer
+from typing import TYPE_CHECKING, NamedTuple
+
+from harness.cli.support.app import call_on_signals, print_text
+from harness.cli.support.collection import rare_collections
+from harness.cli.support.exit_codes import ExitCode
+from harness.cli.support.tls import Secured, context_of, origin_for_clients
+
+if TYPE_CHECKING:
+    from harness.server.asgi import Listening
+    from harness.server.transport.stoppable_server import AsgiApp, StoppableServer
+
+LAST_RESORT_SECONDS = 1.0
+"""Seconds after a second signal, after which the process ends as it is."""
+
+
+class Entrance(NamedTuple):
+    """The root of the API that a server has, and the variables of its clients by its origin."""
+
+    root: str
+    variables: Callable[[str], Mapping[str, str]]
+
+
+def serve_foreground(
+    app: AsgiApp,
+    host: str,
+    port: int,
+    entrance: Entrance,
+    summarize: Callable[[], Iterable[str]],
+    secured: Secured | None = None,
+) -> None:
+    """Serve an app in the foreground; it prints the environment of a client as shell commands first, at the end a summary.
+
+    A signal stops the server, which gives answers under way a few seconds; a second one ends it at once.
+    """
+    from harness.core.text.shorten import pluralize
+    from harness.server.asgi import App, uvicorn_config
+    from harness.server.transport.stoppable_server import StoppableServer
+
+    listening, announce = listen(host, port, entrance, secured)
+    server = StoppableServer(uvicorn_config(app, tls=context_of(secured)))
+    server.at_end = app.close if isinstance(app, App) else None
+    with _stopped_by_signals(server), closing(listening), rare_collections():
+        announce()
+        server.run(sockets=[listening])
+        if server.cut_off:
+            print_text(f"harness: stopped; {pluralize(server.cut_off, 'request')} had no whole answer yet.", err=True)
+        for line in summarize():
+            print_text(line, err=True)
+
+
+def listen(host: str, port: int, entrance: Entrance, secured: Secured | None) -> tuple[Listening, Callable[[], None]]:
+    """A listening socket, and what prints the environment of a client as shell commands."""
+    from harness.server.asgi import bind
+
+    listening = bind(host, port)
+    origin = origin_for_clients(secured, host, listening.getsockname()[1])
+
+    def announce() -> None:
+        with suppress(OSError):  # nobody reads it, and clients may know the port
+            variables = {**entrance.variables(origin), **(secured.variables if secured else {})}
+            exports = (f"export {name}={shlex.quote(value)}" for name, value in variables.items())
+            print_text("\n".join([f"Serving {origin}{entrance.root}", *exports]))
+
+    return listening, announce
+
+
+@contextmanager
+def _stopped_by_signals(server: StoppableServer) -> Iterator[None]:
+    """The first signal stops a server, the second one without delay, even when a script keeps it from noticing."""
+    last_resort = Timer(LAST_RESORT_SECONDS, os._exit, [ExitCode.FOUND])
+    last_resort.daemon = True
+
+    def stop(_: int) -> None:
+        if server.should_exit and not server.force_exit:
+            last_resort.start()
+        server.stop(force=server.should_exit)
+
+    try:
+        with call_on_signals(stop):
+            yield
+    finally:
+        last_resort.cancel()

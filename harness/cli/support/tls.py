@@ -1,0 +1,70 @@
+"""`harness serve --tls`: the certificate of a server, and what makes its clients trust it."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import typer
+
+from harness.cli.support.app import print_text
+from harness.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from harness.server.tls.certificate import ServerCertificate
+    from harness.server.tls.context import ServerContext
+
+EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+"""Addresses to listen on that no client can connect to everywhere, and one that it can."""
+
+
+@dataclass(frozen=True)
+class Secured:
+    """How a server speaks TLS: its certificate, and the variables by which clients trust it."""
+
+    certificate: ServerCertificate
+    variables: Mapping[str, str]
+
+
+def secure(
+    command: typer.Context, wanted: bool, file: Path | None, key: Path | None, host: str, names: Sequence[str]
+) -> Secured | None:
+    """The certificate of a server, made or of files; None when it speaks plain http, ConfigError for a bad file.
+
+    The files that make clients trust it are removed when the command ends.
+    """
+    if not (wanted or file):
+        if key:
+            raise ConfigError(f"--key {key}: it is the key of a --certificate FILE; API keys are given by --keys.")
+        return None
+    from harness.server.tls.certificate import load_certificate, make_certificate, require_cryptography
+    from harness.server.tls.trust import write_trust
+
+    require_cryptography("--certificate" if file else "--tls")
+    hosts = [host, EVERY_ADDRESS.get(host, host), *([platform.node()] if host in EVERY_ADDRESS else []), *names]
+    made = load_certificate(file, key) if file else make_certificate(hosts)
+    made.context.report = lambda text: print_text(f"harness: {text}.", err=True)
+    if not made.anchors:
+        return Secured(made, {})
+    folder = TemporaryDirectory(prefix="harness-tls-")
+    command.call_on_close(folder.cleanup)
+    return Secured(made, write_trust(made.anchors, Path(folder.name), os.environ))
+
+
+def origin_for_clients(secured: Secured | None, host: str, port: int) -> str:
+    """The beginning of a server's URLs, with a name that is in its certificate."""
+    from harness.server.asgi import origin_of
+
+    if secured is None:
+        return origin_of("http", host, port)
+    return origin_of("https", secured.certificate.host_for(host), port)
+
+
+def context_of(secured: Secured | None) -> ServerContext | None:
+    """The context of a server that speaks TLS."""
+    return secured.certificate.context if secured else None

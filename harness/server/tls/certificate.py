@@ -1,0 +1,222 @@
+"""A server's certificate: one that an authority of this run has signed, or one of the user's files."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from importlib.util import find_spec
+from ipaddress import ip_address
+from pathlib import Path
+from secrets import token_bytes, token_hex
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, NoReturn
+
+from harness.core.bounded_file import read_bounded
+from harness.core.errors import ConfigError, Malformed
+from harness.server.tls.context import ServerContext, server_context
+
+if TYPE_CHECKING:
+    from cryptography import x509
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
+"""Names and addresses for which every certificate of a run is valid."""
+AUTHORITY_NAME = "responses-harness, authority of one run"
+VALID_DAYS = 365
+_BEGINS_BEFORE = timedelta(days=1)
+"""How long before now a certificate begins, for clients whose clock is late."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerCertificate:
+    """A certificate as a server shows it: `names` are the hosts that it is for, `anchors` what clients have to trust.
+
+    `anchors` are certificates as PEM, none if whom clients trust anyway has signed it.
+    """
+
+    context: ServerContext
+    names: Sequence[str]
+    anchors: bytes
+
+    def host_for(self, host: str) -> str:
+        """The host of the URLs that clients are given: `host` if the certificate is for it, else one that it is for."""
+        others = (name for name in self.names if not name.startswith("*"))
+        return next((name for name in (host, "localhost") if name in self.names), next(others, host))
+
+
+def require_cryptography(asked: str) -> None:
+    """ConfigError when the package is absent that makes and reads certificates; `asked` is what needs it."""
+    if not find_spec("cryptography"):
+        raise ConfigError(f"{asked}: cryptography is not installed: pip install 'responses-harness[tls]'.")
+
+
+def make_certificate(names: Sequence[str] = ()) -> ServerCertificate:
+    """A certificate for the names of this machine's loopback and these, signed by an authority made for it.
+
+    The key of the authority ends with this call.
+    """
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat
+
+    every = list(dict.fromkeys([*LOCAL_NAMES, *names]))
+    authority_key, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
+    authority = _sign_authority(authority_key)
+    certificate = _sign_server(every, key, authority, authority_key)
+    password = token_hex(32).encode()
+    locked = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(password))
+    anchors = authority.public_bytes(Encoding.PEM)
+    with TemporaryDirectory(prefix="harness-tls-") as folder:
+        (file := Path(folder, "server.pem")).write_bytes(certificate.public_bytes(Encoding.PEM) + locked)
+        return ServerCertificate(server_context(str(file), None, lambda: password), every, anchors)
+
+
+def _sign_authority(key: ec.EllipticCurvePrivateKey) -> x509.Certificate:
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes
+    from cryptography.x509.oid import NameOID
+
+    usage = dict.fromkeys(("key_encipherment", "content_commitment", "data_encipherment", "key_agreement"), False)
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"{AUTHORITY_NAME} {token_bytes(4).hex()}")])
+    return (
+        _begin_certificate(name, key.public_key())
+        .issuer_name(name)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(
+            x509.KeyUsage(
+                **usage,
+                digital_signature=True,
+                key_cert_sign=True,
+                crl_sign=True,
+                encipher_only=False,
+                decipher_only=False,
+            ),
+            critical=True,
+        )
+        .sign(key, hashes.SHA256())
+    )
+
+
+def _sign_server(
+    names: Sequence[str],
+    key: ec.EllipticCurvePrivateKey,
+    authority: x509.Certificate,
+    authority_key: ec.EllipticCurvePrivateKey,
+) -> x509.Certificate:
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes
+    from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+    issued_by = x509.AuthorityKeyIdentifier.from_issuer_public_key(authority_key.public_key())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "responses-harness")])
+    return (
+        _begin_certificate(name, key.public_key())
+        .issuer_name(authority.subject)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .add_extension(x509.SubjectAlternativeName([_general_name(each) for each in names]), critical=False)
+        .add_extension(issued_by, critical=False)
+        .sign(authority_key, hashes.SHA256())
+    )
+
+
+def _begin_certificate(name: x509.Name, key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
+    from cryptography import x509
+
+    now = datetime.now(UTC)
+    return (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .public_key(key)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - _BEGINS_BEFORE)
+        .not_valid_after(now + timedelta(days=VALID_DAYS))
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
+    )
+
+
+def _general_name(name: str) -> x509.GeneralName:
+    """A name or an address as a certificate has it; ConfigError for what is neither."""
+    from cryptography import x509
+
+    try:
+        return x509.IPAddress(ip_address(name))
+    except ValueError:
+        pass
+    try:
+        return x509.DNSName(name.encode("idna").decode())
+    except ValueError as problem:
+        raise ConfigError(
+            f"{name!r} cannot be in a certificate: {problem}. Give a host's name or address."
+        ) from problem
+
+
+def load_certificate(file: Path, key: Path | None) -> ServerCertificate:
+    """The certificate in a file of PEM, its key in another or the same; ConfigError for what cannot be served with."""
+    from cryptography.hazmat.primitives.serialization import Encoding
+
+    chain = _read_chain(file)
+    named = f"--key {key}" if key else f"--certificate {file}"
+    _check_key(_read(key or file, named), named)
+
+    def refuse_password() -> NoReturn:
+        raise ConfigError(f"{named}: the key is encrypted. Decrypt it: openssl pkey -in FILE -out FILE.")
+
+    try:
+        context = server_context(str(file), str(key) if key else None, refuse_password)
+    except ssl.SSLError as problem:
+        belongs = problem.reason in ("KEY_VALUES_MISMATCH", "KEY_TYPE_MISMATCH")
+        why = f"the key is not that of --certificate {file}" if belongs else f"it cannot be used: {problem.reason}"
+        advice = "Give the key that the certificate was made with; the server's certificate comes first in its file."
+        raise ConfigError(f"{named}: {why}. {advice}") from problem
+    anchors = [each.public_bytes(Encoding.PEM) for each in chain if each.issuer == each.subject]
+    return ServerCertificate(context, _names_in(chain[0]), b"".join(anchors))
+
+
+def _read_chain(file: Path) -> Sequence[x509.Certificate]:
+    """The certificates of a file, the server's own first, which is valid today."""
+    from cryptography import x509
+
+    option = f"--certificate {file}"
+    try:
+        chain = x509.load_pem_x509_certificates(_read(file, option))
+    except ValueError as problem:
+        raise ConfigError(
+            f"{option}: no certificate in PEM can be read from it. Give a file with -----BEGIN CERTIFICATE-----; of DER "
+            "it is made by: openssl x509 -inform der -in FILE -out FILE."
+        ) from problem
+    now, own = datetime.now(UTC), chain[0]
+    if now > own.not_valid_after_utc:
+        raise ConfigError(f"{option}: it expired on {own.not_valid_after_utc:%Y-%m-%d}. Renew it, or use --tls alone.")
+    if now < own.not_valid_before_utc:
+        begins = f"it is not valid before {own.not_valid_before_utc:%Y-%m-%d %H:%M} UTC"
+        raise ConfigError(f"{option}: {begins}. Check the clock of this machine, or use --tls alone.")
+    return chain
+
+
+def _read(file: Path, option: str) -> bytes:
+    try:
+        return read_bounded(file)
+    except (OSError, Malformed) as problem:
+        why = getattr(problem, "strerror", None) or problem
+        raise ConfigError(f"{option}: cannot be read: {why}. Name a file in PEM.") from problem
+
+
+def _check_key(content: bytes, option: str) -> None:
+    """ConfigError unless a file has a private key."""
+    if b"PRIVATE KEY-----" not in content:
+        more = " (API keys are given by --keys)" if option.startswith("--key ") else " Give its file by --key."
+        raise ConfigError(f"{option}: no private key in PEM is in it.{more}")
+
+
+def _names_in(certificate: x509.Certificate) -> list[str]:
+    """The names and addresses that a certificate is for."""
+    from cryptography import x509
+
+    try:
+        found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except (x509.ExtensionNotFound, ValueError):
+        return []
+    addresses = (str(each) for each in found.get_values_for_type(x509.IPAddress))
+    return [*addresses, *found.get_values_for_type(x509.DNSName)]

@@ -1,0 +1,88 @@
+"""How a server shows its certificate: a context whose handshakes explain themselves.
+
+A client that speaks plain http is told so in plain http, and one that turns the certificate down is reported: its own error
+seldom says what it has to be given.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable
+from typing import Any, cast
+
+NO_TLS = (
+    b"This port speaks TLS: use https:// (wss://). Plain http is spoken without --tls, and by tests without tls=True.\n"
+)
+PLAIN_ANSWER = (
+    b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain; charset=utf-8\r\nconnection: close\r\n"
+    b"content-length: %d\r\n\r\n%b" % (len(NO_TLS), NO_TLS)
+)
+"""What a client of plain http gets."""
+_REJECTIONS = ("UNKNOWN_CA", "CERTIFICATE", "UNRECOGNIZED_NAME", "ACCESS_DENIED")
+"""What is in the names of alerts with which a client turns a certificate down."""
+REJECTED = (
+    "a client turned down the certificate of this server ({why}). It has to trust the authority that signed it, and "
+    "reads the variables that say so when it starts, or when it is made"
+)
+SILENT = "it closed the connection right after the handshake, as Node does"
+_AGAIN = (ssl.SSLWantReadError, ssl.SSLWantWriteError)
+
+
+class ServerContext(ssl.SSLContext):
+    """The context of a server; `report` gets a text about a client that turns its certificate down, once for a reason."""
+
+    report: Callable[[str], None]
+    _reported: set[str]
+
+    def wrap_bio(self, incoming: ssl.MemoryBIO, outgoing: ssl.MemoryBIO, *how: Any, **more: Any) -> ssl.SSLObject:
+        """A connection's state; event loops call this."""
+        made = cast("_ServerSide", super().wrap_bio(incoming, outgoing, *how, **more))
+        made.outgoing = outgoing
+        return made
+
+    def report_rejection(self, why: str) -> None:
+        """Report that a client has turned the certificate down."""
+        if why not in self._reported:
+            self._reported.add(why)
+            self.report(REJECTED.format(why=why))
+
+    def note_failure(self, problem: ssl.SSLError) -> bool:
+        """Report a handshake that the client ended because of the certificate; whether it spoke plain http instead."""
+        reason = problem.reason or ""
+        if "ALERT" in reason.upper() and any(name in reason.upper() for name in _REJECTIONS):
+            self.report_rejection(reason.rpartition("ALERT_")[2].replace("_", " ").lower())
+        return reason == "HTTP_REQUEST"
+
+
+class _ServerSide(ssl.SSLObject):
+    """The server's side of a connection, whose first call is the handshake."""
+
+    outgoing: ssl.MemoryBIO
+    _is_plain = False
+
+    def do_handshake(self) -> None:
+        """Go on with the handshake; whoever speaks plain http is answered, and has to close the connection."""
+        if self._is_plain:
+            raise ssl.SSLWantReadError
+        try:
+            super().do_handshake()
+        except _AGAIN:
+            raise
+        except ssl.SSLError as problem:
+            if not cast("ServerContext", self.context).note_failure(problem):
+                raise
+            self._is_plain = True
+            self.outgoing.write(PLAIN_ANSWER)
+            raise ssl.SSLWantReadError from None
+
+
+def server_context(
+    certificate: str, key: str | None, password: Callable[[], bytes], report: Callable[[str], None] = lambda _: None
+) -> ServerContext:
+    """The context of a server with the certificate and the key in these files."""
+    context = ServerContext(ssl.PROTOCOL_TLS_SERVER)
+    context.sslobject_class = _ServerSide
+    context.report, context._reported = report, set()
+    context.set_alpn_protocols(["http/1.1"])
+    context.load_cert_chain(certificate, key, password)
+    return context

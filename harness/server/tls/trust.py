@@ -1,0 +1,77 @@
+"""What makes clients trust a certificate: files with its authority, and the variables that lead clients to them.
+
+Most clients take such a file in place of what they trust otherwise, so that it holds all of that, too.
+"""
+
+from __future__ import annotations
+
+import ssl
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+
+BUNDLE_VARIABLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS")
+"""Variables with a file of authorities: of OpenSSL (Python, .NET, Go, Ruby), requests, curl, Node."""
+JAVA_VARIABLE = "JAVA_TOOL_OPTIONS"
+JAVA_PASSWORD = "changeit"
+"""The password of Java's own trust store; nothing in it is a secret."""
+BUNDLE, STORE = "authorities.pem", "authorities.p12"
+_SUFFIXES = (".pem", ".crt", ".cer")
+
+
+def write_trust(anchors: bytes, folder: Path, environment: Mapping[str, str]) -> dict[str, str]:
+    """Write the files by which clients trust these certificates besides all others; returns the variables.
+
+    `environment` is that of the clients, which names the files of authorities that they trust now.
+    """
+    known = _known_authorities(environment)
+    bundle, store = folder / BUNDLE, folder / STORE
+    bundle.write_bytes(anchors + "".join(map(ssl.DER_cert_to_PEM_cert, known)).encode())
+    store.write_bytes(_java_store(anchors, known))
+    options = {"trustStore": store, "trustStoreType": "PKCS12", "trustStorePassword": JAVA_PASSWORD}
+    java = " ".join(f"-Djavax.net.ssl.{name}={value}" for name, value in options.items())
+    given = environment.get(JAVA_VARIABLE, "")
+    return {**dict.fromkeys(BUNDLE_VARIABLES, str(bundle)), JAVA_VARIABLE: f"{given} {java}".strip()}
+
+
+def _known_authorities(environment: Mapping[str, str]) -> Sequence[bytes]:
+    """The certificates (DER) that clients trust already: those of the system and of the files that variables name."""
+    context = ssl.create_default_context()
+    named = [Path(value) for name in BUNDLE_VARIABLES if (value := environment.get(name))]
+    for file in [*named, *([] if context.get_ca_certs() else _other_files())]:
+        for each in _files(file):
+            with suppress(OSError, ssl.SSLError):  # a client cannot read it either
+                context.load_verify_locations(each)
+    return context.get_ca_certs(binary_form=True)
+
+
+def _other_files() -> Iterator[Path]:
+    """Where authorities are when OpenSSL has no file of them: in its folder, or in a package of Python."""
+    if folder := ssl.get_default_verify_paths().capath:
+        yield Path(folder)
+    if find_spec("certifi"):
+        import certifi
+
+        yield Path(certifi.where())
+
+
+def _files(path: Path) -> list[Path]:
+    """A file, or those of a folder that may hold certificates."""
+    return [each for each in sorted(path.iterdir()) if each.suffix in _SUFFIXES] if path.is_dir() else [path]
+
+
+def _java_store(anchors: bytes, known: Sequence[bytes]) -> bytes:
+    """A trust store for Java, which reads no PEM."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, pkcs12
+
+    found = x509.load_pem_x509_certificates(anchors)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # some authorities are older than what is said of their form today
+        for each in known:
+            with suppress(ValueError):
+                found.append(x509.load_der_x509_certificate(each))
+        named = [pkcs12.PKCS12Certificate(each, b"%d" % number) for number, each in enumerate(found)]
+        return pkcs12.serialize_java_truststore(named, BestAvailableEncryption(JAVA_PASSWORD.encode()))
