@@ -17,7 +17,7 @@ from harness.api.http.dialects import FOUNDRY, OPENAI, apply_agent
 from harness.api.multi_agent import omit_agents
 from harness.contract import first_violation, schema
 from harness.contract.body_places import repair_body
-from harness.contract.dialect_body import read_answer_by_schema, read_by_schema
+from harness.contract.dialect_body import PROMPT_SCHEMAS, read_answer_by_schema, read_by_schema
 from harness.contract.own_contract import OwnContract
 from harness.contract.rule import (
     CHECK_PARAMETERS,
@@ -45,8 +45,6 @@ MAX_REPAIRS = 100
 MAX_NARROWED = 256
 """Sets of words and types of items whose rules a plan remembers; most requests have one of a few."""
 AREAS_BEFORE_SCHEMA = ("access", "gateway", "transport", "beta", "multi_agent", "agents", "agent_responses")
-PROMPT_SCHEMAS = ("CreateResponse", "InputTokenCount", "CompactResponse")
-"""Bodies of which an unknown member is refused even when it is null (public probe, project smg, 2026-08-21: `stop`)."""
 MEANINGFUL_NULLS = ("model", "input", "metadata", "attributes")
 """Members whose null has a meaning: an update may set the metadata of a conversation to null."""
 
@@ -200,7 +198,8 @@ def check_answer(root: str, body: Any, as_of: str = CONTRACT_DATE, dialect: str 
 def drop_nulls(body: Any, root: str = "") -> Any:
     """A body without null members at the top level, which the API ignores, except those of MEANINGFUL_NULLS.
 
-    An unknown member is one although it is null, where `root` is the schema of a body that a model reads.
+    An unknown member is one although it is null, where `root` is the schema of a body that a model reads (public probe,
+    project smg, 2026-08-21: `stop`).
     """
     if not isinstance(body, dict) or None not in body.values():
         return body

@@ -22,6 +22,8 @@ from harness.items.kind import item_types
 
 ITEM_LISTS = ("input", "items")
 """The members of bodies that hold items."""
+PROMPT_SCHEMAS = ("CreateResponse", "InputTokenCount", "CompactResponse")
+"""Bodies that a model reads; what tools an assistant may have is said in the schemas."""
 OPEN_ITEM = "multi_agent_call"
 """A type of item of which the schemas know no member but the `id`."""
 ANY_TOOL: Json = {"type": "web_search"}
@@ -33,7 +35,7 @@ def read_by_schema(request: Request) -> Any:
     if request.dialect == OPENAI or request.body is None or not isinstance(members, dict):
         return members
     own = {name: _replace_items(members[name], request.dialect) for name in ITEM_LISTS if name in members}
-    if request.dialect == FOUNDRY:
+    if request.dialect == FOUNDRY and request.schema in PROMPT_SCHEMAS:
         own |= {name: read(members[name]) for name, read in _TOOL_MEMBERS.items() if name in members}
     return {**members, **own}
 
