@@ -25,6 +25,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.core.errors import ConfigError, HarnessError
+from harness.core.limits import Limits
 from harness.server.asgi import bind, serve_in_thread
 from harness.server.mock_api import MockApi
 from harness.server.model.default_model import small_talk
@@ -72,7 +73,7 @@ def examined(kind: Kind, reports: Path | None) -> tuple[dict[str, Any], float]:
     made = prepared(kind.environment)
     with (
         tempfile.TemporaryDirectory() as folder,
-        serve_in_thread(MockApi(fallback=small_talk, journal=100)) as upstream,
+        serve_in_thread(MockApi(fallback=small_talk, limits=Limits(exchanges=100))) as upstream,
     ):
         home = Path(folder)
         start = Start(made, home, _free_port(), upstream.base_url)

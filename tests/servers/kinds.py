@@ -85,6 +85,17 @@ def _hermes(start: Start) -> Command:
     return [start.tool("hermes"), "gateway", "run"], {"HERMES_HOME": str(start.home), **platform}
 
 
+def _hosted(program: str) -> Callable[[Start], Command]:
+    """A server for hosted agents of Foundry, whose agent asks the mock."""
+
+    def command(start: Start) -> Command:
+        model = {"OPENAI_BASE_URL": start.upstream, "OPENAI_API_KEY": "sk-upstream-0123456789"}
+        return [start.tool("python"), str(HERE / program), str(start.port)], model
+
+    return command
+
+
+HOSTING = ("agent-framework-foundry-hosting==1.0.0b261022", "agent-framework-openai==1.17.0")
 KINDS = {
     kind.name: kind
     for kind in (
@@ -92,6 +103,8 @@ KINDS = {
         Kind("litellm", _litellm, python=("litellm[proxy]==1.106.2",)),
         Kind("aimock", _aimock, npm=("@copilotkit/aimock@1.43.0",)),
         Kind("hermes", _hermes, python=("hermes-agent==0.19.0", "aiohttp==3.14.1"), model="hermes-agent"),
+        Kind("agentserver", _hosted("agent_server.py"), python=("azure-ai-agentserver-responses==2.3.0",)),
+        Kind("agent-framework", _hosted("agent_framework_host.py"), python=HOSTING, model="gpt-5"),
     )
 }
 """Every server by name; the first one is our own."""
