@@ -1,4 +1,4 @@
-"""A hosted agent that asks a model for its text: `python agent_server.py PORT`, with azure-ai-agentserver-responses alone."""
+"""A hosted agent that asks a model: `python agent_server.py PORT`, by azure-ai-agentserver-responses alone."""
 
 import asyncio
 import json
