@@ -11,7 +11,7 @@ from typing import Literal
 
 from harness.answers.item_writer import split_into_tokens
 from harness.answers.run_citations import TextPiece, render_delta_annotation, render_text_part, split_at_citations
-from harness.answers.run_tool_calls import CALL_RENDERERS, build_required_action
+from harness.answers.run_tool_calls import CALL_RENDERERS, build_required_action, join_outputs
 from harness.api.resources.threads import RUN_START_EVENT, make_event
 from harness.api.tokens import estimate_tokens
 from harness.core.errors import ScriptError
@@ -51,6 +51,7 @@ class RunWriter:
 
         With an ending other than completed, the last step of the turn is not completed.
         """
+        turn = join_outputs(turn)
         _check_run_turn(turn, ending)
         self._used = [step["usage"] for step in before if step["usage"]]
         run = {**self._run, "status": "in_progress", "started_at": self._now}

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from harness.answers.item_writer import split_into_tokens
+from harness.api.project.classic import PROJECT_TYPES
 from harness.api.resources.assistants import COMPUTER_USE, DEFAULT_RANKING
 from harness.core.exchange import Json
 from harness.core.ids import Ids
-from harness.items.kind import Item
+from harness.items.kind import ITEMS, Item
 
 CallRenderer = Callable[[Item, Ids], tuple[Json, list[Json]]]
 """Renders a call: the completed call without its id, and its deltas."""
@@ -68,6 +70,52 @@ def _render_computer_call(item: Item, ids: Ids) -> tuple[Json, list[Json]]:
     return {"type": kind, kind: details}, [{"type": kind, kind: details}]
 
 
+def _render_project_call(kind: str) -> CallRenderer:
+    """Return the renderer of the calls of a tool of a Foundry project, by its type in a run."""
+
+    def render(item: Item, ids: Ids) -> tuple[Json, list[Json]]:
+        details = _PROJECT_DETAILS.get(kind, _input_and_output)(item.members)
+        return {"type": kind, kind: details}, [{"type": kind, kind: details}]
+
+    return render
+
+
+def _input_and_output(members: Json) -> Json:
+    return {"input": members["arguments"], "output": members.get("output", "")}
+
+
+def _function_and_output(members: Json) -> Json:
+    return {"name": members["name"], "arguments": members["arguments"], "output": members.get("output", "")}
+
+
+def _search_and_metadata(members: Json) -> Json:
+    return {"requesturl": members["arguments"], "response_metadata": members.get("output", "")}
+
+
+_PROJECT_DETAILS: Mapping[str, Callable[[Json], Json]] = {
+    **dict.fromkeys(("azure_function", "connected_agent", "openapi"), _function_and_output),
+    **dict.fromkeys(("bing_grounding", "bing_custom_search"), _search_and_metadata),
+    "browser_automation": lambda members: {**_input_and_output(members), "steps": []},
+}
+"""What a run shows of a call, by its type: recorded 2025-08, but for custom searches, sites and indexes (typed)."""
+
+
+def join_outputs(turn: Sequence[Item]) -> list[Item]:
+    """Return a turn in which each call that the API has executed holds its output, as a run shows both in one."""
+    joined: list[Item] = []
+    for item in turn:
+        call_type = ITEMS.find(item.type).result_of
+        open_calls = [
+            place for place, call in enumerate(joined) if call.type == call_type and "output" not in call.members
+        ]
+        if call_type and open_calls:
+            call = joined[open_calls[-1]]
+            joined[open_calls[-1]] = replace(call, members={**call.members, "output": item.members["output"]})
+        else:
+            joined.append(item)
+    return joined
+
+
 CALL_RENDERERS: Mapping[str, CallRenderer] = {
     "function_call": _render_function,
     "code_interpreter_call": _render_code_interpreter,
@@ -75,6 +123,7 @@ CALL_RENDERERS: Mapping[str, CallRenderer] = {
     "file_search_call": _render_file_search,
     "mcp_call": _render_mcp_call,
     "mcp_approval_request": _render_mcp_call,
+    **{f"{type}_call": _render_project_call(kind) for kind, type in PROJECT_TYPES.items()},
 }
 """The items that are tool calls of a run."""
 

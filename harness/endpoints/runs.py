@@ -11,6 +11,7 @@ from typing import Any
 from harness.answers.run_events import RunWriter, complete_step, count_step_usage
 from harness.api.operations import Cursors, operation
 from harness.api.paging import page
+from harness.api.project.classic import PROJECT_TYPES
 from harness.api.resources import assistants
 from harness.api.resources.threads import DONE_EVENT, Thread, make_event
 from harness.api.tokens import estimate_tokens
@@ -68,7 +69,7 @@ def _run_next_turn(thread: Thread, run: Json, events: Sequence[Json], request: R
     turn, ending = split_ending(lines)
     writer = RunWriter(run, world.ids, world.now, _count_prompt_tokens(read), world.citations)
     written = [*events, *writer.write_turn(turn, list(known.values()), ending)]
-    world.script.check_turn(_without_met_choice(read), turn, ending, tuple)
+    world.script.check_turn(_as_checked(read), turn, ending, tuple)
     streamed = bool(request.body.get("stream"))
     now = thread.start_run(run["id"], written, at_once=streamed)
     seen = [*(_render_stream_event(event, request.query) for event in written), DONE_EVENT] if streamed else None
@@ -76,8 +77,13 @@ def _run_next_turn(thread: Thread, run: Json, events: Sequence[Json], request: R
     return apply_faults(answer, lines, world.gate) if lines and isinstance(lines[-1], Fault) else answer
 
 
-def _without_met_choice(read: Json) -> Json:
-    """What the model reads; `tool_choice` holds for the first of a run's turns, after which it may answer."""
+def _as_checked(read: Json) -> Json:
+    """Return what the model reads, with the tools of classic agents under the names that their items have.
+
+    `tool_choice` holds for the first of a run's turns, after which it may answer.
+    """
+    tools = [{**tool, "type": PROJECT_TYPES.get(tool["type"], tool["type"])} for tool in read["tools"]]
+    read = {**read, "tools": tools}
     called = read["input"] and read["input"][-1]["type"].endswith("_call_output")
     return {**read, "tool_choice": "auto"} if called and read["tool_choice"] != "none" else read
 

@@ -8,7 +8,18 @@ import orjson
 import pytest
 
 from harness.core.exchange import Answer, Json
-from harness.items import computer_call, function_call, message
+from harness.items import (
+    a2a_preview_call,
+    a2a_preview_call_output,
+    bing_grounding_call,
+    bing_grounding_call_output,
+    computer_call,
+    fabric_dataagent_preview_call,
+    fabric_dataagent_preview_call_output,
+    function_call,
+    message,
+)
+from harness.items.kind import Item
 from harness.server.mock_api import MockApi
 
 PROJECT = "/api/projects/p"
@@ -149,3 +160,44 @@ def test_an_output_may_say_its_type(classic: Classic) -> None:
     classic.send(f"GET {path}"), classic.send(f"GET {path}")
     output = {"type": "function_call_output", "tool_call_id": "call_1", "output": "ok"}
     assert classic.send(f"POST {path}/submit_tool_outputs", {"tool_outputs": [output]}).status == 200
+
+
+class TestAToolOfTheProject:
+    """Recorded 2025-08: a call and what came of it are one entry of a step."""
+
+    TURNS: tuple[tuple[str, tuple[Item, Item], Json], ...] = (
+        (
+            "connected_agent",
+            (a2a_preview_call("stocks", {"query": "MSFT"}), a2a_preview_call_output("stocks", "$350")),
+            {"name": "stocks", "arguments": '{"query":"MSFT"}', "output": "$350"},
+        ),
+        (
+            "fabric_dataagent",
+            (fabric_dataagent_preview_call('"storms"'), fabric_dataagent_preview_call_output("Floods.")),
+            {"input": '"storms"', "output": "Floods."},
+        ),
+        (
+            "bing_grounding",
+            (
+                bing_grounding_call("https://bing.example/?q=x"),
+                bing_grounding_call_output("{'num_docs': 5}"),
+            ),
+            {"requesturl": "https://bing.example/?q=x", "response_metadata": "{'num_docs': 5}"},
+        ),
+    )
+
+    @pytest.mark.parametrize(("tool", "turn", "details"), TURNS)
+    def test_is_a_step_with_its_output(
+        self, classic: Classic, tool: str, turn: tuple[Item, Item], details: Json
+    ) -> None:
+        classic.mock.script([*turn, message("Found.")])
+        assistant = classic.make("/assistants", {"model": "m", "tools": [{"type": tool, tool: {}}]})
+        thread = classic.make("/threads", {"messages": [{"role": "user", "content": "hi"}]})
+        run = classic.make(f"/threads/{thread['id']}/runs", {"assistant_id": assistant["id"]})
+        path = f"/threads/{thread['id']}/runs/{run['id']}"
+        classic.send(f"GET {path}")
+        assert classic.send(f"GET {path}").body["status"] == "completed"
+        last, first = classic.send(f"GET {path}/steps").body["data"]
+        assert last["type"] == "message_creation"
+        (call,) = first["step_details"]["tool_calls"]
+        assert (call["type"], call[tool]) == (tool, details)

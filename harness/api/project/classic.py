@@ -7,7 +7,7 @@ storage of the project (`data_source`), outputs that say of which type they are.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.core.exchange import Json
@@ -27,6 +27,18 @@ _MEMBERS = (
 )
 """The places of members that only a project has."""
 _PLACES = [place.replace("[]", ".[]").split(".") for place in _MEMBERS]
+PROJECT_TYPES: Mapping[str, str] = {
+    "azure_ai_search": "azure_ai_search",
+    "azure_function": "azure_function",
+    "bing_custom_search": "bing_custom_search_preview",
+    "bing_grounding": "bing_grounding",
+    "browser_automation": "browser_automation_preview",
+    "connected_agent": "a2a_preview",
+    "fabric_dataagent": "fabric_dataagent_preview",
+    "openapi": "openapi",
+    "sharepoint_grounding": "sharepoint_grounding_preview",
+}
+"""The types of the tools that a classic agent does not run itself, each with that of the same tool of a project's agents."""
 ASSET_FILE = "file-asset"
 """What stands where OpenAI requires the id of a file and a project takes a `data_source`."""
 SCREENSHOT = "computer_call_output"
