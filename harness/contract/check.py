@@ -44,7 +44,16 @@ MAX_REPAIRS = 100
 """Places of one body that a World's own contract exempts at most."""
 MAX_NARROWED = 256
 """Sets of words and types of items whose rules a plan remembers; most requests have one of a few."""
-AREAS_BEFORE_SCHEMA = ("access", "gateway", "transport", "beta", "multi_agent", "agents", "agent_responses")
+AREAS_BEFORE_SCHEMA = (
+    "access",
+    "gateway",
+    "transport",
+    "beta",
+    "multi_agent",
+    "agents",
+    "agent_tools",
+    "agent_responses",
+)
 MEANINGFUL_NULLS = ("model", "input", "metadata", "attributes")
 """Members whose null has a meaning: an update may set the metadata of a conversation to null."""
 

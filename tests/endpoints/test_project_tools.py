@@ -33,9 +33,9 @@ class Client:
         self.api = mock or MockApi(fallback=small_talk)
         self.mock = self.api.open("sk-mine")
 
-    def send(self, body: Json) -> Answer:
+    def send(self, body: Json, path: str = "/responses", **query: str) -> Answer:
         headers = {"api-key": "sk-mine", "authorization": "Bearer sk-mine", "content-type": "application/json"}
-        return self.api.handle("POST", f"{self.root}/responses", headers, {}, orjson.dumps(body))
+        return self.api.handle("POST", f"{self.root}{path}", headers, query, orjson.dumps(body))
 
     def create(self, **more: Any) -> Answer:
         return self.send({"model": "gpt-4o", "input": "hi", **more})
@@ -189,3 +189,42 @@ class TestUnscripted:
         answer = Client(PROJECT, api).send({"agent_reference": HELPER, "input": "hi"})
         assert types_of(answer)[0] == "bing_grounding_call"
         assert answer.body["tools"] == [BING]
+
+
+class TestSecretsOfServers:
+    """Headers of an MCP server in the definition of an agent."""
+
+    @staticmethod
+    def make(name: str, as_of: str | None = None) -> Answer:
+        server = {"type": "mcp", "server_label": "crm", "server_url": "https://example.org", "headers": {name: "x"}}
+        api = MockApi(as_of=as_of) if as_of else MockApi()
+        body = {"definition": {"kind": "prompt", "model": "mine", "tools": [server]}}
+        return Client("/api/projects/p", api).send(body, "/agents/helper/versions", **{"api-version": "v1"})
+
+    @pytest.mark.parametrize("name", ["Authorization", "authorization", "X-MCP-API-Key", "x-secret", "X-Token"])
+    def test_a_name_tells_a_secret(self, name):
+        answer = self.make(name)
+        assert (answer.status, answer.rule) == (400, "agent_mcp_headers")
+        assert answer.body["error"]["code"] == "invalid_payload"
+        assert answer.body["error"]["additionalInfo"]["request_id"] == answer.headers["x-request-id"]
+
+    @pytest.mark.parametrize("name", ["X-Zscaler-Client-ID", "X-Tokens", "Accept", ""])
+    def test_other_names_tell_none(self, name):
+        assert self.make(name).status == 200
+
+    def test_the_ends_of_names_are_looked_at_since_april(self):
+        assert self.make("X-Token", "2026-04-20").status == 200
+        assert self.make("Authorization", "2026-04-20").status == 400
+
+    @pytest.mark.parametrize("headers", [7, [], ["Authorization"], {"Authorization": None}, None])
+    def test_odd_headers_break_nothing(self, headers):
+        server = {"type": "mcp", "headers": headers}
+        body = {"definition": {"kind": "prompt", "model": "mine", "tools": [server, 7, None]}}
+        assert Client("/api/projects/p").send(body, "/agents/helper/versions", **{"api-version": "v1"}).status in (
+            200,
+            400,
+        )
+
+    def test_a_request_with_a_model_may_have_them(self, project):
+        server = {"type": "mcp", "server_label": "crm", "server_url": "https://example.org", "headers": {"X-Key": "x"}}
+        assert project.create(tools=[server]).status == 200

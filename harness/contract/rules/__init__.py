@@ -14,6 +14,7 @@ MODULES = (
     "http.transport",
     "http.beta",
     "project.agents",
+    "project.agent_tools",
     "project.agent_responses",
     "http.websocket",
     "http.steering",

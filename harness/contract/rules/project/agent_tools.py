@@ -1,0 +1,56 @@
+"""The tools in the definition of an agent of a Foundry project."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.api.http.dialects import FOUNDRY
+from harness.api.project.errors import project_error
+from harness.contract.rule import Case, WorldView, assumed, reported, rule
+from harness.contract.rules.project.agents import ON_VERSIONS
+from harness.core.exchange import Json, Request
+from harness.core.loose_json import as_object, as_string, objects_in
+
+ENDINGS_SINCE = "2026-04-21"
+"""The day from which on headers are known by the ends of their names, too."""
+_SECRET_ENDINGS = ("-key", "-secret", "-token")
+
+
+def _with_headers(**headers: str) -> Case:
+    """A version of an agent whose server gets these headers; `_` stands for `-`."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    server: Json = {"type": "mcp", "server_label": "crm", "server_url": "https://mcp.example.org", "headers": named}
+    return Case({"definition": {"kind": "prompt", "model": "mine", "tools": [server]}}, on=ON_VERSIONS)
+
+
+@rule(
+    on="POST /agents*",
+    dialects=FOUNDRY,
+    error=project_error(
+        400,
+        "Headers that can include sensitive information are not allowed in the headers property for MCP tools. Use "
+        "project_connection_id instead.",
+    ),
+    source=[
+        reported("https://github.com/microsoft/agent-framework/issues/3299", "2026-01-20"),
+        reported(
+            "https://github.com/zscaler/zscaler-mcp-server/pull/51: Authorization, *-Secret, *-Key, *-Token, the code",
+            ENDINGS_SINCE,
+        ),
+        assumed("that there is no param, and that a request with a model is not looked at"),
+    ],
+    rejects=[_with_headers(Authorization="Bearer t")],
+    accepts=[_with_headers(X_Client_ID="c", X_Tokens="2"), _with_headers()],
+    since="2026-01-20",
+    fix="Make a connection of the project that holds the secret, and name it in `project_connection_id`.",
+)
+def agent_mcp_headers(request: Request, world: WorldView) -> Iterator[Json]:
+    """A header of an MCP server in an agent's definition holds no secret, as far as its name tells."""
+    definition = as_object(as_object(request.body).get("definition"))
+    endings = _SECRET_ENDINGS if world.as_of >= ENDINGS_SINCE else ()
+    for tool in objects_in(definition.get("tools")):
+        names = (
+            [as_string(name).lower() for name in as_object(tool.get("headers"))] if tool.get("type") == "mcp" else ()
+        )
+        if any(name == "authorization" or name.endswith(endings) for name in names):
+            yield {}
