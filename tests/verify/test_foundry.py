@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from harness.verify.compare import differing_error_members
+from harness.verify.judging.judge import rebuild_request
+from harness.verify.read_files import Recorded, read_recording
 from tests.support.recordings import error, judged
 from tests.verify.foundry import AT, HOST, PROJECT, REFERENCE, RESPONSES, VERSIONS, entry, made, proxy_file, version
 
@@ -169,3 +172,56 @@ def test_an_agent_that_was_there_before_is_presumed(tmp_path: Path) -> None:
         entry("GET", f"{PROJECT}/agents/oldest?api-version=v1", None, {"object": "agent"}),
     )
     assert report["requests"]["accepted"] == 3
+
+
+class TestBodiesOfTheTestProxy:
+    """JSON as it is, text in lines, bytes in base64, in the lines of a form with a prefix; of each client the same."""
+
+    def read(self, tmp_path: Path, **members: Any) -> Recorded:
+        (one,) = read_recording(proxy_file(tmp_path, {**entry("POST", RESPONSES, {}, {}), **members}))
+        return one
+
+    def test_a_form(self, tmp_path: Path) -> None:
+        """As .NET writes one: names without quotes."""
+        lines = [
+            *("--x\r\n", "Content-Disposition: form-data; name=file; filename=a.bin\r\n", "\r\n", "b64:/wD/", "\r\n"),
+            *("--x\r\n", "Content-Disposition: form-data; name=purpose\r\n", "\r\n", "assistants", "\r\n", "--x--\r\n"),
+        ]
+        sent = {"Content-Type": 'multipart/form-data; boundary="x"'}
+        one = self.read(tmp_path, RequestUri=f"{PROJECT}/openai/files", RequestHeaders=sent, RequestBody=lines)
+        operation, request = rebuild_request(one)
+        assert operation is not None
+        assert operation.id == "POST /files"
+        assert request.body["purpose"] == "assistants"
+        assert request.body["file"]["data"] == "\xff\0\xff"
+
+    @pytest.mark.parametrize("kind", ["application/zip", "application/octet-stream", "image/png"])
+    def test_bytes(self, tmp_path: Path, kind: str) -> None:
+        one = self.read(tmp_path, RequestHeaders={"Content-Type": kind}, RequestBody="UEsDBP8=")
+        assert one.raw == b"PK\3\4\xff"
+
+    @pytest.mark.parametrize(
+        ("kind", "body"), [("text/plain", "UEsDBP8="), ("application/zip", "Sanitized"), ("application/xml", "<a/>")]
+    )
+    def test_text(self, tmp_path: Path, kind: str, body: str) -> None:
+        one = self.read(tmp_path, RequestHeaders={"Content-Type": kind}, RequestBody=body)
+        assert one.raw == body.encode()
+
+    def test_a_stream(self, tmp_path: Path) -> None:
+        lines = ["event: error\n", 'data: {"type":"error",', '"code":"\\u002b"}\n\n']
+        one = self.read(tmp_path, ResponseHeaders={"Content-Type": ["text/event-stream"]}, ResponseBody=lines)
+        assert one.events == [{"type": "error", "code": "+"}]
+
+    @pytest.mark.parametrize("body", [None, "", [], [5], [None, "b64:x"], 5, True])
+    @pytest.mark.parametrize("kind", [None, 5, "multipart/form-data; boundary=x", "application/zip", "text/plain"])
+    def test_anything_else_is_no_crash(self, tmp_path: Path, kind: Any, body: Any) -> None:
+        headers = {"Content-Type": kind}
+        one = entry("POST", RESPONSES, body, body)
+        file = proxy_file(tmp_path, {**one, "RequestHeaders": headers, "ResponseHeaders": headers})
+        assert judged(tmp_path, file, respelled=True)[1]["exchanges"] == 1
+
+
+def test_the_id_of_a_request_in_words_is_not_compared(tmp_path: Path) -> None:
+    said = [error(f"Tool not found [Request ID: {id}].")["error"] for id in ("0f" * 16, "{id}")]
+    assert differing_error_members(*said) == []
+    assert differing_error_members(said[0], {**said[1], "message": "Tool not found."}) == ["message"]

@@ -23,6 +23,9 @@ _VCR_MEMBERS = frozenset({"string", "base64string", "parsedbody", "rawgzip"})
 _BASE64_MEMBERS = ("base64body", "bodyblob", "base64string")
 _JSON_MEMBERS = ("parsedbody", "jsonbody", "bodyjson", "json")
 _HAR_MEMBERS = ("content", "postdata")
+_PROXY_BYTES = "b64:"
+_PROXY_TEXT = re.compile(r"text/|json|xml|charset=|form")
+"""What a content type has in it whose bodies Azure's test proxy writes as text."""
 _HEX = re.compile(r"(?:[0-9a-f]{2})+")
 
 
@@ -42,6 +45,18 @@ def unwrap_body(message: Json, own_member: str) -> Any:
         first = normalize_names(body[0]) if body else None
         return first_present(first, "equaltojson", "equalto") if isinstance(first, dict) else None
     return _unwrap_vcr_body(body)
+
+
+def decode_proxy_body(body: Any, headers: Mapping[str, str]) -> Any:
+    """A body as Azure's test proxy wrote it: bytes of no text as base64, in the lines of a form with a prefix."""
+    kind = headers.get("content-type", "").lower()
+    if isinstance(body, list) and kind.startswith("multipart/"):
+        return [decode_base64(line[len(_PROXY_BYTES) :]) if _is_proxy_bytes(line) else line for line in body]
+    return decode_base64(body) if isinstance(body, str) and kind and not _PROXY_TEXT.search(kind) else body
+
+
+def _is_proxy_bytes(line: Any) -> bool:
+    return isinstance(line, str) and line.startswith(_PROXY_BYTES)
 
 
 def _har_body(content: Json) -> Any:

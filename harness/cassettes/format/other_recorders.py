@@ -15,7 +15,7 @@ from itertools import zip_longest
 from typing import Any
 from urllib.parse import urlencode
 
-from harness.cassettes.format.bodies import encode_body, unwrap_body
+from harness.cassettes.format.bodies import decode_proxy_body, encode_body, unwrap_body
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.format.members import (
     first_present,
@@ -187,6 +187,10 @@ def _test_proxy_pair(members: Json) -> RequestAnswerPair | None:
         return None
     request = {name[7:]: value for name, value in members.items() if name.startswith("request")}
     response = {name[8:]: value for name, value in members.items() if name.startswith("response")}
+    request, response = (
+        {**side, "body": decode_proxy_body(side.get("body"), headers_of(side.get("headers")))}
+        for side in (request, response)
+    )
     return request, {**response, "statuscode": members.get("statuscode")}
 
 

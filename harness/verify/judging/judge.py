@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import harness.endpoints  # noqa: F401  (registers every operation)
@@ -33,8 +33,13 @@ from harness.world.world import World
 
 DEFAULT_HEADERS = {"authorization": "Bearer sk-recorded", "openai-beta": ASSISTANTS_V2}
 """Headers that recorders leave out: access is never judged."""
-_MEDIA_TYPE = re.compile(r"\w+/\w")
-_BETA_HEADER = re.compile(r".*assistants=v\d")
+_READ_HEADERS: Mapping[str, re.Pattern[str]] = {
+    "content-type": re.compile(r"\w+/\w"),
+    "openai-beta": re.compile(r".*assistants=v\d"),
+    "foundry-features": re.compile(r"\w+=\w"),
+    "x-ms-user-identity": re.compile("."),
+}
+"""The headers that are read of a recording, each with what it begins with; anything else stands for a mask."""
 
 
 class Verdict(NamedTuple):
@@ -116,9 +121,8 @@ def rebuild_request(recorded: Recorded) -> tuple[Operation | None, Request]:
     )
     if operation is None or place is None:
         return None, Request(recorded.method, recorded.path)
-    patterns = {"content-type": _MEDIA_TYPE, "openai-beta": _BETA_HEADER}
-    known = {name: recorded.headers.get(name, "") for name in patterns}
-    headers = DEFAULT_HEADERS | {name: value for name, value in known.items() if patterns[name].match(value)}
+    known = {name: recorded.headers.get(name, "") for name in _READ_HEADERS}
+    headers = DEFAULT_HEADERS | {name: value for name, value in known.items() if _READ_HEADERS[name].match(value)}
     request = request_from(operation, params, place, headers, recorded.query, recorded.raw, recorded.request)
     if operation.body_schema and not request.raw and not isinstance(request.body, dict):
         request = request._replace(raw=json.dumps(request.body).encode())

@@ -23,6 +23,7 @@ from harness.items.history.transcript import conversation_id
 from harness.items.kind import ITEMS, Item, item_from_wire
 from harness.items.stream_grammar import Deltas
 from harness.verify.judging.judge import rebuild_request
+from harness.verify.judging.presume import presume_agent
 from harness.world.store import Conversation
 from harness.world.world import World
 
@@ -62,6 +63,7 @@ def render_mock_answer(recorded: Recorded, final: Json, world: World) -> Answer:
         world.as_of if request.dialect == FOUNDRY else CONTRACT_DATE
     )  # elsewhere members are compared by their own days
     copy = _copy_world(world, recorded.request, day)
+    presume_agent(copy, final)
     copy.script.add([build_turn(recorded.events or (), final)])
     handler = OPERATIONS[CREATE_RESPONSE].handler
     return handler(request, copy) if request.dialect == OPENAI else azure.answer_in_dialect(handler, request, copy)

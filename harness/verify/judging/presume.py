@@ -6,6 +6,7 @@ No rule depends on the content of files, so empty ones are presumed; of an agent
 from __future__ import annotations
 
 from harness.contract.check import Violation
+from harness.core.exchange import Json
 from harness.world.world import World
 
 MISSING_FILE_RULES = (
@@ -21,7 +22,16 @@ def presume(world: World, violation: Violation) -> bool:
     """Presume what this violation reports as missing, since the API accepted the request; whether that changes the World."""
     if violation.rule.id in MISSING_FILE_RULES:
         return _presume_files(world, violation)
-    return violation.rule.id in MISSING_AGENT_RULES and _presume_agent(world, violation)
+    if violation.rule.id not in MISSING_AGENT_RULES:
+        return False
+    return _presume_version(world, violation.facts["name"], str(violation.facts.get("version") or "").strip() or "1")
+
+
+def presume_agent(world: World, response: Json) -> None:
+    """Presume the agent, in its version, that a response of Foundry says has answered, unless another version is known."""
+    agent = response.get("agent_reference") or response.get("agent")
+    if isinstance(agent, dict) and isinstance(name := agent.get("name"), str) and name not in world.store.agents:
+        _presume_version(world, name, str(agent.get("version")))
 
 
 def _presume_files(world: World, violation: Violation) -> bool:
@@ -32,9 +42,8 @@ def _presume_files(world: World, violation: Violation) -> bool:
     return bool(missing)
 
 
-def _presume_agent(world: World, violation: Violation) -> bool:
-    """Presume a version of an agent of unknown make, older than those that are known."""
-    name, version = violation.facts["name"], str(violation.facts.get("version") or "").strip() or "1"
+def _presume_version(world: World, name: str, version: str) -> bool:
+    """Presume a version of an agent of unknown make, older than those that are known; whether that changes the World."""
     known = world.store.agents.get(name, ())
     if any(each["version"] == version for each in known):
         return False

@@ -6,18 +6,24 @@ One module for each kind of object; whether an answer is right is judged in `jud
 from __future__ import annotations
 
 from collections.abc import MutableMapping, Sequence
+from dataclasses import fields
 from itertools import islice
 from typing import Any
 
+from harness.api.operations import OPERATIONS, Operation
+from harness.contract.check import check
 from harness.core.exchange import Json, Request
 from harness.core.registry import import_modules
 from harness.verify.learn.registry import LEARNERS, PRESUMED
+from harness.world.store import Store
 from harness.world.world import World
 
 __all__ = ["LEARNERS", "MIN_REMEMBERED", "PRESUMED", "remember"]
 
 MIN_REMEMBERED = 1000
 """Responses, conversations and items, the newest, that a World remembers at least: memory is bounded for any recording."""
+_SMALL_OBJECTS = ("items", "reasoning_of", "follower_of", "files", "vector_stores")
+"""Tables of which eight times as many objects are remembered."""
 import_modules(__name__, ("responses", "conversations", "files", "threads", "agents"))
 
 
@@ -26,18 +32,27 @@ def remember(world: World, request: Request, answer: Any, events: Sequence[Json]
 
     `answer` is the object of the answer, `events` are those of its stream.
     """
+    operation = OPERATIONS.get(request.operation)
     if learner := LEARNERS.get(request.operation):
         learner(world, request, answer if isinstance(answer, dict) else {}, events or ())
-        _forget_oldest(world)
+    elif operation and operation.is_project and request.method != "GET":
+        _play(world, request, operation)
+    else:
+        return
+    _forget_oldest(world)
+
+
+def _play(world: World, request: Request, operation: Operation) -> None:
+    """Have the mock itself do what a request asks of a Foundry project, whose objects have names of the client's."""
+    if check(request, world) is None:
+        operation.handler(request, world)
 
 
 def _forget_oldest(world: World) -> None:
     """Drop the oldest objects of a table once it holds twice as many as are to be remembered."""
-    store = world.store
-    for table in (store.responses, store.pending, store.conversations, store.assistants, store.threads, store.agents):
-        _drop_oldest(table, MIN_REMEMBERED)
-    for links in (store.items, store.reasoning_of, store.follower_of, store.files, store.vector_stores):
-        _drop_oldest(links, 8 * MIN_REMEMBERED)
+    for table in fields(Store):
+        count = 8 * MIN_REMEMBERED if table.name in _SMALL_OBJECTS else MIN_REMEMBERED
+        _drop_oldest(getattr(world.store, table.name), count)
 
 
 def _drop_oldest(table: MutableMapping[str, Any], count: int) -> None:

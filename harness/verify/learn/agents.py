@@ -12,11 +12,14 @@ VERSIONS_PATH = "/agents/{agent_name}/versions"
 
 
 def _put_version(world: World, version: object) -> None:
-    """Store a version as an answer shows it; one that is known, as of a definition that did not change, in its place."""
+    """Store a version as an answer shows it; one that is known, as of a definition that did not change, in its place.
+
+    One without a number is ignored: recorders mask some.
+    """
     if not isinstance(version, dict) or not isinstance(version.get("definition"), dict):
         return
     name, number = version.get("name"), version.get("version")
-    if isinstance(name, str) and isinstance(number, str):
+    if isinstance(name, str) and isinstance(number, str) and number.isdecimal():
         others = [each for each in world.store.agents.get(name, ()) if each.get("version") != number]
         world.store.agents[name] = [*others, version]
 
