@@ -11,6 +11,8 @@ import re
 from hashlib import shake_128
 
 _PARTITIONED_ID = re.compile(r"[a-z]+_([0-9a-f]{16})([0-9a-f]{2})[0-9a-f]{32}")
+_PROJECT_ID = re.compile(r"[a-z]+_([0-9a-f]{16})00[0-9A-Za-z]{32}")
+"""An id that a Foundry project makes itself, in the same partition as those that a model makes in it."""
 _BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 ALPHANUMERIC_TABLE = bytes(ord(_BASE62[byte % 62]) for byte in range(256))
 """A table for `bytes.translate` that maps every byte to one of A-Z a-z 0-9."""
@@ -60,25 +62,30 @@ class Ids:
         """`prefix` and that many of A-Z a-z 0-9: `alphanumeric("file-")`."""
         return prefix + bytes.fromhex(self.hex("", 2 * length)).translate(ALPHANUMERIC_TABLE).decode()
 
-    def response(self, now: int, parent: str | None = None) -> str:
-        """A response's id at `now` unix seconds, in the partition of its `parent`, the response that it continues.
+    def response(self, now: int, parent: str | None = None, prefix: str = "resp") -> str:
+        """A response's id at `now` unix seconds, in the partition of its `parent`: the response or conversation before.
 
-        A parent of another form (48 digits as before mid 2025, or invented) starts a new partition.
+        A parent of another form (48 digits as before mid 2025, or invented) starts a new partition. With another prefix the
+        id is one that a Foundry project makes.
         """
-        found = _PARTITIONED_ID.fullmatch(parent) if parent else None
+        if prefix != "resp":
+            return self.project_id(f"{prefix}_", parent)
+        found = (_PARTITIONED_ID.fullmatch(parent) or _PROJECT_ID.fullmatch(parent)) if parent else None
         partition = f"{found[1] if found else self._next_chunk()[:16]}00"
         id = f"resp_{partition}{self._at(now)}{self._next_chunk()}"
         self._item_partition = id, partition
         return id
 
     def item(self, prefix: str, response_id: str, now: int) -> str:
-        """The id of an item of a response: `item("msg", "resp_…", now)`.
+        """The id of an item of a response: `item("msg", "resp_…", now)`, or of a conversation.
 
-        A response id of another form starts a new partition for the item.
+        A response id of another form starts a new partition for the item; that of a Foundry project is one for its items.
         """
         owner, partition = self._item_partition
         if owner != response_id:
             found = _PARTITIONED_ID.fullmatch(response_id)
+            if found is None and _PROJECT_ID.fullmatch(response_id):
+                return self.project_id(f"{prefix}_", response_id)
             partition = found[1] + found[2] if found else f"{self._next_chunk()[:16]}00"
             self._item_partition = response_id, partition
         return f"{prefix}_{partition}{self._at(now)}{self._next_chunk()}"
@@ -102,7 +109,12 @@ class Ids:
 
     def project_conversation(self) -> str:
         """The id of a conversation of a Foundry project."""
-        return self.alphanumeric(f"{self.hex('conv_', 16)}00", 32)
+        return self.project_id("conv_")
+
+    def project_id(self, prefix: str = "", parent: str | None = None) -> str:
+        """An id that a Foundry project makes, in the partition of its `parent`; that of a session has no prefix."""
+        found = (_PARTITIONED_ID.fullmatch(parent) or _PROJECT_ID.fullmatch(parent)) if parent else None
+        return self.alphanumeric(f"{prefix}{found[1]}00" if found else f"{self.hex(prefix, 16)}00", 32)
 
     def message(self) -> str:
         """The id of a message of a thread; a message of a response is an `item`."""

@@ -247,8 +247,7 @@ class MockApi:
         """An answer with its headers, written into the journal of its World."""
         self.stray_count += world is None
         if request.dialect != OPENAI:
-            id = world.ids.guid() if world else str(UUID(int=self.stray_count))
-            answer = azure.add_headers(request, answer, id, world.models if world else MODELS)
+            answer = self._add_azure_headers(request, answer, world)
         else:
             answer = _with_headers(answer, world.ids.request() if world else f"req_{self.stray_count:032x}")
         if world is not None:
@@ -257,6 +256,11 @@ class MockApi:
         elif request.root:
             self._add_stray(request, answer)
         return answer
+
+    def _add_azure_headers(self, request: Request, answer: Answer, world: World | None) -> Answer:
+        if world is not None:
+            return azure.add_headers(request, answer, world.ids.guid, world.models, world.as_of)
+        return azure.add_headers(request, answer, lambda: str(UUID(int=self.stray_count)), MODELS, self.as_of)
 
     def _add_stray(self, request: Request, answer: Answer) -> None:
         """Keep a request without a World, also for the Worlds that may have been meant."""

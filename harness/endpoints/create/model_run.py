@@ -7,7 +7,9 @@ from dataclasses import replace
 from functools import lru_cache
 
 from harness.answers.parameters import items_of_day
+from harness.api.http.dialects import AGENT_REFERENCE
 from harness.api.multi_agent import enables_agents
+from harness.api.project.agent_kinds import kind_of_agent
 from harness.api.resources.containers import CODE_CALL
 from harness.api.tokens import estimate_tokens, make_usage
 from harness.api.tools import declared_tools, namespace_of
@@ -53,7 +55,8 @@ def read_turn(prompt: Prompt, lines: Sequence[TurnLine], world: World) -> Said:
 def run_model(prompt: Prompt, said: Said, world: World) -> PendingResponse:
     """What a turn becomes as the answer to a prompt; the World's clock moves on."""
     now = world.tick()
-    id = world.ids.response(now, prompt.body.get("previous_response_id"))
+    parent = prompt.body.get("previous_response_id") or prompt.conversation
+    id = world.ids.response(now, parent, kind_of_agent(world, prompt.body.get(AGENT_REFERENCE)).id_prefix)
     started = {**prompt.settings.initial_response, "id": id, "created_at": now}
     if said.draft is None:
         rendered, ending = _render_output(prompt, said, id, now, world)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from harness.api.http.dialects import FOUNDRY
+from harness.api.project.agent_kinds import RESPONSE_PREFIXES
 from harness.contract.rule import Case, assumed, reported, rule, shape
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
@@ -106,9 +108,12 @@ shape(
     fix="Pass the id of a response; a wrong base URL can put another word there.",
 )
 def path_response_id(request: Request) -> Iterator[Json]:
-    """The id in the path must begin with `resp`, as a word of its own: `responses` is none (reported)."""
+    """The id in the path must begin with `resp`, as a word of its own: `responses` is none (reported).
+
+    In a project also with what the ids of workflow and hosted agents begin with.
+    """
     id = request.params["response_id"]
-    if not id.startswith("resp_"):
+    if not id.startswith(RESPONSE_PREFIXES if request.dialect == FOUNDRY else "resp_"):
         yield {"id": id}
 
 

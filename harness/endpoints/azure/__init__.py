@@ -1,0 +1,104 @@
+"""How Azure OpenAI and Azure AI Foundry answer: the members their answers add or omit, their order, and their headers.
+
+A World stores responses as OpenAI has them; the dialect is how a request is shown them. Read from recorded answers of
+2025-11 to 2026-08.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harness.api.http.dialects import AGENT_REFERENCE, FOUNDRY, VERSION_PARAMETER, agent_of, apply_agent
+from harness.api.operations import OPERATIONS, Handler
+from harness.api.project import agents as foundry_agents
+from harness.api.project.agent_kinds import AGENT_KINDS, PROMPT, AgentKind, kind_of_agent
+from harness.contract.rule import CREATE_RESPONSE
+from harness.core.exchange import Answer, Json, Request
+from harness.endpoints.azure.events import tell_whole
+from harness.endpoints.azure.headers import add_headers
+from harness.endpoints.azure.objects import show_object
+from harness.endpoints.azure.responses import View
+from harness.world.world import World
+
+__all__ = ["add_headers", "answer_in_dialect"]
+
+STARTING_AFTER = "starting_after"
+"""The member of a query that numbers the event after which a stream goes on."""
+
+
+def answer_in_dialect(handler: Handler, request: Request, world: World) -> Answer:
+    """The answer of an operation in the dialect of the request."""
+    agent = _resolve_agent(request, world)
+    resolved = apply_agent(request, {agent["name"]: foundry_agents.resolve_definition(world, agent)} if agent else None)
+    answer = handler(_count_from_zero(resolved, world), world)
+    if not isinstance(answer.body, dict):
+        return answer
+    if answer.body.get("object") != "response":
+        return _show_other(answer, request, world)
+    id = answer.body["id"]
+    if request.operation == CREATE_RESPONSE:
+        world.store.azure_members[id] = _note_origin(request, resolved, agent, world)
+    view = View(request.dialect, world.as_of, world.store.azure_members.get(id, {}), id)
+    if answer.events is None:
+        return answer._replace(body=view.show_response(answer.body))
+    events = answer.events
+    if view.kind.tells_whole and request.operation == CREATE_RESPONSE:
+        events = _keep_whole(id, events, world)
+    return answer._replace(
+        body=view.show_response(answer.body, streamed=True), events=[view.show_event(event) for event in events]
+    )
+
+
+def _keep_whole(id: str, events: Sequence[Json], world: World) -> Sequence[Json]:
+    """The events with each text in one delta, also where they are stored."""
+    whole = tell_whole(events)
+    if id in world.store.responses and world.store.responses[id].events is not None:
+        world.store.put_events(id, whole)
+    return whole
+
+
+def _count_from_zero(request: Request, world: World) -> Request:
+    """A request for the rest of a stream whose first event has another number, by the number that is stored."""
+    after = request.query.get(STARTING_AFTER)
+    first = _kind_of(world.store.azure_members.get(request.params.get("response_id", ""), {})).first_number
+    if request.dialect != FOUNDRY or not first or not isinstance(after, int):
+        return request
+    return request._replace(query={**request.query, STARTING_AFTER: after - first})
+
+
+def _kind_of(origin: Json) -> AgentKind:
+    return AGENT_KINDS.get(origin.get("kind", ""), PROMPT)
+
+
+def _show_other(answer: Answer, request: Request, world: World) -> Answer:
+    """An answer without a response as the dialect has it: a project's objects have an order of their own."""
+    schema = OPERATIONS[request.operation].answer_schema
+    if request.dialect != FOUNDRY or answer.status != 200 or schema is None:
+        return answer
+    return answer._replace(body=show_object(schema, answer.body, world.as_of))
+
+
+def _resolve_agent(request: Request, world: World) -> Json | None:
+    """The agent a request names, in the version that answers; None without a name, which `POST /responses` refuses."""
+    named = agent_of(request)
+    if not isinstance(named, dict) or not isinstance(named.get("name"), str):
+        return None
+    known = foundry_agents.versions_of(world, named["name"])
+    newest = known[-1]["version"] if known else "1"
+    return {"type": AGENT_REFERENCE, "name": named["name"], "version": named.get("version") or newest}
+
+
+def _note_origin(request: Request, resolved: Request, agent: Json | None, world: World) -> Json:
+    """What of a request its response says later: its deployment, its agent, what it asked for itself."""
+    origin = {name: value for name in ("model",) if (value := resolved.body.get(name))}
+    if request.dialect != FOUNDRY:
+        return origin
+    if agent is not None:
+        origin |= {"agent": agent, "kind": kind_of_agent(world, agent).name}
+    if session := request.body.get("agent_session_id") or (origin.get("kind") == "hosted" and world.ids.project_id()):
+        origin["agent_session_id"] = session
+    return origin | {
+        "tool_choice": request.body.get("tool_choice"),
+        "prompt_cache_retention": request.body.get("prompt_cache_retention"),
+        "is_preview": str(request.query.get(VERSION_PARAMETER)).endswith("-preview"),
+    }

@@ -1,0 +1,170 @@
+"""The headers of Azure OpenAI and of a Foundry project: those of a project by what answers, in a table with their days."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from harness.api.http.dialects import FOUNDRY
+from harness.api.models import Models
+from harness.api.project.errors import with_request_id
+from harness.contract.rule import CREATE_RESPONSE, RULES
+from harness.core.dates import is_valid_on
+from harness.core.exchange import Answer, Request
+
+REGION = "West Europe"
+OWN, CREATED, QUEUED, READ, REFUSED, FILES, STORES = "own", "created", "queued", "read", "refused", "files", "stores"
+"""What answers in a project: the project itself; its model with a response, with one in the background, about a stored
+one, with a refusal; its files; its vector stores."""
+MODEL = (CREATED, QUEUED, READ, REFUSED)
+EVERYTHING = (OWN, *MODEL, FILES, STORES)
+READERS = ("GET /responses/{response_id}", "POST /responses/{response_id}/cancel")
+
+
+class Header(NamedTuple):
+    """A header of a project: on which answers, since when, up to when, and since when on streams as well.
+
+    In the value stand `{model}` and `{snapshot}` of a response, `{streamed}`, `{session}`, and `{guid}` for a new id.
+    """
+
+    name: str
+    value: str
+    of: tuple[str, ...] = EVERYTHING
+    since: str = ""
+    until: str = ""
+    streams_since: str = ""
+
+
+LIMITS_SINCE, ALL_LIMITS_SINCE, STREAMS_SINCE = "2026-03-04", "2026-05-22", "2026-03-17"
+"""The first recorded days of six `x-ratelimit-*`, of all ten, and of any in a stream."""
+EXPOSED = "Operation-Location,Location,Apim-Request-Id,x-agent-session-id,x-agent-invocation-id"
+VERSIONS = "2025-05-15-preview,2025-11-15-preview"
+PROJECT_HEADERS = (
+    Header("access-control-expose-headers", EXPOSED, since="2026-05-22"),
+    Header("api-supported-versions", VERSIONS, (OWN, *MODEL), until="2026-02-11"),
+    Header("api-supported-versions", f"1.0,{VERSIONS}", (OWN, *MODEL), since="2026-02-12"),
+    Header("request-context", "appId="),
+    Header("strict-transport-security", "max-age=31536000; includeSubDomains; preload"),
+    Header("x-content-type-options", "nosniff"),
+    Header("x-ms-region", REGION),
+    Header("x-ms-response-type", "standard"),
+    Header("x-agent-session-id", "{session}", (CREATED, QUEUED)),
+    Header("azureml-served-by-cluster", "hyena-westeurope-01", (CREATED,)),
+    Header("azureai-processed-tier", "default", (CREATED,), until="2026-05-21", streams_since=STREAMS_SINCE),
+    Header("azureai-requested-tier", "default", (CREATED,), until="2026-05-21", streams_since=STREAMS_SINCE),
+    Header("skip-error-remapping", "true", (CREATED,), streams_since=STREAMS_SINCE),
+    Header("openai-organization", "6f72672d6861726e6573732d30303031", (*MODEL, STORES), since="2026-02-12"),
+    Header("openai-processing-ms", "10", (*MODEL, FILES, STORES), since="2026-02-12"),
+    Header("openai-project", "70726f6a-6861-726e-6573-730000000001", MODEL, since="2026-02-12"),
+    Header("openai-version", "2020-10-01", (*MODEL, FILES, STORES), since="2026-02-12"),
+    Header("access-control-allow-origin", "*", (FILES,)),
+    Header("x-ms-middleware-request-id", "{guid}", (FILES, STORES)),
+    Header("azureai-fe-is-streaming", "{streamed}", (CREATED,), since=ALL_LIMITS_SINCE),
+    Header("x-ms-aoai-configured-data-retention-days", "30", (CREATED, QUEUED), since=ALL_LIMITS_SINCE),
+    Header("x-ms-is-spilled-over", "false", (CREATED,), since=ALL_LIMITS_SINCE),
+    Header("x-ms-served-model", "{snapshot}", (CREATED, QUEUED), since=ALL_LIMITS_SINCE),
+    Header("x-ratelimit-abusepenalty-active", "False", (CREATED,), since=ALL_LIMITS_SINCE),
+    Header("x-ratelimit-key", "{model}", (CREATED,), since=ALL_LIMITS_SINCE),
+    Header("x-ratelimit-renewalperiod-requests", "60", (CREATED,), since=ALL_LIMITS_SINCE),
+    Header("x-ratelimit-renewalperiod-tokens", "60", (CREATED,), since=ALL_LIMITS_SINCE),
+    Header("x-ratelimit-limit-tokens", "250000", (CREATED,), until="2025-12"),
+    Header("x-ratelimit-remaining-tokens", "249000", (CREATED,), until="2025-12"),
+    Header("x-ratelimit-reset-tokens", "0", (CREATED,), until="2025-12"),
+    Header("x-ratelimit-limit-requests", "250", (CREATED,), since=LIMITS_SINCE, streams_since=STREAMS_SINCE),
+    Header("x-ratelimit-limit-tokens", "250000", (CREATED,), since=LIMITS_SINCE, streams_since=STREAMS_SINCE),
+    Header("x-ratelimit-remaining-requests", "249", (CREATED,), since=LIMITS_SINCE, streams_since=STREAMS_SINCE),
+    Header("x-ratelimit-remaining-tokens", "249000", (CREATED,), since=LIMITS_SINCE, streams_since=STREAMS_SINCE),
+    Header("x-ratelimit-reset-requests", "0", (CREATED,), since=LIMITS_SINCE, streams_since=STREAMS_SINCE),
+    Header("x-ratelimit-reset-tokens", "0", (CREATED,), since=LIMITS_SINCE, streams_since=STREAMS_SINCE),
+)
+"""Recorded 2025-12 to 2026-06 (of `azureml-served-by-cluster` the name alone). By 2026-03-12 a stream had none of those
+with `streams_since`."""
+
+
+def add_headers(request: Request, answer: Answer, make_id: Callable[[], str], models: Models, day: str) -> Answer:
+    """An answer with the headers of its dialect; the gateway's own refusals carry hardly any. `make_id` gives a GUID."""
+    rule = RULES.get(answer.rule or "")
+    streamed = answer.events is not None
+    headers = {"content-type": _STREAM if streamed else _JSON, "apim-request-id": make_id()}
+    if rule is None or rule.area != "gateway":
+        requested = request.headers.get("x-ms-client-request-id")
+        echoed = {"x-ms-client-request-id": requested} if requested else {}
+        if request.dialect == FOUNDRY:
+            headers |= echoed
+            answer = _add_project_headers(request, answer, headers, make_id, models, day)
+        else:
+            shared = {"x-request-id": headers["apim-request-id"], "x-ms-region": REGION, "skip-error-remapping": "true"}
+            headers |= shared | echoed | _RESOURCE_HEADERS | {"azureai-fe-is-streaming": str(streamed)}
+            headers |= _deployment_headers(request.body, models)
+    elif (body := with_request_id(answer.body, headers["apim-request-id"].replace("-", ""))) is not answer.body:
+        headers["x-request-id"] = body["error"]["additionalInfo"]["request_id"]
+        answer = answer._replace(body=body)
+    return answer._replace(headers={**headers, **answer.headers})
+
+
+def _add_project_headers(
+    request: Request, answer: Answer, headers: dict[str, str], make_id: Callable[[], str], models: Models, day: str
+) -> Answer:
+    """Add to the headers what a project says; returns the answer, with the id of its request where it has a place for it."""
+    request_id = make_id()
+    own_id = request_id.replace("-", "")
+    body = with_request_id(answer.body, own_id)
+    by = OWN if body is not answer.body else _answered_by(request, answer)
+    headers["x-request-id"] = own_id if by == OWN else request_id
+    if by == OWN and headers["content-type"] == _JSON:
+        headers["content-type"] = f"{_JSON}; charset=utf-8"
+    streamed, shown = answer.events is not None, answer.body if isinstance(answer.body, dict) else {}
+    named = _deployment_headers(shown, models) if shown.get("model") else {}
+    values = {
+        "model": named.get("x-ratelimit-key", ""),
+        "snapshot": named.get("x-ms-served-model", ""),
+        "streamed": str(streamed),
+        "session": str(shown.get("agent_session_id") or ""),
+    }
+    for name, value, of, since, until, streams_since in PROJECT_HEADERS:
+        if by in of and is_valid_on(day, since, until) and not (streamed and day < streams_since):
+            text = make_id() if value == "{guid}" else value.format_map(values)
+            if text:
+                headers[name] = text
+    return answer._replace(body=body)
+
+
+def _answered_by(request: Request, answer: Answer) -> str:
+    """What of a project answers a request."""
+    if request.operation == CREATE_RESPONSE:
+        if answer.status >= 400:
+            return REFUSED
+        is_queued = isinstance(answer.body, dict) and answer.body.get("status") == "queued"
+        return QUEUED if is_queued else CREATED
+    if request.operation in READERS:
+        return READ
+    path = request.path.partition("/")[2].partition("/")[0]
+    return {"files": FILES, "vector_stores": STORES}.get(path, OWN)
+
+
+def _deployment_headers(body: Any, models: Models) -> Mapping[str, str]:
+    """The deployment a body names and the model that serves it, which is taken to be the one of that name."""
+    name = body.get("model") if isinstance(body, dict) else None
+    if not (isinstance(name, str) and name.isascii() and name.isprintable()):
+        return {}
+    return {"x-ms-served-model": models.defaults(name).snapshot, "x-ratelimit-key": name}
+
+
+_JSON, _STREAM = "application/json", "text/event-stream; charset=utf-8"
+_RESOURCE_HEADERS = {
+    "azureai-fe-offer-type": "paygo",
+    "strict-transport-security": "max-age=31536000; includeSubDomains; preload",
+    "x-content-type-options": "nosniff",
+    "x-ms-aoai-configured-data-retention-days": "30",
+    "x-ms-is-spilled-over": "false",
+    "x-ratelimit-abusepenalty-active": "False",
+    "x-ratelimit-limit-requests": "250",
+    "x-ratelimit-limit-tokens": "250000",
+    "x-ratelimit-remaining-requests": "249",
+    "x-ratelimit-remaining-tokens": "249000",
+    "x-ratelimit-renewalperiod-requests": "60",
+    "x-ratelimit-renewalperiod-tokens": "60",
+    "x-ratelimit-reset-requests": "0",
+    "x-ratelimit-reset-tokens": "0",
+}
+"""Those of an Azure OpenAI resource."""

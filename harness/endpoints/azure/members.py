@@ -1,0 +1,171 @@
+"""The members of what Azure OpenAI and a Foundry project answer, in order, each with its days: data, read by `shown`.
+
+Recorded by the clients of the SDKs from 2025-11 to 2026-07. A project passes the events of a stream on, with a response
+as the model has it; all it answers as JSON, and each item, it writes itself, member by member.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+REWRITTEN = "2026-02-20"
+"""The first recorded day of the answers of a project in their present form."""
+BEFORE = "2026-02-19"
+
+
+class Member(NamedTuple):
+    """A member of an object: the first and last day of it, and whether it is shown when it is null."""
+
+    name: str
+    since: str = ""
+    until: str = ""
+    shows_null: bool = True
+
+
+def _always(*names: str, since: str = "", until: str = "") -> tuple[Member, ...]:
+    """Members that are always there."""
+    return tuple(Member(name, since, until) for name in names)
+
+
+def _if_set(*names: str, since: str = "", until: str = "") -> tuple[Member, ...]:
+    """Members that are left out when they are null."""
+    return tuple(Member(name, since, until, shows_null=False) for name in names)
+
+
+PROJECT_RESPONSE = (
+    *_always("metadata"),
+    *_always("top_logprobs", since=REWRITTEN),
+    *_always("temperature", "top_p"),
+    *_always("user", until=BEFORE),
+    *_if_set("user", "safety_identifier", "prompt_cache_key", since=REWRITTEN),  # their place is typed
+    *_always("service_tier"),
+    *_always("top_logprobs", until=BEFORE),
+    *_if_set("prompt_cache_retention", since=REWRITTEN),
+    *_if_set("previous_response_id"),
+    *_always("model", "reasoning", "background"),
+    *_if_set("max_output_tokens", "max_tool_calls"),
+    *_always("text", "tools", "tool_choice"),
+    *_if_set("prompt"),
+    *_always("truncation", "id", "object", "status", "created_at"),
+    *_if_set("completed_at", since=REWRITTEN),
+    *_always("error", "incomplete_details", "output", "instructions"),
+    *_if_set("usage"),
+    *_always("parallel_tool_calls"),
+    *_always("conversation", until=BEFORE),
+    *_if_set("conversation", since=REWRITTEN),
+    *_if_set("agent"),
+    *_if_set("agent_reference", since=REWRITTEN, until="2026-05-21"),
+    *_always("agent_reference", since="2026-05-22"),
+    *_if_set("agent_session_id"),
+    *_if_set("content_filters", since="2026-05-22"),
+)
+"""A response as JSON, by a model or a prompt agent."""
+WORKFLOW_RESPONSE = (
+    *_always("metadata", "service_tier"),
+    *_if_set("previous_response_id"),
+    *_always("model", "background", "tools", "truncation", "id", "object", "status", "created_at", "completed_at"),
+    *_always("error", "incomplete_details", "output", "instructions", "parallel_tool_calls"),
+    *_if_set("conversation"),
+    *_always("agent_reference"),
+    *_if_set("output_text", "usage"),
+)
+"""A response of a workflow agent, as JSON and in a stream. Recorded 2026-02-26."""
+HOSTED_RESPONSE = (
+    *_always("id", "object", "output", "created_at", "agent_reference", "status"),
+    *_if_set("completed_at"),
+    *_always("response_id", "model", "agent_session_id", "background"),
+    *_if_set("error", "incomplete_details"),  # assumed: the reason has to be somewhere
+)
+"""A response of a hosted agent, as JSON and, assumed, in a stream. Recorded 2026-07."""
+RESPONSE_OF_KIND: Mapping[str, Sequence[Member]] = {"workflow": WORKFLOW_RESPONSE, "hosted": HOSTED_RESPONSE}
+"""The responses of agents that write them themselves, by the agent's kind."""
+VALUES_OF_KIND: Mapping[str, Mapping[str, object]] = {
+    "workflow": {"service_tier": "auto", "model": "", "tools": [], "truncation": "auto", "instructions": ""},
+    "hosted": {"model": ""},
+}
+"""What such a response says whatever the request was."""
+
+NOT_IN_AZURE = frozenset({"access_programs", "billing"})
+"""Members of OpenAI's response that Azure OpenAI has not."""
+NOT_IN_PROJECT_STREAM = NOT_IN_AZURE | {"tool_usage"}
+"""Those that a response in the stream of a project has not. Recorded up to 2026-06-26."""
+
+OBJECTS: Mapping[str, Sequence[Member]] = {
+    "ResponseDeleted": _always("id", "object", "deleted"),
+    "Conversation": (
+        *_always("id", "object"),
+        *_always("metadata", since=REWRITTEN),
+        *_always("created_at"),
+        *_always("metadata", until=BEFORE),
+    ),
+    "ConversationDeleted": _always("object", "deleted", "id"),
+    "ConversationItemList": _always("object", "data", "has_more", "first_id", "last_id"),
+    "ResponseItemList": _always("object", "data", "has_more", "first_id", "last_id"),
+    "VectorStore": _always(
+        *("id", "object", "name", "status", "usage_bytes", "created_at", "file_counts", "metadata", "expires_after"),
+        *("expires_at", "last_active_at"),
+    ),
+}
+"""What a project answers to an operation, by the schema of the answer; other answers are those of OpenAI."""
+OBJECT_VALUES: Mapping[str, Mapping[str, object]] = {"ResponseDeleted": {"object": "response"}}
+
+ITEM_HEAD = ("type", "id", "created_by", "agent_reference", "response_id")
+OLD_ITEM_HEAD = ("type", "id", "status")
+OLD_ITEM_END = ("created_by",)
+"""The members with which an item begins, before 2026-02-20 those at its two ends."""
+ADDED_MEMBERS: Mapping[str, Mapping[str, object]] = {"web_search_call": {"action": {}}}
+"""What an item has in `output_item.added`, by its type. Recorded 2026-06-26."""
+EVENT_WITHOUT: Mapping[str, str] = {"response.function_call_arguments.done": "name"}
+"""The member that an event has not, by its type. Recorded 2026-03-12."""
+OWN_EVENT_ORDER = ("type", "sequence_number", "item_id", "output_index", "content_index")
+"""How an event begins in the stream of an agent that writes it itself."""
+REASONING_ORDER = ("effort", "summary", "generate_summary", "context")
+CONTEXT_SHOWN_SINCE = "2026-07-01"
+"""The first recorded day of a `reasoning` whose `context` is null; other members of it are left out when they are."""
+USAGE_WITHOUT = "cache_write_tokens"
+"""A detail of the input that the usage of a project has not. Recorded up to 2026-07-01."""
+DEFAULT_RETENTION = "in_memory"
+"""The `prompt_cache_retention` of every model that a request did not choose. Recorded 2026-05-22 to 2026-07-01."""
+FILTER_ORDER = ("blocked", "source_type", "content_filter_results", "content_filter_raw", "content_filter_offsets")
+CATEGORY_ORDER = (
+    *("sexual", "hate", "violence", "self_harm", "jailbreak"),
+    *("protected_material_text", "protected_material_code", "filtered", "severity", "detected"),
+)
+"""The order of the results of a filter, and of the members of each, as JSON. Recorded 2026-07-01."""
+CALL_ORDER = ("call_id", "name", "arguments", "output")
+"""How the calls of a project's own tools and their outputs begin."""
+
+SHAPES: Mapping[str, Sequence[str]] = {
+    "message": ("role", "content", "status", "phase"),
+    "function_call": ("call_id", "name", "arguments", "status"),
+    "code_interpreter_call": ("status", "container_id", "code", "outputs"),
+    "file_search_call": ("status", "queries", "results"),
+    "web_search_call": ("status", "action"),
+    "mcp_list_tools": ("server_label", "tools"),
+    "mcp_approval_request": ("server_label", "name", "arguments"),
+    "mcp_call": ("server_label", "name", "arguments", "output", "error", "status", "approval_request_id"),
+    "workflow_action": ("kind", "action_id", "parent_action_id", "previous_action_id", "status"),
+    "output_text": ("type", "text", "annotations", "logprobs"),
+    "url_citation": ("type", "url", "start_index", "end_index", "title"),
+    "file_citation": ("type", "file_id", "index", "filename"),
+    "function": ("type", "name", "description", "parameters", "strict"),
+    "file_search": ("type", "vector_store_ids", "max_num_results", "ranking_options", "filters"),
+    "mcp": ("type", "server_label", "server_url", "require_approval"),
+    "web_search_preview": ("type", "search_content_types", "user_location", "search_context_size"),
+    "approximate": ("type", "country", "region", "city", "timezone"),
+    "json_schema": ("type", "name", "description", "schema", "strict"),
+    # Typed: the order of the API's own description, which all that was recorded follows.
+    "reasoning": ("encrypted_content", "summary", "content", "status"),
+    "image_generation_call": ("status", "result"),
+    "computer_call": ("call_id", "action", "pending_safety_checks", "status"),
+    "custom_tool_call": ("call_id", "name", "input"),
+}
+"""The order of the members of items (after ITEM_HEAD), parts, notes, tools and formats by their type.
+
+Null members of these are left out, but those of NULLS.
+"""
+NULLS: Mapping[str, str] = {"code_interpreter_call": "outputs", "image_generation_call": "result"}
+"""The member of an object that is shown when it is null, by the object's type."""
+DEFAULTS: Mapping[str, Mapping[str, object]] = {"code_interpreter": {"container": {"type": "auto"}}}
+"""What a tool shows that a definition has left out, by its type. Recorded 2026-02-28."""

@@ -1,0 +1,101 @@
+"""The objects of a project, written member by member as the tables of `members` have them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from harness.core.dates import is_valid_on
+from harness.core.exchange import Json
+from harness.endpoints.azure.members import (
+    CALL_ORDER,
+    DEFAULTS,
+    ITEM_HEAD,
+    NULLS,
+    OBJECT_VALUES,
+    OBJECTS,
+    OLD_ITEM_END,
+    OLD_ITEM_HEAD,
+    REWRITTEN,
+    SHAPES,
+    Member,
+)
+
+NESTED = ("content", "annotations", "user_location", "format")
+"""The members of an object that hold others with a type."""
+LISTS_OF_ITEMS = frozenset({"ConversationItemList", "ResponseItemList"})
+ITEM = "ConversationItem"
+STORE, LIST_OF_STORES = "VectorStore", "VectorStoreList"
+
+
+def show_members(value: Json, members: Sequence[Member], day: str) -> Json:
+    """The members of an object that are shown on a day, in order."""
+    return {
+        name: value[name]
+        for name, shows_null in _names_on(tuple(members), day)
+        if name in value and (shows_null or value[name] is not None)
+    }
+
+
+@lru_cache(maxsize=64)
+def _names_on(members: tuple[Member, ...], day: str) -> tuple[tuple[str, bool], ...]:
+    return tuple((one.name, one.shows_null) for one in members if is_valid_on(day, one.since, one.until))
+
+
+def show_object(schema: str, value: Json, day: str) -> Json:
+    """The answer of an operation with this schema as a project has it; one that is not in the tables stays as it is."""
+    if schema == ITEM:
+        return show_item(value, day)
+    if schema in LISTS_OF_ITEMS:
+        value = {**value, "data": [show_item(item, day) for item in value["data"]]}
+    if schema == LIST_OF_STORES:
+        return {**value, "data": [show_object(STORE, store, day) for store in value["data"]]}
+    if schema == STORE and value["status"] == "in_progress":
+        value = {**value, "usage_bytes": 0}  # recorded 2026-03-09
+    members = OBJECTS.get(schema)
+    return show_members({**value, **OBJECT_VALUES.get(schema, {})}, members, day) if members else value
+
+
+def show_item(item: Json, day: str) -> Json:
+    """An item, which may have the members that name its agent and its response."""
+    shaped = shape(item if item["type"] in SHAPES else pick(item, CALL_ORDER) | item, day)
+    if day < REWRITTEN:
+        ends = (*OLD_ITEM_HEAD, *OLD_ITEM_END)
+        middle = {name: value for name, value in shaped.items() if name not in ends}
+        return pick(shaped, OLD_ITEM_HEAD) | middle | pick(shaped, OLD_ITEM_END)
+    rest = {name: value for name, value in shaped.items() if name not in ITEM_HEAD}
+    if "status" in rest and "status" not in SHAPES.get(str(item.get("type")), ()):
+        rest["status"] = rest.pop("status")
+    return pick(shaped, ITEM_HEAD) | rest
+
+
+def shape(value: Any, day: str) -> Any:
+    """An item, a part, a tool or a list of these in the order of its type, since 2026-02-20 without null members."""
+    if isinstance(value, list):
+        return [shape(each, day) for each in value]
+    if not isinstance(value, dict):
+        return value
+    type = value.get("type")
+    if not isinstance(type, str) or not (type in SHAPES or type in DEFAULTS):
+        return value
+    full = {**value, **DEFAULTS.get(type, {}), **value}
+    order = SHAPES.get(type, ())
+    shown = pick(full, order) | {name: each for name, each in full.items() if name not in order}
+    if day >= REWRITTEN:
+        shown = {name: each for name, each in shown.items() if each is not None or name == NULLS.get(type)}
+    return {name: shape(each, day) if name in NESTED else each for name, each in shown.items()}
+
+
+def pick(value: Json, names: Sequence[str]) -> Json:
+    """The members of an object that are named, in the order of the names."""
+    return {name: value[name] for name in names if name in value}
+
+
+def write_numbers(value: Any) -> Any:
+    """A JSON value with whole numbers written without a fraction, as a project writes them."""
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else value
+    if isinstance(value, dict):
+        return {name: write_numbers(each) for name, each in value.items()}
+    return [write_numbers(each) for each in value] if isinstance(value, list) else value

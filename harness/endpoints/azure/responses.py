@@ -1,0 +1,201 @@
+"""A response and the events of its stream as Azure OpenAI or a project shows them on a day."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from harness.api.content_filters import filter_result
+from harness.api.http.dialects import FOUNDRY
+from harness.api.project.agent_kinds import AGENT_KINDS, PROMPT, AgentKind
+from harness.api.tokens import CHARACTERS_PER_TOKEN
+from harness.core.exchange import Json
+from harness.endpoints.azure.events import order_own
+from harness.endpoints.azure.members import (
+    ADDED_MEMBERS,
+    CATEGORY_ORDER,
+    CONTEXT_SHOWN_SINCE,
+    DEFAULT_RETENTION,
+    EVENT_WITHOUT,
+    FILTER_ORDER,
+    NOT_IN_AZURE,
+    NOT_IN_PROJECT_STREAM,
+    PROJECT_RESPONSE,
+    REASONING_ORDER,
+    RESPONSE_OF_KIND,
+    REWRITTEN,
+    USAGE_WITHOUT,
+    VALUES_OF_KIND,
+)
+from harness.endpoints.azure.objects import pick, shape, show_item, show_members, write_numbers
+
+
+class View(NamedTuple):
+    """How the response `id` is shown: in which dialect, on which day, and what is known of the request it came from.
+
+    `origin` has the deployment (`model`), and of a project the `agent` with its `kind`, the `tool_choice` of the request,
+    the `agent_session_id`, and whether the client spoke a preview version (`is_preview`).
+    """
+
+    dialect: str
+    day: str
+    origin: Json
+    id: str
+
+    @property
+    def kind(self) -> AgentKind:
+        """The kind of the agent that answers."""
+        return AGENT_KINDS.get(self.origin.get("kind", ""), PROMPT) if self.dialect == FOUNDRY else PROMPT
+
+    def show_response(self, response: Json, streamed: bool = False) -> Json:
+        """A response, as JSON or as the events of a stream hold it."""
+        if self.dialect != FOUNDRY:
+            return self._show_for_azure(response)
+        if self.kind.name in RESPONSE_OF_KIND:
+            return self._show_own(response, streamed)
+        return self._show_in_stream(response) if streamed else self._show_as_json(response)
+
+    def show_event(self, event: Json) -> Json:
+        """An event of a stream."""
+        if self.dialect != FOUNDRY:
+            return {**event, "response": self._show_for_azure(event["response"])} if "response" in event else event
+        kind, shown = self.kind, event
+        if "response" in event:
+            shown = {**event, "response": self.show_response(event["response"], streamed=True)}
+        elif "item" in event:
+            added = ADDED_MEMBERS.get(event["item"]["type"], {}) if event["type"].endswith(".added") else {}
+            shown = {**event, "item": self._show_item({**event["item"], **added})}
+        elif (left_out := EVENT_WITHOUT.get(event["type"])) in event:
+            shown = {name: value for name, value in event.items() if name != left_out}
+        elif kind.tells_whole and "part" in event:
+            shown = {**event, "part": _without_logprobs(shape(event["part"], self.day))}
+        if kind.first_number:
+            shown = {**shown, "sequence_number": shown["sequence_number"] + kind.first_number}
+        return order_own(shown) if kind.tells_whole else shown
+
+    def _show_for_azure(self, response: Json) -> Json:
+        model = {name: self.origin[name] for name in ("model",) if name in self.origin}
+        return {**_add_filters({**response, **model}, NOT_IN_AZURE), "output": response["output"]}
+
+    def _show_in_stream(self, response: Json) -> Json:
+        """As the model has it. Recorded: behind an agent `tool_choice` is the request's, null without one."""
+        full = _add_filters(self._shape_parts(response), NOT_IN_PROJECT_STREAM)
+        if "agent" in self.origin:
+            full["tool_choice"] = self.origin.get("tool_choice")
+        named = self._name_agent()
+        order = ("agent_reference", "agent", "agent_session_id")
+        return full | {name: named[name] for name in order if named.get(name) is not None}
+
+    def _show_as_json(self, response: Json) -> Json:
+        given = {"conversation": None, **self._shape_parts(response), **self._name_agent()}
+        reasoning = {name: value for name, value in response["reasoning"].items() if self._shows_reasoning(name, value)}
+        given["reasoning"] = {name: reasoning[name] for name in (*REASONING_ORDER, *reasoning) if name in reasoning}
+        if filters := _content_filters(response):
+            given["content_filters"] = [_order_filter(each) for each in filters]
+        shown: Json = write_numbers(show_members(given, PROJECT_RESPONSE, self.day))
+        return shown
+
+    def _shows_reasoning(self, name: str, value: Any) -> bool:
+        return value is not None or (name == "context" and self.day >= CONTEXT_SHOWN_SINCE)
+
+    def _show_own(self, response: Json, streamed: bool) -> Json:
+        """A response of an agent that writes it itself."""
+        has_ended = response["status"] in ("completed", "incomplete")
+        given = {
+            **response,
+            **VALUES_OF_KIND[self.kind.name],
+            **self._name_agent(),
+            "response_id": response["id"],
+            "output": [self._show_item(item) for item in response["output"]],
+            "output_text": "" if has_ended else None,
+            "usage": _NO_USAGE if has_ended else None,
+        }
+        if self.kind.tells_whole:
+            given["completed_at"] = response["created_at"]
+        shown = show_members(given, RESPONSE_OF_KIND[self.kind.name], self.day)
+        return shown if streamed else write_numbers(shown)
+
+    def _name_agent(self) -> Json:
+        """The members that name the agent, null without one."""
+        agent, is_old = self.origin.get("agent"), self.day < REWRITTEN
+        named = {"agent_reference": None if is_old else agent}
+        if agent and (is_old or self.origin.get("is_preview")):
+            named["agent"] = {**agent, "type": "agent_id"}
+        return named | {name: self.origin[name] for name in ("agent_session_id",) if name in self.origin}
+
+    def _shape_parts(self, response: Json) -> Json:
+        """A response with its items, tools, format and usage as a project writes them, and the name of the deployment."""
+        shaped = {name: self.origin[name] for name in ("model",) if name in self.origin}
+        if response.get("prompt_cache_retention"):
+            shaped["prompt_cache_retention"] = self.origin.get("prompt_cache_retention") or DEFAULT_RETENTION
+        usage = response["usage"]
+        return {
+            **response,
+            **shaped,
+            "output": [self._show_item(item) for item in response["output"]],
+            "tools": shape(response["tools"], self.day),
+            "text": {name: shape(value, self.day) for name, value in response["text"].items()},
+            "usage": usage
+            and {**usage, "input_tokens_details": _without(usage["input_tokens_details"], USAGE_WITHOUT)},
+        }
+
+    def _show_item(self, item: Json) -> Json:
+        """An item with the agent and the response that made it."""
+        agent, is_old = self.origin.get("agent"), self.day < REWRITTEN
+        made: Json = {}
+        if is_old or self.origin.get("is_preview"):
+            by = {"agent": {**agent, "type": "agent_id"}} if agent else {}
+            made["created_by"] = {**by, "response_id": self.id}
+        if not is_old:
+            made |= {"agent_reference": agent} if agent else {}
+            made["response_id"] = self.id
+        shown = show_item({**item, **made}, self.day)
+        if self.kind.tells_whole and isinstance(content := shown.get("content"), list):
+            shown["content"] = [_without_logprobs(part) for part in content]
+        return shown
+
+
+def _order_filter(found: Json) -> Json:
+    results = found["content_filter_results"]
+    ordered = {name: pick(results[name], CATEGORY_ORDER) for name in CATEGORY_ORDER if name in results}
+    return pick({**found, "content_filter_results": ordered}, FILTER_ORDER)
+
+
+_NO_USAGE: Json = {
+    "input_tokens": 0,
+    "input_tokens_details": {"cached_tokens": 0},
+    "output_tokens": 0,
+    "output_tokens_details": {"reasoning_tokens": 0},
+    "total_tokens": 0,
+}
+"""The usage of a workflow agent."""
+
+
+def _without(value: Json, name: str) -> Json:
+    return {key: each for key, each in value.items() if key != name}
+
+
+def _without_logprobs(part: Json) -> Json:
+    return _without(part, "logprobs")
+
+
+def _add_filters(response: Json, left_out: frozenset[str]) -> Json:
+    """A response as the model has it, without some members, and with the results of the filters."""
+    shown: Json = {}
+    for name, value in response.items():
+        if name not in left_out:
+            shown[name] = value
+        if name == "completed_at":
+            shown["content_filters"] = _content_filters(response)
+    return shown
+
+
+def _content_filters(response: Json) -> Any:
+    """What the filters found in prompt and completion; nothing is said before the end, nor of what failed."""
+    usage, details = response["usage"], response["incomplete_details"] or {}
+    if usage is None:
+        return None
+    cut = details.get("reason") == "content_filter"
+    return [
+        filter_result("prompt", (), CHARACTERS_PER_TOKEN * usage["input_tokens"]),
+        filter_result("completion", ("violence",) if cut else (), CHARACTERS_PER_TOKEN * usage["output_tokens"]),
+    ]

@@ -1,0 +1,289 @@
+"""What a project of Azure AI Foundry answers, member by member, on the days it was recorded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+
+from harness.api.project.agents import new_version
+from harness.core.exchange import Answer, Json
+from harness.ending import incomplete
+from harness.items import code_interpreter_call, function_call, message, web_search_call
+from harness.server.mock_api import MockApi
+
+PROJECT = "/api/projects/p/openai/v1"
+HELPER = {"type": "agent_reference", "name": "helper"}
+BY_HELPER = {**HELPER, "version": "1"}
+DEFINITIONS: Json = {
+    "helper": {"kind": "prompt", "model": "gpt-4o", "instructions": "Help."},
+    "planner": {"kind": "workflow"},
+    "worker": {"kind": "hosted"},
+}
+OLD_DAY, NEW_DAY = "2026-02-12", "2026-06-26"
+
+
+class Project:
+    """A project on one day, with an agent of each kind."""
+
+    def __init__(self, day: str = NEW_DAY) -> None:
+        self.api = MockApi(fallback=lambda request: [message("Hello there.")], as_of=day)
+        self.mock = self.api.open("mine")
+        for name, definition in DEFINITIONS.items():
+            self.define(name, definition)
+
+    def define(self, name: str, definition: Json) -> None:
+        """Make an agent of this definition, or another version of it."""
+        versions = self.mock.world.store.agents.get(name) or []
+        made = new_version(name, len(versions) + 1, {"definition": definition}, 0)
+        self.mock.world.store.agents[name] = [*versions, made]
+
+    def ask(self, method: str, path: str, body: Any = None, root: str = PROJECT, **query: str) -> Answer:
+        raw = b"" if body is None else orjson.dumps(body)
+        return self.api.handle(method, root + path, {"api-key": "mine", "content-type": "application/json"}, query, raw)
+
+    def respond(self, agent: str = "", **more: Any) -> Answer:
+        by: Json = {"agent_reference": {**HELPER, "name": agent}} if agent else {"model": "gpt-4o"}
+        return self.ask("POST", "/responses", {"input": "hi", **by, **more})
+
+
+def events_of(answer: Answer) -> list[Json]:
+    assert answer.events is not None
+    return list(answer.events)
+
+
+class TestAResponse:
+    def test_has_its_members_in_the_recorded_order(self) -> None:
+        assert list(Project().respond("helper").body) == [
+            *("metadata", "top_logprobs", "temperature", "top_p", "service_tier", "prompt_cache_retention", "model"),
+            *("reasoning", "background", "text", "tools", "tool_choice", "truncation", "id", "object", "status"),
+            *("created_at", "completed_at", "error", "incomplete_details", "output", "instructions", "usage"),
+            *("parallel_tool_calls", "agent_reference", "content_filters"),
+        ]
+
+    def test_had_others_before_2026_02_20(self) -> None:
+        body = Project(OLD_DAY).respond().body
+        assert list(body) == [
+            *("metadata", "temperature", "top_p", "user", "service_tier", "top_logprobs", "model", "reasoning"),
+            *("background", "text", "tools", "tool_choice", "truncation", "id", "object", "status", "created_at"),
+            *("error", "incomplete_details", "output", "instructions", "usage", "parallel_tool_calls", "conversation"),
+        ]
+        item = body["output"][0]
+        assert list(item) == ["type", "id", "status", "role", "content", "created_by"]
+        assert item["created_by"] == {"response_id": body["id"]}
+        behind = Project(OLD_DAY).respond("helper").body
+        assert behind["agent"] == {"type": "agent_id", "name": "helper", "version": "1"}
+        assert "agent_reference" not in behind
+
+    @pytest.mark.parametrize(("day", "named"), [("2026-03-09", False), ("2026-05-22", True)])
+    def test_says_what_was_filtered_and_that_no_agent_answered_since_2026_05_22(self, day: str, named: bool) -> None:
+        body = Project(day).respond().body
+        assert ("content_filters" in body, body.get("agent_reference", "absent") is None) == (named, named)
+        assert body["output"][0].keys() == {"type", "id", "response_id", "role", "content", "status"}
+
+    def test_writes_whole_numbers_without_a_fraction_unless_it_is_streamed(self) -> None:
+        project = Project()
+        body = project.respond().body
+        assert (repr(body["temperature"]), repr(body["top_p"])) == ("1", "1")
+        assert repr(project.respond(temperature=0.5).body["temperature"]) == "0.5"
+        assert repr(project.respond(stream=True).body["temperature"]) == "1.0"
+
+    def test_of_a_preview_client_names_the_agent_twice(self) -> None:
+        asked = {"input": "hi", "agent_reference": HELPER}
+        answer = Project().ask(
+            "POST", "/responses", asked, "/api/projects/p/openai", **{"api-version": "2025-11-15-preview"}
+        )
+        by = {"type": "agent_id", "name": "helper", "version": "1"}
+        assert (answer.body["agent"], answer.body["agent_reference"]) == (by, BY_HELPER)
+        item = answer.body["output"][0]
+        assert list(item)[:5] == ["type", "id", "created_by", "agent_reference", "response_id"]
+        assert item["created_by"] == {"agent": by, "response_id": answer.body["id"]}
+
+    def test_in_the_background_has_neither_usage_nor_an_end_until_it_ends(self) -> None:
+        project = Project()
+        queued = project.respond(background=True).body
+        assert (queued["status"], queued.keys() & {"usage", "completed_at", "content_filters"}) == ("queued", set())
+        cancelled = project.ask("POST", f"/responses/{queued['id']}/cancel").body
+        assert (cancelled["status"], list(cancelled)) == ("cancelled", list(queued))
+
+    def test_that_is_deleted_is_called_a_response(self) -> None:
+        project = Project()
+        id = project.respond().body["id"]
+        assert project.ask("DELETE", f"/responses/{id}").body == {"id": id, "object": "response", "deleted": True}
+
+    def test_counts_no_writes_to_the_cache_and_keeps_it_in_memory(self) -> None:
+        project = Project()
+        body = project.respond(model="gpt-5.2").body
+        assert body["usage"]["input_tokens_details"].keys() == {"cached_tokens"}
+        assert body["prompt_cache_retention"] == "in_memory"
+        assert project.respond(prompt_cache_retention="24h").body["prompt_cache_retention"] == "24h"
+
+    def test_repeats_the_session_of_the_request(self) -> None:
+        project = Project()
+        answer = project.respond("worker", agent_session_id="s1")
+        assert answer.body["agent_session_id"] == "s1"
+
+
+class TestATool:
+    def test_is_shown_without_null_members_and_in_the_order_of_its_type(self) -> None:
+        function = {"name": "f", "type": "function", "parameters": {"type": "object", "properties": {}}, "strict": False}
+        body = Project().respond(tools=[function, {"server_url": "https://a.example", "type": "mcp", "server_label": "a"}])
+        assert [list(tool) for tool in body.body["tools"]] == [
+            ["type", "name", "parameters", "strict"],
+            ["type", "server_label", "server_url", "require_approval"],
+        ]
+
+    def test_that_runs_code_has_a_container_of_its_own(self) -> None:
+        project = Project()
+        project.define("coder", {"kind": "prompt", "model": "m", "tools": [{"type": "code_interpreter"}]})
+        tools = project.respond("coder").body["tools"]
+        assert tools == [{"type": "code_interpreter", "container": {"type": "auto"}}]
+
+
+class TestAnItem:
+    def test_begins_with_its_type_and_who_made_it_and_ends_with_its_status(self) -> None:
+        project = Project()
+        project.mock.script([function_call("deploy", {})])
+        item = project.respond("helper").body["output"][0]
+        assert list(item) == [
+            *("type", "id", "agent_reference", "response_id", "call_id", "name", "arguments", "status"),
+        ]
+
+    def test_of_some_kinds_has_its_status_elsewhere(self) -> None:
+        project = Project()
+        project.define("coder", {"kind": "prompt", "model": "m", "tools": [{"type": "code_interpreter"}]})
+        project.mock.script([code_interpreter_call("1 + 1")])
+        item = project.respond("coder").body["output"][0]
+        assert list(item)[4:] == ["status", "container_id", "code", "outputs"]
+        assert item["outputs"] is None
+
+    def test_of_a_conversation_is_told_in_this_order_too(self) -> None:
+        for day, order in (
+            (NEW_DAY, ["type", "id", "role", "content", "status"]),
+            (OLD_DAY, ["type", "id", "status", "role", "content"]),
+        ):
+            project = Project(day)
+            id = project.ask("POST", "/conversations", {}).body["id"]
+            added = project.ask("POST", f"/conversations/{id}/items", {"items": [{"role": "user", "content": "Hi"}]}).body
+            assert list(added) == ["object", "data", "has_more", "first_id", "last_id"]
+            assert list(added["data"][0]) == order
+            item_id = added["data"][0]["id"]
+            assert item_id.startswith(f"msg_{id[5:23]}")
+            assert list(project.ask("GET", f"/conversations/{id}/items/{item_id}").body) == order
+
+
+class TestAConversation:
+    def test_has_its_time_last_since_2026_02_20(self) -> None:
+        made = {day: list(Project(day).ask("POST", "/conversations", {}).body) for day in (OLD_DAY, NEW_DAY)}
+        assert made == {
+            OLD_DAY: ["id", "object", "created_at", "metadata"],
+            NEW_DAY: ["id", "object", "metadata", "created_at"],
+        }
+
+    def test_shares_the_partition_of_its_id_with_its_responses(self) -> None:
+        project = Project()
+        id = project.ask("POST", "/conversations", {}).body["id"]
+        body = project.respond("helper", conversation=id).body
+        assert (body["id"][5:21], body["conversation"]) == (id[5:21], {"id": id})
+        assert project.respond("planner", conversation=id).body["id"].startswith(f"wfresp_{id[5:21]}00")
+
+    def test_that_is_deleted_names_itself_last(self) -> None:
+        project = Project()
+        id = project.ask("POST", "/conversations", {}).body["id"]
+        assert list(project.ask("DELETE", f"/conversations/{id}").body) == ["object", "deleted", "id"]
+
+
+class TestAStream:
+    def test_has_the_members_of_the_model_without_what_a_project_does_not_know(self) -> None:
+        told = events_of(Project().respond("helper", stream=True))
+        first, last = told[0]["response"], told[-1]["response"]
+        assert list(first)[-3:] == ["user", "metadata", "agent_reference"]
+        assert last.keys().isdisjoint({"tool_usage", "billing", "access_programs", "conversation"})
+        assert (first["content_filters"], first["moderation"], last["store"]) == (None, None, True)
+
+    def test_says_the_choice_of_a_tool_as_the_request_did(self) -> None:
+        project = Project()
+        assert project.respond("helper", stream=True).body["tool_choice"] is None
+        assert project.respond("helper").body["tool_choice"] == "auto"
+
+    def test_tells_of_a_search_before_it_knows_what_is_searched(self) -> None:
+        project = Project()
+        project.mock.script([web_search_call("v2")])
+        told = events_of(project.respond(tools=[{"type": "web_search_preview"}], stream=True))
+        added = next(event["item"] for event in told if event["type"] == "response.output_item.added")
+        assert (list(added)[2:], added["action"]) == (["response_id", "status", "action"], {})
+
+    def test_ends_the_arguments_of_a_call_without_its_name(self) -> None:
+        project = Project()
+        tool = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}, "strict": False}
+        project.mock.script([function_call("f", {})])
+        told = events_of(project.respond(tools=[tool], stream=True))
+        done = next(event for event in told if event["type"] == "response.function_call_arguments.done")
+        assert "name" not in done
+
+
+class TestAWorkflow:
+    def test_answers_with_members_of_its_own(self) -> None:
+        body = Project().respond("planner").body
+        assert list(body) == [
+            *("metadata", "service_tier", "model", "background", "tools", "truncation", "id", "object", "status"),
+            *("created_at", "completed_at", "error", "incomplete_details", "output", "instructions"),
+            *("parallel_tool_calls", "agent_reference", "output_text", "usage"),
+        ]
+        assert (body["id"][:7], body["model"], body["service_tier"]) == ("wfresp_", "", "auto")
+        assert (body["output_text"], body["usage"]["total_tokens"]) == ("", 0)
+        assert body["output"][0]["content"] == [{"type": "output_text", "text": "Hello there.", "annotations": []}]
+
+    def test_tells_a_text_in_one_piece_and_counts_from_one(self) -> None:
+        told = events_of(Project().respond("planner", stream=True))
+        assert [event["sequence_number"] for event in told] == list(range(1, len(told) + 1))
+        deltas = [event for event in told if event["type"] == "response.output_text.delta"]
+        assert [event["delta"] for event in deltas] == ["Hello there."]
+        assert list(deltas[0]) == [
+            *("type", "sequence_number", "item_id", "output_index", "content_index", "delta", "logprobs"),
+        ]
+        first = told[0]["response"]
+        assert first["completed_at"] == first["created_at"]
+        assert first.keys().isdisjoint({"usage", "output_text", "tool_choice"})
+        assert "logprobs" not in next(event["part"] for event in told if "part" in event)
+
+    def test_goes_on_where_its_stream_was_left(self) -> None:
+        project = Project()
+        told = events_of(project.respond("planner", stream=True, background=True))
+        id = told[0]["response"]["id"]
+        rest = project.ask("GET", f"/responses/{id}", stream="true", starting_after="3")
+        assert events_of(rest) == told[3:]
+
+    def test_is_known_by_its_id_afterwards(self) -> None:
+        project = Project()
+        body = project.respond("planner").body
+        assert project.ask("GET", f"/responses/{body['id']}").body == body
+        assert project.respond("planner", previous_response_id=body["id"]).body["previous_response_id"] == body["id"]
+        assert project.ask("DELETE", f"/responses/{body['id']}").body["deleted"] is True
+        assert project.ask("GET", f"/responses/{body['id']}").status == 404
+
+
+class TestAHostedAgent:
+    def test_answers_with_members_of_its_own(self) -> None:
+        body = Project().respond("worker").body
+        assert list(body) == [
+            *("id", "object", "output", "created_at", "agent_reference", "status", "completed_at", "response_id"),
+            *("model", "agent_session_id", "background"),
+        ]
+        assert body["id"].startswith("caresp_")
+        assert (body["response_id"], body["model"]) == (body["id"], "")
+        assert len(body["agent_session_id"]) == 50
+
+    def test_says_why_it_ended(self) -> None:
+        project = Project()
+        project.mock.script([message("Half"), incomplete("max_output_tokens")])
+        assert project.respond("worker").body["incomplete_details"] == {"reason": "max_output_tokens"}
+
+
+@pytest.mark.parametrize("id", ["wfresp_1", "caresp_1", "resp_1"])
+def test_an_id_of_a_response_that_is_not_there_is_not_found(id: str) -> None:
+    project = Project()
+    assert project.ask("GET", f"/responses/{id}").status == 404
+    assert project.ask("GET", f"/responses/{id}", root="/v1").status in (400, 401, 404)
+    assert project.respond(previous_response_id=id).status == 400
