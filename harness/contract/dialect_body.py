@@ -15,6 +15,7 @@ from functools import cache
 from typing import Any
 
 from harness.api.http.dialects import FOUNDRY, OPENAI, omit_dialect_members
+from harness.api.project.agent_kinds import RESPONSE_PREFIXES
 from harness.api.project.tools import PROJECT_DEFAULTS, PROJECT_MEMBERS, PROJECT_TOOLS
 from harness.core.exchange import Json, Request
 from harness.core.loose_json import as_string
@@ -36,7 +37,7 @@ def read_by_schema(request: Request) -> Any:
         return members
     own = {name: _replace_items(members[name], request.dialect) for name in ITEM_LISTS if name in members}
     if request.dialect == FOUNDRY and request.schema in PROMPT_SCHEMAS:
-        own |= {name: read(members[name]) for name, read in _TOOL_MEMBERS.items() if name in members}
+        own |= {name: read(members[name]) for name, read in _PROMPT_MEMBERS.items() if name in members}
     return {**members, **own}
 
 
@@ -75,7 +76,12 @@ def _type_of(part: Json) -> str:
     return as_string(part.get("type"))
 
 
-_TOOL_MEMBERS = {"tools": _replace_tools, "tool_choice": _replace_choice}
+def _replace_id(id: Any) -> Any:
+    """The id of a response, with that of an agent that makes its own as one of a model."""
+    return "resp_" if isinstance(id, str) and id.startswith(RESPONSE_PREFIXES) else id
+
+
+_PROMPT_MEMBERS = {"tools": _replace_tools, "tool_choice": _replace_choice, "previous_response_id": _replace_id}
 
 OPTIONAL_MEMBERS: Mapping[str, Json] = {
     "response": {

@@ -119,16 +119,18 @@ class TestAResponse:
         assert body["prompt_cache_retention"] == "in_memory"
         assert project.respond(prompt_cache_retention="24h").body["prompt_cache_retention"] == "24h"
 
-    def test_repeats_the_session_of_the_request(self) -> None:
-        project = Project()
-        answer = project.respond("worker", agent_session_id="s1")
-        assert answer.body["agent_session_id"] == "s1"
-
 
 class TestATool:
     def test_is_shown_without_null_members_and_in_the_order_of_its_type(self) -> None:
-        function = {"name": "f", "type": "function", "parameters": {"type": "object", "properties": {}}, "strict": False}
-        body = Project().respond(tools=[function, {"server_url": "https://a.example", "type": "mcp", "server_label": "a"}])
+        function = {
+            "name": "f",
+            "type": "function",
+            "parameters": {"type": "object", "properties": {}},
+            "strict": False,
+        }
+        body = Project().respond(
+            tools=[function, {"server_url": "https://a.example", "type": "mcp", "server_label": "a"}]
+        )
         assert [list(tool) for tool in body.body["tools"]] == [
             ["type", "name", "parameters", "strict"],
             ["type", "server_label", "server_url", "require_approval"],
@@ -165,7 +167,9 @@ class TestAnItem:
         ):
             project = Project(day)
             id = project.ask("POST", "/conversations", {}).body["id"]
-            added = project.ask("POST", f"/conversations/{id}/items", {"items": [{"role": "user", "content": "Hi"}]}).body
+            added = project.ask(
+                "POST", f"/conversations/{id}/items", {"items": [{"role": "user", "content": "Hi"}]}
+            ).body
             assert list(added) == ["object", "data", "has_more", "first_id", "last_id"]
             assert list(added["data"][0]) == order
             item_id = added["data"][0]["id"]
