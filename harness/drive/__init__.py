@@ -1,4 +1,4 @@
-"""What a test runs itself: a chat UI in front of a server under test, and tool functions that record their runs.
+"""What a test runs itself: a chat UI in front of a server under test, tool functions that record their runs, a credential.
 
 It plays a client; the model is played by the World's script. What is shown here is imported when it is first used.
 """
@@ -6,9 +6,14 @@ It plays a client; the model is played by the World's script. What is shown here
 TYPE_CHECKING = False  # as in `typing`, without the time that importing it takes
 if TYPE_CHECKING:
     from harness.drive.chat import Chat as Chat
+    from harness.drive.foundry_credential import FoundryCredential as FoundryCredential
     from harness.drive.linearity import linear as linear
 
-_LAZY = {"Chat": "harness.drive.chat", "linear": "harness.drive.linearity"}
+_LAZY = {
+    "Chat": "harness.drive.chat",
+    "FoundryCredential": "harness.drive.foundry_credential",
+    "linear": "harness.drive.linearity",
+}
 
 
 def __getattr__(name: str) -> object:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from harness.pytest_plugin.tls import client_verification
+
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI
 
@@ -53,12 +55,12 @@ def async_client(async_openai_client: AsyncOpenAI) -> AsyncOpenAI:
     return async_openai_client
 
 
-def _client_target(request: pytest.FixtureRequest) -> tuple[str | None, str, bool]:
-    """Base URL and key for the client of a test, and whether to verify certificates: of the mock or the cassette."""
+def _client_target(request: pytest.FixtureRequest) -> tuple[str | None, str, Any]:
+    """Base URL and key for the client of a test, and whom it trusts: of the mock or the cassette."""
     if request.node.get_closest_marker("cassette"):
         return os.environ.get("OPENAI_BASE_URL"), os.environ.get("OPENAI_API_KEY", ""), True
     mock = request.getfixturevalue("mock")
-    return mock.base_url, mock.api_key, False  # plain HTTP: loading certificates would take 20 ms
+    return mock.base_url, mock.api_key, client_verification(request)
 
 
 def _import_openai() -> Any:

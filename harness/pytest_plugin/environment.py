@@ -81,13 +81,15 @@ def _make_session_api() -> MockApi:
     return MockApi(keys=(), reserved={SESSION_KEY: _NO_WORLD})
 
 
-def set_environment(mock: Mock, config: pytest.Config, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lead every OpenAI client that is made while the test runs to its World.
+def set_environment(
+    mock: Mock, config: pytest.Config, monkeypatch: pytest.MonkeyPatch, trusting: Mapping[str, str]
+) -> None:
+    """Lead every OpenAI client that is made while the test runs to its World, which by the variables `trusting` it trusts.
 
     With the environment of the session its key remains: a client that is made in one test may be used in the next.
     """
     key = SESSION_KEY if session_server(config) else mock.api_key
-    _set_variables(client_variables(mock, key), monkeypatch)
+    _set_variables({**client_variables(mock, key), **trusting}, monkeypatch)
 
 
 def _set_variables(variables: Mapping[str, str], monkeypatch: pytest.MonkeyPatch) -> None:

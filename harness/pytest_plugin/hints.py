@@ -1,6 +1,6 @@
 """Hints at errors that are Python's or the SDK's, but whose cause is how the test was set up.
 
-A client made at import without any key, and a fixture `client` that another plugin has defined.
+A client made at import without any key, a fixture `client` that another plugin has defined, a token over plain http.
 """
 
 from __future__ import annotations
@@ -19,6 +19,12 @@ _KEY_IS_MISSING = re.compile(r"\b(AZURE_)?OPENAI_(?:API_KEY|ENDPOINT)\b")
 _CLIENT_MEMBERS = frozenset({"responses", "conversations", "chat", "files", "vector_stores", "beta", "with_options"})
 _OWN_NAMES = {"client": "openai_client", "async_client": "async_openai_client"}
 """Names of fixtures that other plugins have too, and those that only the harness has."""
+_TOKEN_OVER_HTTP = re.compile("Bearer token .* (?:non-TLS|non-https)")
+"""What azure-core says of a token over plain http."""
+_TLS_HINT = (
+    "The mock speaks TLS to a test with the fixture `foundry_credential`, whose token is the key of the test, or with\n"
+    "@pytest.mark.harness(tls=True)."
+)
 _SECTION_TITLE = "responses-harness"
 
 
@@ -62,13 +68,15 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Say whose fixture `client` is, when a test takes it for the SDK's."""
+    """Say whose fixture `client` is, when a test takes it for the SDK's, and how a token of Azure can be sent."""
     try:
         return (yield)
     except Exception as error:
         for failed in error_chain(error):
             if isinstance(failed, AttributeError) and (hint := _fixture_hint(item, failed)):
                 failed.add_note(hint)
+            if _TOKEN_OVER_HTTP.search(str(failed)) and "mock" in getattr(item, "fixturenames", ()):
+                failed.add_note(_TLS_HINT)
         raise
 
 

@@ -26,12 +26,13 @@ MARKER_VALUES: dict[str, tuple[str, ...]] = {
     "key": (),
     "as_of": (),
     "contract": (),
+    "tls": (),
 }
 """The options of the marker `harness` with their values; without a dialect the mock has the paths of all of them.
 
 `losses` may also be a list, the ids of the losses to allow, and `refusals` one of the rules and areas to allow. `key` is any
 text: one more API key of the test; `as_of` is a day or a month, `contract` a
-file that `harness learn` wrote, below the root of the project.
+file that `harness learn` wrote, below the root of the project; with `tls` (True or False) the mock speaks TLS.
 """
 REFUSALS_INI = "harness_refusals"
 CONTRACT_INI = "harness_contract"
@@ -121,6 +122,8 @@ def _describe_misfit(name: str, value: Any) -> str:
         return "" if is_text else "give the API key that the program sends, as in key='sk-test'."
     if name == "contract":
         return "" if isinstance(value, str) and value else "give the name of a file, as in contract='contract.yaml'."
+    if name == "tls":
+        return "" if isinstance(value, bool) else "give True or False."
     if name == "as_of":
         return _describe_misfit_date(value)
     if name == "refusals" and isinstance(value, list):

@@ -19,6 +19,7 @@ from harness.pytest_plugin.environment import SESSION_KEY, session_server, set_e
 from harness.pytest_plugin.exploring import WorldExplorer
 from harness.pytest_plugin.guard import is_live_api_refused
 from harness.pytest_plugin.options import add_ini_options, allowed_refusals, own_contract_of, read_marker_options
+from harness.pytest_plugin.tls import tls_server
 
 if TYPE_CHECKING:
     from harness.analysis.loss import Lost
@@ -31,7 +32,7 @@ WORLD_STASH_KEY = pytest.StashKey["World"]()
 """The key of a running test's World in the stash of its item."""
 _JUDGED_STASH_KEY = pytest.StashKey[int]()
 
-PARTS = ("environment", "guard", "hints", "clients", "cassettes", "pruning", "offers", "reports")
+PARTS = ("environment", "guard", "hints", "clients", "tls", "cassettes", "pruning", "offers", "reports")
 """The other modules of the plugin, each a plugin of its own."""
 
 
@@ -57,6 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
         'permits all of them, refusals=["call_needs_output", "tools"] those of these rules and areas. '
         'harness(dialect="azure"): the mock is that provider alone (openai, azure, foundry), and so is the environment. '
         'harness(key="sk-test"): requests with this key belong to the test, too. '
+        "harness(tls=True): the mock speaks TLS, and the environment says whom to trust. "
         'harness(as_of="2026-03"): the mock is the API of that day or month. '
         'harness(contract="contract.yaml"): what `harness learn` wrote overrules it.',
     )
@@ -92,7 +94,9 @@ def mock(
     options = read_marker_options(request.node)
     dialect = options.get("dialect")
     name = f"{request.node.parent.nodeid}::{request.node.name}"
-    base_url = mock_server.base_url.removesuffix(API_ROOTS["openai"]) + API_ROOTS[dialect or "openai"]
+    secured = tls_server(request)
+    server = secured.server if secured else mock_server
+    base_url = server.base_url.removesuffix(API_ROOTS["openai"]) + API_ROOTS[dialect or "openai"]
     mock = mock_server.api.open(api_key_for(name), name, base_url)
     world = request.node.stash[WORLD_STASH_KEY] = mock.world
     world.dialect = dialect
@@ -104,7 +108,7 @@ def mock(
     for alias in (SESSION_KEY, options.get("key")):
         if alias:
             mock_server.api.add_alias(alias, mock.api_key)
-    set_environment(mock, request.config, monkeypatch)
+    set_environment(mock, request.config, monkeypatch, secured.variables if secured else {})
     world.explorer = WorldExplorer(mock_server.api, world)
     module = getattr(getattr(request.node, "module", None), "__name__", "")
     with note_caught_errors(world.refusals), record_runs(world.tool_runs, module):

@@ -118,3 +118,10 @@ def test_it(client, openai_client, async_client, async_openai_client):
     assert client is openai_client and isinstance(client, openai.OpenAI)
     assert async_client is async_openai_client and isinstance(async_client, openai.AsyncOpenAI)
 """).assert_outcomes(passed=1)
+
+
+def test_a_token_that_is_not_sent_over_plain_http(run: Run) -> None:
+    said = "Bearer token authentication is not permitted for non-TLS protected (non-https) URLs."
+    result = run(f"def test_it(mock): raise RuntimeError('{said}')\ndef test_other(): raise RuntimeError('{said}')")
+    result.assert_outcomes(failed=2)
+    assert result.stdout.str().count("The mock speaks TLS to a test with the fixture `foundry_credential`") == 1

@@ -21,8 +21,8 @@ PLAIN_ANSWER = (
 _REJECTIONS = ("UNKNOWN_CA", "CERTIFICATE", "UNRECOGNIZED_NAME", "ACCESS_DENIED")
 """What is in the names of alerts with which a client turns a certificate down."""
 REJECTED = (
-    "a client turned down the certificate of this server ({why}). It has to trust the authority that signed it, and "
-    "reads the variables that say so when it starts, or when it is made"
+    "a client turned down the certificate of this server ({why}). It has to trust the authority that signed it; the "
+    "variables that say so (SSL_CERT_FILE, NODE_EXTRA_CA_CERTS and others) are read when it starts, or when it is made"
 )
 SILENT = "it closed the connection right after the handshake, as Node does"
 _AGAIN = (ssl.SSLWantReadError, ssl.SSLWantWriteError)
@@ -32,7 +32,7 @@ class ServerContext(ssl.SSLContext):
     """The context of a server; `report` gets a text about a client that turns its certificate down, once for a reason."""
 
     report: Callable[[str], None]
-    _reported: set[str]
+    reported: set[str]
 
     def wrap_bio(self, incoming: ssl.MemoryBIO, outgoing: ssl.MemoryBIO, *how: Any, **more: Any) -> ssl.SSLObject:
         """A connection's state; event loops call this."""
@@ -42,8 +42,8 @@ class ServerContext(ssl.SSLContext):
 
     def report_rejection(self, why: str) -> None:
         """Report that a client has turned the certificate down."""
-        if why not in self._reported:
-            self._reported.add(why)
+        if why not in self.reported:
+            self.reported.add(why)
             self.report(REJECTED.format(why=why))
 
     def note_failure(self, problem: ssl.SSLError) -> bool:
@@ -82,7 +82,7 @@ def server_context(
     """The context of a server with the certificate and the key in these files."""
     context = ServerContext(ssl.PROTOCOL_TLS_SERVER)
     context.sslobject_class = _ServerSide
-    context.report, context._reported = report, set()
+    context.report, context.reported = report, set()
     context.set_alpn_protocols(["http/1.1"])
     context.load_cert_chain(certificate, key, password)
     return context

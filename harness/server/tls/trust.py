@@ -36,6 +36,11 @@ def write_trust(anchors: bytes, folder: Path, environment: Mapping[str, str]) ->
     return {**dict.fromkeys(BUNDLE_VARIABLES, str(bundle)), JAVA_VARIABLE: f"{given} {java}".strip()}
 
 
+def trusting_context(anchors: str) -> ssl.SSLContext:
+    """A client's context that trusts these certificates (PEM) alone."""
+    return ssl.create_default_context(cadata=anchors)
+
+
 def _known_authorities(environment: Mapping[str, str]) -> Sequence[bytes]:
     """The certificates (DER) that clients trust already: those of the system and of the files that variables name."""
     context = ssl.create_default_context()

@@ -49,7 +49,7 @@ def reported(certificate: ServerCertificate, monkeypatch: pytest.MonkeyPatch) ->
     """What is reported of clients while a test runs."""
     told: list[str] = []
     monkeypatch.setattr(certificate.context, "report", told.append)
-    monkeypatch.setattr(certificate.context, "_reported", set())
+    monkeypatch.setattr(certificate.context, "reported", set())
     return told
 
 

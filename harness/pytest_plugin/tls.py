@@ -1,0 +1,124 @@
+"""TLS in tests: a second server in front of the same Worlds, what makes clients trust it, and a credential of Azure.
+
+It is started by the first test that wants it. Its certificate is made for the run.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Generator, Iterator, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+from harness.core.errors import ConfigError
+from harness.pytest_plugin.options import read_marker_options
+
+if TYPE_CHECKING:
+    from harness.drive.foundry_credential import FoundryCredential
+    from harness.server.asgi import Server
+    from harness.world.mock import Mock
+
+CREDENTIAL = "foundry_credential"
+"""The fixture whose tests speak TLS: Azure's clients send no token over plain http."""
+_SECTION = "responses-harness: TLS"
+_REJECTED = "CERTIFICATE_VERIFY_FAILED"
+_ALERT_SECONDS = 0.5
+"""How long the alert of a client may take that has failed already."""
+_STASH_KEY = pytest.StashKey["TlsServer"]()
+
+
+class TlsServer(NamedTuple):
+    """The server that speaks TLS: its authority (PEM), the variables that trust it, what clients turned it down.
+
+    `reported` are the reasons that are not reported again.
+    """
+
+    server: Server
+    authority: str
+    variables: Mapping[str, str]
+    rejections: list[str]
+    reported: set[str]
+
+
+@pytest.fixture(scope="session")
+def _tls_server(mock_server: Server, pytestconfig: pytest.Config) -> Iterator[TlsServer]:
+    """The TLS of this process, in front of the Worlds of `mock_server`; ConfigError without cryptography."""
+    from harness.server.asgi import serve_in_thread
+    from harness.server.tls.certificate import make_certificate, require_cryptography
+    from harness.server.tls.trust import write_trust
+
+    require_cryptography(f"@pytest.mark.harness(tls=True), or the fixture `{CREDENTIAL}`")
+    made, rejections = make_certificate(), list[str]()
+    made.context.report = rejections.append
+    with (
+        TemporaryDirectory(prefix="harness-tls-") as folder,
+        serve_in_thread(mock_server.api, keep_alive=False, tls=made.context) as server,
+    ):
+        variables = write_trust(made.anchors, Path(folder), os.environ)
+        own = pytestconfig.stash[_STASH_KEY] = TlsServer(
+            server, made.anchors.decode(), variables, rejections, made.context.reported
+        )
+        yield own
+
+
+def tls_server(request: pytest.FixtureRequest) -> TlsServer | None:
+    """The server of a test that speaks TLS: one that is marked so, or has a credential of Azure; None for all others."""
+    wanted = read_marker_options(request.node).get("tls", CREDENTIAL in request.fixturenames)
+    if not wanted:
+        return None
+    own: TlsServer = request.getfixturevalue("_tls_server")
+    own.reported.clear()
+    own.rejections.clear()
+    _trust_in_aiohttp(own.authority)
+    return own
+
+
+def client_verification(request: pytest.FixtureRequest) -> Any:
+    """What a client of a test's mock takes as `verify`: a context that trusts it, or False over plain http."""
+    if not request.getfixturevalue("mock").base_url.startswith("https:"):
+        return False  # loading certificates would take 20 ms
+    from harness.server.tls.trust import trusting_context
+
+    return trusting_context(request.config.stash[_STASH_KEY].authority)
+
+
+def _trust_in_aiohttp(authority: str) -> None:
+    """Let aiohttp trust an authority: it reads the variables at its import only, which is before the test."""
+    module: Any = sys.modules.get("aiohttp.connector")
+    if context := getattr(module, "_SSL_CONTEXT_VERIFIED", None):
+        context.load_verify_locations(cadata=authority)
+
+
+@pytest.fixture
+def foundry_credential(mock: Mock) -> FoundryCredential:
+    """A credential for `AIProjectClient(mock.project_endpoint, foundry_credential)`, synchronous or not.
+
+    The mock of its test speaks TLS, since Azure's clients send no token over plain http.
+    """
+    from harness.drive.foundry_credential import FoundryCredential
+
+    if not mock.base_url.startswith("https:"):
+        raise ConfigError(
+            f"`{CREDENTIAL}`: the mock of this test speaks plain http, over which Azure's clients send no token. Name the "
+            "fixture among the test's arguments, or mark the test @pytest.mark.harness(tls=True)."
+        )
+    return FoundryCredential(mock.api_key)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Say of a test that failed which clients have turned the certificate down."""
+    report = yield
+    if report.failed and (own := item.config.stash.get(_STASH_KEY, None)):
+        end = time.monotonic() + (_ALERT_SECONDS if _REJECTED in report.longreprtext else 0)
+        while not own.rejections and time.monotonic() < end:
+            time.sleep(0.01)
+        if own.rejections:
+            report.sections.append((_SECTION, "\n".join(f"{text}." for text in own.rejections)))
+            own.rejections.clear()
+    return report
