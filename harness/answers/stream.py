@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from harness.answers.item_writer import sort_members, split_into_tokens
+from harness.answers.item_writer import split_into_tokens
 from harness.answers.reader import EventReader, StreamError
 from harness.answers.sse import encode_event
 from harness.answers.writer import BegunResponse, EventSequence, EventWriter
@@ -68,16 +68,16 @@ def _write_item(
     writer: EventWriter, output: Sequence[Json], items: Sequence[Item | None], index: int, open_from: int
 ) -> int:
     """Write the events of an item, with those of the items that it holds before its last; returns the index after them."""
-    item = items[index] if index < len(items) else None
-    left_open, end = index >= open_from, index + 1
+    item, end = items[index] if index < len(items) else None, index + 1
     last = min(index + (item.holds if item else 0), len(output) - 1)
+    left_open = last >= open_from
     writer.write_item(index, output[index], item.deltas if item else {}, left_open or end <= last)
     if end > last:
         return end
     while end <= last:
         end = _write_item(writer, output, items, end, open_from)
     if not left_open:
-        writer.write_events([sort_members(DONE, {"item": output[index], "output_index": index})])
+        writer.write_events([_end_of(index, output[index])])
     return end
 
 
@@ -129,34 +129,35 @@ def _final_output(events: Sequence[Json]) -> list[Json]:
 
 
 def _tell_alone(events: list[Json], item: Json) -> list[Json]:
-    done = {"type": DONE, "item": item, "output_index": events[0]["output_index"]}
-    return events if events[-1].get("type") == done["type"] else [*events, done]
+    return events if events[-1].get("type") == DONE else [*events, _end_of(events[0]["output_index"], item)]
+
+
+def _end_of(index: int, item: Json) -> Json:
+    return {"type": DONE, "item": item, "output_index": index}
 
 
 def _order_held(events: Sequence[Json]) -> Sequence[Json]:
-    """The events as if no item were told inside another: `done` of a step stands where its other events end.
+    """The events as if no item were told inside another: a step of a workflow is done right after it was added.
 
-    Recorded 2026-02: a step of a workflow is done after the message that it sends.
+    Recorded 2026-02: it is done after the message that it sends. Of a failed response it need not be done (assumed, as for
+    the item inside it).
     """
-    ordered = list(events)
+    if not any(_adds(event, STEP) for event in events) or not all(isinstance(event, dict) for event in events):
+        return events
+    steps = [event["output_index"] for event in events if _adds(event, STEP) and _has_place(event)]
+    ends = {event["output_index"]: event for event in events if event.get("type") == DONE and _has_place(event)}
+    if events[-1].get("type") == "response.failed":
+        ends = {**{place: _end_of(place, item) for place, item in enumerate(_final_output(events))}, **ends}
+    ordered: list[Json] = []
     for event in events:
-        if _adds(event, STEP) and (done := _find_done(ordered, event.get("output_index"))) is not None:
-            moved = ordered.pop(done)
-            ordered.insert(next(place for place, each in enumerate(ordered) if each is event) + 1, moved)
-    return (
-        events if all(one is other for one, other in zip(ordered, events, strict=True)) else _renumber(ordered, events)
-    )
+        place = event["output_index"] if _has_place(event) else None
+        if place not in steps or event is not ends.get(place):
+            ordered += [event, ends[place]] if _adds(event, STEP) and place in ends else [event]
+    return _renumber(ordered, events)
 
 
-def _find_done(events: Sequence[Json], index: Any) -> int | None:
-    return next(
-        (
-            place
-            for place, each in enumerate(events)
-            if isinstance(each, dict) and each.get("type") == DONE and each.get("output_index") == index
-        ),
-        None,
-    )
+def _has_place(event: Json) -> bool:
+    return isinstance(event.get("output_index"), int)
 
 
 def count_held(events: Sequence[Json]) -> Mapping[int, int]:

@@ -16,9 +16,11 @@ from harness.items import (
     fabric_dataagent_preview_call,
     mcp_call,
     message,
+    oauth_consent_request,
 )
 from harness.server.mock_api import MockApi
 from harness.server.model.default_model import small_talk
+from harness.world.scripting.document import parse_document
 
 BING: Json = {"type": "bing_grounding", "bing_grounding": {"search_configurations": []}}
 HELPER: Json = {"type": "agent_reference", "name": "helper"}
@@ -142,6 +144,39 @@ class TestScripted:
     def test_a_tool_of_another_server_is_not(self, project):
         project.mock.script([mcp_call("crm", "find")])
         assert project.create(tools=[{"type": "fabric_iq_preview", "server_label": "erp"}]).status == 418
+
+    def test_a_request_for_consent_comes_instead_of_a_call(self, project):
+        project.mock.script([oauth_consent_request("https://consent.example.org", "crm")])
+        server = {"type": "mcp", "server_label": "crm", "project_connection_id": "crm"}
+        assert types_of(project.create(tools=[server], tool_choice="required")) == ["oauth_consent_request"]
+
+    def test_a_request_for_consent_names_a_server_of_the_request(self, project):
+        project.mock.script([oauth_consent_request("https://consent.example.org", "erp")])
+        answer = project.create(tools=[{"type": "mcp", "server_label": "crm", "project_connection_id": "crm"}])
+        assert "declares no MCP server of that label" in answer.body["error"]["message"]
+
+
+class TestOverTheControlPlane:
+    """A script as JSON, for a test of another language."""
+
+    @pytest.mark.parametrize(
+        ("line", "made"),
+        [
+            ({"bing_grounding_call": {"arguments": {"query": "a"}}}, "bing_grounding_call"),
+            ({"type": "bing_grounding_call", "arguments": "{}"}, "bing_grounding_call"),
+            ({"structured_outputs": {"output": {"a": 1}}}, "structured_outputs"),
+            ({"memory_search_call": {"memories": ["likes tea"]}}, "memory_search_call"),
+            ({"oauth_consent_request": {"consent_link": "https://x", "server_label": "crm"}}, "oauth_consent_request"),
+            ({"workflow_action": {"kind": "If", "action_id": "a", "status": "failed"}}, "workflow_action"),
+            ({"remote_function_call": {"label": "helper"}}, "remote_function_call"),
+        ],
+    )
+    def test_each_kind_can_be_said(self, project, line, made):
+        document = parse_document({"script": [[line, "Done."]]})
+        project.mock.script(*document.routes[0].turns)
+        tools = [BING, {"type": "capture_structured_outputs"}, {"type": "memory_search_preview"}, {"type": "a2a"}]
+        answer = project.create(tools=[*tools, {"type": "mcp", "server_label": "crm", "project_connection_id": "c"}])
+        assert types_of(answer) == [made, "message"]
 
 
 class TestUnscripted:

@@ -154,6 +154,24 @@ class TestStreams:
         with pytest.raises(StreamError):
             fold(told)
 
+    @pytest.mark.parametrize(
+        "turn", [[workflow_action("Say", "a", holds=1), message("Hi.")], [workflow_action("If", "a")]]
+    )
+    def test_a_step_of_a_failed_response_is_not_done(self, turn):
+        error = {"code": "server_error", "message": "Failed."}
+        answer = response(*turn, status="failed", error=error)
+        told = list(render_events(answer, items=turn))
+        assert [event["type"] for event in told if event["type"].endswith("output_item.done")] == []
+        assert fold(told)["output"] == answer["output"]
+
+    @pytest.mark.parametrize("place", [None, {}, "1", 7, -1])
+    def test_odd_places_are_an_error_and_no_crash(self, place):
+        turn = [workflow_action("Say", "a", holds=1), message("Hi.")]
+        told = list(render_events(response(*turn), items=turn))
+        for index in [index for index, event in enumerate(told) if "output_index" in event]:
+            with pytest.raises(StreamError):
+                fold([*told[:index], {**told[index], "output_index": place, "item": None}, *told[index + 1 :]])
+
     def test_the_stream_of_a_workflow_counts_from_one(self):
         turn = [workflow_action("Say", "a", holds=1), message("Hi.")]
         answer = {**response(*turn), "id": "wfresp_1"}

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.api.http.dialects import FOUNDRY
-from harness.api.project.tools import MEMORY_TOOLS
+from harness.api.project.tools import MEMORY_TOOLS, PROJECT_TOOLS
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
 from harness.items.calls import encode_arguments
@@ -18,6 +18,8 @@ from harness.items.examples import between_messages, typed
 from harness.items.kind import item, require_text
 from harness.items.stream_grammar import FinalMember
 
+CONSENTED_TYPES = ("mcp", *sorted(PROJECT_TOOLS))
+"""The types of tools before which the user may have to consent."""
 ACTION_STATUSES = ("completed", "failed", "cancelled", "in_progress")
 SEARCH_STATUSES = ("in_progress", "searching", "completed", "incomplete", "failed")
 _NO_TOKENS: Json = {"embedding_tokens": 0, "input_tokens": 0, "output_tokens": 0, "total_tokens": 0}
@@ -58,6 +60,7 @@ def workflow_action(
     "oauth",
     status=False,
     dialects=(FOUNDRY,),
+    tool_types=CONSENTED_TYPES,
     examples={
         "oauth_consent_request": between_messages(
             typed(
@@ -131,6 +134,7 @@ def memory_search_call(
     FinalMember("arguments", ""),
     defaults={"arguments": "{}", "call_id": None},
     dialects=(FOUNDRY,),
+    tool_types=("a2a_preview", "a2a"),
     examples={
         "remote_function_call": between_messages(
             typed("remote_function_call", id="fc_1", call_id="call_1", label="helper", arguments="{}")
