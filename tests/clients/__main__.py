@@ -24,6 +24,7 @@ from tests.clients.cells import GREEN, found
 from tests.clients.environments import ROOT
 from tests.clients.matrix import Row, Run, played, runs
 from tests.clients.publish import examine_release, read_environments, render_page
+from tests.clients.samples import SUITE, publish_samples
 
 PAGE = ROOT / "docs" / "clients.md"
 """Where the examinations are published."""
@@ -36,6 +37,9 @@ REASON = 160
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run what the arguments say; returns the exit code."""
     said = _parser().parse_args(arguments)
+    if said.publish and said.suites == [SUITE]:
+        publish_samples()
+        return 0
     if said.publish:
         return _publish(said.suites, said.only)
     console = Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False)
@@ -66,7 +70,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="environments at a time (default: 2)")
     parser.add_argument("--list", action="store_true", help="list suites, environments and packages, and run nothing")
-    told = "examine the releases of examined.toml (those of the adapters given) and write docs/clients.md"
+    told = (
+        "examine the releases of examined.toml (those of the adapters given) and write docs/clients.md; "
+        f"of {SUITE}, write how the samples end, and their table in docs/foundry.md"
+    )
     parser.add_argument("--publish", action="store_true", help=told)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the matrix to a file")
     return parser

@@ -31,11 +31,15 @@ GREEN = "green"
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """The packages some tests run with: requirements of PyPI and of npm; `here` is the interpreter that runs the suites."""
+    """The packages some tests run with: requirements of PyPI and of npm; `here` is the interpreter that runs the suites.
+
+    `sources` are releases of PyPI, say `NAME==1.0`, whose source distributions are unpacked into the folder `sources`.
+    """
 
     name: str
     python: tuple[str, ...] = ()
     npm: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
     here: bool = False
     timeout: int = 300
     """Seconds the tests of one suite may take in it."""
@@ -90,7 +94,7 @@ def read(file: Path) -> Suite:
 
 
 def _environment(name: str, own: dict[str, Any]) -> Environment:
-    lists = {kind: tuple(own.pop(kind, ())) for kind in ("python", "npm")}
+    lists = {kind: tuple(own.pop(kind, ())) for kind in ("python", "npm", "sources")}
     return Environment(name, **lists, **own)
 
 

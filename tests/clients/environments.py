@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -57,9 +58,25 @@ def _make(environment: Environment, folder: Path) -> None:
         uv = _uv()
         _run([uv, "venv", "--quiet", "--allow-existing", "--python", sys.executable, str(folder)])
         into = [uv, "pip", "install", "--quiet", "--python", str(folder / "bin" / "python")]
-        _run([*into, *RUNNER, *([NODE] if environment.npm else []), *environment.python, "--editable", str(ROOT)])
+        _run([*into, *RUNNER, *_tools(environment), *environment.python, "--editable", str(ROOT)])
+    if environment.sources:
+        _unpack_sources(environment, folder)
     if environment.npm:
         _run([_npm(environment, folder), *NPM, "--prefix", str(folder), *environment.npm])
+
+
+def _tools(environment: Environment) -> list[str]:
+    return [*([NODE] if environment.npm else []), *(["pip"] if environment.sources else [])]
+
+
+def _unpack_sources(environment: Environment, folder: Path) -> None:
+    """Download source distributions, which nothing but `pip` does, and unpack them."""
+    pip = [str(folder / "bin" / "python"), "-m", "pip", "--quiet", "download", "--no-deps"]
+    for source in environment.sources:
+        _run([*pip, "--no-binary", source.partition("==")[0], "--dest", str(folder / "sources"), source])
+    for archive in (folder / "sources").glob("*.tar.gz"):
+        with tarfile.open(archive) as opened:
+            opened.extractall(folder / "sources", filter="data")
 
 
 def _npm(environment: Environment, folder: Path) -> str:
@@ -88,7 +105,7 @@ def _hash(environment: Environment) -> str:
     """What the content of an environment follows from."""
     own = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     parts = [environment.python, environment.npm, environment.here, sys.version, ROOT, RUNNER, NODE]
-    parts += [own["dependencies"], own["entry-points"]]
+    parts += [own["dependencies"], own["entry-points"], *environment.sources]
     return blake2b(repr(parts).encode(), digest_size=6).hexdigest()
 
 

@@ -1,0 +1,112 @@
+"""Run the samples of the suite `azure_samples` and write how they ended: `expected.toml`, and a table in the manual."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tests.clients.cells import HERE, Environment, Suite, found
+from tests.clients.environments import ROOT, prepared, python_of
+from tests.clients.matrix import surroundings
+
+SUITE = "azure_samples"
+EXPECTED = HERE / SUITE / "expected.toml"
+PAGE = ROOT / "docs" / "foundry.md"
+BEGIN, END = "<!-- samples: begin -->", "<!-- samples: end -->"
+WORKS, NOT_MOCKED, FAILS = "works", "not mocked", "fails"
+VERDICTS = (WORKS, NOT_MOCKED, FAILS)
+HEAD = "# How each sample is to end; `python -m tests.clients azure_samples --publish` writes it.\n"
+
+Ends = Mapping[str, Mapping[str, Mapping[str, str]]]
+"""By package and folder, by file of a sample, how it ends."""
+
+
+def publish_samples() -> None:
+    """Run all samples, write how they ended; a reason that still holds stays as it was worded."""
+    (suite,) = found([SUITE])
+    before = tomllib.loads(EXPECTED.read_text(encoding="utf-8")) if EXPECTED.exists() else {}
+    ends = {_package(each): _ends(suite, each, before.get(_package(each), {})) for each in suite.environments}
+    EXPECTED.write_text(HEAD + "\n".join(_tables(ends)), encoding="utf-8")
+    PAGE.write_text(render_samples(PAGE.read_text(encoding="utf-8"), ends), encoding="utf-8")
+
+
+def read_ends() -> Ends:
+    """How the samples are to end."""
+    return tomllib.loads(EXPECTED.read_text(encoding="utf-8"))
+
+
+def render_samples(page: str, ends: Ends) -> str:
+    """The page, with the tables of these samples between its two marks."""
+    before, after = page.split(BEGIN)[0], page.split(END)[1]
+    return "\n".join([f"{before}{BEGIN}", "", *_counts(ends), "", *_misses(ends), f"{END}{after}"])
+
+
+def _package(environment: Environment) -> str:
+    return environment.sources[0].partition("==")[0]
+
+
+def _ends(suite: Suite, environment: Environment, before: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
+    """By folder and file how the samples of an environment end."""
+    folder = prepared(environment)
+    (samples,) = (folder / "sources").glob("*/samples")
+    ends: dict[str, dict[str, str]] = {}
+    with TemporaryDirectory(prefix="responses-harness-") as home:
+        told = Path(home, "ended.jsonl")
+        command = [python_of(environment, folder), suite.folder / "running.py", samples, "--json", told]
+        subprocess.run([*map(str, command)], check=True, cwd=home, env=surroundings(Path(home)))
+        for line in told.read_text(encoding="utf-8").splitlines():
+            ended = json.loads(line)
+            path = Path(ended["sample"])
+            known = before.get(str(path.parent), {}).get(path.name, "")
+            ends.setdefault(str(path.parent), {})[path.name] = _worded(ended, known)
+    return ends
+
+
+def _worded(ended: Mapping[str, str], known: str) -> str:
+    if ended["verdict"] == WORKS or not (known and ended["told"].startswith(known)):
+        return ended["told"]
+    return known
+
+
+def _tables(ends: Ends) -> Iterator[str]:
+    for package, folders in ends.items():
+        for folder, samples in sorted(folders.items()):
+            yield f'\n["{package}"."{folder}"]'
+            yield from (
+                f"{json.dumps(name)} = {json.dumps(told, ensure_ascii=False)}" for name, told in samples.items()
+            )
+    yield ""
+
+
+def _counts(ends: Ends) -> Iterator[str]:
+    yield "| package | samples below | samples | works | not mocked | fails |\n|---|---|---|---|---|---|"
+    for package, folders in ends.items():
+        total: Counter[str] = Counter()
+        for folder, samples in sorted(folders.items()):
+            verdicts = Counter(_verdict(told) for told in samples.values())
+            total += verdicts
+            yield _row(package, f"`{folder}`", verdicts)
+        yield _row(package, "all", total)
+
+
+def _row(package: str, folder: str, verdicts: Counter[str]) -> str:
+    counts = [str(verdicts[each] or "–") for each in VERDICTS]
+    return f"| {package} | {folder} | {verdicts.total()} | {' | '.join(counts)} |"
+
+
+def _misses(ends: Ends) -> Iterator[str]:
+    """A line for each sample that fails, and for each service that is not mocked those that ask for it."""
+    for package, folders in ends.items():
+        for folder, samples in sorted(folders.items()):
+            for name, told in samples.items():
+                if _verdict(told) == FAILS:
+                    yield f"- `{folder}/{name}` of {package}: {told.partition(': ')[2]}"
+
+
+def _verdict(told: str) -> str:
+    return told.partition(":")[0]

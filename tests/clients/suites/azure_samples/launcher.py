@@ -1,0 +1,74 @@
+"""Runs samples one after the other, each in a process forked from this one, which has imported their packages once.
+
+`python launcher.py`: for each line of JSON on its input (`sample`, `variables`, `output`, `seconds`) it writes
+one to its output: how the sample's process ended. To import the packages takes seconds, to fork milliseconds.
+"""
+
+import faulthandler
+import importlib
+import json
+import os
+import runpy
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+PRELOADED = (
+    "azure.ai.projects.models",
+    "azure.ai.projects.aio",
+    "azure.ai.agents.aio",
+    "azure.ai.agents.models",
+    "azure.ai.agents.telemetry",
+    "azure.identity.aio",
+    "azure.core.pipeline.transport",
+    "azure.core.pipeline.transport._aiohttp",
+    "azure.core.tracing.ext.opentelemetry_span",
+    "azure.monitor.opentelemetry",
+    "azure.storage.blob.aio",
+    "aiohttp",
+    "dotenv",
+    "jsonref",
+    "mcp",
+    "openai.resources.responses",
+    "openai.resources.conversations",
+    "openai.resources.chat",
+    "openai.resources.evals",
+    "opentelemetry.sdk.trace.export",
+    "pydantic",
+)
+
+
+def main():
+    """Run what is asked for until the input ends."""
+    for name in PRELOADED:
+        with suppress(ImportError):
+            importlib.import_module(name)
+    import replacements
+
+    replacements.install()
+    for line in sys.stdin:
+        child = os.fork()
+        if not child:
+            _run(json.loads(line))
+            break
+        _, status = os.waitpid(child, 0)
+        print(os.waitstatus_to_exitcode(status), flush=True)
+
+
+def _run(told):
+    """Become the sample: this process ends as `python SAMPLE` would, or with its stack when its time is over."""
+    sample = Path(told["sample"])
+    os.setsid()
+    os.chdir(sample.parent)
+    os.environ.update(told["variables"])
+    written = os.open(told["output"], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    for number, opened in ((0, os.open(os.devnull, os.O_RDONLY)), (1, written), (2, written)):
+        os.dup2(opened, number)
+    sys.stdout.reconfigure(line_buffering=True)
+    sys.path[0] = str(sample.parent)
+    faulthandler.dump_traceback_later(told["seconds"], exit=True)
+    runpy.run_path(str(sample), run_name="__main__")
+
+
+if __name__ == "__main__":
+    main()

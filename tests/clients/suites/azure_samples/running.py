@@ -1,0 +1,221 @@
+"""Run samples side by side against one mock, each with a key of its own, and judge how they ended.
+
+`python running.py SAMPLES [PATTERN] [-v]` runs those below a folder whose path has the pattern and prints a line for each,
+with `-v` their requests and what they printed.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from assets import add_assets
+from project import prepare, variables_of
+from scripts import SCRIPTS
+
+from harness.items.kind import Item
+from harness.server.asgi import serve_in_thread
+from harness.server.mock_api import MockApi
+from harness.server.model.default_model import small_talk
+from harness.world.script import Script
+
+LAUNCHER = Path(__file__).with_name("launcher.py")
+SECONDS = 60
+"""How long a sample may take."""
+JOBS = 2
+WORKS, NOT_MOCKED, FAILS = "works", "not mocked", "fails"
+NOT_MOCKED_CODE = "not_mocked"
+FAILED = ("failed", "incomplete", "expired")
+"""States of a response or a run that is no success."""
+SHOWN = 300
+"""Characters of a message that are shown."""
+
+
+@dataclass
+class Ended:
+    """How a sample ended.
+
+    `items` are the types of what the model said, `refused` and `requests` a line each, `output` is what it printed.
+    """
+
+    sample: str
+    verdict: str
+    reason: str = ""
+    items: tuple = ()
+    refused: list = field(default_factory=list)
+    requests: list = field(default_factory=list)
+    output: str = ""
+    seconds: float = 0.0
+
+    def __str__(self):
+        return (
+            f"{self.verdict}: {', '.join(self.items) or 'no turn'}"
+            if self.verdict == WORKS
+            else f"{self.verdict}: {self.reason}"
+        )
+
+
+class Launcher:
+    """A process that runs samples, one at a time."""
+
+    def __init__(self, python):
+        self._process = subprocess.Popen(
+            [str(python), str(LAUNCHER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def run(self, **told):
+        """The exit code of a sample."""
+        self._process.stdin.write(json.dumps(told) + "\n")
+        self._process.stdin.flush()
+        return int(self._process.stdout.readline())
+
+    def close(self):
+        """Let it end."""
+        self._process.stdin.close()
+        self._process.wait(10)
+
+
+class NotedScript(Script):
+    """A script that notes the types of the items of each turn: not every client asks for the steps of a run."""
+
+    __slots__ = ("types",)
+
+    def __init__(self):
+        super().__init__(small_talk)
+        self.types = []
+
+    def next(self, request, world=None):
+        """The turn that answers a request."""
+        lines = super().next(request, world)
+        if "/threads" in request.path:
+            self.types += [line.type for line in lines if isinstance(line, Item)]
+        return lines
+
+
+def samples_of(root):
+    """The samples below a folder, by their paths."""
+    return sorted(file.relative_to(root).as_posix() for file in root.rglob("sample_*.py"))
+
+
+def run_samples(root, samples, output, python=sys.executable):
+    """How each sample ended, one after the other; `root` is the folder of all, `output` one for what they write."""
+    add_assets(root)
+    api = MockApi(dialect="foundry")
+    local, launchers = threading.local(), []
+
+    def run(sample):
+        if not hasattr(local, "launcher"):
+            local.launcher = Launcher(python)
+            launchers.append(local.launcher)
+        return _run_sample(local.launcher, api, server.base_url, root / sample, sample, output)
+
+    with serve_in_thread(api) as server, ThreadPoolExecutor(JOBS) as pool:
+        yield from pool.map(run, samples)
+        for launcher in launchers:
+            launcher.close()
+
+
+def _run_sample(launcher, api, base_url, file, sample, output):
+    name = sample.removesuffix(".py").replace("/", "-")
+    mock = api.open(f"sk-{name}", name=name, base_url=base_url)
+    mock.world.script = NotedScript()
+    prepare(mock)
+    if script := SCRIPTS.get(sample):
+        script(mock)
+    printed, scratch = output / f"{name}.txt", output / name
+    scratch.mkdir(parents=True)
+    began = time.monotonic()
+    code = launcher.run(
+        sample=str(file),
+        variables={"SAMPLE_KEY": mock.api_key, "TMPDIR": str(scratch), **variables_of(mock)},
+        output=str(printed),
+        seconds=SECONDS,
+    )
+    ended = judge(sample, code, mock, printed.read_text(encoding="utf-8", errors="replace"))
+    ended.seconds = time.monotonic() - began
+    api.close(mock.api_key)
+    return ended
+
+
+def judge(sample, code, mock, output):
+    """The verdict on a sample that ended with an exit code, by what its World saw."""
+    exchanges = mock.exchanges
+    refused = [one for one in exchanges if one.status >= 400]
+    ended = Ended(sample, WORKS, items=_items(mock), output=output)
+    ended.requests = [f"{one.request.method} {one.request.path} {one.status}" for one in exchanges]
+    ended.refused = [_refusal(one) for one in refused]
+    if refused:
+        ended.verdict = NOT_MOCKED if _error(refused[0]).get("code") == NOT_MOCKED_CODE else FAILS
+        ended.reason = ended.refused[0]
+    elif reason := _failure(code, exchanges, output):
+        ended.verdict, ended.reason = FAILS, reason
+    return ended
+
+
+def _failure(code, exchanges, output):
+    """Why a sample of which nothing was refused does not work; empty when it does."""
+    if code:
+        return next((line for line in reversed(output.splitlines()) if line.strip()), f"ended with {code}")
+    if not exchanges:
+        return "it sent no request"
+    bodies = [one.answer.body for one in exchanges if isinstance(one.answer.body, dict)]
+    return next((_state(body) for body in bodies if _state(body)), "")
+
+
+def _state(body):
+    """What the answer says of a response or a run that did not succeed."""
+    if body.get("object") not in ("response", "thread.run") or body.get("status") not in FAILED:
+        return ""
+    why = body.get("last_error") or body.get("error") or body.get("incomplete_details")
+    return f"{body['object']} {body['status']}: {why}"
+
+
+def _refusal(exchange):
+    told = _error(exchange).get("message") or exchange.answer.body
+    return f"{exchange.request.method} {exchange.request.path} {exchange.status} {told}"[:SHOWN]
+
+
+def _error(exchange):
+    body = exchange.answer.body
+    error = body.get("error") if isinstance(body, dict) else None
+    return error if isinstance(error, dict) else {}
+
+
+def _items(mock):
+    """The types of the items that the model said, each once, in the order of their first appearance."""
+    found = dict.fromkeys(mock.world.script.types)
+    for exchange in mock.exchanges:
+        body = exchange.answer.body
+        if isinstance(body, dict) and body.get("object") == "response":
+            found.update(dict.fromkeys(item["type"] for item in body.get("output", ())))
+    return tuple(found)
+
+
+def main():
+    """Run what the command line says."""
+    parser = argparse.ArgumentParser(prog="running.py")
+    parser.add_argument("root", type=Path, metavar="SAMPLES")
+    parser.add_argument("pattern", nargs="?", default="")
+    parser.add_argument("--python", default=sys.executable, help="the interpreter that has the packages of the samples")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write what came of each to a file, a line each")
+    parser.add_argument("-v", action="store_true", dest="verbose")
+    said = parser.parse_args()
+    chosen = [sample for sample in samples_of(said.root) if said.pattern in sample]
+    with TemporaryDirectory(prefix="samples-") as output:
+        for ended in run_samples(said.root, chosen, Path(output), said.python):
+            print(f"{ended.seconds:5.1f} s  {ended.sample}  {ended}", flush=True)
+            if said.verbose:
+                print(*ended.requests, ended.output, sep="\n    ")
+            if said.json:
+                with said.json.open("a") as file:
+                    file.write(json.dumps({**vars(ended), "told": str(ended)}) + "\n")
+
+
+if __name__ == "__main__":
+    main()

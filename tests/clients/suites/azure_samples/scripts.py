@@ -1,0 +1,3 @@
+"""What the model says to samples that small talk does not serve, by sample."""
+
+SCRIPTS = {}
