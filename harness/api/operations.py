@@ -7,6 +7,7 @@ from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from harness.api.http.multipart import CONTENT_TYPE as FORM_TYPE
 from harness.core.errors import RegistrationError
 from harness.core.exchange import Answer, Request
 from harness.core.registry import Registry
@@ -53,10 +54,19 @@ class Operation:
 
     @property
     def takes_json(self) -> bool:
-        """Whether the body is JSON."""
+        """Whether the body is JSON, or may be that instead of a form."""
+        if self.is_project and self.is_form_or_json:
+            return True
         if self.is_form or self.is_binary:
             return False
         return self.body_schema is not None or (self.is_project and self.method in ("POST", "PUT", "PATCH"))
+
+    def reads_form(self, content_type: str) -> bool:
+        """Whether a body of this type is read as a form."""
+        kind = content_type.partition(";")[0].strip().lower()
+        if self.is_project and self.is_form_or_json:
+            return kind == FORM_TYPE
+        return self.is_form and not (self.is_form_or_json and kind == "application/json")
 
     def is_in(self, group: str) -> bool:
         """Whether the operation is one of a group: JSON_BODY, or a list of one of the three."""
@@ -91,10 +101,10 @@ def operation(
 ) -> Callable[[Handler], Handler]:
     """Register a function `(request, world) -> Answer`; `body`, `query` and `answer` name the schemas.
 
-    With `form` the body is a multipart form, which no schema describes, with `json` too it may be JSON as well; of a
-    `project` it is JSON that none describes, or absent. With `binary` it is bytes that are not parsed. `cursors` are those
-    of a list; one that it does not have is refused. In the path of a `project` a parameter ends before a colon, as an action
-    follows one: `/agents/{agent_name}:enable`.
+    With `form` the body is a multipart form, which no schema describes, with `json` too it may be JSON as well, of a
+    `project` unless it is declared as a form; otherwise that has JSON that no schema describes, or no body. With `binary`
+    it is bytes that are not parsed. `cursors` are those of a list; one that it does not have is refused. In the path of a
+    `project` a parameter ends before a colon, as an action follows one: `/agents/{agent_name}:enable`.
     """
 
     def register(handler: Handler) -> Handler:

@@ -17,7 +17,7 @@ from harness.api.http.dialects import FOUNDRY, OPENAI, apply_agent
 from harness.api.multi_agent import omit_agents
 from harness.contract import first_violation, schema
 from harness.contract.body_places import repair_body
-from harness.contract.dialect_body import PROMPT_SCHEMAS, read_answer_by_schema, read_by_schema
+from harness.contract.dialect_body import PROMPT_SCHEMAS, apply_known_definition, read_answer_by_schema, read_by_schema
 from harness.contract.own_contract import OwnContract
 from harness.contract.rule import (
     CHECK_PARAMETERS,
@@ -50,6 +50,7 @@ AREAS_BEFORE_SCHEMA = (
     "transport",
     "beta",
     "multi_agent",
+    "preview",
     "agents",
     "agent_tools",
     "agent_responses",
@@ -116,9 +117,10 @@ def _check_rules(request: Request, world: Any, is_exempt: IsExempt | None) -> Vi
     as_of = CONTRACT_DATE if world is None else world.as_of
     plan = _plan_rules(request.operation, _collect_when_names(request, world), request.dialect, _epoch_of(as_of))
     violation = _find_first_violation(plan.before, request, world, None, is_exempt)
+    sent = request
     if request.dialect == FOUNDRY and world is not None:
-        request = apply_agent(request, world.account.agents)
-    violation = violation or _check_schema(request, as_of)
+        sent, request = apply_agent(request, None), apply_known_definition(request, world, as_of)
+    violation = violation or _check_schema(sent, as_of)
     if violation or not plan.after:
         return violation
     if holder := ITEMS_MEMBER.get(request.operation):
@@ -189,7 +191,7 @@ def conforms_to_schema(request: Request, world: Any, violation: Violation | None
     if violation.rule.area == "transport":
         return False
     if request.dialect == FOUNDRY and world is not None:
-        request = apply_agent(request, world.account.agents)
+        request = apply_agent(request, None)
     return _check_schema(request, CONTRACT_DATE if world is None else world.as_of) is None
 
 

@@ -11,12 +11,17 @@ model; a web search begins without a type.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
-from harness.api.http.dialects import FOUNDRY, OPENAI, omit_dialect_members
+import orjson
+
+from harness.api.http.dialects import FOUNDRY, OPENAI, apply_agent, omit_dialect_members
+from harness.api.project.agent_definitions import find_answering_version, resolve_definition
 from harness.api.project.agent_kinds import RESPONSE_PREFIXES
+from harness.api.project.agents import FoundryProject
 from harness.api.project.tools import PROJECT_DEFAULTS, PROJECT_MEMBERS, PROJECT_TOOLS
+from harness.contract import schema
 from harness.core.exchange import Json, Request
 from harness.core.loose_json import as_string
 from harness.items.kind import item_types
@@ -28,6 +33,7 @@ PROMPT_SCHEMAS = ("CreateResponse", "InputTokenCount", "CompactResponse")
 OPEN_ITEM = "multi_agent_call"
 """A type of item of which the schemas know no member but the `id`."""
 ANY_TOOL: Json = {"type": "web_search"}
+_VALID_BODY: Json = {"model": "gpt-4.1", "input": "hi"}
 
 
 def read_by_schema(request: Request) -> Any:
@@ -39,6 +45,32 @@ def read_by_schema(request: Request) -> Any:
     if request.dialect == FOUNDRY and request.schema in PROMPT_SCHEMAS:
         own |= {name: read(members[name]) for name, read in _PROMPT_MEMBERS.items() if name in members}
     return {**members, **own}
+
+
+def apply_known_definition(request: Request, project: FoundryProject, as_of: str) -> Request:
+    """A request to Foundry with what the definition of its agent gives, as far as its schema knows that.
+
+    The client has sent none of it, so no schema refuses it.
+    """
+    version = find_answering_version(request, project)
+    if version is None or not request.schema:
+        return apply_agent(request, None)
+    definition = resolve_definition(version, request.body.get("structured_inputs"))
+    return apply_agent(request, {version["name"]: _known_members(orjson.dumps(definition), request.schema, as_of)})
+
+
+@lru_cache(maxsize=256)
+def _known_members(definition: bytes, root: str, as_of: str) -> Json:
+    """The members of a definition, and those of its tools, that conform to a schema of requests."""
+
+    def conforms(name: str, value: Any) -> bool:
+        request = Request("POST", "", body={**_VALID_BODY, name: value}, schema=root, dialect=FOUNDRY)
+        return schema.validator(root, as_of).is_valid(read_by_schema(request))
+
+    given = orjson.loads(definition)
+    if isinstance(tools := given.get("tools"), list):
+        given["tools"] = [tool for tool in tools if conforms("tools", [tool])]
+    return {name: value for name, value in given.items() if conforms(name, value)}
 
 
 def _replace_items(items: Any, dialect: str) -> Any:

@@ -47,6 +47,8 @@ class StoreView(Protocol):
     conversations: Mapping[str, Any]
     assistants: Mapping[str, Json]
     agents: Mapping[str, Sequence[Json]]
+    agent_settings: Mapping[str, Json]
+    agent_code: Mapping[str, bytes]
     threads: Mapping[str, Any]
     vector_stores: Mapping[str, Any]
     parted_uploads: Mapping[str, Any]

@@ -34,13 +34,14 @@ class Organization:
     """The account behind a World's key.
 
     `models` lists the models of the key, None accepts every name but those of `deleted_models`; `scopes` None grants
-    all; `locked` are conversations that another process holds; `prompts` are the ids of stored prompt templates;
-    `unreachable` are addresses from which the API gets a 404; `files` are the ids of files and vector stores that exist
-    from the start, `largest_file` is the maximum size of an upload in bytes. `blocked` are the filter categories for
-    which Azure refuses every prompt. `agents` are definitions of Foundry agents by name, with `model`, `instructions` and
-    `tools`; agents with other names exist as well, their definitions are unknown. `assistants` is `v2`, or `gone`: since
-    2026-08-26 the Assistants API answers 404 only. An account that is not `verified` gets no streams and no reasoning
-    summaries of reasoning models.
+    all; `locked` are conversations that another process holds, and Foundry agents, by name, that another request is
+    changing; `prompts` are the ids of stored prompt templates; `unreachable` are addresses from which the API gets a 404;
+    `files` are the ids of files and vector stores that exist from the start, `largest_file` is the maximum size of an
+    upload in bytes. `blocked` are the filter categories for which Azure refuses every prompt. `agents` are definitions of
+    Foundry agents by name, with `model`, `instructions` and `tools`; agents with other names exist as well, their
+    definitions are unknown. Where `hosts_agents` is false, the project's region has no hosted agents. `assistants` is `v2`,
+    or `gone`: since 2026-08-26 the Assistants API answers 404 only. An account that is not `verified` gets no streams and
+    no reasoning summaries of reasoning models.
     """
 
     name: str = "org-harness"
@@ -61,6 +62,7 @@ class Organization:
     blocked: frozenset[str] = frozenset()
     agents: Mapping[str, Json] | None = None
     deleted_models: frozenset[str] = frozenset()
+    hosts_agents: bool = True
 
     def __post_init__(self) -> None:
         if strange := set(self.blocked) - set(FILTER_CATEGORIES):

@@ -32,8 +32,7 @@ def request_from(
     `body`. Header names are lower case.
     """
     fault = None
-    is_form = operation.is_form and not (operation.is_form_or_json and _is_json(headers))
-    if is_form:
+    if operation.reads_form(headers.get("content-type", "")):
         body = (
             multipart.parse_form(raw or b"", headers.get("content-type", "")) if body is None or raw is None else body
         )
@@ -57,7 +56,3 @@ def request_from(
         place.dialect,
         place.root,
     )
-
-
-def _is_json(headers: Mapping[str, str]) -> bool:
-    return headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"

@@ -119,7 +119,7 @@ def build_request(case: Case, before: Sequence[Answer], root: str = API_ROOT) ->
     """The request of a case, after the answers to the steps before it; `uri` has no host, the method of an event is `WS`."""
     method, _, path = fill_placeholders(case.on or CREATE_RESPONSE, before).partition(" ")
     target = path.removeprefix("!") if path.startswith("!") else f"{root}{path}"
-    body = build_body(case, before) if method in ("POST", "PUT", "WS") else b""
+    body = build_body(case, before) if method in ("POST", "PUT", "PATCH", "WS") else b""
     return Interaction(method, target, EXAMPLE_HEADERS if case.headers is None else case.headers, body)
 
 

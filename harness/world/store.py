@@ -87,7 +87,8 @@ class Store:
     `pending` are the background responses that are under way; `items` everything that an `item_reference` can name.
     `unfiltered_items` hold what the `include` of a request hid; `reasoning_of` and `follower_of` link a reasoning item and
     the item after it; `encrypted_contents` are those that scripts gave. `agents` are the versions of each agent,
-    `azure_members` what an answer of Azure adds to a response.
+    `agent_settings` what is configured of it, `agent_code` the zip of a version by its id; `azure_members` is what an answer
+    of Azure adds to a response.
     """
 
     responses: Table[StoredResponse]
@@ -105,6 +106,8 @@ class Store:
     assistants: Table[Json]
     threads: Table[Thread]
     agents: Table[Sequence[Json]]
+    agent_settings: Table[Json]
+    agent_code: Table[bytes]
     azure_members: Table[Json]
 
     def chain_of(self, body: Mapping[str, object]) -> ItemChain:

@@ -17,6 +17,7 @@ KEY = {"api-key": "mine", "content-type": "application/json"}
 PROJECT = "/api/projects/p"
 V1 = {"api-version": "v1"}
 PREVIEW = {"api-version": "2025-11-15-preview"}
+PREVIEWS = {"foundry-features": "WorkflowAgents=V1Preview,ExternalAgents=V1Preview,VoiceAgents=V1Preview"}
 HELPER: Json = {"type": "agent_reference", "name": "helper"}
 
 
@@ -34,9 +35,9 @@ class Project:
     def world(self) -> World:
         return self.mock.world
 
-    def ask(self, method: str, path: str, body: Any = None, query: Json = V1) -> Answer:
+    def ask(self, method: str, path: str, body: Any = None, query: Json = V1, headers: Json | None = None) -> Answer:
         raw = b"" if body is None else body if isinstance(body, bytes) else orjson.dumps(body)
-        return self.api.handle(method, PROJECT + path, KEY, query, raw)
+        return self.api.handle(method, PROJECT + path, {**KEY, **(headers or {})}, query, raw)
 
     def make(self, name: str, **definition: Any) -> Json:
         body = {"definition": {"kind": "prompt", "model": "mine", **definition}}
@@ -55,7 +56,9 @@ def project() -> Project:
 class TestAVersion:
     def test_is_told_as_recorded(self, project: Project) -> None:
         made = project.make("helper", instructions="Help.")
+        guid, instance = made["agent_guid"], made["instance_identity"]["principal_id"]
         assert made.pop("created_at") > 0
+        assert made.pop("blueprint").keys() == {"principal_id", "client_id"}
         assert made == {
             "metadata": {},
             "object": "agent.version",
@@ -65,22 +68,52 @@ class TestAVersion:
             "description": "",
             "definition": {"kind": "prompt", "model": "mine", "instructions": "Help."},
             "status": "active",
+            "instance_identity": {"principal_id": instance, "client_id": instance},
+            "blueprint_reference": {"type": "ManagedAgentIdentityBlueprint", "blueprint_id": f"helper-{guid[:5]}"},
+            "agent_guid": guid,
         }
 
-    def test_follows_the_one_before(self, project: Project) -> None:
-        first, second = project.make("helper"), project.make("helper", instructions="Two.")
-        assert project.ask("GET", "/agents/helper/versions/1").body == first
+    def test_has_no_status_and_identity_before_they_were_there(self, project: Project) -> None:
+        project.world.set_date("2026-03-17")
+        made = project.make("helper")
+        assert list(made) == [
+            *("metadata", "object", "id", "name", "version", "description", "created_at", "definition")
+        ]
         assert project.ask("GET", "/agents/helper").body == {
             "object": "agent",
             "id": "helper",
             "name": "helper",
-            "state": "enabled",
-            "configuration_state": "enabled",
-            "versions": {"latest": second},
+            "versions": {"latest": made},
         }
 
+    def test_that_changes_nothing_is_the_one_before(self, project: Project) -> None:
+        first = project.make("helper")
+        assert project.make("helper") == first
+        changed = {"definition": {"kind": "prompt", "model": "mine"}, "description": "Helps."}
+        assert project.ask("POST", "/agents/helper/versions", changed).body["version"] == "2"
+        assert project.make("helper")["version"] == "3"
+
+    def test_shows_its_kind_and_the_types_of_its_tools_first(self, project: Project) -> None:
+        tool = {"server_label": "docs", "type": "mcp", "server_url": "https://example.com"}
+        made = project.ask(
+            "POST", "/agents/helper/versions", {"definition": {"model": "mine", "tools": [tool], "kind": "prompt"}}
+        ).body
+        assert list(made["definition"]) == ["kind", "model", "tools"]
+        assert list(made["definition"]["tools"][0]) == ["type", "server_label", "server_url"]
+
+    def test_follows_the_one_before(self, project: Project) -> None:
+        first, second = project.make("helper"), project.make("helper", instructions="Two.")
+        assert project.ask("GET", "/agents/helper/versions/1").body == first
+        agent = project.ask("GET", "/agents/helper").body
+        assert list(agent) == [
+            *("object", "id", "name", "state", "versions", "agent_endpoint"),
+            *("instance_identity", "blueprint", "blueprint_reference"),
+        ]
+        assert (agent["state"], agent["versions"]) == ("enabled", {"latest": second})
+        assert second["agent_guid"] == first["agent_guid"]
+
     def test_is_listed_newest_first(self, project: Project) -> None:
-        first, second = project.make("helper"), project.make("helper")
+        first, second = project.make("helper"), project.make("helper", instructions="Two.")
         listed = project.ask("GET", "/agents/helper/versions").body
         assert (listed["data"], listed["first_id"], listed["has_more"]) == ([second, first], "helper:2", False)
         after = project.ask("GET", "/agents/helper/versions", query={**V1, "after": "helper:1"}).body
@@ -90,7 +123,7 @@ class TestAVersion:
         assert len(project.ask("GET", "/agents/helper/versions", query={**V1, "limit": "x"}).body["data"]) == 2
 
     def test_can_be_forgotten(self, project: Project) -> None:
-        first, _ = project.make("helper"), project.make("helper")
+        first, _ = project.make("helper"), project.make("helper", instructions="Two.")
         deleted = {"object": "agent.version.deleted", "name": "helper", "version": "2", "deleted": True}
         assert project.ask("DELETE", "/agents/helper/versions/2").body == deleted
         assert project.ask("GET", "/agents/helper").body["versions"]["latest"] == first
@@ -100,6 +133,9 @@ class TestAVersion:
         [
             ({}, "agent_version_incomplete"),
             ({"definition": {"kind": "prompt"}}, "agent_version_incomplete"),
+            (None, "agent_version_incomplete"),
+            ({"definition": {"kind": "prompt", "model": "mine", "tools": [5]}}, "agent_member_type"),
+            ({"definition": {"kind": "prompt", "model": "mine", "structured_inputs": [5]}}, "agent_member_type"),
             (b"{", "body_syntax"),
             (b"[]", "body_not_object"),
         ],
@@ -113,7 +149,7 @@ class TestAnAgent:
     def test_is_listed_unless_another_kind_is_asked_for(self, project: Project) -> None:
         for name in ("one", "two"):
             project.make(name)
-        project.ask("POST", "/agents/three/versions", {"definition": {"kind": "workflow"}})
+        project.ask("POST", "/agents/three/versions", {"definition": {"kind": "workflow"}}, headers=PREVIEWS)
         listed = project.ask("GET", "/agents").body
         assert [each["name"] for each in listed["data"]] == ["three", "two", "one"]
         assert [
@@ -123,7 +159,8 @@ class TestAnAgent:
     def test_of_the_account_was_there_before(self, project: Project) -> None:
         project.mock.organization(agents={"helper": {"model": "mine"}})
         assert project.ask("GET", "/agents/helper").body["versions"]["latest"]["version"] == "1"
-        assert project.make("helper")["version"] == "2"
+        assert project.make("helper")["version"] == "1"
+        assert project.make("helper", instructions="Two.")["version"] == "2"
         assert len(project.ask("GET", "/agents").body["data"]) == 1
 
     def test_that_is_forgotten_is_gone(self, project: Project) -> None:

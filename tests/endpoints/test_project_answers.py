@@ -35,9 +35,10 @@ class Project:
 
     def define(self, name: str, definition: Json) -> None:
         """Make an agent of this definition, or another version of it."""
-        versions = self.mock.world.store.agents.get(name) or []
-        made = new_version(name, len(versions) + 1, {"definition": definition}, 0)
-        self.mock.world.store.agents[name] = [*versions, made]
+        world = self.mock.world
+        versions = world.store.agents.get(name) or []
+        made = new_version(versions, name, {"definition": definition}, 0, world.as_of, world.ids)
+        world.store.agents[name] = [*versions, made]
 
     def ask(self, method: str, path: str, body: Any = None, root: str = PROJECT, **query: str) -> Answer:
         raw = b"" if body is None else orjson.dumps(body)

@@ -33,8 +33,8 @@ AGENT_MEMBERS = (AGENT_REFERENCE, "agent")
 """Members by which a request to Foundry names an agent, which has its own model, instructions and tools."""
 _FOUNDRY_MEMBERS = frozenset({AGENT_REFERENCE, "created_by", "response_id"})
 """Members of items that only Foundry has."""
-_AGENT_ENDPOINT = re.compile(r"/api/projects/[^/]+/agents/([^/]+)/endpoint/")
-"""The paths below a single agent, as the SDK for projects builds them."""
+_AGENT_ENDPOINT = re.compile(r"/api/projects/[^/]+/(?:agents/([^/]+)/endpoint|applications/([^/]+))/protocols/")
+"""The paths below a single agent, or below an application as which it is published."""
 _PROJECT = re.compile(r"/api/projects/[^/]+(?=/(?!openai(?:/|$)))")
 """The root of a project, below which its agents and other resources are managed."""
 _PER_DEPLOYMENT = re.compile(r"/openai/deployments/")
@@ -91,7 +91,12 @@ def agent_of(request: Request) -> Any:
     if named := request.body.get(AGENT_REFERENCE) or request.body.get("agent"):
         return named
     endpoint = _AGENT_ENDPOINT.match(request.root)
-    return {"type": AGENT_REFERENCE, "name": endpoint[1]} if endpoint else None
+    return {"type": AGENT_REFERENCE, "name": endpoint[1] or endpoint[2]} if endpoint else None
+
+
+def is_at_agent_endpoint(request: Request) -> bool:
+    """Whether a request comes to the own endpoint of an agent, or to the application as which it is published."""
+    return request.dialect == FOUNDRY and _AGENT_ENDPOINT.match(request.root) is not None
 
 
 def apply_agent(request: Request, agents: Mapping[str, Json] | None) -> Request:

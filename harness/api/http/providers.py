@@ -36,7 +36,7 @@ _PROJECTS = "/api/projects/"
 _PROJECT = rf"{_PROJECTS}[^/]+"
 _WORKSPACE = r"/agents/v1\.0/subscriptions/[^/]+/resourceGroups/[^/]+/providers/[^/]+/workspaces/[^/]+"
 _API_ROOT = re.compile(
-    rf"/v1(?=/)|(?:{_PROJECT}(?:/agents/[^/]+/endpoint/protocols)?)?/openai(?:/v1|/deployments/[^/]+)?(?=/)"
+    rf"/v1(?=/)|(?:{_PROJECT}(?:/(?:agents/[^/]+/endpoint|applications/[^/]+)/protocols)?)?/openai(?:/v1|/deployments/[^/]+)?(?=/)"
     rf"|(?:{_PROJECT}|{_WORKSPACE})(?=/(?:assistants|threads)(?:/|$))"
 )
 _OPENAI_MODEL = re.compile(r"(?:ft:)?(?:gpt-(?!oss)|chatgpt-|o[0-9]|codex-|computer-use-)")

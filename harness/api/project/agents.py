@@ -1,7 +1,7 @@
-"""The agents of a project in Azure AI Foundry: named and versioned; the newest version answers.
+"""The agents of a project in Azure AI Foundry: named and versioned; the newest version answers unless traffic is directed.
 
 Those of the account (`mock.organization(agents={…})`) exist from the start, as version 1. Read from recorded answers of
-2026-03; members that newer clients require as well (`state`, `status`) are those of an active agent.
+2026-02 to 2026-07.
 """
 
 from __future__ import annotations
@@ -11,8 +11,26 @@ from typing import Any, Protocol
 
 from harness.core.account import Organization
 from harness.core.exchange import Json
+from harness.core.ids import Ids
 
-ENABLED = {"state": "enabled", "configuration_state": "enabled"}
+STATUS_DATE = "2026-03-18"
+"""The first day on which a version is shown with its status: none of those recorded up to the day before is."""
+IDENTITY_DATE = "2026-05-19"
+"""The first day on which an agent was recorded with identities and an endpoint; the last day without is 2026-03-17."""
+_IDENTITY_MEMBERS = ("instance_identity", "blueprint", "blueprint_reference")
+NEWEST_VERSION = "@latest"
+"""What stands for the newest version where traffic is directed."""
+DEFAULT_ENDPOINT: Json = {
+    "version_selector": {
+        "version_selection_rules": [{"type": "FixedRatio", "agent_version": NEWEST_VERSION, "traffic_percentage": 100}]
+    },
+    "protocols": ["responses"],
+    "protocol_configuration": {"responses": {}},
+    "authorization_schemes": [{"type": "Entra", "isolation_key_source": {"kind": "Entra"}}],
+}
+"""The endpoint of an agent that nothing has configured: the members as recorded, the version assumed."""
+PROVISIONED_KINDS = ("hosted",)
+"""The kinds of agents of which a version is `creating` until it is read for the first time (recorded)."""
 
 
 class AgentTable(Protocol):
@@ -20,7 +38,11 @@ class AgentTable(Protocol):
 
     @property
     def agents(self) -> Mapping[str, Sequence[Json]]:
-        """The versions of each agent by name, without deleted agents."""
+        """The versions of each agent by name; none are left of a deleted agent."""
+
+    @property
+    def agent_settings(self) -> Mapping[str, Json]:
+        """What is configured of an agent, by its name: `state`, `agent_endpoint`, `agent_card`; `served` counts requests."""
 
 
 class FoundryProject(Protocol):
@@ -34,10 +56,30 @@ class FoundryProject(Protocol):
     def store(self) -> AgentTable:
         """The agents made by requests."""
 
+    @property
+    def as_of(self) -> str:
+        """The day of the project, YYYY-MM-DD."""
 
-def new_version(name: str, number: int, body: Json, now: int) -> Json:
-    """A version of an agent; `body` has its `definition` and optionally a `description` and `metadata`."""
+
+def make_identity(name: str, ids: Ids) -> Json:
+    """The identities of a new agent, which all its versions share."""
+    instance, principal, client, guid = (ids.guid() for _ in range(4))
     return {
+        "instance_identity": {"principal_id": instance, "client_id": instance},
+        "blueprint": {"principal_id": principal, "client_id": client},
+        "blueprint_reference": {"type": "ManagedAgentIdentityBlueprint", "blueprint_id": f"{name}-{guid[:5]}"},
+        "agent_guid": guid,
+    }
+
+
+def new_version(known: Sequence[Json], name: str, body: Json, now: int, as_of: str, ids: Ids) -> Json:
+    """The version of an agent that follows the `known` ones, as it is shown on a day.
+
+    `body` has its `definition` and optionally a `description`, `metadata`, `blueprint_reference` and `draft`. `ids` make the
+    identities of an agent that has none yet.
+    """
+    number = int(known[-1]["version"]) + 1 if known else 1
+    made = {
         "metadata": body.get("metadata") or {},
         "object": "agent.version",
         "id": f"{name}:{number}",
@@ -46,13 +88,35 @@ def new_version(name: str, number: int, body: Json, now: int) -> Json:
         "description": body.get("description") or "",
         "created_at": now,
         "definition": body["definition"],
-        "status": "active",
     }
+    if body.get("draft"):
+        made["draft"] = True
+    if as_of >= STATUS_DATE:
+        made["status"] = "creating" if body["definition"].get("kind") in PROVISIONED_KINDS else "active"
+    if as_of >= IDENTITY_DATE:
+        made |= identity_of(known, name, ids)
+        if body.get("blueprint_reference"):
+            made["blueprint_reference"] = body["blueprint_reference"]
+    return made
 
 
-def render_agent(name: str, versions: Sequence[Json]) -> Json:
-    """An agent as the API shows it, with its newest version."""
-    return {"object": "agent", "id": name, "name": name, **ENABLED, "versions": {"latest": versions[-1]}}
+def identity_of(known: Sequence[Json], name: str, ids: Ids) -> Json:
+    """The identities of an agent with these versions; those of one that has no version yet are made."""
+    if known and "agent_guid" in known[-1]:
+        return {member: known[-1][member] for member in (*_IDENTITY_MEMBERS, "agent_guid")}
+    return make_identity(name, ids)
+
+
+def render_agent(project: FoundryProject, name: str) -> Json:
+    """An agent as the API shows it, with its newest version; before IDENTITY_DATE that is all."""
+    newest, settings = newest_version(versions_of(project, name)), project.store.agent_settings.get(name, {})
+    shown: Json = {"object": "agent", "id": name, "name": name}
+    if project.as_of < IDENTITY_DATE:
+        return {**shown, "versions": {"latest": newest}}
+    shown |= {"state": settings.get("state", "enabled"), "versions": {"latest": newest}}
+    shown["agent_endpoint"] = settings.get("agent_endpoint", DEFAULT_ENDPOINT)
+    shown |= {member: newest[member] for member in _IDENTITY_MEMBERS if member in newest}
+    return shown | {member: settings[member] for member in ("agent_card",) if settings.get(member)}
 
 
 def versions_of(project: FoundryProject, name: str) -> Sequence[Json]:
@@ -60,7 +124,15 @@ def versions_of(project: FoundryProject, name: str) -> Sequence[Json]:
     if name in project.store.agents:
         return project.store.agents[name]
     scripted = (project.account.agents or {}).get(name)
-    return [new_version(name, 1, {"definition": {"kind": "prompt", **scripted}}, 0)] if scripted is not None else ()
+    if scripted is None:
+        return ()
+    made = new_version((), name, {"definition": {"kind": "prompt", **scripted}}, 0, project.as_of, Ids(name))
+    return [{**made, "status": "active"} if "status" in made else made]
+
+
+def newest_version(known: Sequence[Json]) -> Json:
+    """The newest of an agent's versions that is no draft, or else the newest draft."""
+    return next((each for each in reversed(known) if not each.get("draft")), known[-1])
 
 
 def agent_names(project: FoundryProject) -> list[str]:
@@ -72,19 +144,70 @@ def agent_names(project: FoundryProject) -> list[str]:
     ]
 
 
-def resolve_definition(project: FoundryProject, reference: Any) -> Json:
-    """The request members that a referenced agent defines; empty for an unknown agent.
+def answering_version(project: FoundryProject, reference: Any, at_endpoint: bool) -> Json | None:
+    """The version of a referenced agent that answers; None for an unknown agent or version.
 
-    An agent of the account is the same in all versions.
+    A request at the agent's own endpoint is answered by one of the versions among which that divides its traffic, any other
+    by the newest unless it names one. An agent of the account is the same in all versions.
     """
     if not isinstance(reference, dict) or not isinstance(reference.get("name"), str):
-        return {}
-    known, version = versions_of(project, reference["name"]), reference.get("version")
-    if reference["name"] in project.store.agents:
-        known = [each for each in known if version in (None, each["version"])]
-    own = known[-1]["definition"] if known else {}
-    return {member: own[member] for member in _REQUEST_MEMBERS if member in own}
+        return None
+    name, version = reference["name"], reference.get("version")
+    known = versions_of(project, name)
+    if not known:
+        return None
+    if version is not None and name in project.store.agents:
+        return next((each for each in known if each["version"] == version), None)
+    settings = project.store.agent_settings.get(name, {})
+    directed = _direct_traffic(known, settings) if at_endpoint and version is None else None
+    return directed or newest_version(known)
 
 
-_REQUEST_MEMBERS = ("model", "instructions", "tools", "tool_choice", "temperature", "top_p", "text", "reasoning")
-"""Members of a definition that are members of a request."""
+def _direct_traffic(known: Sequence[Json], settings: Json) -> Json | None:
+    """The version whose share of the requests so far lags most behind its percentage; None if none is selected."""
+    served: Mapping[str, int] = settings.get("served", {})
+    selector = settings.get("agent_endpoint", {}).get("version_selector") or {}
+    by_number = {each["version"]: each for each in known} | {NEWEST_VERSION: newest_version(known)}
+    total, found, most = sum(served.values()) + 1, None, 0
+    for rule in selector.get("version_selection_rules") or ():
+        version = by_number.get(rule.get("agent_version"))
+        if version is not None:
+            lag = (rule.get("traffic_percentage") or 0) * total - 100 * served.get(version["version"], 0)
+            if found is None or lag > most:
+                found, most = version, lag
+    return found
+
+
+def count_served(settings: Json, version: str) -> Json:
+    """The settings of an agent after one more request at its endpoint was answered by a version."""
+    served = settings.get("served", {})
+    return {**settings, "served": {**served, version: served.get(version, 0) + 1}}
+
+
+def merge_patch(target: Any, patch: Any) -> Any:
+    """A value changed by a merge patch (RFC 7396): objects are merged, null removes, anything else replaces."""
+    if not isinstance(patch, dict):
+        return patch
+    known = dict(target) if isinstance(target, dict) else {}
+    for name, value in patch.items():
+        if value is None:
+            known.pop(name, None)
+        else:
+            known[name] = merge_patch(known.get(name), value)
+    return known
+
+
+def change_settings(settings: Json, patch: Json) -> Json:
+    """The settings of an agent after `PATCH /agents/{name}`; traffic that is directed anew is counted anew."""
+    changed = dict(settings)
+    if "agent_endpoint" in patch:
+        endpoint = merge_patch(settings.get("agent_endpoint", DEFAULT_ENDPOINT), patch["agent_endpoint"])
+        protocols = endpoint and (patch["agent_endpoint"].get("protocol_configuration") or {})
+        changed["agent_endpoint"] = {
+            **(endpoint or DEFAULT_ENDPOINT),
+            **({"protocols": [*protocols]} if protocols else {}),
+        }
+        changed.pop("served", None)
+    if "agent_card" in patch:
+        changed["agent_card"] = patch["agent_card"]
+    return changed

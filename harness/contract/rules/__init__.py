@@ -13,6 +13,7 @@ MODULES = (
     "http.gateway",
     "http.transport",
     "http.beta",
+    "project.preview",
     "project.agents",
     "project.agent_tools",
     "project.agent_responses",

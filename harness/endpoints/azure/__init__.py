@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.api.http.dialects import AGENT_REFERENCE, FOUNDRY, VERSION_PARAMETER, agent_of, apply_agent
+from harness.api.http.dialects import AGENT_REFERENCE, FOUNDRY, VERSION_PARAMETER, agent_of, is_at_agent_endpoint
 from harness.api.operations import OPERATIONS, Handler
-from harness.api.project import agents as foundry_agents
+from harness.api.project.agent_definitions import apply_definition, find_answering_version
 from harness.api.project.agent_kinds import AGENT_KINDS, PROMPT, AgentKind, kind_of_agent
+from harness.api.project.agents import count_served
 from harness.contract.rule import CREATE_RESPONSE
 from harness.core.exchange import Answer, Json, Request
 from harness.endpoints.azure.events import tell_whole
@@ -29,7 +30,7 @@ STARTING_AFTER = "starting_after"
 def answer_in_dialect(handler: Handler, request: Request, world: World) -> Answer:
     """The answer of an operation in the dialect of the request."""
     agent = _resolve_agent(request, world)
-    resolved = apply_agent(request, {agent["name"]: foundry_agents.resolve_definition(world, agent)} if agent else None)
+    resolved = apply_definition(request, world)
     answer = handler(_count_from_zero(resolved, world), world)
     if not isinstance(answer.body, dict):
         return answer
@@ -38,6 +39,7 @@ def answer_in_dialect(handler: Handler, request: Request, world: World) -> Answe
     id = answer.body["id"]
     if request.operation == CREATE_RESPONSE:
         world.store.azure_members[id] = _note_origin(request, resolved, agent, world)
+        _count_served(request, agent, world)
     view = View(request.dialect, world.as_of, world.store.azure_members.get(id, {}), id)
     if answer.events is None:
         return answer._replace(body=view.show_response(answer.body))
@@ -83,9 +85,16 @@ def _resolve_agent(request: Request, world: World) -> Json | None:
     named = agent_of(request)
     if not isinstance(named, dict) or not isinstance(named.get("name"), str):
         return None
-    known = foundry_agents.versions_of(world, named["name"])
-    newest = known[-1]["version"] if known else "1"
-    return {"type": AGENT_REFERENCE, "name": named["name"], "version": named.get("version") or newest}
+    answering = find_answering_version(request, world)
+    version = named.get("version") or (answering["version"] if answering else "1")
+    return {"type": AGENT_REFERENCE, "name": named["name"], "version": version}
+
+
+def _count_served(request: Request, agent: Json | None, world: World) -> None:
+    """Count a request at the endpoint of an agent whose traffic is directed."""
+    settings = world.store.agent_settings.get(agent["name"], {}) if agent and is_at_agent_endpoint(request) else {}
+    if agent and settings.get("agent_endpoint"):
+        world.store.agent_settings[agent["name"]] = count_served(settings, agent["version"])
 
 
 def _note_origin(request: Request, resolved: Request, agent: Json | None, world: World) -> Json:

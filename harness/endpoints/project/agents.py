@@ -1,89 +1,82 @@
-"""`/agents`: the agents of a Foundry project, made, read, listed and forgotten in versions.
+"""`/agents`: the agents of a Foundry project: made, read, listed, configured, switched off and on, and forgotten.
 
-Recorded by Microsoft's own SDK tests, 2026-03 (`api-version=v1`).
+Recorded by Microsoft's own SDK tests, 2026-02 to 2026-07 (`api-version=v1`). Their versions are made in
+`harness.endpoints.project.agent_versions`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from harness.api.operations import operation
-from harness.api.paging import page
 from harness.api.project import agents as foundry_agents
-from harness.core.exchange import Answer, Json, Request
+from harness.api.project.paging import page_of
+from harness.core.exchange import Answer, Request
+from harness.endpoints.project.agent_versions import add_version, forget_versions
 from harness.world.world import World
 
 AGENT = "/agents/{agent_name}"
-VERSIONS = f"{AGENT}/versions"
-VERSION = f"{VERSIONS}/{{agent_version}}"
 
 
-@operation("POST", VERSIONS, project=True)
-def create_version(request: Request, world: World) -> Answer:
-    """A new version of an agent, which is new itself when it had none."""
-    name, known = _find_versions(request, world)
-    made = foundry_agents.new_version(name, int(known[-1]["version"]) + 1 if known else 1, request.body, world.tick())
-    world.store.agents[name] = [*known, made]
-    return Answer(200, made)
+@operation("POST", "/agents", project=True)
+def create(request: Request, world: World) -> Answer:
+    """A new agent by its first version; one more version of an agent that is there."""
+    name = request.body["name"]
+    add_version(world, name, request.body)
+    return Answer(200, foundry_agents.render_agent(world, name))
+
+
+@operation("POST", AGENT, project=True)
+def update(request: Request, world: World) -> Answer:
+    """One more version of an agent, by its new definition."""
+    name = request.params["agent_name"]
+    add_version(world, name, request.body)
+    return Answer(200, foundry_agents.render_agent(world, name))
 
 
 @operation("GET", "/agents", project=True)
 def list_all(request: Request, world: World) -> Answer:
     """The agents of the project, newest first unless `order=asc`; `kind` leaves out others."""
-    every = [
-        foundry_agents.render_agent(name, foundry_agents.versions_of(world, name))
-        for name in foundry_agents.agent_names(world)
-    ]
+    every = [foundry_agents.render_agent(world, name) for name in foundry_agents.agent_names(world)]
     kind = request.query.get("kind")
     shown = [one for one in every if kind in (None, one["versions"]["latest"]["definition"].get("kind"))]
-    return Answer(200, _page_of(shown, request))
+    return Answer(200, page_of(shown, request))
 
 
 @operation("GET", AGENT, project=True)
 def retrieve(request: Request, world: World) -> Answer:
     """One agent, by its newest version."""
-    return Answer(200, foundry_agents.render_agent(*_find_versions(request, world)))
+    return Answer(200, foundry_agents.render_agent(world, request.params["agent_name"]))
+
+
+@operation("PATCH", AGENT, project=True)
+def configure(request: Request, world: World) -> Answer:
+    """Change the endpoint and the card of an agent by a merge patch."""
+    name = request.params["agent_name"]
+    settings = world.store.agent_settings.get(name, {})
+    world.store.agent_settings[name] = foundry_agents.change_settings(settings, request.body or {})
+    return Answer(200, foundry_agents.render_agent(world, name))
+
+
+@operation("POST", f"{AGENT}:enable", project=True)
+def enable(request: Request, world: World) -> Answer:
+    """Switch an agent on, whether it is off or not."""
+    return _set_state(request, world, "enabled")
+
+
+@operation("POST", f"{AGENT}:disable", project=True)
+def disable(request: Request, world: World) -> Answer:
+    """Switch an agent off, whether it is on or not."""
+    return _set_state(request, world, "disabled")
 
 
 @operation("DELETE", AGENT, project=True)
 def delete(request: Request, world: World) -> Answer:
-    """Forget an agent with all its versions."""
-    name, _ = _find_versions(request, world)
-    world.store.agents[name] = []
+    """Forget an agent with all its versions, what is configured of it and its sessions."""
+    name = request.params["agent_name"]
+    forget_versions(world, name, ())
     return Answer(200, {"object": "agent.deleted", "name": name, "deleted": True})
 
 
-@operation("GET", VERSIONS, project=True)
-def list_versions(request: Request, world: World) -> Answer:
-    """The versions of an agent, newest first unless `order=asc`."""
-    return Answer(200, _page_of(_find_versions(request, world)[1], request))
-
-
-@operation("GET", VERSION, project=True)
-def retrieve_version(request: Request, world: World) -> Answer:
-    """One version of an agent."""
-    number = request.params["agent_version"]
-    return Answer(200, next(each for each in _find_versions(request, world)[1] if each["version"] == number))
-
-
-@operation("DELETE", VERSION, project=True)
-def delete_version(request: Request, world: World) -> Answer:
-    """Forget one version; without any an agent is gone."""
-    (name, known), number = _find_versions(request, world), request.params["agent_version"]
-    world.store.agents[name] = [each for each in known if each["version"] != number]
-    return Answer(200, {"object": "agent.version.deleted", "name": name, "version": number, "deleted": True})
-
-
-def _find_versions(request: Request, world: World) -> tuple[str, Sequence[Json]]:
+def _set_state(request: Request, world: World, state: str) -> Answer:
     name = request.params["agent_name"]
-    return name, foundry_agents.versions_of(world, name)
-
-
-def _page_of(items: Sequence[Json], request: Request) -> Json:
-    """A page of a list; recorded: one that is empty names no ids."""
-    limit = request.query.get("limit", "")
-    bounds = {"limit": int(limit)} if isinstance(limit, str) and limit.isascii() and limit.isdigit() else {}
-    shown = page(
-        items, {name: request.query[name] for name in ("after", "before", "order") if name in request.query} | bounds
-    )
-    return shown if shown["data"] else {"data": [], "has_more": False, "object": "list"}
+    world.store.agent_settings[name] = {**world.store.agent_settings.get(name, {}), "state": state}
+    return Answer(204)

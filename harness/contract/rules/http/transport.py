@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.api.http.dialects import OPENAI
-from harness.api.operations import JSON_BODY
+from harness.api.operations import JSON_BODY, OPERATIONS
 from harness.contract.phrasing import describe_actual
 from harness.contract.rule import UNREADABLE_BODY, Case, assumed, recorded, reported, rule
 from harness.core.errors import ApiError
@@ -95,9 +95,12 @@ def wrong_method(request: Request) -> Iterator[Json]:
 def unsupported_content_type(request: Request) -> Iterator[Json]:
     """A body must be declared as `application/json`; parameters such as `charset` are taken, a missing header too.
 
-    A `PATCH` of a Foundry project sends `application/merge-patch+json`.
+    A `PATCH` of a Foundry project sends `application/merge-patch+json`; what may be a form is taken as one.
     """
     kind = request.headers.get("content-type", "application/json").partition(";")[0].strip()
+    operation = OPERATIONS.get(request.operation)
+    if operation and operation.reads_form(kind):
+        return
     if kind.lower() not in ("application/json", *_MERGE_PATCH.get(request.method, ())):
         yield {"type": kind}
 

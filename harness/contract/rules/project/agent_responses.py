@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.api.http.dialects import FOUNDRY, agent_of
-from harness.api.project import agents as foundry_agents
+from harness.api.project.agent_definitions import find_answering_version, resolve_definition
 from harness.contract.rule import Case, WorldView, after, assumed, reported, rule
 from harness.contract.rules.http.gateway import ON_FOUNDRY
 from harness.contract.rules.project.agents import CREATE_VERSION, check_agent_exists
@@ -93,7 +93,7 @@ def agent_incomplete(request: Request) -> Iterator[Json]:
 )
 def agent_model_mismatch(request: Request, world: WorldView) -> Iterator[Json]:
     """A model beside an agent must be that of the agent, as far as the account defines it."""
-    model, own = request.body.get("model"), foundry_agents.resolve_definition(world, agent_of(request)).get("model")
+    model, own = request.body.get("model"), resolve_definition(find_answering_version(request, world)).get("model")
     if model and own and model != own:
         yield {"model": own}
 

@@ -5,39 +5,52 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from harness.api.http.dialects import FOUNDRY
 from harness.api.project import agents as foundry_agents
-from harness.contract.rule import Case, Source, WorldView, after, assumed, reported, rule
+from harness.api.project.agent_definitions import sent_version
+from harness.api.project.errors import project_error
+from harness.contract.rule import LIMITED_ACCOUNT, Case, Source, WorldView, after, assumed, recorded, reported, rule
 from harness.contract.rules.http.gateway import PROJECT_PATH
-from harness.core.errors import ApiError
+from harness.contract.rules.project.preview import MAKING_VERSIONS
+from harness.contract.schema import json_type
+from harness.core.account import Organization
 from harness.core.exchange import Json, Request
+from harness.core.loose_json import as_object
 
 _AGENT_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 ON_VERSIONS = f"POST !{PROJECT_PATH}/agents/helper/versions?api-version=v1"
+ON_AGENT = f"!{PROJECT_PATH}/agents/helper?api-version=v1"
 CREATE_VERSION = Case({"definition": {"kind": "prompt", "model": "mine"}}, on=ON_VERSIONS)
+EXISTING_AGENT = (
+    *("GET /agents/{agent_name}*", "DELETE /agents/{agent_name}*", "PATCH /agents/{agent_name}*"),
+    *("POST /agents/{agent_name}", "POST /agents/{agent_name}:*", "* /agents/{agent_name}/endpoint/sessions*"),
+)
+"""The operations on an agent that is there."""
 
 
 @rule(
-    on=("GET /agents/{agent_name}*", "DELETE /agents/{agent_name}*"),
+    on=EXISTING_AGENT,
     dialects=FOUNDRY,
-    error=ApiError(404, "Agent {name} with version {version}not found.", code="not_found"),
+    error=project_error(404, "Agent not found", code="not_found", type="error"),
     source=[
-        reported("a public client's notes on agents of Foundry: the message without a version", "2026"),
-        assumed("the place of the version, the code, and that reading an agent says it too"),
+        recorded("azure-sdk-assets: Java, AgentsAsyncTests.promptAgentTest, DELETE of a version", "2026-02-12"),
+        assumed("that every operation on an agent says it, and the download of code that is not there"),
     ],
-    rejects={
-        "Agent other with version not found.": Case(None, on=f"GET !{PROJECT_PATH}/agents/other?api-version=v1"),
-        "Agent helper with version 2 not found.": after(
-            CREATE_VERSION, Case(None, on=f"GET !{PROJECT_PATH}/agents/helper/versions/2?api-version=v1")
-        ),
-    },
-    accepts=[after(CREATE_VERSION, Case(None, on=f"GET !{PROJECT_PATH}/agents/helper?api-version=v1"))],
+    rejects={"Agent not found": Case(None, on=f"DELETE !{PROJECT_PATH}/agents/other/versions/1?api-version=v1")},
+    accepts=[after(CREATE_VERSION, Case(None, on=f"GET {ON_AGENT}"))],
     fix="Make it first: `POST /agents/{name}/versions`, or `mock.organization(agents={…})`.",
 )
 def agent_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """An agent that is read or deleted must be there, in the version that is asked for."""
-    yield from check_agent_exists(world, request.params["agent_name"], request.params.get("agent_version"))
+    """An agent that is read, changed or deleted must be there, in the version that is asked for."""
+    name, version = request.params["agent_name"], request.params.get("agent_version")
+    missing = list(check_agent_exists(world, name, version))
+    if not missing and request.operation.endswith("/code:download"):
+        asked = request.query.get("agent_version")
+        number = asked or foundry_agents.newest_version(foundry_agents.versions_of(world, name))["version"]
+        missing = [] if f"{name}:{number}" in world.store.agent_code else [{"name": name, "version": number}]
+    yield from missing[:1]
 
 
 def check_agent_exists(world: WorldView, name: str, version: str | None) -> Iterator[Json]:
@@ -48,27 +61,32 @@ def check_agent_exists(world: WorldView, name: str, version: str | None) -> Iter
 
 
 @rule(
-    on="POST /agents/{agent_name}/versions",
+    on=MAKING_VERSIONS,
     dialects=FOUNDRY,
-    error=ApiError(400, 'required: Required properties ["{name}"] are not present', "{path}", "invalid_payload"),
+    error=project_error(400, 'required: Required properties ["{name}"] are not present', "{path}"),
     source=[
-        Source("typed", "azure-ai-projects 2.10: what a version and a prompt agent require"),
+        Source("typed", "azure-ai-projects 2.10: what an agent, a version and a prompt agent require"),
         assumed("the words, which are those for a reference to an agent"),
     ],
     rejects={
+        'required: Required properties ["name"] are not present': Case(
+            {"definition": {"kind": "prompt", "model": "mine"}}, on=f"POST !{PROJECT_PATH}/agents?api-version=v1"
+        ),
         'required: Required properties ["definition"] are not present': Case({"description": "x"}, on=ON_VERSIONS),
         'required: Required properties ["kind"] are not present': Case({"definition": {}}, on=ON_VERSIONS),
         'required: Required properties ["model"] are not present': Case(
             {"definition": {"kind": "prompt"}}, on=ON_VERSIONS
         ),
     },
-    accepts=[CREATE_VERSION, Case({"definition": {"kind": "workflow"}}, on=ON_VERSIONS)],
+    accepts=[CREATE_VERSION, Case({"definition": {"kind": "hosted"}}, on=ON_VERSIONS)],
     fix='Send `{"definition": {"kind": "prompt", "model": …}}`.',
 )
 def agent_version_incomplete(request: Request) -> Iterator[Json]:
-    """A version of an agent has a definition of some kind, that of a prompt agent a model."""
-    body = request.body if isinstance(request.body, dict) else {}
+    """A version of an agent has a definition of some kind, that of a prompt agent a model; a new agent has a name."""
+    body = as_object(sent_version(request))
     definition = body.get("definition")
+    if request.operation == "POST /agents" and not isinstance(body.get("name"), str):
+        yield {"name": "name", "path": "/"}
     if not isinstance(definition, dict):
         yield {"name": "definition", "path": "/"}
     elif not isinstance(definition.get("kind"), str):
@@ -77,10 +95,85 @@ def agent_version_incomplete(request: Request) -> Iterator[Json]:
         yield {"name": "model", "path": "/definition"}
 
 
+_TYPES: dict[str, tuple[str, ...]] = {
+    "description": ("string",),
+    "metadata": ("object",),
+    "definition.instructions": ("string",),
+    "definition.tools": ("array",),
+    "definition.tools.*": ("object",),
+    "definition.tools.*.type": ("string",),
+    "definition.tool_choice": ("string", "object"),
+    "definition.temperature": ("number", "integer"),
+    "definition.top_p": ("number", "integer"),
+    "definition.text": ("object",),
+    "definition.reasoning": ("object",),
+    "definition.structured_inputs": ("object",),
+    "definition.structured_inputs.*": ("object",),
+    "definition.code_configuration": ("object",),
+    "blueprint_reference": ("object",),
+    "manifest_id": ("string",),
+    "parameter_values": ("object",),
+    "agent_endpoint": ("object",),
+    "agent_endpoint.version_selector": ("object",),
+    "agent_endpoint.version_selector.version_selection_rules": ("array",),
+    "agent_endpoint.version_selector.version_selection_rules.*": ("object",),
+    "agent_endpoint.version_selector.version_selection_rules.*.agent_version": ("string",),
+    "agent_endpoint.version_selector.version_selection_rules.*.traffic_percentage": ("integer",),
+    "agent_endpoint.protocol_configuration": ("object",),
+    "agent_card": ("object",),
+}
+"""The JSON types of what says something of an agent; null and what is absent are taken."""
+
+
 @rule(
-    on="POST /agents/{agent_name}/versions",
+    on=(*MAKING_VERSIONS, "POST /agents/{agent_name}/versions:import", "PATCH /agents/{agent_name}"),
     dialects=FOUNDRY,
-    error=ApiError(
+    error=project_error(400, 'type: Value is "{actual}" but should be "{expected}"', "{path}"),
+    source=[
+        reported("https://github.com/microsoft/agent-framework/issues/3003: the words, of an input", "2025-12-22"),
+        Source("typed", "azure-ai-projects 2.10: the types of the members"),
+        assumed("that a definition is told as an input is"),
+    ],
+    rejects={
+        'type: Value is "string" but should be "array"': Case(
+            {"definition": {"kind": "prompt", "model": "mine", "tools": "web_search"}}, on=ON_VERSIONS
+        ),
+        'type: Value is "array" but should be "object"': after(
+            CREATE_VERSION, Case({"agent_endpoint": []}, on=f"PATCH {ON_AGENT}")
+        ),
+    },
+    accepts=[
+        Case({"definition": {"kind": "prompt", "model": "mine", "tools": [], "text": None}}, on=ON_VERSIONS),
+        after(CREATE_VERSION, Case({"agent_endpoint": None}, on=f"PATCH {ON_AGENT}")),
+    ],
+    fix="Send each member in the type that the SDK has for it.",
+)
+def agent_member_type(request: Request) -> Iterator[Json]:
+    """What defines or configures an agent has the types of the SDK."""
+    body = as_object(sent_version(request))
+    for path, types in _TYPES.items():
+        for place, value in _values_at(body, path.split("."), ""):
+            actual = json_type(value)
+            if actual not in (*types, "null"):
+                yield {"actual": actual, "expected": types[0], "path": place}
+
+
+def _values_at(part: Any, path: list[str], place: str) -> Iterator[tuple[str, Any]]:
+    """The values at a path of member names, `*` for each member or item, with their places as JSON pointers."""
+    if not path:
+        yield place, part
+        return
+    name, *rest = path
+    members = dict(enumerate(part)) if isinstance(part, list) and name == "*" else as_object(part)
+    for each, value in members.items():
+        if name in ("*", each):
+            yield from _values_at(value, rest, f"{place}/{each}")
+
+
+@rule(
+    on=(*MAKING_VERSIONS, "POST /agents/{agent_name}/versions:import"),
+    dialects=FOUNDRY,
+    error=project_error(
         400,
         "Invalid agent name '{name}'. It must start and end with alphanumeric characters, can contain hyphens in the "
         "middle, and must not exceed 63 characters.",
@@ -99,6 +192,57 @@ def agent_version_incomplete(request: Request) -> Iterator[Json]:
 )
 def agent_name_invalid(request: Request) -> Iterator[Json]:
     """The name of an agent is at most 63 letters and digits, with hyphens between them."""
-    name = request.params["agent_name"]
-    if not _AGENT_NAME.fullmatch(name):
+    name = request.params.get("agent_name") or as_object(request.body).get("name")
+    if isinstance(name, str) and not _AGENT_NAME.fullmatch(name):
         yield {"name": name}
+
+
+@rule(
+    when=LIMITED_ACCOUNT,
+    on=(*MAKING_VERSIONS, "POST /agents/{agent_name}/versions:import"),
+    dialects=FOUNDRY,
+    error=project_error(
+        409,
+        "The resource already exists or was modified concurrently. Please retry.",
+        code="conflict",
+        type="error",
+    ),
+    source=[
+        reported("https://github.com/Azure/azure-sdk-for-net/issues/58060", "2026-04-10"),
+        assumed("that it is told of every way to make a version"),
+    ],
+    rejects=[replace(CREATE_VERSION, account=Organization(locked=frozenset({"helper"})))],
+    accepts=[replace(CREATE_VERSION, account=Organization(locked=frozenset({"other"})))],
+    fix="Try again: `mock.organization(locked={…})` says which agents another request is changing.",
+)
+def agent_conflict(request: Request, world: WorldView) -> Iterator[Json]:
+    """An agent that another request is changing gets no version meanwhile."""
+    name = request.params.get("agent_name") or as_object(request.body).get("name")
+    if name in world.account.locked:
+        yield {}
+
+
+@rule(
+    when=LIMITED_ACCOUNT,
+    on=MAKING_VERSIONS,
+    dialects=FOUNDRY,
+    error=project_error(
+        400,
+        "Unsupported region for Foundry Hosted Agents. Please check the region availability and try again.",
+        code="invalid_request_error",
+    ),
+    source=[
+        reported("https://github.com/microsoft/foundry-for-vscode/issues/589", "2026-05"),
+        assumed("the code"),
+    ],
+    rejects=[
+        Case({"definition": {"kind": "hosted"}}, on=ON_VERSIONS, account=Organization(hosts_agents=False)),
+    ],
+    accepts=[replace(CREATE_VERSION, account=Organization(hosts_agents=False))],
+    fix="Use a project in a region that hosts agents; here `mock.organization(hosts_agents=True)`.",
+)
+def hosted_agents_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
+    """An agent is hosted only in some regions."""
+    definition = as_object(as_object(sent_version(request)).get("definition"))
+    if not world.account.hosts_agents and definition.get("kind") == "hosted":
+        yield {}

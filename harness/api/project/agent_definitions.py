@@ -1,0 +1,106 @@
+"""What the definition of an agent gives to a request: its members, with the structured inputs filled in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from harness.api.http.dialects import agent_of, apply_agent, is_at_agent_endpoint
+from harness.api.operations import OPERATIONS
+from harness.api.project.agents import FoundryProject, answering_version
+from harness.core.exchange import Json, Request
+
+REQUEST_MEMBERS = ("model", "instructions", "tools", "tool_choice", "temperature", "top_p", "text", "reasoning")
+"""Members of a definition that are members of a request."""
+_TEMPLATED_MEMBERS = ("instructions", "tools")
+_PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}")
+_FIRST_MEMBERS = ("kind", "type", "container_protocol_versions", "model")
+"""Members that stand first where a definition is shown, whatever the order in which they came (recorded)."""
+
+
+def order_definition(definition: Json) -> Json:
+    """A definition as it is stored: `kind` first, then the model; in its tools `type` first."""
+    ordered = _begin_with(definition, _FIRST_MEMBERS)
+    if isinstance(tools := ordered.get("tools"), list):
+        ordered["tools"] = [_begin_with(tool, ("type",)) if isinstance(tool, dict) else tool for tool in tools]
+    return ordered
+
+
+def sent_version(request: Request) -> Any:
+    """What a request says of a new version, which a form has as JSON in its field `metadata`; None if that is none."""
+    if not OPERATIONS[request.operation].reads_form(request.headers.get("content-type", "")):
+        return request.body
+    try:
+        return orjson.loads(request.body.get("metadata", ""))
+    except (orjson.JSONDecodeError, TypeError):
+        return None
+
+
+def _begin_with(members: Json, first: tuple[str, ...]) -> Json:
+    return {name: members[name] for name in first if name in members} | members
+
+
+def resolve_definition(version: Json | None, inputs: Any = None) -> Json:
+    """The request members that a version of an agent defines; empty for None.
+
+    `inputs` are the structured inputs of the request, which fill `{{name}}` in instructions and tools.
+    """
+    own = (version or {}).get("definition") or {}
+    given = {name: own[name] for name in REQUEST_MEMBERS if own.get(name) is not None}
+    if declared := own.get("structured_inputs"):
+        values = input_values(declared, inputs)
+        given |= {name: _fill(given[name], values) for name in _TEMPLATED_MEMBERS if name in given}
+    text = given.get("text")
+    format = text.get("format") if isinstance(text, dict) else None
+    if isinstance(format, dict) and format.get("type") == "json_schema" and format.get("strict") is None:
+        given["text"] = {**given["text"], "format": {**format, "strict": True}}
+    return given
+
+
+def input_values(declared: Mapping[str, Any], inputs: Any) -> Mapping[str, str | None]:
+    """The text of each declared structured input: that of the request, the default, or none.
+
+    None stands for an input that is required and that nothing gives: its placeholder stays.
+    """
+    sent = inputs if isinstance(inputs, dict) else {}
+    values: dict[str, str | None] = {}
+    for name, declaration in declared.items():
+        known = declaration if isinstance(declaration, dict) else {}
+        value = sent[name] if sent.get(name) is not None else known.get("default_value")
+        values[name] = None if value is None and known.get("required") else _as_text(value)
+    return values
+
+
+def _as_text(value: Any) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else orjson.dumps(value).decode()
+
+
+def _fill(part: Any, values: Mapping[str, str | None]) -> Any:
+    """Part of a definition with its placeholders filled; texts of a list that become empty are left out."""
+    if isinstance(part, str):
+        return _PLACEHOLDER.sub(lambda found: found[0] if (text := values.get(found[1])) is None else text, part)
+    if isinstance(part, dict):
+        return {name: _fill(value, values) for name, value in part.items()}
+    if isinstance(part, list):
+        filled = [(each, _fill(each, values)) for each in part]
+        return [after for before, after in filled if after != "" or before == ""]
+    return part
+
+
+def find_answering_version(request: Request, project: FoundryProject) -> Json | None:
+    """The version of the agent that a request names which answers it; None without one."""
+    agent = agent_of(request)
+    return answering_version(project, agent, is_at_agent_endpoint(request)) if agent else None
+
+
+def apply_definition(request: Request, project: FoundryProject) -> Request:
+    """A request to Foundry with what its agent defines; other requests unchanged."""
+    version = find_answering_version(request, project)
+    if version is None:
+        return apply_agent(request, None)
+    return apply_agent(request, {version["name"]: resolve_definition(version, request.body.get("structured_inputs"))})

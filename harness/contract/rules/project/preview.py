@@ -1,0 +1,117 @@
+"""Previews of a Foundry project: what is one has to be asked for by the header `Foundry-Features`.
+
+`KINDS` and `OPERATIONS` name what needs which feature, each with its days and its evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from harness.api.http.dialects import FOUNDRY
+from harness.api.project.agent_definitions import sent_version
+from harness.api.project.errors import project_error
+from harness.contract.rule import Case, WorldView, documented, reported, rule
+from harness.contract.rules.http.gateway import PROJECT_PATH
+from harness.core.dates import is_valid_on
+from harness.core.exchange import Json, Request
+
+HEADER = "foundry-features"
+ASKED = "2026-03-06"
+"""The day of the first client that asks for previews by this header for whoever wants them (azure-ai-projects 2.0.0)."""
+
+
+class Preview(NamedTuple):
+    """A feature in preview: the text that asks for it, what the error calls it (nothing of operations), and its days."""
+
+    flag: str
+    title: str = ""
+    since: str = ASKED
+    until: str = ""
+
+
+HOSTED_AGENTS = Preview("HostedAgents=V1Preview", "Hosted agents", until="2026-06-30")
+"""Until azure-ai-projects 2.3.0 (2026-07-01) says that hosted agents are stable."""
+KINDS: Mapping[str, Preview] = {
+    "workflow": Preview("WorkflowAgents=V1Preview", "Workflow agents"),
+    "hosted": HOSTED_AGENTS,
+    "external": Preview("ExternalAgents=V1Preview", "External agents", since="2026-05-29"),
+    "voice": Preview("VoiceAgents=V1Preview", "Voice agents", since="2026-09-18"),
+}
+"""The features by the kind of agent that needs them to be made."""
+OPERATIONS: Mapping[str, Preview] = {
+    "POST /agents/{agent_name}/endpoint/sessions": HOSTED_AGENTS,
+    "* /memory_stores*": Preview("MemoryStores=V1Preview"),
+    "* /skills*": Preview("Skills=V1Preview", since="2026-04-20"),
+}
+"""The features by the operations that need them, whatever they say."""
+MAKING_VERSIONS = ("POST /agents", "POST /agents/{agent_name}", "POST /agents/{agent_name}/versions")
+"""The operations that define an agent."""
+
+_ON_VERSIONS = f"POST !{PROJECT_PATH}/agents/helper/versions?api-version=v1"
+_HEADERS = {"api-key": "sk-harness-example", "content-type": "application/json"}
+_ASKING = {**_HEADERS, HEADER: "ExternalAgents=V1Preview, WorkflowAgents=V1Preview"}
+_WORKFLOW = {"definition": {"kind": "workflow", "workflow": "kind: workflow"}}
+_SAID = (
+    "{kind} is in preview. This operation requires the following opt-in preview feature(s): {flag}. Include the "
+    "'Foundry-Features: {flag}' header in your request."
+)
+
+
+@rule(
+    on=(*MAKING_VERSIONS, *OPERATIONS),
+    dialects=FOUNDRY,
+    error=project_error(
+        403,
+        "{title}This operation requires the following opt-in preview feature(s): {flag}. Include the 'Foundry-Features: "
+        "{flag}' header in your request.",
+        "Foundry-Features",
+        "preview_feature_required",
+    ),
+    source=[
+        reported(
+            "azure-sdk-for-python: azure-ai-projects, operations/_patch_agents.py, of a workflow agent", "2026-03"
+        ),
+        reported("a public guide to hosted agents: the words for these", "2026-04"),
+        reported("a public guide to skills, and one to evaluations: without a title", "2026-09"),
+        documented("https://learn.microsoft.com/azure/foundry: external agents; azure-rest-api-specs: memory stores"),
+    ],
+    rejects={
+        _SAID.format(kind="Workflow agents", flag="WorkflowAgents=V1Preview"): Case(_WORKFLOW, on=_ON_VERSIONS),
+        _SAID.format(kind="External agents", flag="ExternalAgents=V1Preview"): Case(
+            {"name": "helper", "definition": {"kind": "external", "otel_agent_id": "helper"}},
+            on=f"POST !{PROJECT_PATH}/agents?api-version=v1",
+        ),
+        _SAID.format(kind="Hosted agents", flag="HostedAgents=V1Preview"): Case(
+            {"definition": {"kind": "hosted", "cpu": "1", "memory": "2Gi"}}, on=_ON_VERSIONS, as_of="2026-05-19"
+        ),
+    },
+    accepts=[
+        Case(_WORKFLOW, on=_ON_VERSIONS, headers=_ASKING),
+        Case(_WORKFLOW, on=_ON_VERSIONS, as_of="2026-02-26"),
+        Case({"definition": {"kind": "prompt", "model": "mine"}}, on=_ON_VERSIONS),
+        Case({"definition": {"kind": "hosted", "cpu": "1", "memory": "2Gi"}}, on=_ON_VERSIONS),
+    ],
+    since=ASKED,
+    fix="Send the header `Foundry-Features`; the SDK does with `AIProjectClient(…, allow_preview=True)`.",
+)
+def preview_feature_required(request: Request, world: WorldView) -> Iterator[Json]:
+    """What is a preview must be asked for by the header `Foundry-Features`, as long as it is one."""
+    needed = _needed_preview(request)
+    if needed is None or not is_valid_on(world.as_of, needed.since, needed.until):
+        return
+    asked = {each.partition("=")[0].strip() for each in request.headers.get(HEADER, "").split(",")}
+    if needed.flag.partition("=")[0] not in asked:
+        yield {"title": needed.title and f"{needed.title} is in preview. ", "flag": needed.flag}
+
+
+def _needed_preview(request: Request) -> Preview | None:
+    """The feature that a request needs, by its operation or by the kind of agent that it defines."""
+    for pattern, preview in OPERATIONS.items():
+        if fnmatchcase(request.operation, pattern):
+            return preview
+    body = sent_version(request) if request.operation in MAKING_VERSIONS else None
+    definition = body.get("definition") if isinstance(body, dict) else None
+    kind = definition.get("kind") if isinstance(definition, dict) else None
+    return KINDS.get(kind) if isinstance(kind, str) else None

@@ -1,0 +1,116 @@
+"""`/agents/{agent_name}/versions`: the versions of an agent, from a definition, a manifest or code.
+
+Recorded by Microsoft's own SDK tests, 2026-02 to 2026-07 (`api-version=v1`); manifests and code are those of its types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Any
+
+from harness.api.operations import operation
+from harness.api.project import agents as foundry_agents
+from harness.api.project.agent_definitions import order_definition, sent_version
+from harness.api.project.paging import page_of
+from harness.core.exchange import Answer, Json, Request
+from harness.core.stored_content import read_content
+from harness.world.world import World
+
+VERSIONS = "/agents/{agent_name}/versions"
+VERSION = f"{VERSIONS}/{{agent_version}}"
+_COMPARED_MEMBERS = ("definition", "description", "metadata", "draft")
+"""What a new version is compared by with the one before."""
+
+
+def add_version(world: World, name: str, body: Json, code: bytes | None = None) -> Json:
+    """Make a version of an agent, which is new itself when it had none; returns the one it has if nothing is changed.
+
+    Recorded: what is not changed is no new version. `code` is the zip of an agent that is made of code.
+    """
+    known, now = foundry_agents.versions_of(world, name), world.tick()
+    definition = order_definition(body["definition"])
+    if code is not None:
+        configured = {**(definition.get("code_configuration") or {}), "content_hash": sha256(code).hexdigest()}
+        definition = {**definition, "code_configuration": configured}
+    described = {**body, "definition": definition}
+    made = foundry_agents.new_version(known, name, described, now, world.as_of, world.ids)
+    if known and all(known[-1].get(member) == made.get(member) for member in _COMPARED_MEMBERS):
+        return known[-1]
+    world.store.agents[name] = [*known, made]
+    if code is not None:
+        world.store.agent_code[made["id"]] = code
+    return made
+
+
+def forget_versions(world: World, name: str, kept: Sequence[Json]) -> None:
+    """Forget all versions of an agent but these; without any the agent is gone, and what is configured of it."""
+    numbers = {each["version"] for each in kept}
+    for version in foundry_agents.versions_of(world, name):
+        if version["version"] not in numbers:
+            world.store.agent_code.pop(f"{name}:{version['version']}", None)
+    world.store.agents[name] = list(kept)
+    if not kept:
+        world.store.agent_settings.pop(name, None)
+
+
+@operation("POST", VERSIONS, project=True, form=True, json=True)
+def create_version(request: Request, world: World) -> Answer:
+    """A new version of an agent, from a definition or, in a form, from code: a part `metadata` and a part `code`."""
+    return Answer(200, add_version(world, request.params["agent_name"], *_sent_version(request)))
+
+
+def _sent_version(request: Request) -> tuple[Any, bytes | None]:
+    body = request.body
+    code = body.get("code") if isinstance(body.get("code"), dict) else None
+    return sent_version(request), None if code is None else read_content(code["data"])
+
+
+@operation("POST", f"{VERSIONS}:import", project=True)
+def import_version(request: Request, world: World) -> Answer:
+    """A new version of an agent, from a manifest: a prompt agent with the values of its parameters (assumed)."""
+    body = request.body or {}
+    values = body.get("parameter_values") or {}
+    definition = {"kind": "prompt", "model": "", **values}
+    return Answer(200, add_version(world, request.params["agent_name"], {**body, "definition": definition}))
+
+
+@operation("GET", VERSIONS, project=True)
+def list_versions(request: Request, world: World) -> Answer:
+    """The versions of an agent, newest first unless `order=asc`; drafts only with `include_drafts=true`."""
+    with_drafts = str(request.query.get("include_drafts")).lower() == "true"
+    known = foundry_agents.versions_of(world, request.params["agent_name"])
+    return Answer(200, page_of([each for each in known if with_drafts or not each.get("draft")], request))
+
+
+@operation("GET", VERSION, project=True)
+def retrieve_version(request: Request, world: World) -> Answer:
+    """One version of an agent; one that was `creating` is active from then on (recorded of hosted agents)."""
+    name, number = request.params["agent_name"], request.params["agent_version"]
+    known = [_provision(each, number) for each in foundry_agents.versions_of(world, name)]
+    if name in world.store.agents:
+        world.store.agents[name] = known
+    return Answer(200, next(each for each in known if each["version"] == number))
+
+
+def _provision(version: Json, number: str) -> Json:
+    is_ready = version["version"] == number and version.get("status") == "creating"
+    return {**version, "status": "active"} if is_ready else version
+
+
+@operation("DELETE", VERSION, project=True)
+def delete_version(request: Request, world: World) -> Answer:
+    """Forget one version; without any an agent is gone."""
+    name, number = request.params["agent_name"], request.params["agent_version"]
+    known = foundry_agents.versions_of(world, name)
+    forget_versions(world, name, [each for each in known if each["version"] != number])
+    return Answer(200, {"object": "agent.version.deleted", "name": name, "version": number, "deleted": True})
+
+
+@operation("GET", "/agents/{agent_name}/code:download", project=True)
+def download_code(request: Request, world: World) -> Answer:
+    """The zip of which a version of an agent was made, by default the newest."""
+    known = foundry_agents.versions_of(world, request.params["agent_name"])
+    number = request.query.get("agent_version") or foundry_agents.newest_version(known)["version"]
+    data = world.store.agent_code[f"{request.params['agent_name']}:{number}"]
+    return Answer(200, data, {"content-type": "application/zip"})
