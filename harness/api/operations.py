@@ -104,11 +104,13 @@ def operation(
     With `form` the body is a multipart form, which no schema describes, with `json` too it may be JSON as well, of a
     `project` unless it is declared as a form; otherwise that has JSON that no schema describes, or no body. With `binary`
     it is bytes that are not parsed. `cursors` are those of a list; one that it does not have is refused. In the path of a
-    `project` a parameter ends before a colon, as an action follows one: `/agents/{agent_name}:enable`.
+    `project` a parameter ends before a colon, as an action follows one: `/agents/{agent_name}:enable`; one with a plus,
+    `{+blob}`, is the rest of the path.
     """
 
     def register(handler: Handler) -> Handler:
-        pattern = re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/:]+)" if project else r"(?P<\1>[^/]+)", template))
+        one_part = re.sub(r"\{(\w+)\}", r"(?P<\1>[^/:]+)" if project else r"(?P<\1>[^/]+)", template)
+        pattern = re.compile(re.sub(r"\{\+(\w+)\}", r"(?P<\1>.+)", one_part), re.S)
         made = Operation(
             *(method, template, body, query, answer, handler, pattern, form, project, form and json, binary, cursors)
         )

@@ -10,18 +10,20 @@ from harness.core.exchange import Json
 DEFAULT_PAGE_SIZE = 20
 
 
-def page(items: Sequence[Json], query: Mapping[str, Any], limit: int = DEFAULT_PAGE_SIZE) -> Json:
+def page(
+    items: Sequence[Json], query: Mapping[str, Any], limit: int = DEFAULT_PAGE_SIZE, id_member: str = "id"
+) -> Json:
     """A list object over `items` (oldest first); `after` and `before` in the query are ids of items at the page's ends.
 
-    `limit` is the default number of items of a page. Ids that the list does not have count as absent; the rules of
-    `cursors` refuse unknown ones.
+    `limit` is the default number of items of a page, `id_member` where an item has its id. Ids that the list does not have
+    count as absent; the rules of `cursors` refuse unknown ones.
     """
     ordered = list(items) if query.get("order") == "asc" else list(reversed(items))
-    places = {item["id"]: index for index, item in enumerate(ordered)}
+    places = {item[id_member]: index for index, item in enumerate(ordered)}
     after, before = (places.get(id) if isinstance(id := query.get(name), str) else None for name in ("after", "before"))
     rest = ordered[0 if after is None else after + 1 : before]
     shown = rest[: _page_size(query.get("limit"), limit)]
-    return list_object(shown, more=len(rest) > len(shown))
+    return list_object(shown, more=len(rest) > len(shown), id_member=id_member)
 
 
 def _page_size(asked: Any, default: int) -> int:
@@ -30,12 +32,12 @@ def _page_size(asked: Any, default: int) -> int:
     return int(text[:9]) if text.isdecimal() else default
 
 
-def list_object(items: Sequence[Json], *, more: bool = False) -> Json:
+def list_object(items: Sequence[Json], *, more: bool = False, id_member: str = "id") -> Json:
     """A list object with these items in this order; `more` says whether others follow."""
     return {
         "object": "list",
         "data": items,
-        "first_id": items[0]["id"] if items else None,
+        "first_id": items[0][id_member] if items else None,
         "has_more": more,
-        "last_id": items[-1]["id"] if items else None,
+        "last_id": items[-1][id_member] if items else None,
     }

@@ -18,6 +18,8 @@ from typing import Any, Literal, Protocol, Required, TypedDict, Unpack
 
 from harness.api.models import Models
 from harness.api.operations import OPERATIONS
+from harness.api.project.memories import Memories
+from harness.api.project.versions import Versioned
 from harness.api.resources.containers import Containers
 from harness.api.resources.files import Uploads
 from harness.core.account import Organization
@@ -49,6 +51,13 @@ class StoreView(Protocol):
     agents: Mapping[str, Sequence[Json]]
     agent_settings: Mapping[str, Json]
     agent_code: Mapping[str, bytes]
+    connections: Mapping[str, Json]
+    deployments: Mapping[str, Json]
+    indexes: Mapping[str, Versioned]
+    datasets: Mapping[str, Versioned]
+    skills: Mapping[str, Versioned]
+    toolboxes: Mapping[str, Versioned]
+    memory_stores: Mapping[str, Memories]
     threads: Mapping[str, Any]
     vector_stores: Mapping[str, Any]
     parted_uploads: Mapping[str, Any]

@@ -10,6 +10,7 @@ import re
 from bisect import bisect_right
 from calendar import monthrange, timegm
 from collections.abc import Iterable
+from email.utils import formatdate, parsedate
 from typing import Protocol
 
 from harness.core.errors import ConfigError
@@ -67,6 +68,13 @@ def last_day(limit: str) -> str:
 def start_of_clock(day: str) -> int:
     """Noon of a day in unix seconds."""
     return timegm((*map(int, day.split("-")), 12, 0, 0))
+
+
+def iso_time(seconds: int) -> str:
+    """Unix seconds as the services of Azure write them: `2026-03-21T13:49:40.0000000+00:00`."""
+    parts = parsedate(formatdate(seconds))
+    assert parts is not None
+    return "{}-{:02}-{:02}T{:02}:{:02}:{:02}.0000000+00:00".format(*parts)
 
 
 def day_of_recording(date: str) -> str:

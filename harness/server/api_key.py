@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping
 from functools import lru_cache
+from typing import Any
 
-from harness.api.http.dialects import OPENAI
+from harness.api.http.dialects import FOUNDRY, OPENAI
+from harness.api.project.blobs import signing_key
+from harness.core.exchange import EMPTY_MAPPING
 
 KEY_PREFIX = "sk-"
 
@@ -16,9 +19,12 @@ def opens_world(key: str, dialect: str, keys: Container[str] | None) -> bool:
     return own if keys is None else key in keys
 
 
-def key_of(headers: Mapping[str, str], dialect: str) -> str | None:
-    """The key of a request in a dialect; in those of Azure it may be an `api-key`."""
-    return bearer_key(headers) if dialect == OPENAI else headers.get("api-key") or bearer_key(headers)
+def key_of(headers: Mapping[str, str], dialect: str, query: Mapping[str, Any] = EMPTY_MAPPING) -> str | None:
+    """The key of a request in a dialect; in those of Azure it may be an `api-key`, in Foundry what signs the address."""
+    if dialect == OPENAI:
+        return bearer_key(headers)
+    key = headers.get("api-key") or bearer_key(headers)
+    return signing_key(query) if key is None and query and dialect == FOUNDRY else key
 
 
 def bearer_key(headers: Mapping[str, str]) -> str | None:

@@ -24,7 +24,7 @@ from harness.core.account import Organization
 from harness.core.dates import CONTRACT_DATE, parse_as_of
 from harness.core.delivery import Pace
 from harness.core.errors import ConfigError
-from harness.core.exchange import Answer, Json, Request, Stray
+from harness.core.exchange import EMPTY_MAPPING, Answer, Json, Request, Stray
 from harness.core.limits import UNLIMITED, Limits, RepeatCache
 from harness.core.text.vocabulary import PYTHON, Vocabulary
 from harness.ending import TurnLine
@@ -162,12 +162,14 @@ class MockApi:
         if key in self._aliases.values():
             self._aliases = {alias: of for alias, of in self._aliases.items() if of != key}
 
-    def world_of(self, headers: Mapping[str, str], dialect: str = OPENAI) -> World | None:
+    def world_of(
+        self, headers: Mapping[str, str], dialect: str = OPENAI, query: Mapping[str, Any] = EMPTY_MAPPING
+    ) -> World | None:
         """The World a request belongs to; None when its key names none.
 
         In the dialects of Azure the key may be an `api-key`, and both that and a token may look like anything.
         """
-        key = key_of(headers, dialect)
+        key = key_of(headers, dialect, query)
         if key is None:
             return None
         if world := self._known_world(key):
@@ -209,7 +211,7 @@ class MockApi:
             request = again.repeat(raw)
             return self._finish_answer(request, answer_taken(request, again.request, known), known)
         place = parse_api_path(path, self.dialect)
-        world = self.world_of(headers, place.dialect)
+        world = self.world_of(headers, place.dialect, query)
         if world is not None and world.dialect not in (None, place.dialect):
             place = parse_api_path(path, world.dialect)
         request = _parse_request(method, place, headers, query, raw, form)
@@ -240,7 +242,7 @@ class MockApi:
         """The 418 for a reserved key that is no alias now."""
         if world is not None or not self._reserved:
             return None
-        text = self._reserved.get(key_of(request.headers, request.dialect) or "")
+        text = self._reserved.get(key_of(request.headers, request.dialect, request.query) or "")
         return teapot_answer(ConfigError(f"{request.method} {request.path}: {text}")) if text else None
 
     def _finish_answer(self, request: Request, answer: Answer, world: World | None) -> Answer:
@@ -264,7 +266,7 @@ class MockApi:
 
     def _add_stray(self, request: Request, answer: Answer) -> None:
         """Keep a request without a World, also for the Worlds that may have been meant."""
-        key = key_of(request.headers, request.dialect) or ""
+        key = key_of(request.headers, request.dialect, request.query) or ""
         stray = Stray(request, answer, key, self._closed.get(key, ""))
         self.strays.append(stray)
         for world in self.worlds.values():

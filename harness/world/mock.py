@@ -24,6 +24,7 @@ from harness.core.replies import ModelReplies
 from harness.world.conditions import Matcher
 from harness.world.exploration import Exploration, Scenario
 from harness.world.mcp_server import McpServer, build_server
+from harness.world.project_resources import make_resource
 from harness.world.refusals import ExpectedRefusal
 from harness.world.script import Route, Turn
 from harness.world.world import World
@@ -134,6 +135,41 @@ class Mock:
         """Put a file into a container, as if code there had written it; returns its id for `container_file_citation`."""
         raw = data.encode() if isinstance(data, str) else data
         return str(self.world.containers.add_file(container, name, raw, source="assistant")["id"])
+
+    def connection(self, name: str, **members: Any) -> str:
+        """Give the project a connection, say `mock.connection("search", type="CognitiveSearch", credentials="key")`; its id.
+
+        Members: `type`, `target`, `credentials` (a key, or an object with a `type`), `isDefault`, `metadata`. The first one
+        of a type is the default one.
+        """
+        return make_resource(self.world, "connection", name, members)
+
+    def deployment(self, name: str, **members: Any) -> str:
+        """Give the project a deployment: `mock.deployment("mine", modelName="gpt-4.1")`; returns its name."""
+        return make_resource(self.world, "deployment", name, members)
+
+    def index(self, name: str, **members: Any) -> str:
+        """Give the project an index: `mock.index("docs", connectionName="search", indexName="docs")`; returns its id."""
+        return make_resource(self.world, "index", name, members)
+
+    def dataset(self, name: str, **members: Any) -> str:
+        """Give the project a dataset whose files can be downloaded: `mock.dataset("faq", files={"a.txt": "…"})`; its id."""
+        return make_resource(self.world, "dataset", name, members)
+
+    def memory_store(self, name: str, **members: Any) -> str:
+        """Give the project a memory store: `mock.memory_store("m", scope="user_1", memories=["Likes tea."])`; its id.
+
+        A memory is a text of the `scope`, or an object with `content`, `kind` and `scope`.
+        """
+        return make_resource(self.world, "memory_store", name, members)
+
+    def skill(self, name: str, **members: Any) -> str:
+        """Give the project a version of a skill, its default: `mock.skill("refunds", instructions="…")`; returns its id."""
+        return make_resource(self.world, "skill", name, members)
+
+    def toolbox(self, name: str, **members: Any) -> str:
+        """Give the project a version of a toolbox, its default: `mock.toolbox("box", tools=[…])`; returns its id."""
+        return make_resource(self.world, "toolbox", name, members)
 
     def explore(
         self,

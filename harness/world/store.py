@@ -11,6 +11,9 @@ from dataclasses import dataclass, fields
 from typing import NamedTuple, TypeVar
 
 from harness.api.include import FullItem
+from harness.api.project.blobs import BlobContainer
+from harness.api.project.memories import Memories
+from harness.api.project.versions import Versioned
 from harness.api.resources.containers import Container
 from harness.api.resources.files import File, VectorStore
 from harness.api.resources.parted_uploads import PartedUpload
@@ -88,7 +91,8 @@ class Store:
     `unfiltered_items` hold what the `include` of a request hid; `reasoning_of` and `follower_of` link a reasoning item and
     the item after it; `encrypted_contents` are those that scripts gave. `agents` are the versions of each agent,
     `agent_settings` what is configured of it, `agent_code` the zip of a version by its id; `azure_members` is what an answer
-    of Azure adds to a response.
+    of Azure adds to a response. From `connections` on they are what else a project has, by its name; `blobs` are the
+    containers that its datasets are uploaded to.
     """
 
     responses: Table[StoredResponse]
@@ -109,6 +113,14 @@ class Store:
     agent_settings: Table[Json]
     agent_code: Table[bytes]
     azure_members: Table[Json]
+    connections: Table[Json]
+    deployments: Table[Json]
+    indexes: Table[Versioned]
+    datasets: Table[Versioned]
+    skills: Table[Versioned]
+    toolboxes: Table[Versioned]
+    memory_stores: Table[Memories]
+    blobs: Table[BlobContainer]
 
     def chain_of(self, body: Mapping[str, object]) -> ItemChain:
         """The items that a request continues: those of a response or a conversation, none when it names neither."""

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from harness.api.http.providers import PROVIDERS, root_of
+from harness.api.project.blobs import BLOB_ROOT
 from harness.api.project.classic import omit_classic_members
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json, Request
@@ -80,8 +81,8 @@ def api_version(request: Request) -> str:
 
 
 def is_versioned(request: Request) -> bool:
-    """Whether the path contains the version of the API (`…/v1`), so that the query need not."""
-    return request.root.endswith("/v1")
+    """Whether the path contains the version of the API (`…/v1`), or is that of a blob, so that the query need not."""
+    return request.root.endswith("/v1") or request.path.startswith(f"{BLOB_ROOT}/")
 
 
 def agent_of(request: Request) -> Any:

@@ -22,6 +22,8 @@ logging.getLogger("python_multipart").addHandler(logging.NullHandler())  # the a
 _BOUNDARY = re.compile(rb"\s*--([^\r\n]{1,200})\r?\n")
 _OBJECTS = ("expires_after",)
 """The fields that are objects of texts; brackets in any other name belong to it."""
+_LISTS = ("files",)
+"""The fields that are lists of files, of which a form may have several parts."""
 _NESTED_NAME = re.compile(rf"({'|'.join(_OBJECTS)})\[(\w+)\]")
 
 
@@ -148,7 +150,9 @@ def _fields_of(parts: list[_Part]) -> Json:
         name = options.get(b"name", b"").decode("utf-8", "replace")
         nested = None if b"filename" in options else _NESTED_NAME.fullmatch(name)
         holder = fields.setdefault(nested[1], {}) if nested else fields
-        if name and isinstance(holder, dict):
+        if name in _LISTS:
+            fields.setdefault(name, []).append(_field_value(part, options))
+        elif name and isinstance(holder, dict):
             holder[nested[2] if nested else name] = _field_value(part, options)
     return fields
 

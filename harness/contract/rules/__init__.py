@@ -17,6 +17,8 @@ MODULES = (
     "project.agents",
     "project.agent_tools",
     "project.agent_responses",
+    "project.resources",
+    "project.resource_bodies",
     "http.websocket",
     "http.steering",
     "http.multi_agent",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from harness.api.http.dialects import AZURE, OPENAI, parse_api_path
 from harness.api.models import MODELS
@@ -25,7 +26,7 @@ class ReplicatedApi(MockApi):
     """Whether the request that is carried out now came to this process."""
 
     def _add_stray(self, request: Request, answer: Answer) -> None:
-        self._stray = Stray(request, answer, key_of(request.headers, request.dialect) or "")
+        self._stray = Stray(request, answer, key_of(request.headers, request.dialect, request.query) or "")
         self.strays.append(self._stray)
 
     def take_stray(self) -> Stray | None:
@@ -58,13 +59,13 @@ class ReplicatedApi(MockApi):
         """A mock that knows the same keys and has no World."""
         return MockApi(None if self._keys is None else sorted(self._keys), dialect=self.dialect)
 
-    def world_key(self, path: str, headers: Mapping[str, str]) -> str:
+    def world_key(self, path: str, headers: Mapping[str, str], query: Mapping[str, Any] = EMPTY_MAPPING) -> str:
         """The key of the World that a request belongs to; empty when it belongs to none."""
         if path.startswith(f"{CONTROL_ROOT}/"):
             dialect = AZURE if "api-key" in headers else OPENAI
         else:
             dialect = parse_api_path(path, self.dialect).dialect
-        key = key_of(headers, dialect)
+        key = key_of(headers, dialect, query)
         if key is None:
             return ""
         key = self._aliases.get(key, key)

@@ -78,7 +78,7 @@ class SharedApp(App):
             return self._tell_lost(request, begun, unavailable_answer(problem))
 
     def _key_of(self, request: LoggedRequest) -> str:
-        return self.api.world_key(request.path, request.header_values)
+        return self.api.world_key(request.path, request.header_values, request.parameters)
 
     async def _carry_out(self, answer: Answer, scope: Scope, receive: Receive, send: Send) -> None:
         if answer.delivery:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Mapping
+from typing import Any
 from urllib.parse import unquote
 
+from harness.api.http.body import parse_query
 from harness.api.http.dialects import AZURE, OPENAI, parse_api_path
+from harness.core.exchange import EMPTY_MAPPING
 from harness.server.api_key import key_of, opens_world
 from harness.server.mock_api import CONTROL_ROOT
 
@@ -28,13 +31,14 @@ class KeyReader:
         parts = lines.partition(b"\r\n")[0].decode("latin-1").split(" ")
         found = _KEY_HEADER.findall(lines)
         headers = {name.decode().lower(): value.decode("latin-1").strip(" \t") for name, value in found}
-        return self.find(unquote(parts[1].partition("?")[0]), headers) if len(parts) > 1 else ""
+        path, _, query = parts[1].partition("?") if len(parts) > 1 else ("", "", "")
+        return self.find(unquote(path), headers, parse_query(query.encode("latin-1"))) if path else ""
 
-    def find(self, path: str, headers: Mapping[str, str]) -> str:
-        """The key of a request by its path and headers."""
+    def find(self, path: str, headers: Mapping[str, str], query: Mapping[str, Any] = EMPTY_MAPPING) -> str:
+        """The key of a request by its path, its headers and its query."""
         if path.startswith(f"{CONTROL_ROOT}/"):
             dialect = AZURE if "api-key" in headers else OPENAI
         else:
             dialect = parse_api_path(path, self._dialect).dialect
-        key = key_of(headers, dialect)
+        key = key_of(headers, dialect, query)
         return key if key is not None and opens_world(key, dialect, self._keys) else ""

@@ -4,6 +4,8 @@ organization: {zdr: true, models: [gpt-4.1], rate_limit: {limit: 3, used: 3, req
 mcp: {prod: {deploy: "v2 is live", rollback: {error: "no such ref"}, status: {description: "…", result: {up: true}}}}
 files: {guide.txt: "Paris", logo.png: {base64: iVBORw0=, purpose: vision}}
 vector_stores: {docs: [guide.txt], old: {files: [guide.txt], expires_after: {anchor: last_active_at, days: 1}}}
+connections: {search: {type: CognitiveSearch, credentials: secret}}
+memory_stores: {coffee: {scope: user_123, memories: [Prefers dark roast.]}}
 citations: delta
 automatic: false
 dialect: azure
@@ -16,6 +18,7 @@ from __future__ import annotations
 from base64 import b64decode
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, fields
+from functools import partial
 from typing import Any, get_args
 
 from harness.answers.run_events import CitationPlacement
@@ -26,6 +29,7 @@ from harness.core.exchange import Json
 from harness.core.text.vocabulary import render_json
 from harness.world.mcp_server import TOOL_MEMBERS, McpServer, ToolError, build_server
 from harness.world.mock import Mock
+from harness.world.project_resources import RESOURCES, make_resource
 from harness.world.refusals import ANY
 from harness.world.scripting.validation import (
     BOOLEAN,
@@ -194,6 +198,39 @@ def _file_id(file: str, mock: Mock) -> str:
     return next(named, file)
 
 
+def _parse_resources(setting: str, value: Any) -> SettingChange:
+    """The resources of a kind by name: of a deployment its model says enough."""
+    kind = PROJECT_RESOURCES[setting]
+    named = {
+        name: {"modelName": own} if kind == "deployment" and isinstance(own, str) else own
+        for name, own in check_named_members(value, setting).items()
+    }
+
+    def change(mock: Mock) -> dict[str, str]:
+        made = {}
+        for name, members in named.items():
+            with errors_at(name):
+                made[name] = make_resource(
+                    mock.world, kind, name, check_members(members, "member", RESOURCES[kind].members)
+                )
+        return made
+
+    change(Mock())  # so that a mistake is found before anything is changed
+    return change
+
+
+PROJECT_RESOURCES: Mapping[str, str] = {
+    "connections": "connection",
+    "deployments": "deployment",
+    "indexes": "index",
+    "datasets": "dataset",
+    "memory_stores": "memory_store",
+    "skills": "skill",
+    "toolboxes": "toolbox",
+}
+"""The settings that are resources of a project, and the kind of each."""
+
+
 def _parse_citations(placement: Any) -> SettingChange:
     known = get_args(CitationPlacement)
     ValueForm(f"one of {', '.join(known)}", lambda value: value in known).check("citations", placement)
@@ -242,6 +279,7 @@ SETTINGS: Mapping[str, Callable[[Any], SettingChange]] = {
     "mcp": _parse_mcp,
     "files": _parse_files,
     "vector_stores": _parse_vector_stores,
+    **{setting: partial(_parse_resources, setting) for setting in PROJECT_RESOURCES},
     "citations": _parse_citations,
     "automatic": _parse_automatic,
     "dialect": _parse_dialect,

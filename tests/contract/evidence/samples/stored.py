@@ -12,6 +12,7 @@ from harness.core.exchange import EMPTY_MAPPING, Answer, Json
 from harness.items import function_call, message, reasoning
 from harness.server.mock_api import MockApi
 from harness.verify.examples import MINIMAL_REQUEST, OK_TURN
+from harness.world.project_resources import RESOURCES, make_resource
 from harness.world.world import World
 from tests.support.threads import FUNCTION
 from tests.support.tools import functions
@@ -38,8 +39,7 @@ def remembering() -> MockApi:
     """A mock whose key has stored what every operation asks for.
 
     A conversation, a response that thought and called, a prompt, a vector store, a container, an upload, an assistant, and
-    two threads: one whose
-    run has ended, and one whose run waits for the output of a call.
+    two threads: one whose run has ended, and one whose run waits for the output of a call; each resource of a project.
     """
     mock = fresh()
     world = mock.open(KEY)
@@ -55,6 +55,9 @@ def remembering() -> MockApi:
     assistant = made(mock, "/assistants", {"model": "gpt-4.1", "tools": [FUNCTION]})["id"]
     for _ in range(2):
         made(mock, "/threads/runs", {"assistant_id": assistant, "thread": {"messages": [HI]}, "stream": True})
+    for kind in RESOURCES:
+        make_resource(world.world, kind, "helper", {"memory_store": {"memories": ["hi"]}}.get(kind, {}))
+    world.world.store.memory_stores["helper"].queue("update_1", {"scope": "user_1", "items": "hi"})
     return mock
 
 
@@ -98,6 +101,7 @@ def address(mock: MockApi, id: str, named: str = "") -> tuple[str, str, Mapping[
     world = mock.worlds[KEY]
     ended, waiting = world.store.threads
     ids = {"model": "gpt-4.1", "agent_name": "helper", "agent_version": "1"} | of_responses(world) | of_stores(world)
+    ids |= of_project(world)
     ids |= of_thread(world, waiting if id.endswith("/submit_tool_outputs") else ended)
     method, _, path = id.partition(" ")
     path = path.format_map(dict.fromkeys(ids, named) if named else ids)
@@ -120,6 +124,17 @@ def of_stores(world: World) -> dict[str, str]:
         "vector_store_id": store.object["id"],
         "file_id": next(iter(store.files)),
         "batch_id": next(iter(store.batches)),
+    }
+
+
+def of_project(world: World) -> dict[str, str]:
+    return {
+        "name": "helper",
+        "version": "1",
+        "update_id": "update_1",
+        "memory_id": next(iter(world.store.memory_stores["helper"].items)),
+        "container": next(iter(world.store.blobs)),
+        "+blob": "a/b.txt",
     }
 
 

@@ -1,0 +1,136 @@
+"""The blobs of a storage account, as far as uploads to datasets need them: containers, blocks, lists.
+
+An address of a container is signed: what signs it is the key of the World, so a request to it needs no header. Codes and
+messages are those that Microsoft documents for Blob storage.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from binascii import Error as NotBase64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from email.utils import formatdate
+from hashlib import md5
+from html import unescape
+from typing import Any, NamedTuple
+from urllib.parse import quote
+from xml.sax.saxutils import escape
+
+BLOB_ROOT = "/_blobs"
+"""Where a project of the mock has its containers; the service has them at another host."""
+SIGNATURE = "sig"
+"""The parameter of the query that signs an address."""
+SIGNED_VERSION = "2025-01-05"
+_BLOCK_ID = re.compile(rb"<(?:Latest|Committed|Uncommitted)>([^<]*)</")
+_RANGE = re.compile(r"bytes=(\d{1,18})-(\d{0,18})")
+XML = {"content-type": "application/xml"}
+MESSAGES: Mapping[str, tuple[int, str]] = {
+    "BlobAlreadyExists": (409, "The specified blob already exists."),
+    "BlobNotFound": (404, "The specified blob does not exist."),
+    "ContainerNotFound": (404, "The specified container does not exist."),
+    "InvalidBlockList": (400, "The specified block list is invalid."),
+    "InvalidRange": (416, "The range specified is invalid for the current size of the resource."),
+}
+"""The status and the message of an error by its code."""
+
+
+class Blob(NamedTuple):
+    """A blob: its bytes, their type, and the unix second of the last change."""
+
+    data: bytes
+    content_type: str
+    modified: int
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What every answer about it says."""
+        return {
+            "content-type": self.content_type,
+            "etag": f'"0x{md5(self.data, usedforsecurity=False).hexdigest()[:15].upper()}"',
+            "last-modified": formatdate(self.modified, usegmt=True),
+            "x-ms-blob-type": "BlockBlob",
+            "accept-ranges": "bytes",
+        }
+
+
+@dataclass(slots=True)
+class BlobContainer:
+    """A container: its blobs by name, and by name and id the blocks of blobs that are not complete yet."""
+
+    blobs: dict[str, Blob] = field(default_factory=dict)
+    blocks: dict[str, dict[str, bytes]] = field(default_factory=dict)
+
+    def join_blocks(self, name: str, ids: Sequence[str]) -> bytes | None:
+        """The bytes of these blocks in order, which are then no longer kept; None when one of them is not there."""
+        kept = self.blocks.get(name, {})
+        if not all(id in kept for id in ids):
+            return None
+        del self.blocks[name]
+        return b"".join(kept[id] for id in ids)
+
+
+def sign(key: str) -> str:
+    """The signature that stands for a key."""
+    return urlsafe_b64encode(key.encode("utf-8", "surrogatepass")).decode()
+
+
+def signing_key(query: Mapping[str, Any]) -> str | None:
+    """The key that a query is signed with; None when it is not signed."""
+    signature = query.get(SIGNATURE)
+    if not isinstance(signature, str) or not signature:
+        return None
+    try:
+        return urlsafe_b64decode(signature.encode("ascii")).decode("utf-8") or None
+    except (NotBase64, UnicodeError):
+        return None
+
+
+def container_address(origin: str, project: str, container: str) -> str:
+    """The address of a container, without a signature."""
+    return f"{origin}/api/projects/{project}{BLOB_ROOT}/{container}"
+
+
+def signed_query(key: str, permissions: str) -> str:
+    """The query of a signed address: `rcwl` permits to read, create, write and list."""
+    return f"sv={SIGNED_VERSION}&sr=c&sp={permissions}&{SIGNATURE}={quote(sign(key), safe='')}"
+
+
+def read_block_list(body: bytes) -> list[str]:
+    """The ids of the blocks that a list of blocks names, in order."""
+    return [unescape(id.decode("utf-8", "replace")) for id in _BLOCK_ID.findall(body)]
+
+
+def find_range(header: str, size: int) -> tuple[int, int] | None:
+    """The first byte and the one after the last of a range; the whole without one, None for one outside."""
+    asked = _RANGE.fullmatch(header)
+    if not asked:
+        return 0, size
+    start, end = int(asked[1]), int(asked[2]) + 1 if asked[2] else size
+    return (start, min(end, size)) if start < min(end, size) else None
+
+
+def render_list(address: str, container: BlobContainer, prefix: str) -> bytes:
+    """The list of the blobs of a container whose names begin with a prefix, in the order of their names."""
+    entries = "".join(
+        f"<Blob><Name>{escape(name)}</Name><Properties><Last-Modified>{blob.headers['last-modified']}</Last-Modified>"
+        f"<Etag>{blob.headers['etag'][1:-1]}</Etag><Content-Length>{len(blob.data)}</Content-Length>"
+        f"<Content-Type>{escape(blob.content_type)}</Content-Type><BlobType>BlockBlob</BlobType></Properties></Blob>"
+        for name, blob in sorted(container.blobs.items())
+        if name.startswith(prefix)
+    )
+    head, _, name = address.rpartition("/")
+    named = f'ServiceEndpoint="{escape(head)}/" ContainerName="{escape(name)}"'
+    asked = f"<Prefix>{escape(prefix)}</Prefix>" if prefix else ""
+    return (
+        f'<?xml version="1.0" encoding="utf-8"?><EnumerationResults {named}>{asked}<Blobs>{entries}</Blobs><NextMarker />'
+        "</EnumerationResults>"
+    ).encode()
+
+
+def render_error(code: str) -> bytes:
+    """The body of an error, by its code."""
+    return (
+        f'<?xml version="1.0" encoding="utf-8"?><Error><Code>{code}</Code><Message>{MESSAGES[code][1]}</Message></Error>'
+    ).encode()

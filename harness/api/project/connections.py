@@ -1,0 +1,69 @@
+"""What a project has without a request having made it: connections to other services, and deployments of models.
+
+Their members and order are those of recorded answers, 2025-05 to 2026-03.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from harness.core.exchange import Json
+
+ACCOUNT = "harness"
+"""The name of the account that a project belongs to."""
+PROJECT = "harness"
+"""The name of the project in what a test makes."""
+SUBSCRIPTION = "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/harness/providers"
+NO_KEY: Json = {"type": "AAD"}
+"""The credentials of a connection with neither key nor token: Entra ID."""
+
+
+def project_of(root: str) -> str:
+    """The name of the project at the root of a path."""
+    return root.rpartition("/projects/")[2].partition("/")[0] or PROJECT
+
+
+def new_connection(name: str, members: Json) -> Json:
+    """A connection with its credentials; `members` may be `type`, `target`, `credentials`, `isDefault`, `metadata`.
+
+    The type of the credentials stands last in them (recorded).
+    """
+    given = members.get("credentials") or NO_KEY
+    credentials = {"key": given, "type": "ApiKey"} if isinstance(given, str) else given
+    kind = credentials.get("type", "CustomKeys")
+    account = f"{SUBSCRIPTION}/Microsoft.CognitiveServices/accounts/{ACCOUNT}"
+    return {
+        "name": name,
+        "id": f"{account}/projects/{PROJECT}/connections/{name}",
+        "type": members.get("type", "AzureOpenAI"),
+        "target": members.get("target", "https://harness.example/"),
+        "isDefault": members.get("isDefault", False),
+        "credentials": {**{each: value for each, value in credentials.items() if each != "type"}, "type": kind},
+        "metadata": members.get("metadata") or {},
+    }
+
+
+def hide_credentials(connection: Json) -> Json:
+    """A connection as anybody may see it: of its credentials only the type."""
+    return {**connection, "credentials": {"type": connection["credentials"]["type"]}}
+
+
+def new_deployment(name: str, members: Json) -> Json:
+    """A deployment of a model; without `modelName` of the model of its own name."""
+    model = members.get("modelName", name)
+    made = {
+        "name": name,
+        "type": "ModelDeployment",
+        "modelName": model,
+        "modelVersion": members.get("modelVersion", "1"),
+        "modelPublisher": members.get("modelPublisher", "OpenAI"),
+        "capabilities": members.get("capabilities", {"chat_completion": "true"}),
+        "sku": members.get("sku", {"name": "GlobalStandard", "capacity": 100}),
+    }
+    return {**made, "connectionName": members["connectionName"]} if "connectionName" in members else made
+
+
+def fits_query(resource: Json, query: Mapping[str, Any], filters: Mapping[str, str]) -> bool:
+    """Whether a resource has what the query filters by; `filters` map a parameter to the member it is about."""
+    return all(name not in query or str(resource.get(member)) == query[name] for name, member in filters.items())

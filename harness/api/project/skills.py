@@ -1,0 +1,100 @@
+"""Skills, in versions that the service numbers; the content of one is a zip with a `SKILL.md`.
+
+Recorded 2026-05 to 2026-07: their members and order, and that one which is made again begins with version 1.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterable, Mapping
+from io import BytesIO
+from zipfile import BadZipFile, ZipFile, ZipInfo
+
+from harness.api.project.versions import Versioned, named_id
+from harness.core.exchange import Json
+
+VERSIONED_SKILLS_SINCE = "2026-05-29"
+"""The day from which skills are shown with their versions."""
+SKILL_FILE = "SKILL.md"
+LARGEST_SKILL_FILE = 1 << 20
+"""Bytes of a SKILL.md beyond which its description is not read."""
+_HEADER_LINE = re.compile(r"^(\w+):[ \t]*(.*?)[ \t]*$", re.M)
+_HEADER_MEMBERS = {"license": "license", "compatibility": "compatibility", "allowed_tools": "allowed-tools"}
+_DEFAULT_DATE = (1980, 1, 1, 0, 0, 0)
+
+
+def add_skill(skill: Versioned, name: str, now: int, package: bytes, description: str) -> Json:
+    """Add a version of a skill with its package; returns the version."""
+    skill.id = named_id("skill", name)
+    skill.last_number += 1
+    number = str(skill.last_number)
+    skill.packages[number] = package
+    made = {
+        "id": f"{skill.id}:{number}",
+        "skill_id": skill.id,
+        "name": name,
+        "version": number,
+        "description": description,
+        "created_at": now,
+        "object": "skill.version",
+    }
+    return skill.add(now, made)
+
+
+def render_skill(skill: Versioned, as_of: str) -> Json:
+    """A skill by its default version, as it is shown on a day."""
+    shown = skill.versions[skill.default]
+    if as_of < VERSIONED_SKILLS_SINCE:
+        old = {"object": "skill", "skill_id": skill.id, "has_blob": True, "name": shown["name"]}
+        return {**old, "description": shown["description"], "metadata": {}}
+    return {
+        "id": skill.id,
+        "name": shown["name"],
+        "description": shown["description"],
+        "created_at": skill.created_at,
+        "default_version": skill.default,
+        "latest_version": skill.latest["version"],
+        "object": "skill",
+    }
+
+
+def write_package(name: str, content: Json) -> bytes:
+    """The package of a skill whose content stands in the request: a SKILL.md with its instructions."""
+    lines = [f"name: {name}", f"description: {content.get('description', '')}"]
+    lines += [f"{label}: {content[member]}" for member, label in _HEADER_MEMBERS.items() if content.get(member)]
+    metadata = content.get("metadata")
+    if isinstance(metadata, Mapping) and metadata:
+        lines += ["metadata:", *(f"  {key}: {value}" for key, value in metadata.items())]
+    text = "\n".join(["---", *lines, "---", "", str(content.get("instructions", ""))])
+    return zip_files([(SKILL_FILE, text.encode("utf-8", "replace"))])
+
+
+def zip_files(files: Iterable[tuple[str, bytes]]) -> bytes:
+    """Files with their paths as the bytes of a zip, always the same."""
+    made = BytesIO()
+    with ZipFile(made, "w") as archive:
+        for path, data in files:
+            archive.writestr(ZipInfo(path, _DEFAULT_DATE), data)
+    return made.getvalue()
+
+
+def package_of(files: Iterable[tuple[str, bytes]]) -> bytes:
+    """The package that uploaded files make: the zip that they are, or else a zip of them."""
+    uploaded = list(files)
+    if len(uploaded) == 1 and uploaded[0][1].startswith(b"PK"):
+        return uploaded[0][1]
+    return zip_files(uploaded)
+
+
+def read_header(package: bytes) -> dict[str, str]:
+    """The texts, by name, with which the SKILL.md of a package begins; none without one."""
+    try:
+        with ZipFile(BytesIO(package)) as archive:
+            found = [each for each in archive.infolist() if each.filename.rpartition("/")[2] == SKILL_FILE]
+            with archive.open(min(found, key=lambda each: len(each.filename))) as file:
+                text = file.read(LARGEST_SKILL_FILE).decode("utf-8", "replace")
+    except (BadZipFile, ValueError, NotImplementedError, RuntimeError, OSError, EOFError, zlib.error):
+        return {}
+    head = text.replace("\r", "").partition("---\n")[2].partition("\n---")[0]
+    return {name: value.strip("\"'") for name, value in _HEADER_LINE.findall(head)}

@@ -1,0 +1,48 @@
+"""Toolboxes: tools and skills that agents share, in versions that the service numbers (recorded 2026-05 to 2026-07)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harness.api.project.versions import Versioned, named_id
+from harness.core.exchange import Json
+
+TOOLBOX_VERSIONS_SINCE = "2026-09-18"
+"""The day from which a toolbox is shown with its newest version and its last change (azure-ai-projects 2.7, typed)."""
+
+
+def add_toolbox_version(toolbox: Versioned, name: str, now: int, body: Json) -> Json:
+    """Add a version of a toolbox; returns the version. Recorded: the type of each tool and skill stands first."""
+    toolbox.id = named_id("toolbox", name)
+    toolbox.last_number += 1
+    number = str(toolbox.last_number)
+    made = {
+        "metadata": body.get("metadata") or {},
+        "id": f"{toolbox.id}:{number}",
+        "name": name,
+        "version": number,
+        "description": body.get("description") or "",
+        "created_at": now,
+        "tools": _stored(body.get("tools")),
+        "skills": _stored(body.get("skills")),
+        **({"policies": body["policies"]} if body.get("policies") else {}),
+        "object": "toolbox.version",
+    }
+    return toolbox.add(now, made)
+
+
+def render_toolbox(toolbox: Versioned, as_of: str) -> Json:
+    """A toolbox as it is shown on a day."""
+    newer = (
+        {"updated_at": toolbox.updated_at, "versions": {"latest": toolbox.latest}}
+        if as_of >= TOOLBOX_VERSIONS_SINCE
+        else {}
+    )
+    named = {"id": toolbox.id, "name": toolbox.latest["name"]}
+    return {**named, **newer, "default_version": toolbox.default, "object": "toolbox"}
+
+
+def _stored(tools: Any) -> list[Any]:
+    """Tools or skills as they are stored."""
+    listed = tools if isinstance(tools, list) else []
+    return [{"type": each["type"], **each} if isinstance(each, dict) and "type" in each else each for each in listed]

@@ -1,0 +1,94 @@
+"""What the named resources of a project have in common: versions, merge patches, and the two forms of their lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha1
+from typing import Any
+
+from harness.api.paging import page
+from harness.core.exchange import Json
+
+PROJECT_LIST = ("data", "first_id", "last_id", "has_more", "object")
+"""The members of a list with pages, in order (recorded 2026-02 to 2026-05: memory stores, toolboxes)."""
+SKILL_LIST = ("object", "data", "first_id", "last_id", "has_more")
+"""The same of skills (recorded 2026-07-01)."""
+
+
+@dataclass(slots=True)
+class Versioned:
+    """A named resource and its versions by their names, oldest first.
+
+    `default` is the version that the bare name means, `last_number` the number of the last one that the service numbered,
+    `packages` are the bytes of versions that were uploaded.
+    """
+
+    id: str = ""
+    created_at: int = 0
+    updated_at: int = 0
+    default: str = ""
+    last_number: int = 0
+    versions: dict[str, Json] = field(default_factory=dict)
+    packages: dict[str, bytes] = field(default_factory=dict)
+
+    @property
+    def latest(self) -> Json:
+        """The version that was made last."""
+        return self.versions[next(reversed(self.versions))]
+
+    def add(self, now: int, made: Json) -> Json:
+        """Put a version in, the newest unless its name is known; the first one is the default."""
+        name = made["version"]
+        self.versions[name] = made
+        self.created_at, self.updated_at = self.created_at or now, now
+        self.default = self.default or name
+        return made
+
+    def remove(self, version: str) -> None:
+        """Take a version out; if it was the default, the newest one is."""
+        self.versions.pop(version, None)
+        self.packages.pop(version, None)
+        if self.default == version and self.versions:
+            self.default = self.latest["version"]
+
+
+def named_id(kind: str, name: str) -> str:
+    """The id of a resource that follows from its name; recorded: one that is made again has the id it had before."""
+    return f"{kind}_{sha1(name.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
+def known_versions(table: Mapping[str, Versioned], name: str) -> Mapping[str, Json]:
+    """The versions of a resource by their names; empty for an unknown one."""
+    return table[name].versions if name in table else {}
+
+
+def merge_patch(target: Any, patch: Any) -> Any:
+    """What a JSON merge patch (RFC 7396) makes of a value: null removes a member, an object goes into an object."""
+    if not isinstance(patch, Mapping):
+        return patch
+    merged = dict(target) if isinstance(target, Mapping) else {}
+    for name, value in patch.items():
+        if value is None:
+            merged.pop(name, None)
+        else:
+            merged[name] = merge_patch(merged.get(name), value)
+    return merged
+
+
+def value_list(items: Iterable[Json]) -> Json:
+    """A list without pages, as Azure's own resources have it."""
+    return {"value": list(items)}
+
+
+def page_list(
+    items: Sequence[Json],
+    query: Mapping[str, Any],
+    members: Sequence[str] = PROJECT_LIST,
+    no_id: str | None = "",
+    id_member: str = "id",
+) -> Json:
+    """A page of a list of `items` (oldest first), newest first unless `order=asc`; `no_id` is the id of none in it."""
+    shown = page(items, query, id_member=id_member)
+    ends = dict.fromkeys(("first_id", "last_id"), no_id) if not shown["data"] else {}
+    return {name: {**shown, **ends}[name] for name in members}

@@ -1,0 +1,64 @@
+"""`/indexes` and `/datasets`: assets in versions that the client names, made and changed by the same request."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from harness.api.operations import operation
+from harness.api.project.assets import DATASETS, INDEXES, AssetKind
+from harness.api.project.connections import project_of
+from harness.api.project.versions import known_versions, value_list
+from harness.core.exchange import Answer, Request
+from harness.world.project_resources import put_asset, table_of
+from harness.world.world import World
+
+
+def _patch(kind: AssetKind, request: Request, world: World) -> Answer:
+    """Make a version, or change it by a merge patch."""
+    params = request.params
+    stored = put_asset(kind, world, params["name"], params["version"], request.body or {}, project_of(request.root))
+    return Answer(200, kind.render(stored, True))
+
+
+def _list_latest(kind: AssetKind, _request: Request, world: World) -> Answer:
+    """The newest version of each."""
+    return Answer(200, value_list(kind.render(each.latest, False) for each in table_of(kind, world).values()))
+
+
+def _list_versions(kind: AssetKind, request: Request, world: World) -> Answer:
+    """The versions of one, newest first (recorded)."""
+    versions = known_versions(table_of(kind, world), request.params["name"])
+    return Answer(200, value_list(kind.render(each, False) for each in reversed(list(versions.values()))))
+
+
+def _retrieve(kind: AssetKind, request: Request, world: World) -> Answer:
+    """One version."""
+    stored = table_of(kind, world)[request.params["name"]].versions[request.params["version"]]
+    return Answer(200, kind.render(stored, False))
+
+
+def _delete(kind: AssetKind, request: Request, world: World) -> Answer:
+    """Forget a version; recorded: one that is not there is none the less."""
+    table, name = table_of(kind, world), request.params["name"]
+    if name in table:
+        table[name].remove(request.params["version"])
+        if not table[name].versions:
+            del table[name]
+    return Answer(204, b"")
+
+
+def _register(kind: AssetKind) -> None:
+    for method, below, handler in (
+        ("GET", "", _list_latest),
+        ("GET", "/{name}/versions", _list_versions),
+        ("GET", "/{name}/versions/{version}", _retrieve),
+        ("PATCH", "/{name}/versions/{version}", _patch),
+        ("DELETE", "/{name}/versions/{version}", _delete),
+    ):
+        made = partial(handler, kind)
+        made.__doc__ = handler.__doc__
+        operation(method, f"/{kind.table}{below}", project=True)(made)
+
+
+_register(INDEXES)
+_register(DATASETS)

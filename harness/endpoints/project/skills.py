@@ -1,0 +1,121 @@
+"""`/skills`: instructions for agents, in versions that the service numbers, each with a package to download."""
+
+from __future__ import annotations
+
+from harness.api.http.multipart import CONTENT_TYPE
+from harness.api.operations import operation
+from harness.api.project.skills import VERSIONED_SKILLS_SINCE, package_of, read_header, render_skill, write_package
+from harness.api.project.versions import SKILL_LIST, Versioned, page_list
+from harness.core.exchange import Answer, Request
+from harness.core.stored_content import read_content
+from harness.world.project_resources import put_skill
+from harness.world.world import World
+
+SKILLS = "/skills"
+SKILL = f"{SKILLS}/{{name}}"
+VERSIONS = f"{SKILL}/versions"
+VERSION = f"{VERSIONS}/{{version}}"
+
+
+@operation("POST", VERSIONS, project=True, form=True, json=True)
+def create_version(request: Request, world: World) -> Answer:
+    """A new version of a skill, from its content as JSON or from uploaded files: one zip, or several files."""
+    name, body = request.params["name"], request.body
+    if request.headers.get("content-type", "").startswith(CONTENT_TYPE):
+        package = package_of((each["filename"], read_content(each["data"])) for each in body["files"])
+        description = read_header(package).get("description", "")
+    else:
+        package, description = write_package(name, body["inline_content"]), body["inline_content"]["description"]
+    default = str(body.get("default", "")).lower() == "true"
+    return Answer(200, put_skill(world, name, package, description, default=default))
+
+
+@operation("POST", f"{SKILLS}:import", project=True, binary=True)
+def import_package(request: Request, world: World) -> Answer:
+    """A skill from a zip, which says its name; what clients up to azure-ai-projects 2.1 send (recorded)."""
+    header = read_header(request.raw)
+    name = header.get("name") or "skill"
+    put_skill(world, name, request.raw, header.get("description", ""))
+    shown = render_skill(world.store.skills[name], world.as_of)
+    return Answer(201, {member: value for member, value in shown.items() if member != "metadata"})
+
+
+@operation("GET", SKILLS, project=True)
+def list_skills(request: Request, world: World) -> Answer:
+    """The skills, newest first unless `order=asc`."""
+    shown = [render_skill(each, world.as_of) for each in world.store.skills.values()]
+    id_member = "id" if world.as_of >= VERSIONED_SKILLS_SINCE else "skill_id"
+    return Answer(200, page_list(shown, request.query, SKILL_LIST, None, id_member))
+
+
+@operation("GET", SKILL, project=True)
+def retrieve(request: Request, world: World) -> Answer:
+    """One skill, by its default version."""
+    return Answer(200, render_skill(world.store.skills[request.params["name"]], world.as_of))
+
+
+@operation("POST", SKILL, project=True)
+def update(request: Request, world: World) -> Answer:
+    """Make another version the default."""
+    skill = world.store.skills[request.params["name"]]
+    skill.default = request.body["default_version"]
+    return Answer(200, render_skill(skill, world.as_of))
+
+
+@operation("DELETE", SKILL, project=True)
+def delete(request: Request, world: World) -> Answer:
+    """Forget a skill with all its versions."""
+    name = request.params["name"]
+    named = {"id": world.store.skills.pop(name).id} if world.as_of >= VERSIONED_SKILLS_SINCE else {}
+    return Answer(200, {"object": "skill.deleted", **named, "name": name, "deleted": True})
+
+
+@operation("GET", VERSIONS, project=True)
+def list_versions(request: Request, world: World) -> Answer:
+    """The versions of a skill, newest first unless `order=asc`."""
+    versions = world.store.skills[request.params["name"]].versions
+    return Answer(200, page_list(list(versions.values()), request.query, SKILL_LIST, None))
+
+
+@operation("GET", VERSION, project=True)
+def retrieve_version(request: Request, world: World) -> Answer:
+    """One version of a skill."""
+    return Answer(200, world.store.skills[request.params["name"]].versions[request.params["version"]])
+
+
+@operation("DELETE", VERSION, project=True)
+def delete_version(request: Request, world: World) -> Answer:
+    """Forget one version; without any a skill is gone."""
+    skills, name, version = world.store.skills, request.params["name"], request.params["version"]
+    id = skills[name].versions[version]["id"]
+    skills[name].remove(version)
+    if not skills[name].versions:
+        del skills[name]
+    return Answer(200, {"object": "skill.version.deleted", "id": id, "name": name, "deleted": True, "version": version})
+
+
+@operation("GET", f"{SKILL}/content", project=True)
+def download(request: Request, world: World) -> Answer:
+    """The package of the default version."""
+    skill = world.store.skills[request.params["name"]]
+    return _package_answer(skill, request.params["name"], skill.default)
+
+
+@operation("GET", f"{VERSION}/content", project=True)
+def download_version(request: Request, world: World) -> Answer:
+    """The package of a version."""
+    name = request.params["name"]
+    return _package_answer(world.store.skills[name], name, request.params["version"])
+
+
+@operation("GET", f"{SKILL}:download", project=True)
+def download_as_before(request: Request, world: World) -> Answer:
+    """The package of a skill, as clients up to azure-ai-projects 2.1 ask for it; recorded: said to be gzip."""
+    skill = world.store.skills[request.params["name"]]
+    return Answer(200, skill.packages[skill.default], {"content-type": "application/gzip"})
+
+
+def _package_answer(skill: Versioned, name: str, version: str) -> Answer:
+    named = f"{name}-v{version}.zip"
+    disposition = f"attachment; filename={named}; filename*=UTF-8''{named}"
+    return Answer(200, skill.packages[version], {"content-type": "application/zip", "content-disposition": disposition})

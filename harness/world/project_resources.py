@@ -1,0 +1,193 @@
+"""The resources of a project in a World: made by requests and by tests in the same way.
+
+A test gives members by the names of the API; `RESOURCES` says which each kind has and makes it of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, MutableMapping
+from typing import NamedTuple
+
+from harness.api.project.assets import DATASETS, INDEXES, AssetKind
+from harness.api.project.blobs import Blob, BlobContainer, container_address
+from harness.api.project.connections import PROJECT, new_connection, new_deployment
+from harness.api.project.memories import Memories, new_memory_store
+from harness.api.project.skills import add_skill, write_package
+from harness.api.project.toolboxes import add_toolbox_version
+from harness.api.project.versions import Versioned
+from harness.core.errors import ConfigError
+from harness.core.exchange import EMPTY_MAPPING, Json
+from harness.core.registry import suggest_name
+from harness.world.world import World
+
+DEFAULT_SCOPE = "user_123"
+"""The scope of memories for which a test names none."""
+FILE_TYPE = "application/octet-stream"
+
+
+def table_of(kind: AssetKind, world: World) -> MutableMapping[str, Versioned]:
+    """The table of a kind of assets."""
+    table: MutableMapping[str, Versioned] = getattr(world.store, kind.table)
+    return table
+
+
+def put_asset(kind: AssetKind, world: World, name: str, version: str, body: Json, project: str = PROJECT) -> Json:
+    """Make a version of an asset, or change it by a merge patch; returns it as it is stored."""
+    table, now = table_of(kind, world), world.tick()
+    asset = table.get(name) or Versioned()
+    made = asset.add(now, kind.patch(asset.versions.get(version), body, (name, version, project), now))
+    table[name] = asset
+    return made
+
+
+def put_memory_store(world: World, body: Json) -> Memories:
+    """Make a memory store, or define one anew, which keeps its memories."""
+    stores, name, now = world.store.memory_stores, body["name"], world.tick()
+    known = stores.get(name)
+    made = new_memory_store(known.object["id"] if known else world.ids.project_id("memstore_"), now, body)
+    if known:
+        known.object = {**made, "created_at": known.object["created_at"]}
+    stores[name] = known or Memories(made)
+    return stores[name]
+
+
+def put_skill(world: World, name: str, package: bytes, description: str, *, default: bool = False) -> Json:
+    """Add a version of a skill, which is new itself when it had none; returns the version."""
+    skill = world.store.skills.get(name) or Versioned()
+    made = add_skill(skill, name, world.tick(), package, description)
+    if default:
+        skill.default = made["version"]
+    world.store.skills[name] = skill
+    return made
+
+
+def put_toolbox(world: World, name: str, body: Json) -> Json:
+    """Add a version of a toolbox, which is new itself when it had none; returns the version."""
+    toolbox = world.store.toolboxes.get(name) or Versioned()
+    made = add_toolbox_version(toolbox, name, world.tick(), body)
+    world.store.toolboxes[name] = toolbox
+    return made
+
+
+def new_memory_id(world: World) -> str:
+    """The id of a new memory."""
+    return world.ids.hex("mem_", 32)
+
+
+def new_container(world: World) -> str:
+    """Make an empty container for an upload; returns its name."""
+    name = f"harness-{world.ids.guid()}"
+    world.store.blobs[name] = BlobContainer()
+    return name
+
+
+def origin_of(world: World, headers: Mapping[str, str] = EMPTY_MAPPING) -> str:
+    """The scheme and the host at which the mock is reached, or at which a request with these headers has reached it."""
+    return world.base_url.removesuffix("/v1") or f"http://{headers.get('host', 'localhost')}"
+
+
+def _make_connection(world: World, name: str, members: Json) -> str:
+    """A connection; unless it says so itself, the first one of its type is the default."""
+    made = new_connection(name, members)
+    others = [each for each in world.store.connections.values() if each["type"] == made["type"]]
+    made["isDefault"] = members.get("isDefault", not any(each["isDefault"] for each in others))
+    world.store.connections[name] = made
+    return str(made["id"])
+
+
+def _make_deployment(world: World, name: str, members: Json) -> str:
+    world.store.deployments[name] = new_deployment(name, members)
+    return name
+
+
+def _make_index(world: World, name: str, members: Json) -> str:
+    """An index, of Azure AI Search unless `type` says otherwise."""
+    body = {"type": "AzureSearch", **{each: members[each] for each in members if each != "version"}}
+    return str(put_asset(INDEXES, world, name, members.get("version", "1"), body)["id"])
+
+
+def _make_dataset(world: World, name: str, members: Json) -> str:
+    """A dataset, whose `files` lie in a container of the mock."""
+    files = {path: data.encode() if isinstance(data, str) else data for path, data in members.get("files", {}).items()}
+    container, now = new_container(world), world.tick()
+    world.store.blobs[container].blobs.update({path: Blob(data, FILE_TYPE, now) for path, data in files.items()})
+    address = container_address(origin_of(world), PROJECT, container)
+    single = {"type": "uri_file", "dataUri": f"{address}/{next(iter(files))}"} if len(files) == 1 else {}
+    given = {each: members[each] for each in members if each not in ("files", "version")}
+    body = {"type": "uri_folder", "dataUri": address, **single, **given}
+    return str(put_asset(DATASETS, world, name, members.get("version", "1"), body)["id"])
+
+
+def _make_memory_store(world: World, name: str, members: Json) -> str:
+    """A memory store with its `memories`: texts of the `scope`, or objects with `content`, `kind` and `scope`."""
+    definition = members.get("definition", {"kind": "default", "chat_model": "gpt-4.1", "embedding_model": "embed"})
+    given = {each: members[each] for each in members if each in ("description", "metadata")}
+    store = put_memory_store(world, {"name": name, "definition": definition, **given})
+    scope = members.get("scope", DEFAULT_SCOPE)
+    for memory in members.get("memories", ()):
+        own = {"content": memory} if isinstance(memory, str) else memory
+        store.add(new_memory_id(world), world.tick(), **{"scope": scope, **own})
+    return str(store.object["id"])
+
+
+def _make_skill(world: World, name: str, members: Json) -> str:
+    package = write_package(name, members)
+    return str(put_skill(world, name, package, members.get("description", ""), default=True)["id"])
+
+
+def _make_toolbox(world: World, name: str, members: Json) -> str:
+    made = put_toolbox(world, name, members)
+    world.store.toolboxes[name].default = made["version"]
+    return str(made["id"])
+
+
+class ResourceKind(NamedTuple):
+    """A kind of resource: its members with the types that they may have, and what makes one of them."""
+
+    members: Mapping[str, tuple[type, ...]]
+    make: Callable[[World, str, Json], str]
+
+
+def _members(texts: str, objects: str = "", lists: str = "", **others: tuple[type, ...]) -> dict[str, tuple[type, ...]]:
+    """The types of members by the names of those that are texts, objects, lists."""
+    typed: dict[str, tuple[type, ...]] = dict.fromkeys(texts.split(), (str,))
+    return typed | dict.fromkeys(objects.split(), (dict,)) | dict.fromkeys(lists.split(), (list, tuple)) | others
+
+
+RESOURCES: Mapping[str, ResourceKind] = {
+    "connection": ResourceKind(
+        _members("type target", "metadata", credentials=(str, dict), isDefault=(bool,)), _make_connection
+    ),
+    "deployment": ResourceKind(
+        _members("modelName modelVersion modelPublisher connectionName", "capabilities sku"), _make_deployment
+    ),
+    "index": ResourceKind(
+        _members(
+            "version type connectionName indexName description vectorStoreId databaseName containerName",
+            "tags fieldMapping embeddingConfiguration",
+        ),
+        _make_index,
+    ),
+    "dataset": ResourceKind(_members("version type dataUri connectionName description", "files tags"), _make_dataset),
+    "memory_store": ResourceKind(_members("description scope", "definition metadata", "memories"), _make_memory_store),
+    "skill": ResourceKind(
+        _members("instructions description license compatibility", "metadata", "allowed_tools"), _make_skill
+    ),
+    "toolbox": ResourceKind(_members("description", "metadata policies", "tools skills"), _make_toolbox),
+}
+"""The kinds of resources that a test makes, by the name of the method of a mock."""
+
+
+def make_resource(world: World, kind: str, name: str, members: Json) -> str:
+    """Make a resource of a kind; returns its id. ConfigError for members that it does not have."""
+    known = RESOURCES[kind].members
+    for member, value in members.items():
+        if member not in known:
+            raise ConfigError(f"{kind}({name!r}, {member}=…): no member {member!r}. {suggest_name(member, known)}")
+        if not isinstance(value, known[member]):
+            forms = " or ".join(_FORMS[each] for each in known[member] if each in _FORMS)
+            raise ConfigError(f"{kind}({name!r}, {member}={value!r}): give {forms}.")
+    return RESOURCES[kind].make(world, name, members)
+
+
+_FORMS: Mapping[type, str] = {str: "a text", dict: "an object", bool: "true or false", list: "a list"}

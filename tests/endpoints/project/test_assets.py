@@ -1,0 +1,104 @@
+"""Indexes and datasets of a project: in versions that the client names, made and changed by a merge patch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.project_client import ProjectClient
+
+INDEX = {"type": "AzureSearch", "connectionName": "search", "indexName": "docs"}
+
+
+@pytest.fixture
+def project() -> ProjectClient:
+    return ProjectClient()
+
+
+class TestAnIndex:
+    def test_is_made_and_changed_by_the_same_request(self, project: ProjectClient) -> None:
+        made = project.ask("PATCH /indexes/i/versions/1.2", INDEX, {"content-type": "application/merge-patch+json"})
+        assert (made.status, list(made.body.items())) == (
+            200,
+            [*INDEX.items(), ("name", "i"), ("version", "1.2")],
+        )
+        assert project.get("/indexes/i/versions/1.2") == made.body
+        changed = project.ask("PATCH /indexes/i/versions/1.2", {"indexName": None, "tags": {"a": "b"}}).body
+        assert changed == {
+            "type": "AzureSearch",
+            "connectionName": "search",
+            "tags": {"a": "b"},
+            "name": "i",
+            "version": "1.2",
+        }
+
+    def test_is_listed_by_its_newest_version(self, project: ProjectClient) -> None:
+        for version in ("1.2", "1.3"):
+            project.ask(f"PATCH /indexes/i/versions/{version}", INDEX)
+        project.mock.index("j", connectionName="c", indexName="d")
+        assert [(each["name"], each["version"]) for each in project.get("/indexes")["value"]] == [
+            ("i", "1.3"),
+            ("j", "1"),
+        ]
+        assert [each["version"] for each in project.get("/indexes/i/versions")["value"]] == ["1.3", "1.2"]
+        assert project.get("/indexes/x/versions") == {"value": []}
+
+    def test_is_forgotten_more_than_once(self, project: ProjectClient) -> None:
+        project.ask("PATCH /indexes/i/versions/1", INDEX)
+        for _ in range(2):
+            gone = project.ask("DELETE /indexes/i/versions/1")
+            assert (gone.status, gone.body) == (204, b"")
+        assert project.ask("GET /indexes/i/versions/1").rule == "asset_not_found"
+        assert project.get("/indexes") == {"value": []}
+
+
+class TestADataset:
+    def test_is_told_as_recorded(self, project: ProjectClient) -> None:
+        made = project.ask("PATCH /datasets/d/versions/1", {"dataUri": "https://a/b/c.txt", "type": "uri_file"}).body
+        times = made.pop("systemData")
+        assert times["createdAt"] == times["lastModifiedAt"]
+        assert times["createdAt"].startswith("2026-09-21T")
+        assert times["createdAt"].endswith(".0000000+00:00")
+        assert list(made.items()) == [
+            ("id", "azureai://accounts/harness/projects/p/data/d/versions/1"),
+            ("name", "d"),
+            ("version", "1"),
+            ("displayName", "d"),
+            ("description", None),
+            ("tags", {}),
+            ("type", "uri_file"),
+            ("isReference", False),
+            ("dataUri", "https://a/b/c.txt"),
+            ("isSingleFile", False),
+            ("connectionName", None),
+        ]
+        assert project.get("/datasets/d/versions/1")["isSingleFile"] is True
+
+    def test_that_is_not_there_is_told_in_the_form_of_its_service(self, project: ProjectClient) -> None:
+        answer = project.ask("GET /datasets/d/versions/2")
+        said = "Could not find asset with ID: azureai://accounts/harness/projects/p/data/d/versions/2"
+        assert (answer.status, answer.body["error"]["message"], answer.body["error"]["code"]) == (
+            404,
+            said,
+            "UserError",
+        )
+        assert (answer.body["componentName"], answer.body["statusCode"]) == ("dataset", 404)
+        assert project.ask("POST /datasets/d/versions/2/credentials").rule == "asset_not_found"
+
+
+@pytest.mark.parametrize(
+    ("body", "rule"), [(b"{", "body_syntax"), (b"[]", "body_not_object"), (b'{"a": "\xff"}', "body_unicode")]
+)
+@pytest.mark.parametrize("kind", ["indexes", "datasets"])
+def test_what_is_no_object_is_refused(project: ProjectClient, kind: str, body: bytes, rule: str) -> None:
+    assert project.ask(f"PATCH /{kind}/a/versions/1", body).rule == rule
+    assert project.get(f"/{kind}") == {"value": []}
+
+
+@pytest.mark.parametrize("body", [None, {}, {"type": 5, "dataUri": [], "tags": 7, "version": None}])
+@pytest.mark.parametrize("kind", ["indexes", "datasets"])
+def test_odd_members_are_kept_without_harm(project: ProjectClient, kind: str, body: Any) -> None:
+    assert project.ask(f"PATCH /{kind}/a/versions/1", body).status == 200
+    assert len(project.get(f"/{kind}")["value"]) == 1
+    assert project.mock.world.problems == []

@@ -1,0 +1,113 @@
+"""Connections and deployments of a project: a test gives them, clients list and read them."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.core.errors import ConfigError
+from tests.support.project_client import ProjectClient
+
+
+@pytest.fixture
+def project() -> ProjectClient:
+    return ProjectClient()
+
+
+class TestAConnection:
+    def test_is_shown_without_its_credentials_as_recorded(self, project: ProjectClient) -> None:
+        id = project.mock.connection(
+            "search",
+            type="CognitiveSearch",
+            target="https://search/",
+            credentials="secret",
+            metadata={"ApiType": "Azure"},
+        )
+        shown = project.get("/connections/search")
+        assert list(shown.items()) == [
+            ("name", "search"),
+            ("id", id),
+            ("type", "CognitiveSearch"),
+            ("target", "https://search/"),
+            ("isDefault", True),
+            ("credentials", {"type": "ApiKey"}),
+            ("metadata", {"ApiType": "Azure"}),
+        ]
+        assert id.endswith("/projects/harness/connections/search")
+
+    @pytest.mark.parametrize(
+        ("given", "shown"),
+        [
+            ("secret", {"key": "secret", "type": "ApiKey"}),
+            ({"type": "SAS", "SAS": "?sig"}, {"SAS": "?sig", "type": "SAS"}),
+            ({"type": "CustomKeys", "token": "t"}, {"token": "t", "type": "CustomKeys"}),
+            ({"token": "t"}, {"token": "t", "type": "CustomKeys"}),
+            ({}, {"type": "AAD"}),
+        ],
+    )
+    def test_shows_its_credentials_when_asked_without_a_body(
+        self, project: ProjectClient, given: object, shown: object
+    ) -> None:
+        project.mock.connection("one", credentials=given)
+        answer = project.ask("POST /connections/one/getConnectionWithCredentials")
+        assert (answer.status, answer.body["credentials"]) == (200, shown)
+
+    def test_is_found_by_its_type_and_as_the_default(self, project: ProjectClient) -> None:
+        for name, kind in (("a", "AzureOpenAI"), ("b", "AppInsights"), ("c", "AzureOpenAI")):
+            project.mock.connection(name, type=kind)
+
+        def names(**query: str) -> list[str]:
+            return [each["name"] for each in project.get("/connections", **query)["value"]]
+
+        assert names() == ["a", "b", "c"]
+        assert names(connectionType="AzureOpenAI") == ["a", "c"]
+        assert names(connectionType="AzureOpenAI", defaultConnection="true") == ["a"]
+        assert names(defaultConnection="false") == ["a", "b", "c"]
+        assert project.get("/connections", connectionType="CosmosDB", defaultConnection="true") == {"value": []}
+
+    def test_that_is_not_there_is_told(self, project: ProjectClient) -> None:
+        for call in ("GET /connections/x", "POST /connections/x/getConnectionWithCredentials"):
+            answer = project.ask(call)
+            error = {"code": "NotFound", "message": "Connection x can't be found in this workspace"}
+            assert (answer.status, answer.body, answer.rule) == (404, {"error": error}, "connection_not_found")
+
+    def test_takes_no_other_member(self, project: ProjectClient) -> None:
+        with pytest.raises(ConfigError, match="no member 'kind'"):
+            project.mock.connection("a", kind="AzureOpenAI")
+        with pytest.raises(ConfigError, match="give a text or an object"):
+            project.mock.connection("a", credentials=5)
+
+
+class TestADeployment:
+    def test_is_shown_as_recorded(self, project: ProjectClient) -> None:
+        project.mock.deployment("mine", modelName="gpt-4o", modelVersion="2024-11-20")
+        assert list(project.get("/deployments/mine").items()) == [
+            ("name", "mine"),
+            ("type", "ModelDeployment"),
+            ("modelName", "gpt-4o"),
+            ("modelVersion", "2024-11-20"),
+            ("modelPublisher", "OpenAI"),
+            ("capabilities", {"chat_completion": "true"}),
+            ("sku", {"name": "GlobalStandard", "capacity": 100}),
+        ]
+
+    def test_is_found_by_what_the_query_says(self, project: ProjectClient) -> None:
+        project.mock.deployment("a", modelName="gpt-4o")
+        project.mock.deployment("b", modelName="Phi-4", modelPublisher="Microsoft", connectionName="c")
+
+        def names(**query: str) -> list[str]:
+            return [each["name"] for each in project.get("/deployments", **query)["value"]]
+
+        assert names() == names(deploymentType="ModelDeployment") == ["a", "b"]
+        assert names(modelPublisher="Microsoft") == names(modelName="Phi-4") == ["b"]
+        assert names(modelName="Phi-4", modelPublisher="OpenAI") == []
+        assert project.get("/deployments/b")["connectionName"] == "c"
+
+    def test_that_is_not_there_is_told_as_recorded(self, project: ProjectClient) -> None:
+        answer = project.ask("GET /deployments/x")
+        assert (answer.status, answer.body) == (404, {"error": {"code": "NotFound", "message": "Deployment not found"}})
+
+
+def test_two_projects_of_two_keys_share_nothing(project: ProjectClient) -> None:
+    project.mock.connection("a")
+    other = project.ask("GET /connections", headers={"api-key": "other"})
+    assert other.body == {"value": []}

@@ -1,0 +1,98 @@
+"""Toolboxes of a project: tools that agents share, in versions that the service numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.project_client import ProjectClient
+
+MCP = {"server_label": "specs", "type": "mcp", "server_url": "https://example.com/mcp"}
+
+
+@pytest.fixture
+def project() -> ProjectClient:
+    return ProjectClient()
+
+
+def make(project: ProjectClient, **members: Any) -> Any:
+    answer = project.ask("POST /toolboxes/box/versions", {"tools": [MCP], **members})
+    assert answer.status == 200, answer.body
+    return answer.body
+
+
+class TestAToolbox:
+    def test_is_told_as_recorded(self, project: ProjectClient) -> None:
+        made = make(project, description="Specs.", skills=[{"name": "s", "version": "1", "type": "skill_reference"}])
+        id = made["id"].removesuffix(":1")
+        assert list(made.items()) == [
+            ("metadata", {}),
+            ("id", f"{id}:1"),
+            ("name", "box"),
+            ("version", "1"),
+            ("description", "Specs."),
+            ("created_at", made["created_at"]),
+            ("tools", [MCP]),
+            ("skills", [{"type": "skill_reference", "name": "s", "version": "1"}]),
+            ("object", "toolbox.version"),
+        ]
+        assert list(made["tools"][0]) == ["type", "server_label", "server_url"]
+        assert list(project.get("/toolboxes/box").items()) == [
+            ("id", id),
+            ("name", "box"),
+            ("updated_at", made["created_at"]),
+            ("versions", {"latest": made}),
+            ("default_version", "1"),
+            ("object", "toolbox"),
+        ]
+
+    def test_had_fewer_members_before(self) -> None:
+        project = ProjectClient(as_of="2026-05-29")
+        id = make(project)["id"].removesuffix(":1")
+        assert project.get("/toolboxes/box") == {"id": id, "name": "box", "default_version": "1", "object": "toolbox"}
+
+    def test_points_to_the_version_that_it_is_told(self, project: ProjectClient) -> None:
+        first, second = make(project), make(project)
+        assert project.get("/toolboxes/box")["default_version"] == "1"
+        assert project.ask("PATCH /toolboxes/box", {"default_version": "2"}).body["default_version"] == "2"
+        assert [each["version"] for each in project.get("/toolboxes/box/versions")["data"]] == ["2", "1"]
+        assert project.get("/toolboxes/box/versions/2") == second
+        assert project.ask("DELETE /toolboxes/box/versions/2").status == 204
+        assert project.get("/toolboxes/box")["default_version"] == first["version"]
+
+    def test_is_listed(self, project: ProjectClient) -> None:
+        assert project.get("/toolboxes")["data"] == []
+        make(project)
+        project.mock.toolbox("other", tools=[MCP])
+        assert [each["name"] for each in project.get("/toolboxes")["data"]] == ["other", "box"]
+
+    def test_that_is_forgotten_is_told_as_recorded(self, project: ProjectClient) -> None:
+        make(project)
+        gone = project.ask("DELETE /toolboxes/box")
+        assert (gone.status, gone.body) == (204, b"")
+        answer = project.ask("DELETE /toolboxes/box")
+        id = answer.headers["x-request-id"]
+        assert (answer.status, answer.body["error"]["message"]) == (404, f"Toolbox 'box' not found [Request ID: {id}]")
+        for call in ("GET /toolboxes/box", "GET /toolboxes/box/versions/1", "GET /toolboxes/box/versions"):
+            assert project.ask(call).rule == "toolbox_not_found"
+        assert project.ask("PATCH /toolboxes/box", {"default_version": "1"}).rule == "toolbox_not_found"
+
+    def test_has_no_version_that_was_not_made(self, project: ProjectClient) -> None:
+        make(project)
+        for call, body in (("GET /toolboxes/box/versions/9", None), ("PATCH /toolboxes/box", {"default_version": "9"})):
+            answer = project.ask(call, body)
+            assert answer.body["error"]["message"].startswith("Toolbox 'box' version '9' not found [")
+        assert project.get("/toolboxes/box")["default_version"] == "1"
+
+    @pytest.mark.parametrize("body", [None, {}, {"tools": 5}, {"tools": None}, b"{", b"[]"])
+    def test_must_say_its_tools(self, project: ProjectClient, body: Any) -> None:
+        assert project.ask("POST /toolboxes/box/versions", body).status == 400
+        assert project.get("/toolboxes")["data"] == []
+
+    def test_keeps_odd_members_without_harm(self, project: ProjectClient) -> None:
+        made = make(
+            project, tools=[5, None, {}, {"type": 7}], skills="x", metadata=5, description=[], policies={"a": 1}
+        )
+        assert (made["tools"], made["skills"], made["policies"]) == ([5, None, {}, {"type": 7}], [], {"a": 1})
+        assert project.mock.world.problems == []
