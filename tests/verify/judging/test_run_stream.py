@@ -186,7 +186,7 @@ class TestFoundry:
 
     def test_may_know_more_than_is_known_of_it(self, tmp_path: Path) -> None:
         first, *_ = self.exchanges()
-        first["request"] = {**PLAN, "tool_resources": {"azure_ai_search": {"indexes": []}}}
+        first["request"] = {**PLAN, "tool_resources": {"of_tomorrow": {"indexes": []}}}
         tally = judged(tmp_path, [first])
         assert dict(tally.reasons) == {("requests.unverifiable", "Azure takes more than OpenAI"): 1}
 
