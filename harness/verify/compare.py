@@ -18,7 +18,8 @@ ABSENT = "absent"
 MAX_LENGTH = 301
 """Characters of a value in a difference."""
 ERROR_MEMBERS = ("message", "type", "param", "code")
-_REQUEST_ID = re.compile(r"(?<=\[Request ID: )[^\]]*")
+_OWN_NAMES = re.compile(r"(?<=\[Request ID: )[^\]]*|(?<=azureai://accounts/)[^/]+/projects/[^/]+")
+"""What the words of an error name of their request, or of the account and its project."""
 _SUPPORTED_VALUES = re.compile(r"(Supported values are: ).*", re.DOTALL)
 
 
@@ -75,12 +76,15 @@ def _compare_members(expected: Json, actual: Json, profile: Profile, holder: str
 
 
 def differing_error_members(expected: Json, actual: Json) -> list[str]:
-    """The members of an error that differ, an id in its words aside; `list` when only the values differ that they list."""
+    """The members of an error that differ; `list` when only the values differ that the message lists.
+
+    Ids of requests and names of accounts and projects in the message are not compared.
+    """
     answered = {name: actual.get(name) for name in expected}
     names = [difference.at for difference in compare(expected, answered, ERROR)]
     if names != ["message"]:
         return names
-    said = [_REQUEST_ID.sub("", str(error["message"])) for error in (expected, answered)]
+    said = [_OWN_NAMES.sub("", str(error["message"])) for error in (expected, answered)]
     if said[0] == said[1]:
         return []
     alike = [_SUPPORTED_VALUES.sub(r"\1", message) for message in said]

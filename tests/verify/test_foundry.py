@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from harness.contract.check import check
 from harness.verify.compare import differing_error_members
 from harness.verify.judging.judge import rebuild_request
 from harness.verify.read_files import Recorded, read_recording
+from harness.world.world import World
 from tests.support.recordings import error, judged
 from tests.verify.foundry import AT, HOST, PROJECT, REFERENCE, RESPONSES, VERSIONS, entry, made, proxy_file, version
 
@@ -225,3 +227,38 @@ def test_the_id_of_a_request_in_words_is_not_compared(tmp_path: Path) -> None:
     said = [error(f"Tool not found [Request ID: {id}].")["error"] for id in ("0f" * 16, "{id}")]
     assert differing_error_members(*said) == []
     assert differing_error_members(said[0], {**said[1], "message": "Tool not found."}) == ["message"]
+
+
+class TestErrorsOfAProject:
+    """In the words of the mock; `--respell` compares the form around them, too."""
+
+    def differences(self, tmp_path: Path, **members: Any) -> dict[str, Any]:
+        """Those of a 404 whose error has these members beside its words."""
+        unknown = {"agent_reference": {**REFERENCE, "name": "none"}, "input": "hi"}
+        world = World(as_of="2026-04-20")
+        world.store.agents["helper"] = [version()]
+        (one,) = read_recording(proxy_file(tmp_path, entry("POST", RESPONSES, unknown, {}, 404)))
+        violation = check(rebuild_request(one)[1], world)
+        assert violation is not None
+        answer = {"error": {**violation.error.body()["error"], **members}}
+        return respelled(tmp_path, made(), entry("POST", RESPONSES, unknown, answer, violation.error.status))
+
+    def test_are_the_same_but_for_the_id_of_the_request(self, tmp_path: Path) -> None:
+        assert not self.differences(tmp_path)
+
+    def test_another_member_is_a_difference(self, tmp_path: Path) -> None:
+        assert list(self.differences(tmp_path, hint="Make it first.")) == ["error.hint"]
+
+    def test_another_kind_of_value_is_a_difference(self, tmp_path: Path) -> None:
+        assert list(self.differences(tmp_path, details="none")) == ["error.details"]
+
+    def test_form_of_an_asset(self, tmp_path: Path) -> None:
+        """Recorded of datasets: the form of Azure ML conforms."""
+        answer = {
+            "error": {"code": "UserError", "message": "Could not find it", "severity": None, "additionalInfo": None},
+            "correlation": {"operation": "1", "request": "2"},
+            "time": "2026-04-20T10:00:00+00:00",
+            "statusCode": 404,
+        }
+        report = verdicts(tmp_path, entry("GET", AGENT, None, answer, 404))
+        assert report["answers"]["findings"] == report["answers"]["drift"] == []

@@ -30,7 +30,10 @@ from harness.core.exchange import Json
 
 UNREAD_MEMBER = "_raw"
 """The only member of an answer that was no JSON, in flat exchanges."""
-_NON_JSON_TYPES = ("multipart/", "application/x-www-form-urlencoded", "application/octet-stream")
+_NON_JSON_TYPES = (
+    *("multipart/", "application/x-www-form-urlencoded", "application/octet-stream"),
+    *("application/zip", "application/gzip"),
+)
 _PATHS_WITH_BODY = re.compile(
     r"/responses(/compact|/input_tokens)?|/assistants|/threads/runs|/threads/[^/]+/(messages|runs(/[^/]+/submit_tool_outputs)?)"
 )

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from harness.api.http.providers import is_host_hidden, path_below_root, provider_of_host
+from harness.api.project.agent_kinds import RESPONSE_PREFIXES
 from harness.cassettes.format.recorded import Recorded
 from harness.core.exchange import Json
 
@@ -25,11 +26,9 @@ _CLOCK_TIME = re.compile(r".{10}[T ](?!00:00:00)\d")
 """A date with a time of the day: a day alone, or its midnight, was not read from a clock."""
 _STAMPED_ID = re.compile(r"resp_(?:[0-9a-f]{18}([0-9a-f]{8})[0-9a-f]{24}|([0-9a-f]{8})[0-9a-f]{40})")
 """An id of a response: the second of its creation stands after 18 digits; until 2025-10 it stood first."""
-OTHER_RESPONSE_IDS = ("wfresp_", "caresp_")
-"""How ids of responses begin that workflow agents and hosted agents of a Foundry project give."""
 _ITEM_ID = re.compile(r"[a-z]+_[0-9A-Za-z]{16,}")
 _MASK = re.compile(r"REDACTED|SANITIZED", re.IGNORECASE)
-_ID_PREFIXES = {"response": ("resp_", *OTHER_RESPONSE_IDS), "conversation": ("conv_",)}
+_ID_PREFIXES = {"response": RESPONSE_PREFIXES, "conversation": ("conv_",)}
 
 
 def explain_edited(recorded: Recorded) -> str:

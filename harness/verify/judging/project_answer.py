@@ -16,7 +16,14 @@ from harness.cassettes.format.recorded import Recorded
 from harness.contract.check import admit, check
 from harness.core.exchange import Answer, Json, Request
 from harness.endpoints import azure
-from harness.verify.compare import Difference, Profile, compare, describe_kind
+from harness.verify.compare import (
+    Difference,
+    Profile,
+    compare,
+    describe_kind,
+    differing_error_members,
+    select_error_members,
+)
 from harness.world.store import Store
 from harness.world.world import World
 
@@ -28,10 +35,21 @@ FREE_MEMBERS = frozenset({"metadata", "tags", "properties", "environment_variabl
 """Members that hold what the user has named."""
 
 
+def find_refusal_differences(recorded: Recorded, request: Request, world: World) -> list[Difference] | None:
+    """The differences in the form of an error; None where the mock does not say the same, which the judge reports."""
+    violation = check(request, world)
+    if violation is None or not isinstance(recorded.answer, dict):
+        return None
+    said = {"status": recorded.status, **select_error_members(recorded.answer.get("error"))}
+    if differing_error_members(said, {"status": violation.error.status, **violation.error.members()}):
+        return None
+    return list(compare(recorded.answer, violation.error.body(), Profile(view=_view)))
+
+
 def find_project_differences(
     recorded: Recorded, operation: Operation, request: Request, world: World
 ) -> list[Difference] | None:
-    """The differences; None where the mock refuses the request, which the judge reports, or has nothing to compare."""
+    """The differences; None where the mock refuses the request, which the judge reports."""
     copy = _copy_world(world)
     if check(request, copy) is not None:
         return None
@@ -64,7 +82,11 @@ def _lists(answer: Json, name: str) -> bool:
 def _view_answer(answer: Json, left_out: Collection[str]) -> Any:
     """An answer as it is compared: of a list the first object, or only that there is one, if just one side lists any."""
     lists = {name: answer[name] for name in LIST_MEMBERS if isinstance(answer.get(name), list)}
-    return _view(answer | {name: "a list" if name in left_out else several[:1] for name, several in lists.items()})
+    firsts = {
+        name: "a list" if name in left_out else [{**one, "name": "…"} if "name" in one else one for one in several[:1]]
+        for name, several in lists.items()
+    }
+    return _view(answer | firsts)
 
 
 def _view(value: Any, name: str = "") -> Any:

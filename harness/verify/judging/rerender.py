@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from harness.answers.reader import StreamError, strip_volatile
 from harness.answers.stream import read_recorded
+from harness.api.http.dialects import FOUNDRY
 from harness.api.statuses import END_EVENTS
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.check import check, check_answer, conforms_to_schema
@@ -25,7 +26,7 @@ from harness.verify.compare import ABSENT, Difference, Profile, compare, map_str
 from harness.verify.judging.edited import explain_edited
 from harness.verify.judging.judge import Verdict, rebuild_request
 from harness.verify.judging.mock_answer import is_response_request, render_mock_answer, renderable_response
-from harness.verify.judging.project_answer import find_project_differences
+from harness.verify.judging.project_answer import find_project_differences, find_refusal_differences
 from harness.verify.judging.recording_day import enter_day
 from harness.verify.judging.rerender_profile import THIS_RESPONSE, make_profile
 from harness.verify.judging.response_stream import judge_response_stream
@@ -81,11 +82,16 @@ def judge_rerendering(recorded: Recorded, world: World | None = None) -> Iterato
 
 def _find_rendering_differences(recorded: Recorded, world: World) -> list[Difference] | None:
     """The differences; None where the answers cannot be compared."""
-    if not 200 <= recorded.status < 300 or "transcribed" in recorded.flags:
+    if "transcribed" in recorded.flags:
         return None
     operation, request = rebuild_request(recorded)
-    if operation is not None and operation.is_project and "no_request" not in recorded.flags:
-        return find_project_differences(recorded, operation, request, world)
+    if operation is not None and request.dialect == FOUNDRY and "no_request" not in recorded.flags:
+        if 400 <= recorded.status < 500:
+            return find_refusal_differences(recorded, request, world)
+        if operation.is_project:
+            return find_project_differences(recorded, operation, request, world)
+    if not 200 <= recorded.status < 300:
+        return None
     if not is_response_request(recorded):
         return None
     try:
