@@ -24,6 +24,8 @@ EVIDENCE_LEVELS: tuple[Level, ...] = ("recorded", "reported")
 SETUP_LEVELS: tuple[Level, ...] = ("recorded", "assumed")
 """The levels of the exchanges before a refusal: nobody publishes them, but a recording holds them."""
 PUBLISHED_MEMBERS = ("status", "message", "type", "param", "code")
+FURTHER_MEMBERS = ("details",)
+"""Members of an error that only some providers have."""
 """What a report may publish of an error."""
 _HERE = Path(__file__).parent.parent
 

@@ -189,12 +189,14 @@ class TestAnAgent:
 
     @pytest.mark.parametrize("said", ["helper", {}, 7])
     def test_must_be_named_properly(self, project: Client, said: Any) -> None:
-        error = project.create(agent_reference=said).body["error"]
-        assert error == {
-            "message": 'required: Required properties ["type"] are not present',
-            "type": "invalid_request_error",
-            "param": "/agent_reference",
+        answer = project.create(agent_reference=said)
+        assert answer.body["error"] == {
             "code": "invalid_payload",
+            "message": 'required: Required properties ["type"] are not present',
+            "param": "/agent_reference",
+            "type": "invalid_request_error",
+            "details": [],
+            "additionalInfo": {"request_id": answer.headers["x-request-id"]},
         }
 
     @pytest.mark.parametrize("name", ["agent", "agent_reference"])

@@ -32,6 +32,11 @@ AGENT_REFERENCE = "agent_reference"
 _OPERATIONS_OF_AGENTS = ("POST /responses", "WS /responses")
 AGENT_MEMBERS = (AGENT_REFERENCE, "agent")
 """Members by which a request to Foundry names an agent, which has its own model, instructions and tools."""
+PREVIEW_OF_AGENTS = "2025-11-15-preview"
+"""The version of a project's paths without `/v1` that came before agents were final."""
+FOUNDRY_REQUEST_MEMBERS = (*AGENT_MEMBERS, "structured_inputs", "agent_session_id")
+"""Members that only requests to Foundry have: besides the agent what fills the templates of its instructions (recorded
+2026-03-17) and its session (recorded 2026-07-01, at the agent's own endpoint)."""
 _FOUNDRY_MEMBERS = frozenset({AGENT_REFERENCE, "created_by", "response_id"})
 """Members of items that only Foundry has."""
 _AGENT_ENDPOINT = re.compile(r"/api/projects/[^/]+/(?:agents/([^/]+)/endpoint|applications/([^/]+))/protocols/")
@@ -85,6 +90,11 @@ def is_versioned(request: Request) -> bool:
     return request.root.endswith("/v1") or request.path.startswith(f"{BLOB_ROOT}/")
 
 
+def is_preview_of_agents(request: Request) -> bool:
+    """Whether a request to Foundry asks for the version before agents were final; recorded 2025-11 to 2026-03."""
+    return request.dialect == FOUNDRY and not is_versioned(request) and api_version(request) == PREVIEW_OF_AGENTS
+
+
 def agent_of(request: Request) -> Any:
     """The agent that a request to Foundry names in its body or path; None without one."""
     if request.dialect != FOUNDRY or not isinstance(request.body, dict):
@@ -103,7 +113,8 @@ def is_at_agent_endpoint(request: Request) -> bool:
 def apply_agent(request: Request, agents: Mapping[str, Json] | None) -> Request:
     """A request to Foundry with its agent's definition, and items without Foundry's members; other requests unchanged.
 
-    `agents` are the known definitions by name: `model`, `instructions`, `tools`. The model of other agents is `""`.
+    `agents` are the known definitions by name: `model`, `instructions`, `tools`. The model of other agents is `""`. A
+    conversation may be all that a request says (recorded 2026-02-26 to 2026-06-26): its `input` is then empty.
     """
     body = request.body
     if request.dialect != FOUNDRY or not isinstance(body, dict):
@@ -111,6 +122,8 @@ def apply_agent(request: Request, agents: Mapping[str, Json] | None) -> Request:
     own = dict(body)
     if isinstance(items := body.get("input"), list):
         own["input"] = [_omit_foundry_members(item) for item in items]
+    elif items is None and body.get("conversation") and request.operation.startswith(_OPERATIONS_OF_AGENTS):
+        own["input"] = []
     if request.operation.startswith(_OPERATIONS_OF_AGENTS) and isinstance(agent := agent_of(request), dict):
         definition = (agents or {}).get(str(agent.get("name")), {})
         own = {
@@ -138,6 +151,9 @@ def omit_dialect_members(request: Request) -> Any:
     members = request.query if request.body is None else request.body
     if request.dialect == OPENAI or not isinstance(members, dict):
         return members
-    own = (VERSION_PARAMETER,) if members is request.query else AGENT_MEMBERS if request.dialect == FOUNDRY else ()
+    if members is request.query:
+        own: tuple[str, ...] = (VERSION_PARAMETER,)
+    else:
+        own = FOUNDRY_REQUEST_MEMBERS if request.dialect == FOUNDRY else ()
     shown = {name: value for name, value in members.items() if name not in own}
     return omit_classic_members(request.operation, shown) if request.dialect == FOUNDRY else shown

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.core.errors import REQUEST_ID, ApiError
+from harness.core.exchange import Json
 
 PROJECT_ERROR_FORM: Mapping[str, Any] = {
     "error": {
@@ -29,6 +30,20 @@ def project_error(
 ) -> ApiError:
     """Return an error of a Foundry project's own service."""
     return ApiError(status, message, param, code, type, body_template=PROJECT_ERROR_FORM)
+
+
+INVALID_PAYLOAD = ApiError(
+    400,
+    "Invalid payload",
+    code="invalid_payload",
+    body_template={"error": {**PROJECT_ERROR_FORM["error"], "details": "{details}"}},
+)
+"""Several faults of one request at once, which are in its `details`; a single fault is an error of its own."""
+
+
+def validation_detail(message: str, param: str) -> Json:
+    """Return one of several faults, as the `details` of an error have it."""
+    return {"code": "ValidationError", "message": message, "param": param, "type": "error"}
 
 
 def with_request_id(body: Any, request_id: str) -> Any:

@@ -25,7 +25,7 @@ from harness.cassettes.format.untrusted_yaml import parse_yaml_documents
 from harness.cassettes.format.validate import validate_cassette
 from harness.contract.rule import LEVELS
 from harness.contract.schema import schemas_directory
-from harness.verify.evidence import PUBLISHED_MEMBERS, Origin
+from harness.verify.evidence import FURTHER_MEMBERS, PUBLISHED_MEMBERS, Origin
 from harness.verify.evidence import evidence_directory as cassettes
 from harness.verify.read_files import read_recording as recordings
 from tests.support.recordings import JSON, STREAM, URI, compact, over_http, socket, sse, streamed
@@ -336,7 +336,7 @@ class TestTheSchema:
         assert defined["spelling"]["enum"] == [*JSON_STYLES]
         assert defined["header"]["properties"]["evidence"]["enum"] == [*LEVELS]
         assert set(defined["origin"]["properties"]) == {each.name for each in fields(Origin)}
-        assert defined["origin"]["properties"]["published"]["items"]["enum"] == [*PUBLISHED_MEMBERS]
+        assert defined["origin"]["properties"]["published"]["items"]["enum"] == [*PUBLISHED_MEMBERS, *FURTHER_MEMBERS]
 
     def test_says_of_every_place_what_belongs_there(self):
         schema = json.loads((schemas_directory() / "cassette.json").read_text(encoding="utf-8"))

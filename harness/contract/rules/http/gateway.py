@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import ceil
 
 from harness.api.http.dialects import (
     AZURE,
@@ -12,12 +11,10 @@ from harness.api.http.dialects import (
     FIRST_VERSION,
     FOUNDRY,
     UNDATED_VERSIONS,
-    agent_of,
     api_version,
     is_versioned,
 )
-from harness.contract.rule import CREATE_RESPONSE, LIMITED_ACCOUNT, Case, WorldView, assumed, recorded, reported, rule
-from harness.core.account import Organization, RateLimit
+from harness.contract.rule import CREATE_RESPONSE, Case, WorldView, assumed, recorded, reported, rule
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
@@ -27,19 +24,23 @@ ON_AZURE = "POST !/openai/v1/responses"
 ON_CLASSIC = "POST !/openai/responses"
 PROJECT_PATH = "/api/projects/p"
 ON_FOUNDRY, ON_PREVIEW = f"POST !{PROJECT_PATH}/openai/v1/responses", f"POST !{PROJECT_PATH}/openai/responses"
+ON_AGENT = f"POST !{PROJECT_PATH}/agents/helper/endpoint/protocols/openai/responses?api-version=v1"
+HELPER_REFERENCE: Json = {"type": "agent_reference", "name": "helper"}
+CREATE_CONVERSATION = Case({}, on=f"POST !{PROJECT_PATH}/openai/v1/conversations")
 GATEWAY_ERROR_FORM = {"error": {"code": "{code}", "message": "{message}"}}
 """The form of errors of Azure's gateway: no type, no param."""
 NOT_AN_ENDPOINT = ("unknown URL", "outside the API", "wrong method")
 
 
-def _gateway_error(status: int, message: str, code: str) -> ApiError:
+def gateway_error(status: int, message: str, code: str) -> ApiError:
+    """Return an error of the gateway."""
     return ApiError(status, message, code=code, body_template=GATEWAY_ERROR_FORM)
 
 
 @rule(
     on="*",
     dialects=AZURE_DIALECTS,
-    error=_gateway_error(
+    error=gateway_error(
         401,
         "Access denied due to invalid subscription key or wrong API endpoint. Make sure to provide a valid key for an "
         "active subscription and use a correct regional API endpoint for your resource.",
@@ -87,7 +88,7 @@ def token_invalid(request: Request, world: WorldView | None) -> Iterator[Json]:
 @rule(
     on=NOT_AN_ENDPOINT,
     dialects=AZURE,
-    error=_gateway_error(404, "Resource not found", "404"),
+    error=gateway_error(404, "Resource not found", "404"),
     source=[
         reported("https://github.com/langchain-ai/langchain/issues/13284", "2023-11-13"),
         reported("https://github.com/openai/openai-python/issues/362", "2023-04-20"),
@@ -126,7 +127,7 @@ def route_not_found(request: Request) -> Iterator[Json]:
 @rule(
     on="*",
     dialects=AZURE,
-    error=_gateway_error(404, "Resource not found", "404"),
+    error=gateway_error(404, "Resource not found", "404"),
     source=[
         reported("https://github.com/MicrosoftDocs/azure-docs/issues/114602: chat completions", "2023-09-12"),
         assumed("that responses say it as chat completions do"),
@@ -144,7 +145,7 @@ def version_missing(request: Request) -> Iterator[Json]:
 @rule(
     on="*",
     dialects=FOUNDRY,
-    error=_gateway_error(400, "Missing required query parameter: api-version", "BadRequest"),
+    error=gateway_error(400, "Missing required query parameter: api-version", "BadRequest"),
     source=assumed("that it is refused, as the project's clients always send it; the words are of its other refusals"),
     rejects=[Case({}, on=ON_PREVIEW)],
     accepts=[Case(VALID_BODY, on=f"{ON_PREVIEW}?api-version=2025-11-15-preview")],
@@ -159,7 +160,7 @@ def project_version_missing(request: Request) -> Iterator[Json]:
 @rule(
     on="*",
     dialects=FOUNDRY,
-    error=_gateway_error(400, "api-version query parameter is not allowed when using /v1 path", "BadRequest"),
+    error=gateway_error(400, "api-version query parameter is not allowed when using /v1 path", "BadRequest"),
     source=reported("public clients of Foundry projects", "2026"),
     rejects=[Case({}, on=f"{ON_FOUNDRY}?api-version=v1")],
     accepts=[Case(VALID_BODY, on=ON_FOUNDRY)],
@@ -175,7 +176,7 @@ def version_not_allowed(request: Request) -> Iterator[Json]:
 @rule(
     on="*",
     dialects=AZURE,
-    error=_gateway_error(400, "API version not supported", "BadRequest"),
+    error=gateway_error(400, "API version not supported", "BadRequest"),
     source=[
         reported("https://github.com/hotovo/aider-desk/issues/460", "2025-11-01"),
         reported("https://github.com/zendev-sh/goai/pull/54: a dated version of the path with /v1", "2026-05-03"),
@@ -199,7 +200,7 @@ def version_unsupported(request: Request) -> Iterator[Json]:
 @rule(
     on=(CREATE_RESPONSE, "GET /responses/{response_id}", "POST /responses/compact", "POST /responses/input_tokens"),
     dialects=AZURE,
-    error=_gateway_error(
+    error=gateway_error(
         400, f"Azure OpenAI Responses API is enabled only for api-version {FIRST_VERSION} and later", "BadRequest"
     ),
     source=reported("https://github.com/Aider-AI/aider/issues/4029", "2025-05-16"),
@@ -211,94 +212,4 @@ def version_too_old(request: Request) -> Iterator[Json]:
     """Versions before the first with Responses do not have it."""
     version = api_version(request)
     if not is_versioned(request) and DATED_VERSION.fullmatch(version) and version[:10] < FIRST_VERSION[:10]:
-        yield {}
-
-
-PERMISSION_DENIED = (
-    "The principal `{principal}` lacks the required data action `Microsoft.CognitiveServices/accounts/OpenAI/responses/"
-    "{action}` to perform `{method} {path}` operation."
-)
-
-
-@rule(
-    when=LIMITED_ACCOUNT,
-    on="*",
-    dialects=AZURE_DIALECTS,
-    error=_gateway_error(401, PERMISSION_DENIED, "PermissionDenied"),
-    source=reported("https://github.com/microsoft/vscode/issues/283763", "2025-12-16"),
-    rejects={
-        PERMISSION_DENIED.format(
-            principal="org-harness", action="write", method="POST", path="/openai/responses"
-        ): Case({}, on=f"{ON_CLASSIC}?api-version={FIRST_VERSION}", account=Organization(scopes=frozenset()))
-    },
-    accepts=[Case(VALID_BODY, on=ON_AZURE, account=Organization(scopes=frozenset(["api.responses.write"])))],
-    fix="Give the principal a role with the data action: `mock.organization(scopes={'api.responses.write'})`.",
-)
-def data_action_missing(request: Request, world: WorldView) -> Iterator[Json]:
-    """A principal needs the data action of the operation: to write, or to read."""
-    granted, action = world.account.scopes, "read" if request.method == "GET" else "write"
-    if granted is not None and f"api.responses.{action}" not in granted:
-        path = f"{request.root}{request.path}"
-        yield {"principal": world.account.name, "action": action, "method": request.method, "path": path}
-
-
-@rule(
-    when=LIMITED_ACCOUNT,
-    on="*",
-    dialects=AZURE_DIALECTS,
-    error=ApiError(
-        429,
-        "Too Many Requests",
-        code="too_many_requests",
-        type="too_many_requests",
-        headers={"retry-after": "{wait}", "retry-after-ms": "{wait_ms}"},
-    ),
-    source=[
-        reported("public reports of Azure OpenAI's Responses", "2026"),
-        reported("https://github.com/openai/codex/issues/1354: the message", "2025-06-20"),
-    ],
-    rejects=[Case({}, on=ON_AZURE, account=Organization(rate_limit=RateLimit(3, 3, 1)))],
-    fix="Wait as the headers `retry-after` and `retry-after-ms` say, then try again.",
-)
-def too_many_requests(world: WorldView) -> Iterator[Json]:
-    """A request over the limit of its deployment is refused with 429."""
-    if limit := world.account.rate_limit:
-        yield {"wait": ceil(limit.seconds), "wait_ms": ceil(limit.seconds * 1000)}
-
-
-@rule(
-    on=(CREATE_RESPONSE, "POST /responses/compact", "POST /responses/input_tokens"),
-    when="model",
-    dialects=AZURE_DIALECTS,
-    error=ApiError(
-        404,
-        "The API deployment for this resource does not exist. If you created the deployment within the last 5 minutes, "
-        "please wait a moment and try again.",
-        code="DeploymentNotFound",
-        body_template={"error": {"type": "{type}", "code": "{code}", "message": "{message}"}},
-    ),
-    source=[
-        reported("a public recording of /openai/v1/responses", "2026-09-28"),
-        reported("https://github.com/langchain-ai/opengpts/issues/322: chat completions, without the type", "2024-04"),
-    ],
-    rejects=[Case({"model": "gpt-4o"}, on=ON_AZURE, account=Organization(models=frozenset(["mine"])))],
-    accepts=[
-        Case(
-            {**VALID_BODY, "model": "", "agent_reference": {"type": "agent_reference", "name": "helper"}}, on=ON_FOUNDRY
-        ),
-        Case({"model": "claude-sonnet-4-5", "input": "hi"}, on=ON_AZURE),
-        Case({"model": "mine", "input": "hi"}, on=ON_AZURE, account=Organization(models=frozenset(["mine"]))),
-    ],
-    fix="`model` is the name of a deployment; `mock.organization(models={…})` says which there are.",
-)
-def deployment_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """`model` must name a deployment; unless the account lists them, any name does but an empty one.
-
-    Beside an agent an empty one says nothing: agent-framework's `FoundryAgent` sends it with every turn but the first.
-    """
-    name = request.body.get("model") if isinstance(request.body, dict) else None
-    listed = world.account.models
-    if name == "" and agent_of(request):
-        return
-    if isinstance(name, str) and (not name if listed is None else name not in listed):
         yield {}

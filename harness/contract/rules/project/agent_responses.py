@@ -4,47 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.api.http.dialects import FOUNDRY, agent_of
+from harness.api.http.dialects import FOUNDRY, PREVIEW_OF_AGENTS, agent_of, is_preview_of_agents
 from harness.api.project.agent_definitions import find_answering_version, resolve_definition
-from harness.contract.rule import Case, WorldView, after, assumed, reported, rule
-from harness.contract.rules.http.gateway import ON_FOUNDRY
+from harness.api.project.errors import INVALID_PAYLOAD, project_error, validation_detail
+from harness.contract.rule import Case, WorldView, after, assumed, recorded, reported, rule
+from harness.contract.rules.http.gateway import HELPER_REFERENCE, ON_FOUNDRY, ON_PREVIEW
 from harness.contract.rules.project.agents import CREATE_VERSION, check_agent_exists
 from harness.core.account import Organization
-from harness.core.errors import ApiError
+from harness.core.dates import is_valid_on
 from harness.core.exchange import Json, Request
 
-HELPER_REFERENCE = {"type": "agent_reference", "name": "helper"}
 AGENT_BODY: Json = {"agent_reference": HELPER_REFERENCE, "input": "hi"}
 ACCOUNT_WITH_HELPER = Organization(agents={"helper": {"model": "mine", "instructions": "Help."}})
+ON_PREVIEW_OF_AGENTS = f"{ON_PREVIEW}?api-version={PREVIEW_OF_AGENTS}"
 
 
 @rule(
     when="agent",
     dialects=FOUNDRY,
-    error=ApiError(
-        400, "The 'agent' property is deprecated. Use 'agent_reference' instead.", "agent", "invalid_payload"
-    ),
+    error=project_error(400, "The 'agent' property is deprecated. Use 'agent_reference' instead.", "agent"),
     source=[
         reported("https://github.com/MicrosoftLearning/mslearn-ai-agents/issues/108", "2026-02-25"),
         reported("https://github.com/Azure/azure-sdk-for-js/pull/39083", "2026-06-25"),
     ],
     rejects=[Case({"agent": HELPER_REFERENCE, "input": "hi"}, on=ON_FOUNDRY)],
-    accepts=[Case(AGENT_BODY, on=ON_FOUNDRY)],
+    accepts=[
+        Case(AGENT_BODY, on=ON_FOUNDRY),
+        # Recorded 2026-03-04 to 2026-03-17 of a JS client: Azure/azure-sdk-assets, eight requests.
+        Case({"agent": HELPER_REFERENCE, "input": "hi"}, on=ON_PREVIEW_OF_AGENTS),
+    ],
     since="2026-02-25",
     fix="Name the agent in `agent_reference`.",
 )
 def agent_deprecated(request: Request) -> Iterator[Json]:
-    """An agent is named by `agent_reference`, no longer by `agent`."""
-    if request.body.get("agent") is not None:
+    """An agent is named by `agent_reference`, no longer by `agent`, except in the version before agents were final."""
+    if request.body.get("agent") is not None and not is_preview_of_agents(request):
         yield {}
 
 
 @rule(
     when="agent_reference",
     dialects=FOUNDRY,
-    error=ApiError(
-        400, 'required: Required properties ["{name}"] are not present', "/agent_reference", "invalid_payload"
-    ),
+    error=project_error(400, 'required: Required properties ["{name}"] are not present', "/agent_reference"),
     source=[
         reported("public clients of Foundry projects: of `type`", "2026"),
         assumed("that a missing name is told so too"),
@@ -57,7 +58,9 @@ def agent_deprecated(request: Request) -> Iterator[Json]:
             {"agent_reference": {"type": "agent_reference"}, "input": "hi"}, on=ON_FOUNDRY
         ),
     },
-    accepts=[Case({**AGENT_BODY, "agent_reference": {**HELPER_REFERENCE, "version": "3"}}, on=ON_FOUNDRY)],
+    accepts=[
+        Case({**AGENT_BODY, "agent_reference": {**HELPER_REFERENCE, "version": "3"}}, on=ON_FOUNDRY),
+    ],
     fix='Send `{"type": "agent_reference", "name": …}`.',
 )
 def agent_incomplete(request: Request) -> Iterator[Json]:
@@ -71,13 +74,8 @@ def agent_incomplete(request: Request) -> Iterator[Json]:
 @rule(
     when="agent_reference",
     dialects=FOUNDRY,
-    error=ApiError(
-        400, "Model must match the agent's model '{model}' when agent is specified.", "model", "invalid_payload"
-    ),
-    source=[
-        reported("public clients of Foundry projects: message and param", "2026"),
-        assumed("the code, which is that of its other refusals"),
-    ],
+    error=project_error(400, "Model must match the agent's model '{model}' when agent is specified.", "model"),
+    source=reported("public clients and logs of Foundry projects: message, param and code", "2026"),
     rejects={
         "Model must match the agent's model 'mine' when agent is specified.": Case(
             {**AGENT_BODY, "model": "gpt-4o"}, on=ON_FOUNDRY, account=ACCOUNT_WITH_HELPER
@@ -98,32 +96,109 @@ def agent_model_mismatch(request: Request, world: WorldView) -> Iterator[Json]:
         yield {"model": own}
 
 
+SETTLED_BY_AGENT = {
+    "instructions": "2026-02-25",
+    "reasoning": "2026-07-01",
+    "temperature": "2025-12-02",
+    "text": "2026-04-24",
+    "tools": "2026-04-03",
+    "top_p": "2025-12-02",
+}
+"""What a request may not say beside an agent, with the day from which a refusal is known."""
+NOT_ALLOWED = "Not allowed when agent is specified."
+
+
+def find_settled_members(request: Request, as_of: str) -> list[str]:
+    """What a request says although its agent settles it, by name; null and empty members say nothing."""
+    if not agent_of(request):
+        return []
+    return [
+        name
+        for name, since in SETTLED_BY_AGENT.items()
+        if is_valid_on(as_of, since, "") and request.body.get(name) not in (None, "", [], {})
+    ]
+
+
 @rule(
-    when=("tools", "tool_choice"),
+    when=tuple(SETTLED_BY_AGENT),
     dialects=FOUNDRY,
-    error=ApiError(400, "Not allowed when agent is specified.", "{name}", "invalid_payload"),
+    error=INVALID_PAYLOAD,
     source=[
+        reported("https://github.com/microsoft/agent-framework/issues/2573: the whole body", "2025-12-02"),
+        reported("https://blog.chiffers.com: `instructions`, `temperature` and `top_p` in one error", "2026"),
+    ],
+    rejects=[
+        Case({**AGENT_BODY, "temperature": 0, "top_p": 0.5, "instructions": "Be brief."}, on=ON_FOUNDRY),
+    ],
+    accepts=[Case({**AGENT_BODY, "instructions": "", "temperature": None}, on=ON_FOUNDRY)],
+    since="2025-12-02",
+    fix="Give them to the agent's definition, not to the request; `details` names each.",
+)
+def agent_payload_invalid(request: Request, world: WorldView) -> Iterator[Json]:
+    """Several members that an agent settles are refused together."""
+    if len(found := find_settled_members(request, world.as_of)) > 1:
+        yield {"details": [validation_detail(NOT_ALLOWED, name) for name in found]}
+
+
+@rule(
+    when=tuple(name for name in SETTLED_BY_AGENT if name != "tools"),
+    dialects=FOUNDRY,
+    error=project_error(400, NOT_ALLOWED, "{name}"),
+    source=[
+        reported("https://github.com/microsoft/agent-framework/issues/2573: temperature and top_p", "2025-12-02"),
+        reported("https://github.com/microsoft/agent-framework/issues/5467: text", "2026-04-24"),
+        reported("public notes of a live probe: instructions, at an agent's endpoint", "2026-07-08"),
+        reported(
+            "public code and a workshop: reasoning; public code with the old member `agent`: instructions", "2026"
+        ),
+    ],
+    rejects=[Case({**AGENT_BODY, "temperature": 0.5}, on=ON_FOUNDRY)],
+    accepts=[
+        # Recorded 2026-03-06 of a Java client: Azure/azure-sdk-assets.
+        Case({**AGENT_BODY, "max_output_tokens": 300}, on=ON_FOUNDRY),
+        Case({**AGENT_BODY, "metadata": {"a": "b"}, "store": True, "parallel_tool_calls": True}, on=ON_FOUNDRY),
+        Case({"model": "gpt-4o", "input": "hi", "temperature": 0.5}, on=ON_FOUNDRY),
+    ],
+    since="2025-12-02",
+    fix="Give it to the agent's definition, not to the request.",
+)
+def agent_setting_given(request: Request, world: WorldView) -> Iterator[Json]:
+    """Instructions, sampling, reasoning and the form of the text are the agent's."""
+    yield from ({"name": name} for name in find_settled_members(request, world.as_of) if name != "tools")
+
+
+@rule(
+    when="tools",
+    dialects=FOUNDRY,
+    error=project_error(400, NOT_ALLOWED, "tools"),
+    source=[
+        recorded("Azure/azure-sdk-assets, a Python client: the whole body", "2026-04-06"),
         reported("https://github.com/microsoft/agent-framework/issues/6657", "2026-06-22"),
         reported("https://github.com/microsoft/agent-framework/issues/5087", "2026-04-03"),
     ],
     rejects=[Case({**AGENT_BODY, "tools": [{"type": "web_search"}], "tool_choice": "auto"}, on=ON_FOUNDRY)],
-    accepts=[Case({**AGENT_BODY, "tools": None, "temperature": 0.5}, on=ON_FOUNDRY)],
+    accepts=[
+        Case({**AGENT_BODY, "tools": None}, on=ON_FOUNDRY),
+        # Recorded 2026-02-20 to 2026-06-26 of Python and JS clients, as JSON and as a stream: Azure/azure-sdk-assets.
+        Case({**AGENT_BODY, "tool_choice": "required"}, on=ON_FOUNDRY, account=ACCOUNT_WITH_HELPER),
+        Case({**AGENT_BODY, "tool_choice": "required", "stream": True}, on=ON_FOUNDRY),
+    ],
     since="2026-04-03",
     fix="Give the tools to the agent's definition, not to the request.",
 )
-def agent_tools_given(request: Request) -> Iterator[Json]:
-    """Tools and the choice among them are the agent's."""
-    if agent_of(request):
-        yield from ({"name": name} for name in ("tools", "tool_choice") if request.body.get(name))
+def agent_tools_given(request: Request, world: WorldView) -> Iterator[Json]:
+    """Tools are the agent's; the choice among them may be the request's."""
+    if "tools" in find_settled_members(request, world.as_of):
+        yield {}
 
 
 @rule(
     when=("agent_reference", "input"),
     dialects=FOUNDRY,
-    error=ApiError(404, "Agent {name} with version {version}not found.", code="not_found"),
+    error=project_error(404, "Agent {name} with version {version}not found.", code="not_found", type="error"),
     source=[
-        reported("a public client's notes on agents of Foundry: the message without a version", "2026"),
-        assumed("the place of the version, and the code"),
+        reported("notes of two public clients on agents of Foundry: the message without a version", "2026"),
+        assumed("the place of the version; code and type, which are those of an agent that is deleted"),
     ],
     rejects={
         "Agent other with version not found.": after(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from harness.contract.rule import Case, assumed, recorded, reported, shape
+from harness.api.http.dialects import PREVIEW_OF_AGENTS
+from harness.contract.rule import Case, after, assumed, recorded, reported, shape
+from harness.contract.rules.http.gateway import CREATE_CONVERSATION, HELPER_REFERENCE, ON_AGENT, ON_FOUNDRY, ON_PREVIEW
 from harness.core.errors import ApiError
 
 PROBE_ADDRESS = "https://github.com/kangminlee-maker/local-OAuth-CLI-API-adapter"
@@ -22,6 +24,13 @@ def _length_error(problem: str, bound: str, code: str) -> ApiError:
     )
 
 
+_CONVERSATIONS_ALONE = (
+    Case({"agent_reference": HELPER_REFERENCE, "conversation": "{0.id}"}, on=ON_FOUNDRY),
+    Case({"agent_reference": HELPER_REFERENCE, "conversation": "{0.id}", "max_output_tokens": 300}, on=ON_FOUNDRY),
+    Case({"agent": HELPER_REFERENCE, "conversation": "{0.id}"}, on=f"{ON_PREVIEW}?api-version={PREVIEW_OF_AGENTS}"),
+    Case({"conversation": {"id": "{0.id}"}, "stream": True}, on=ON_AGENT),
+)
+
 shape(
     "missing_required_parameter",
     """Required members must be there.
@@ -39,6 +48,12 @@ shape(
         },
         "Missing required parameter: 'tools[0].type'.": {"tools": [{"name": "f"}]},
     },
+    accepts=[
+        # Recorded 2026-02-26 to 2026-06-26 of Python, JS and Java clients of Foundry: Azure/azure-sdk-assets.
+        *(after(CREATE_CONVERSATION, case) for case in _CONVERSATIONS_ALONE),
+        # Assumed: as with an agent.
+        after(CREATE_CONVERSATION, Case({"model": "gpt-4o", "conversation": "{0.id}"}, on=ON_FOUNDRY)),
+    ],
     fix="Add the member that `param` names.",
 )
 
@@ -60,7 +75,16 @@ shape(
         "Unknown parameter: 'input[0].bogus'.": {"input": [{"role": "user", "content": "x", "bogus": 1}]},
     },
     accepts=[
-        {"tools": [{"type": "function", "name": "f", "parameters": {"type": "object"}, "function": {"name": "x"}}]}
+        {"tools": [{"type": "function", "name": "f", "parameters": {"type": "object"}, "function": {"name": "x"}}]},
+        # Recorded 2026-03-17 of a Java client of Foundry, as JSON and as a stream: Azure/azure-sdk-assets.
+        Case(
+            {"agent_reference": HELPER_REFERENCE, "input": "hi", "structured_inputs": {"userName": "Ada"}},
+            on=ON_FOUNDRY,
+        ),
+        # Typed: azure-ai-agentserver-responses 2.3, the request of a response.
+        Case({"model": "gpt-4o", "input": "hi", "structured_inputs": {"userName": "Ada"}}, on=ON_FOUNDRY),
+        # Recorded 2026-07-01 of a Python client of Foundry: Azure/azure-sdk-assets.
+        Case({"input": "hi", "agent_session_id": "session-1"}, on=ON_AGENT),
     ],
     fix="Remove the member; SDK sugar such as `parsed` must be stripped before items are sent back.",
 )

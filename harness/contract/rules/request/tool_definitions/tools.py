@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from harness.api.http.dialects import agent_of
 from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, assumed, reported, rule
 from harness.core.account import Organization
 from harness.core.errors import ApiError
@@ -43,8 +44,12 @@ def tool_choice_without_tools(request: Request) -> Iterator[Json]:
 
 
 def _may_bring_tools(request: Request) -> bool:
-    # A stored prompt may have tools of its own, and so may items of the input.
-    return bool(request.body.get("prompt")) or any("tools" in item for item in input_items(request.body))
+    # A stored prompt may have tools of its own, and so may an agent of Foundry, and items of the input.
+    return (
+        bool(request.body.get("prompt"))
+        or agent_of(request) is not None
+        or any("tools" in item for item in input_items(request.body))
+    )
 
 
 @rule(

@@ -1,0 +1,170 @@
+"""The deployments of Azure OpenAI and Azure AI Foundry: who may use them, how often, and which there are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from math import ceil
+
+from harness.api.http.dialects import AZURE, AZURE_DIALECTS, FIRST_VERSION, FOUNDRY, agent_of
+from harness.contract.rule import CREATE_RESPONSE, LIMITED_ACCOUNT, Case, WorldView, reported, rule
+from harness.contract.rules.http.gateway import (
+    HELPER_REFERENCE,
+    ON_AZURE,
+    ON_CLASSIC,
+    ON_FOUNDRY,
+    PROJECT_PATH,
+    VALID_BODY,
+    gateway_error,
+)
+from harness.core.account import Organization, RateLimit
+from harness.core.errors import ApiError
+from harness.core.exchange import Json, Request
+
+AREA = "gateway"
+
+PERMISSION_DENIED = (
+    "The principal `{principal}` lacks the required data action `Microsoft.CognitiveServices/accounts/OpenAI/responses/"
+    "{action}` to perform `{method} {path}` operation."
+)
+
+
+@rule(
+    when=LIMITED_ACCOUNT,
+    on="*",
+    dialects=AZURE,
+    error=gateway_error(401, PERMISSION_DENIED, "PermissionDenied"),
+    source=reported("https://github.com/microsoft/vscode/issues/283763", "2025-12-16"),
+    rejects={
+        PERMISSION_DENIED.format(
+            principal="org-harness", action="write", method="POST", path="/openai/responses"
+        ): Case({}, on=f"{ON_CLASSIC}?api-version={FIRST_VERSION}", account=Organization(scopes=frozenset()))
+    },
+    accepts=[Case(VALID_BODY, on=ON_AZURE, account=Organization(scopes=frozenset(["api.responses.write"])))],
+    fix="Give the principal a role with the data action: `mock.organization(scopes={'api.responses.write'})`.",
+)
+def data_action_missing(request: Request, world: WorldView) -> Iterator[Json]:
+    """A principal needs the data action of the operation: to write, or to read."""
+    granted, action = world.account.scopes, "read" if request.method == "GET" else "write"
+    if granted is not None and f"api.responses.{action}" not in granted:
+        path = f"{request.root}{request.path}"
+        yield {"principal": world.account.name, "action": action, "method": request.method, "path": path}
+
+
+PROJECT_PERMISSION_DENIED = (
+    "The principal `{principal}` lacks the required data action `Microsoft.CognitiveServices/accounts/AIServices/agents/"
+    "{action}` to perform `{method} /api/projects/{{projectName}}{path}` operation. For instructions on granting the "
+    "necessary permissions, see https://aka.ms/FoundryPermissions."
+)
+_PATHS_OF_MANY = ("/openai", "/agents")
+"""What a refusal names with all below it; of other paths it names each."""
+_PROJECT_ROOT = re.compile(r"/api/projects/[^/]+|/agents/v1\.0/.*")
+
+
+@rule(
+    when=LIMITED_ACCOUNT,
+    on="*",
+    dialects=FOUNDRY,
+    error=gateway_error(401, PROJECT_PERMISSION_DENIED, "PermissionDenied"),
+    source=[
+        reported("https://github.com/microsoft-foundry/foundry-samples/issues/692: the whole body", "2026-05-02"),
+        reported("https://github.com/Azure/azure-sdk-for-python/issues/44842", "2026-01-25"),
+        reported("https://github.com/davrous/AzureAgentToM365/issues/3: a path with an id", "2025-07-21"),
+        reported("https://github.com/microsoft/microsoft-foundry-for-vscode/issues/205: to read", "2025-10-21"),
+    ],
+    rejects={
+        PROJECT_PERMISSION_DENIED.format(principal="org-harness", action=action, method=method, path=place): Case(
+            body, on=f"{method} !{PROJECT_PATH}{path}", account=Organization(scopes=frozenset())
+        )
+        for method, path, body, action, place in (
+            ("POST", "/openai/v1/responses", VALID_BODY, "write", "/openai/*"),
+            ("POST", "/agents/helper/endpoint/protocols/openai/responses?api-version=v1", {}, "write", "/agents/*"),
+            ("GET", "/assistants?api-version=v1", None, "read", "/assistants"),
+            ("GET", "/assistants/asst_1?api-version=v1", None, "read", "/assistants/{assistantId}"),
+        )
+    },
+    accepts=[Case(VALID_BODY, on=ON_FOUNDRY, account=Organization(scopes=frozenset(["api.responses.write"])))],
+    fix="Give the principal the role Azure AI User: `mock.organization(scopes={'api.responses.write'})`.",
+)
+def project_data_action_missing(request: Request, world: WorldView) -> Iterator[Json]:
+    """In a project a principal needs the data action of agents: to write, or to read."""
+    granted, action = world.account.scopes, "read" if request.method == "GET" else "write"
+    if granted is not None and f"api.responses.{action}" not in granted:
+        path = _operation_path(request)
+        yield {"principal": world.account.name, "action": action, "method": request.method, "path": path}
+
+
+def _operation_path(request: Request) -> str:
+    """The path below a project as a refusal names it: `/openai/*`, `/assistants/{assistantId}`."""
+    below = _PROJECT_ROOT.sub("", request.root) + request.path
+    for start in _PATHS_OF_MANY:
+        if below.startswith(f"{start}/") or below == start:
+            return f"{start}/*"
+    for name, value in request.params.items():
+        below = below.replace(f"/{value}", f"/{{{_camel_case(name)}}}", 1)
+    return below
+
+
+def _camel_case(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(word.title() for word in others)
+
+
+@rule(
+    when=LIMITED_ACCOUNT,
+    on="*",
+    dialects=AZURE_DIALECTS,
+    error=ApiError(
+        429,
+        "Too Many Requests",
+        code="too_many_requests",
+        type="too_many_requests",
+        headers={"retry-after": "{wait}", "retry-after-ms": "{wait_ms}"},
+    ),
+    source=[
+        reported("public reports of Azure OpenAI's Responses", "2026"),
+        reported("https://github.com/openai/codex/issues/1354: the message", "2025-06-20"),
+    ],
+    rejects=[Case({}, on=ON_AZURE, account=Organization(rate_limit=RateLimit(3, 3, 1)))],
+    fix="Wait as the headers `retry-after` and `retry-after-ms` say, then try again.",
+)
+def too_many_requests(world: WorldView) -> Iterator[Json]:
+    """A request over the limit of its deployment is refused with 429."""
+    if limit := world.account.rate_limit:
+        yield {"wait": ceil(limit.seconds), "wait_ms": ceil(limit.seconds * 1000)}
+
+
+@rule(
+    on=(CREATE_RESPONSE, "POST /responses/compact", "POST /responses/input_tokens"),
+    when="model",
+    dialects=AZURE_DIALECTS,
+    error=ApiError(
+        404,
+        "The API deployment for this resource does not exist. If you created the deployment within the last 5 minutes, "
+        "please wait a moment and try again.",
+        code="DeploymentNotFound",
+        body_template={"error": {"type": "{type}", "code": "{code}", "message": "{message}"}},
+    ),
+    source=[
+        reported("a public recording of /openai/v1/responses", "2026-09-28"),
+        reported("https://github.com/langchain-ai/opengpts/issues/322: chat completions, without the type", "2024-04"),
+    ],
+    rejects=[Case({"model": "gpt-4o"}, on=ON_AZURE, account=Organization(models=frozenset(["mine"])))],
+    accepts=[
+        Case({**VALID_BODY, "model": "", "agent_reference": HELPER_REFERENCE}, on=ON_FOUNDRY),
+        Case({"model": "claude-sonnet-4-5", "input": "hi"}, on=ON_AZURE),
+        Case({"model": "mine", "input": "hi"}, on=ON_AZURE, account=Organization(models=frozenset(["mine"]))),
+    ],
+    fix="`model` is the name of a deployment; `mock.organization(models={…})` says which there are.",
+)
+def deployment_not_found(request: Request, world: WorldView) -> Iterator[Json]:
+    """`model` must name a deployment; unless the account lists them, any name does but an empty one.
+
+    Beside an agent an empty one says nothing: agent-framework's `FoundryAgent` sends it with every turn but the first.
+    """
+    name = request.body.get("model") if isinstance(request.body, dict) else None
+    listed = world.account.models
+    if name == "" and agent_of(request):
+        return
+    if isinstance(name, str) and (not name if listed is None else name not in listed):
+        yield {}

@@ -1,0 +1,229 @@
+"""The input of responses in a Foundry project, which is stricter about items than OpenAI's, and its conversations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from harness.api.http.dialects import FOUNDRY, agent_of, is_preview_of_agents
+from harness.api.project.errors import INVALID_PAYLOAD, project_error, validation_detail
+from harness.contract.phrasing import quote_and_join
+from harness.contract.rule import Case, WorldView, after, assumed, recorded, reported, rule
+from harness.contract.rules.http.gateway import CREATE_CONVERSATION, HELPER_REFERENCE, ON_FOUNDRY, VALID_BODY
+from harness.contract.rules.project.agent_responses import (
+    AGENT_BODY,
+    ON_PREVIEW_OF_AGENTS,
+)
+from harness.core.dates import CONTRACT_DATE, is_valid_on
+from harness.core.errors import ApiError
+from harness.core.exchange import Json, Request
+from harness.items.kind import item_types
+
+USER_MESSAGE: Json = {"role": "user", "content": [{"type": "input_text", "text": "hi"}]}
+ANSWER_WITHOUT_TYPE: Json = {"role": "assistant", "content": [{"type": "output_text", "text": "Hello."}]}
+WHOLE_ANSWER: Json = {
+    "type": "message",
+    "role": "assistant",
+    "content": [{"type": "output_text", "text": "Hello.", "annotations": []}],
+}
+
+
+def _is_message(item: Any, *roles: str) -> bool:
+    return isinstance(item, dict) and item.get("type", "message") == "message" and item.get("role") in roles
+
+
+@rule(
+    when="input[]",
+    dialects=FOUNDRY,
+    error=INVALID_PAYLOAD,
+    source=[
+        reported("https://github.com/microsoft/agent-framework/issues/2926: the whole body", "2025-12-17"),
+        reported("https://github.com/microsoft/agent-framework/issues/3003: the whole body", "2025-12-22"),
+        reported("https://github.com/Azure/azure-sdk-for-python/issues/44493: without an agent, too", "2025-12"),
+        assumed("that a message that lacks only one of them is told of that one"),
+    ],
+    rejects=[
+        Case({**AGENT_BODY, "input": [USER_MESSAGE, ANSWER_WITHOUT_TYPE]}, on=ON_PREVIEW_OF_AGENTS),
+    ],
+    accepts=[
+        Case({**AGENT_BODY, "input": [USER_MESSAGE, WHOLE_ANSWER, USER_MESSAGE]}, on=ON_PREVIEW_OF_AGENTS),
+        Case({**AGENT_BODY, "input": [{"role": "assistant", "content": "Hello."}]}, on=ON_PREVIEW_OF_AGENTS),
+        Case({**AGENT_BODY, "input": [USER_MESSAGE, ANSWER_WITHOUT_TYPE]}, on=ON_FOUNDRY),
+    ],
+    since="2025-12-17",
+    fix="Send the parts of an answer as they came: a message with `type`, a text with `annotations`.",
+)
+def answer_incomplete(request: Request) -> Iterator[Json]:
+    """In the version before agents were final an assistant's parts need `annotations`, and their message a `type`."""
+    if not is_preview_of_agents(request):
+        return
+    details: list[Json] = []
+    for index, item in enumerate(request.body["input"]):
+        if _is_message(item, "assistant") and isinstance(item.get("content"), list):
+            details += _find_missing(item, f"/input/{index}")
+    if details:
+        yield {"details": [_is_no_string("/input"), *details]}
+
+
+def _is_no_string(place: str) -> Json:
+    return validation_detail('type: Value is "array" but should be "string"', place)
+
+
+def _find_missing(item: Json, place: str) -> list[Json]:
+    """What an assistant's message lacks, as the service tells it; nothing of a whole one."""
+    untyped = [] if "type" in item else [_is_missing("type", place)]
+    unannotated = [
+        _is_missing("annotations", f"{place}/content/{index}")
+        for index, part in enumerate(item["content"])
+        if isinstance(part, dict) and part.get("type") == "output_text" and "annotations" not in part
+    ]
+    return [*untyped, _is_no_string(f"{place}/content"), *unannotated] if untyped or unannotated else []
+
+
+def _is_missing(name: str, place: str) -> Json:
+    return validation_detail(f'required: Required properties ["{name}"] are not present', place)
+
+
+TYPES_UNTIL_SUMMER = (
+    *("apply_patch_call", "apply_patch_call_output", "code_interpreter_call", "compaction", "computer_call"),
+    *("computer_call_output", "custom_tool_call", "custom_tool_call_output", "file_search_call", "function_call"),
+    *("function_call_output", "image_generation_call", "item_reference", "local_shell_call"),
+    *("local_shell_call_output", "mcp_approval_request", "mcp_approval_response", "mcp_call", "mcp_list_tools"),
+    *("message", "reasoning", "shell_call", "shell_call_output", "web_search_call"),
+)
+"""The types of items that a project named in an error from 2026-02-12 to 2026-05-19."""
+LONGER_LIST_SINCE = "2026-09-02"
+
+
+def known_types(as_of: str) -> Sequence[str]:
+    """The types of items that a project names in an error on a day."""
+    return sorted(item_types()) if is_valid_on(as_of, LONGER_LIST_SINCE, "") else TYPES_UNTIL_SUMMER
+
+
+@rule(
+    when="input[]",
+    dialects=FOUNDRY,
+    error=ApiError(400, "Invalid value: ''. Supported values are: {values}.", "input[{number}]", "invalid_value"),
+    source=[
+        recorded("Azure/azure-sdk-assets, a Java client: a system message, then a user's", "2026-02-12"),
+        reported("public notes of a live probe with each role, alone and before others", "2026-07-08"),
+        reported("https://github.com/langchain-ai/langchain/issues/35688: without an agent, too", "2026-03-09"),
+        reported("https://github.com/openclaw/openclaw/issues/84109", "2026-05-19"),
+        reported("https://github.com/vercel/ai/issues/20180: the longer list", "2026-09-02"),
+        assumed("that `param` counts from one: it was input[1] whenever the first item was at fault"),
+    ],
+    rejects={
+        f"Invalid value: ''. Supported values are: {quote_and_join(known_types(CONTRACT_DATE), 'and')}.": Case(
+            {"model": "gpt-4o", "input": [{"role": "developer", "content": "Be brief."}, USER_MESSAGE]}, on=ON_FOUNDRY
+        ),
+        f"Invalid value: ''. Supported values are: {quote_and_join(TYPES_UNTIL_SUMMER, 'and')}.": after(
+            CREATE_CONVERSATION,
+            Case(
+                {
+                    **AGENT_BODY,
+                    "conversation": "{0.id}",
+                    "input": [{"role": "system", "content": "Be brief."}, USER_MESSAGE],
+                },
+                on=ON_FOUNDRY,
+                as_of="2026-02-12",
+            ),
+        ),
+    },
+    accepts=[
+        Case({**AGENT_BODY, "input": [USER_MESSAGE, USER_MESSAGE]}, on=ON_FOUNDRY),
+        Case(
+            {**AGENT_BODY, "input": [{"type": "message", "role": "system", "content": "Hi."}, USER_MESSAGE]},
+            on=ON_FOUNDRY,
+        ),
+    ],
+    since="2026-02-12",
+    fix='Send `"type": "message"`, which OpenAI needs for no role.',
+)
+def instruction_without_type(request: Request, world: WorldView) -> Iterator[Json]:
+    """A message of the roles `system` and `developer` needs a `type`; those of others do not."""
+    if is_preview_of_agents(request):
+        return
+    for number, item in enumerate(request.body["input"], 1):
+        if _is_message(item, "system", "developer") and "type" not in item:
+            yield {"number": number, "values": quote_and_join(known_types(world.as_of), "and")}
+
+
+SEARCH_OF_ANOTHER: Json = {
+    "type": "web_search_call",
+    "id": f"ws_{'0' * 50}",
+    "status": "completed",
+    "action": {"type": "search", "query": "x"},
+    "agent_reference": {**HELPER_REFERENCE, "name": "scout", "version": "1"},
+}
+HOSTED_ITEMS = (
+    *("web_search_call", "file_search_call", "code_interpreter_call", "mcp_list_tools", "mcp_call"),
+    "fabric_dataagent_preview_call",
+)
+"""Items of tools that a project runs, named in reports of their refusal."""
+
+
+@rule(
+    when="input[]",
+    dialects=FOUNDRY,
+    error=project_error(400, "The provided data does not match the expected schema", "/"),
+    source=[
+        reported("https://github.com/microsoft/agent-framework/issues/5338: the whole body", "2026-04-17"),
+        reported("https://github.com/microsoft/agent-framework/issues/5410", "2026-04"),
+        reported("a public guide to hand-offs between agents", "2026"),
+    ],
+    rejects=[Case({**AGENT_BODY, "input": [USER_MESSAGE, SEARCH_OF_ANOTHER]}, on=ON_FOUNDRY)],
+    accepts=[
+        Case({**VALID_BODY, "input": [USER_MESSAGE, SEARCH_OF_ANOTHER]}, on=ON_FOUNDRY),
+        Case(
+            {**AGENT_BODY, "input": [USER_MESSAGE, {**SEARCH_OF_ANOTHER, "agent_reference": HELPER_REFERENCE}]},
+            on=ON_FOUNDRY,
+        ),
+        Case(
+            {
+                **AGENT_BODY,
+                "input": [{**WHOLE_ANSWER, "agent_reference": SEARCH_OF_ANOTHER["agent_reference"]}, USER_MESSAGE],
+            },
+            on=ON_FOUNDRY,
+        ),
+    ],
+    since="2026-04-17",
+    fix="Hand on the messages of another agent, and leave out the items of its tools.",
+)
+def foreign_tool_item(request: Request) -> Iterator[Json]:
+    """Items of the tools of one agent are no input for another."""
+    agent = agent_of(request)
+    name = agent.get("name") if isinstance(agent, dict) else None
+    for item in request.body["input"] if name else ():
+        maker = item.get("agent_reference") if isinstance(item, dict) and item.get("type") in HOSTED_ITEMS else None
+        if isinstance(maker, dict) and maker.get("name") not in (None, name):
+            yield {}
+
+
+_CONVERSATION_ID = re.compile(r"conv_([A-Za-z0-9]{48}|[A-Za-z0-9]{50})")
+"""The ids of conversations: those of projects have 50 characters, others 48 (recorded 2025-12 to 2026-06)."""
+
+
+@rule(
+    when="conversation",
+    dialects=FOUNDRY,
+    error=project_error(400, "Invalid conversation id '{id}', Malformed identifier.", "conversation"),
+    source=[
+        reported("https://github.com/microsoft-foundry/new-foundry-portal/issues/102: the message", "2026-02-16"),
+        assumed("status, code and param; that an id of another length than those recorded is malformed"),
+    ],
+    rejects={
+        "Invalid conversation id 'conv_c8e602556f95489dJutf5cqOk1Uqu', Malformed identifier.": Case(
+            {**AGENT_BODY, "conversation": "conv_c8e602556f95489dJutf5cqOk1Uqu"}, on=ON_FOUNDRY
+        )
+    },
+    accepts=[after(CREATE_CONVERSATION, Case({**AGENT_BODY, "conversation": {"id": "{0.id}"}}, on=ON_FOUNDRY))],
+    since="2026-02-16",
+    fix="Use the id of a conversation that the project made.",
+)
+def conversation_malformed(request: Request, world: WorldView) -> Iterator[Json]:
+    """The id of a conversation that is not there must at least look like one."""
+    named = request.body["conversation"]
+    id = named.get("id") if isinstance(named, dict) else named
+    if isinstance(id, str) and id and not _CONVERSATION_ID.fullmatch(id) and id not in world.store.conversations:
+        yield {"id": id}

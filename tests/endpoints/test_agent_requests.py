@@ -1,0 +1,219 @@
+"""What a request to a Foundry project may say beside an agent, and how its input is judged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+
+from harness.core.exchange import Answer, Json
+from harness.items import message
+from harness.server.mock_api import MockApi
+
+KEY = {"api-key": "mine", "content-type": "application/json"}
+V1, PREVIEW = "/api/projects/p/openai/v1", "/api/projects/p/openai"
+ENDPOINT = "/api/projects/p/agents/helper/endpoint/protocols/openai"
+QUERIES: Json = {V1: {}, PREVIEW: {"api-version": "2025-11-15-preview"}, ENDPOINT: {"api-version": "v1"}}
+HELPER: Json = {"type": "agent_reference", "name": "helper"}
+ASKED: Json = {"agent_reference": HELPER, "input": "hi"}
+USER: Json = {"role": "user", "content": "hi"}
+
+
+@pytest.fixture
+def api() -> MockApi:
+    return MockApi(fallback=lambda request: [message("Hello.")])
+
+
+def ask(api: MockApi, body: Any, root: str = V1, path: str = "/responses") -> Answer:
+    return api.handle("POST", root + path, KEY, QUERIES[root], orjson.dumps(body))
+
+
+def refusal(answer: Answer) -> tuple[int, str, str | None]:
+    return answer.status, answer.body["error"]["message"], answer.body["error"].get("param")
+
+
+class TestAConversation:
+    @pytest.mark.parametrize(
+        ("body", "root"),
+        [
+            ({"agent_reference": HELPER}, V1),
+            ({"agent": HELPER}, PREVIEW),
+            ({}, ENDPOINT),
+            ({"model": "mine"}, V1),
+            ({"model": "mine", "input": None}, V1),
+        ],
+    )
+    @pytest.mark.parametrize("stream", [False, True])
+    def test_is_enough_to_be_answered(self, api: MockApi, body: Json, root: str, stream: bool) -> None:
+        items = [{"type": "message", "role": "user", "content": "What is the size of France?"}]
+        id = ask(api, {"items": items}, path="/conversations").body["id"]
+        answer = ask(api, {**body, "conversation": id, "stream": stream}, root)
+        assert (answer.status, answer.body["output"][0]["content"][0]["text"]) == (200, "Hello.")
+        stored = api.handle("GET", f"{V1}/conversations/{id}/items", KEY, {}, b"").body["data"]
+        assert [item["role"] for item in stored] == ["assistant", "user"]
+
+    def test_is_nothing_to_answer_while_it_is_empty(self, api: MockApi) -> None:
+        id = ask(api, {}, path="/conversations").body["id"]
+        assert ask(api, {"agent_reference": HELPER, "conversation": id}).status == 200
+
+    @pytest.mark.parametrize("missing", [{}, {"conversation": None}, {"conversation": ""}])
+    def test_must_be_there_where_nothing_is_asked(self, api: MockApi, missing: Json) -> None:
+        assert refusal(ask(api, {"agent_reference": HELPER, **missing}))[:2] == (
+            400,
+            "Missing required parameter: 'input'.",
+        )
+
+    def test_of_another_form_is_malformed(self, api: MockApi) -> None:
+        for id in ("conv_1", {"id": "conv_1"}):
+            assert refusal(ask(api, {**ASKED, "conversation": id})) == (
+                400,
+                "Invalid conversation id 'conv_1', Malformed identifier.",
+                "conversation",
+            )
+        unknown = ask(api, {**ASKED, "conversation": f"conv_{'0' * 50}"})
+        assert unknown.status == 404
+
+    @pytest.mark.parametrize("id", [7, [], {}, {"id": 7}])
+    def test_of_another_type_is_refused_as_ever(self, api: MockApi, id: Any) -> None:
+        assert ask(api, {**ASKED, "conversation": id}).status in (200, 400)
+
+
+class TestBesideAnAgent:
+    @pytest.mark.parametrize("root", [V1, ENDPOINT])
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            *[("instructions", "Be brief."), ("temperature", 0), ("top_p", 0.5), ("reasoning", {"effort": "low"})],
+            *[("text", {"format": {"type": "text"}}), ("tools", [{"type": "web_search"}])],
+        ],
+    )
+    def test_nothing_is_said_that_it_settles(self, api: MockApi, name: str, value: Any, root: str) -> None:
+        body = ASKED if root == V1 else {"input": "hi"}
+        answer = ask(api, {**body, name: value}, root)
+        assert answer.body == {
+            "error": {
+                "code": "invalid_payload",
+                "message": "Not allowed when agent is specified.",
+                "param": name,
+                "type": "invalid_request_error",
+                "details": [],
+                "additionalInfo": {"request_id": answer.headers["x-request-id"]},
+            }
+        }
+
+    def test_several_faults_are_told_at_once(self, api: MockApi) -> None:
+        answer = ask(api, {**ASKED, "top_p": 0.5, "temperature": 0.5, "stream": True})
+        error = answer.body["error"]
+        assert (answer.status, error["code"], error["message"], error["param"]) == (
+            400,
+            "invalid_payload",
+            "Invalid payload",
+            None,
+        )
+        told = {"code": "ValidationError", "message": "Not allowed when agent is specified.", "type": "error"}
+        assert error["details"] == [{**told, "param": "temperature"}, {**told, "param": "top_p"}]
+        assert error["additionalInfo"] == {"request_id": answer.headers["x-request-id"]}
+
+    @pytest.mark.parametrize(
+        "more",
+        [
+            *[{"temperature": None, "tools": []}, {"max_output_tokens": 300}, {"tool_choice": "required"}],
+            *[{"metadata": {"a": "b"}}, {"store": False}, {"parallel_tool_calls": False}, {"background": True}],
+            *[{"structured_inputs": {"name": "Ada"}}, {"structured_inputs": 5}, {"agent_session_id": "s"}],
+        ],
+    )
+    def test_the_rest_may_be_said(self, api: MockApi, more: Json) -> None:
+        assert ask(api, {**ASKED, **more}).status == 200
+
+    def test_everything_may_be_said_beside_a_model(self, api: MockApi) -> None:
+        body = {"model": "mine", "input": "hi", "temperature": 0.5, "instructions": "Be brief."}
+        assert ask(api, {**body, "structured_inputs": {"name": "Ada"}}).status == 200
+
+    def test_it_settles_more_from_day_to_day(self, api: MockApi) -> None:
+        api.open("mine").world.as_of = "2026-02-20"
+        assert ask(api, {**ASKED, "tools": [{"type": "web_search"}], "reasoning": {}}).status == 200
+        assert refusal(ask(api, {**ASKED, "temperature": 1}))[2] == "temperature"
+
+
+class TestAMessage:
+    @pytest.mark.parametrize("role", ["system", "developer"])
+    @pytest.mark.parametrize("beside", [{"agent_reference": HELPER}, {"model": "mine"}])
+    def test_with_instructions_needs_a_type(self, api: MockApi, role: str, beside: Json) -> None:
+        item = {"role": role, "content": "Be brief."}
+        status, words, param = refusal(ask(api, {**beside, "input": [item, USER]}))
+        assert (status, words[:41], param) == (400, "Invalid value: ''. Supported values are: ", "input[1]")
+        assert ask(api, {**beside, "input": [{"type": "message", **item}, USER]}).status == 200
+        assert ask(api, {"model": "mine", "input": [item, USER]}, PREVIEW).status == 200
+
+    def test_of_a_user_or_an_assistant_needs_none(self, api: MockApi) -> None:
+        answer = {"role": "assistant", "content": [{"type": "output_text", "text": "Hello."}]}
+        assert ask(api, {**ASKED, "input": [USER, answer, USER]}).status == 200
+
+    def test_may_be_added_to_a_conversation_without_one(self, api: MockApi) -> None:
+        assert ask(api, {"items": [{"role": "system", "content": "x"}]}, path="/conversations").status == 200
+
+    def test_of_an_assistant_was_to_be_whole_before_agents_were_final(self, api: MockApi) -> None:
+        text = {"type": "output_text", "text": "Hello."}
+        items = [USER, {"role": "assistant", "content": [text, text]}]
+        details = ask(api, {**ASKED, "input": items}, PREVIEW).body["error"]["details"]
+        assert [(each["param"], each["message"].partition(":")[0]) for each in details] == [
+            ("/input", "type"),
+            ("/input/1", "required"),
+            ("/input/1/content", "type"),
+            ("/input/1/content/0", "required"),
+            ("/input/1/content/1", "required"),
+        ]
+        whole = {"type": "message", "role": "assistant", "content": [{**text, "annotations": []}]}
+        assert ask(api, {**ASKED, "input": [USER, whole]}, PREVIEW).status == 200
+
+    @pytest.mark.parametrize("items", [[7], [None], [[]], [{"role": 7}], [{"role": "assistant", "content": [7]}], [{}]])
+    @pytest.mark.parametrize("root", [V1, PREVIEW, ENDPOINT])
+    def test_that_is_none_is_refused(self, api: MockApi, items: Any, root: str) -> None:
+        assert ask(api, {**ASKED, "input": items}, root).status == 400
+
+
+class TestAnItemOfATool:
+    def search(self, agent: Any) -> Json:
+        action = {"type": "search", "query": "x"}
+        made = {"type": "web_search_call", "id": f"ws_{'0' * 50}", "status": "completed", "action": action}
+        return {**made, "agent_reference": agent}
+
+    def test_is_that_of_one_agent(self, api: MockApi) -> None:
+        items = [USER, self.search({**HELPER, "name": "scout"})]
+        assert refusal(ask(api, {**ASKED, "input": items})) == (
+            400,
+            "The provided data does not match the expected schema",
+            "/",
+        )
+        assert ask(api, {"input": items}, ENDPOINT).status == 400
+        assert ask(api, {"model": "mine", "input": items}).status == 200
+        assert ask(api, {**ASKED, "input": [USER, self.search(HELPER)]}).status == 200
+
+    @pytest.mark.parametrize("agent", [None, 7, {}, {"name": None}])
+    def test_of_nobody_is_anyones(self, api: MockApi, agent: Any) -> None:
+        assert ask(api, {**ASKED, "input": [USER, self.search(agent)]}).status == 200
+
+
+class TestAPrincipal:
+    @pytest.mark.parametrize(
+        ("method", "path", "named"),
+        [
+            ("POST", "/openai/v1/responses", "write` to perform `POST /api/projects/{projectName}/openai/*`"),
+            ("GET", "/openai/v1/responses/resp_1", "read` to perform `GET /api/projects/{projectName}/openai/*`"),
+            ("GET", "/agents/helper", "read` to perform `GET /api/projects/{projectName}/agents/*`"),
+            ("GET", "/threads/thread_1", "read` to perform `GET /api/projects/{projectName}/threads/{threadId}`"),
+        ],
+    )
+    def test_needs_a_role_in_the_project(self, api: MockApi, method: str, path: str, named: str) -> None:
+        api.open("mine").organization(scopes=())
+        query = {} if "/v1/" in path else {"api-version": "v1"}
+        answer = api.handle(
+            method, f"/api/projects/p{path}", KEY, query, orjson.dumps(ASKED) if method == "POST" else b""
+        )
+        assert (answer.status, answer.body["error"]["code"]) == (401, "PermissionDenied")
+        assert (
+            f"Microsoft.CognitiveServices/accounts/AIServices/agents/{named} operation"
+            in answer.body["error"]["message"]
+        )
+        assert list(answer.body["error"]) == ["code", "message"]
