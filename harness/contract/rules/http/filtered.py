@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from harness.api.content_filters import filter_result
-from harness.api.http.dialects import AZURE_DIALECTS
-from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, reported, rule
+from harness.api.http.dialects import AZURE_DIALECTS, FOUNDRY
+from harness.api.project.agent_definitions import find_answering_version
+from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, documented, reported, rule
+from harness.contract.rules.http.gateway import ON_AGENT
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
@@ -16,6 +19,43 @@ FILTERED_MESSAGE = (
     "management policy. Please modify your prompt and retry. To learn more about our content filtering policies please "
     "read our documentation: https://go.microsoft.com/fwlink/?linkid=2198766"
 )
+
+
+GUARDED_AGENT: Json = {"kind": "hosted", "rai_config": {"rai_policy_name": "strict"}}
+_ON_AGENT_OF_ACCOUNT = Case({"input": "hi"}, on=ON_AGENT)
+
+
+def _account_with(agent: Json) -> Organization:
+    return Organization(blocked=frozenset(["violence"]), agents={"helper": agent})
+
+
+@rule(
+    when=LIMITED_ACCOUNT,
+    dialects=FOUNDRY,
+    error=ApiError(
+        400,
+        "The request was blocked due to content safety policy violation at input stage.",
+        code="content_filter",
+        type="content_safety_error",
+        body_template={"error": {"code": "{code}", "message": "{message}", "type": "{type}"}},
+    ),
+    source=documented("https://learn.microsoft.com/azure/foundry/agents/concepts/hosted-agent-guardrails", "2026"),
+    rejects=[replace(_ON_AGENT_OF_ACCOUNT, account=_account_with(GUARDED_AGENT))],
+    accepts=[replace(_ON_AGENT_OF_ACCOUNT, account=_account_with({"kind": "hosted"}))],
+    fix="Scripted: `mock.organization(blocked=())` ends it. With the real API change the prompt, or the agent's guardrail.",
+)
+def hosted_agent_guarded(request: Request, world: WorldView) -> Iterator[Json]:
+    """A hosted agent whose definition has a guardrail refuses what it stops, in words of its own; others have none."""
+    definition = _hosted_definition(request, world)
+    if world.account.blocked and definition and definition.get("rai_config"):
+        yield {}
+
+
+def _hosted_definition(request: Request, world: WorldView) -> Json | None:
+    """The definition of the hosted agent that a request names; None for other requests."""
+    version = find_answering_version(request, world) if request.dialect == FOUNDRY else None
+    definition: Json = version["definition"] if version else {}
+    return definition if definition.get("kind") == "hosted" else None
 
 
 @rule(
@@ -37,7 +77,10 @@ FILTERED_MESSAGE = (
             }
         },
     ),
-    source=reported("several public reports of Azure OpenAI's Responses, whole bodies", "2026"),
+    source=[
+        reported("several public reports of Azure OpenAI's Responses, whole bodies", "2026"),
+        documented("guides to the migration from chat completions, in several languages: a part of the body", "2026"),
+    ],
     rejects=[
         Case(
             {"model": "gpt-4o", "input": "hi"},
@@ -48,6 +91,9 @@ FILTERED_MESSAGE = (
     fix="Scripted: `mock.organization(blocked=())` ends it. With the real API change the prompt, or the filter.",
 )
 def prompt_filtered(request: Request, world: WorldView) -> Iterator[Json]:
-    """A prompt with something the filters stop is refused, whether a stream was asked for or not."""
-    if world.account.blocked:
+    """A prompt with something the filters stop is refused, whether a stream was asked for or not.
+
+    What a hosted agent is asked is no prompt; its container asks models as it likes.
+    """
+    if world.account.blocked and _hosted_definition(request, world) is None:
         yield {"filters": [filter_result("prompt", sorted(world.account.blocked), len(request.raw))]}

@@ -57,7 +57,7 @@ SEARCHABLE_EXTENSIONS = (
 )
 def file_not_searchable(request: Request, world: WorldView) -> Iterator[Json]:
     """A project's vector stores take in files with certain extensions only."""
-    file = world.uploads.file(request.body["file_id"])
+    file = world.uploads.file(str(request.body.get("file_id")))
     extension = splitext(file.object["filename"])[1].lower() if file else ""
     if extension and extension not in SEARCHABLE_EXTENSIONS:
         yield {"extension": extension}
