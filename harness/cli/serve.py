@@ -22,7 +22,7 @@ from harness.cli.support.shared_store import (
     settings_record,
 )
 from harness.cli.support.summaries import summarize_worlds
-from harness.cli.support.tls import Secured, secure
+from harness.cli.support.tls import Secured, context_of, secure
 from harness.cli.support.workers import check_workers, serve_workers
 
 if TYPE_CHECKING:
@@ -144,7 +144,9 @@ def serve(
                 workers > 1,
             )
         ):
-            raise typer.BadParameter("--replay is given with --host, --port, --paced and TLS alone.")
+            raise typer.BadParameter(
+                "--replay plays what was recorded; give it with --host, --port, --paced and TLS alone."
+            )
         _replay_recordings(
             replay, host, _or_default(port), paced, secure(context, tls, certificate, key_file, host, ())
         )
@@ -169,8 +171,6 @@ def serve(
     key = next(iter(_split_names(keys)), ANY_KEY)
     other_names = _split_names(allowed_host)
     access = control_access(host, control_token, other_names)
-    if workers > 1 and (tls or certificate):
-        raise typer.BadParameter("--workers speaks no TLS yet.")
     secured = secure(context, tls, certificate, key_file, host, other_names)
     if command and metrics:
         raise typer.BadParameter(
@@ -205,6 +205,7 @@ def serve(
             lambda app: summarize_worlds(app.api),
             loses_worlds=not is_shared,
             sums_metrics=metrics,
+            tls=context_of(secured),
         )
         return
     watch(app)

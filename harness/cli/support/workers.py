@@ -18,6 +18,7 @@ from harness.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from harness.server.asgi import App, Listening
+    from harness.server.tls.context import ServerContext
     from harness.server.workers.channel import Channel
     from harness.server.workers.request_key import KeyReader
 
@@ -48,6 +49,7 @@ def serve_workers(
     *,
     loses_worlds: bool,
     sums_metrics: bool,
+    tls: ServerContext | None = None,
 ) -> None:
     """Serve with workers until a signal; each prints what it has to say at its end. ConfigError when they do not start.
 
@@ -72,7 +74,7 @@ def serve_workers(
     def report(line: str) -> None:
         print_text(f"harness: {line}", err=True)
 
-    dispatcher = Dispatcher(listening, count, keys, run_worker, report, loses_worlds)
+    dispatcher = Dispatcher(listening, count, keys, run_worker, report, loses_worlds, tls)
     with (
         TemporaryDirectory(prefix="harness-") if sums_metrics else nullcontext() as shared,
         call_on_signals(lambda _: dispatcher.stop()),

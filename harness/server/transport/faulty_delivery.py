@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import struct
 from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping, Sequence
@@ -18,6 +19,8 @@ from harness.core.headers import encode_headers
 
 NO_LINGER = struct.pack("ii", 1, 0)
 """Closing a socket of this option sends a reset."""
+_HANDED_OVER = (getattr(socket, "AF_UNIX", None),)
+"""The family of the sockets over which a process speaks that leaves TLS to another."""
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
@@ -193,10 +196,19 @@ def disconnect(send: Send, *, resets: bool = False) -> None:
     """Break off the connection: ASGI knows no way, so that uvicorn's own transport is closed, or reset."""
     transport = cast("Any", send).__self__.transport
     if resets and (connection := transport.get_extra_info("socket")):
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
+        if connection.family in _HANDED_OVER:
+            _mark_reset(connection.fileno())
+        else:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
         transport.abort()
     else:
         transport.close()
+
+
+def _mark_reset(connection: int) -> None:
+    """Tell the first process of a server with workers to reset a connection, by a descriptor beside its last byte."""
+    with suppress(OSError), socket.socket(fileno=os.dup(connection)) as own:
+        socket.send_fds(own, [b"!"], [connection])
 
 
 async def send_events(events: Iterable[Json], delivery: Delivery, receive: Receive, send: Send) -> list[Message]:

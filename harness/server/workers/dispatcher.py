@@ -15,9 +15,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from zlib import crc32
 
+from harness.server.tls.context import ServerContext
 from harness.server.workers.channel import CONNECTION, STRAY, Channel, ChannelClosed, open_channel
 from harness.server.workers.request_key import HEAD_END, LARGEST_HEAD, KeyReader
+from harness.server.workers.tls_relay import SecuredSocket, TlsRelay
 
+RELAY_SECONDS = 1.0
+"""Seconds in which the last bytes of workers that have ended go to their clients."""
 HEAD_SECONDS = 20.0
 """Seconds after which a request that has no head yet goes to the first worker, which gives it up."""
 MOST_ASSIGNED = 10_000
@@ -47,14 +51,28 @@ class _Worker:
 class _Arriving:
     """A connection over which no whole head has come yet."""
 
-    connection: socket.socket
+    connection: socket.socket | SecuredSocket
     begun: float
     data: bytes = b""
+
+    def receive(self) -> bytes | None:
+        """What has come, None if nothing has, empty when the client has left."""
+        if isinstance(self.connection, SecuredSocket):
+            return self.connection.receive()
+        try:
+            return self.connection.recv(LARGEST_HEAD)
+        except BlockingIOError:
+            return None
+        except OSError:
+            return b""
 
 
 @dataclass
 class Dispatcher:
-    """Accepts on `listening` for `count` workers; `report` takes a line about each worker that ended unasked."""
+    """Accepts on `listening` for `count` workers; `report` takes a line about each worker that ended unasked.
+
+    With `tls` it speaks TLS with clients, and plain http with workers.
+    """
 
     listening: socket.socket
     count: int
@@ -62,9 +80,11 @@ class Dispatcher:
     run_worker: RunWorker
     report: Callable[[str], None]
     loses_worlds: bool = True
+    tls: ServerContext | None = None
     _workers: dict[int, _Worker] = field(default_factory=dict)
     _assigned: dict[str, int] = field(default_factory=dict)
     _arriving: set[_Arriving] = field(default_factory=set)
+    _relays: set[TlsRelay] = field(default_factory=set)
     _signals: int = 0
 
     def __post_init__(self) -> None:
@@ -100,6 +120,8 @@ class Dispatcher:
     def _handle(self, subject: object, mask: int) -> None:
         if isinstance(subject, _Worker):
             self._exchange(subject, mask)
+        elif isinstance(subject, TlsRelay):
+            self._pump(subject)
         elif isinstance(subject, _Arriving):
             self._read(subject)
         elif subject is not None:
@@ -111,20 +133,19 @@ class Dispatcher:
                 connection, _ = self.listening.accept()
                 connection.setblocking(False)
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                arriving = _Arriving(connection, time.monotonic())
+                secured = SecuredSocket(connection, self.tls) if self.tls else connection
+                arriving = _Arriving(secured, time.monotonic())
                 self._arriving.add(arriving)
-                self._selector.register(connection, selectors.EVENT_READ, arriving)
+                self._selector.register(secured, selectors.EVENT_READ, arriving)
 
     def _read(self, arriving: _Arriving) -> None:
-        try:
-            data = arriving.connection.recv(LARGEST_HEAD)
-        except BlockingIOError:
+        if (data := arriving.receive()) is None:
             return
-        except OSError:
-            data = b""
         arriving.data += data
         if not data:
             self._forget(arriving)
+            if isinstance(arriving.connection, SecuredSocket) and not arriving.data:
+                arriving.connection.note_silence()
             arriving.connection.close()
         elif HEAD_END in arriving.data or len(arriving.data) >= LARGEST_HEAD:
             self._hand_over(arriving)
@@ -135,7 +156,21 @@ class Dispatcher:
 
     def _hand_over(self, arriving: _Arriving) -> None:
         self._forget(arriving)
-        self._give(arriving.connection.detach(), arriving.data)
+        if isinstance(arriving.connection, SecuredSocket):
+            if not arriving.connection.is_open:
+                arriving.connection.close()
+                return
+            own, plain = socket.socketpair()
+            self._relays.add(TlsRelay(arriving.connection, own, self._selector))
+        else:
+            plain = arriving.connection
+        self._give(plain.detach(), arriving.data)
+
+    def _pump(self, relay: TlsRelay) -> None:
+        if not relay.has_ended:
+            relay.pump()
+        if relay.has_ended:
+            self._relays.discard(relay)
 
     def _give_up_slow(self) -> None:
         now = time.monotonic()
@@ -212,7 +247,7 @@ class Dispatcher:
             code = 1
             try:
                 own.close()
-                self._close_inherited()
+                self._close_all()
                 code = self.run_worker(number, other, lost)
             finally:
                 os._exit(code)
@@ -220,20 +255,26 @@ class Dispatcher:
         worker = self._workers[number] = _Worker(number, pid, own, time.monotonic(), failures)
         self._selector.register(own, selectors.EVENT_READ, worker)
 
-    def _close_inherited(self) -> None:
-        """Close what belongs to the first process alone."""
+    def _close_all(self) -> None:
+        """Close what belongs to the first process alone: at its end, and in each of the others."""
         self._selector.close()
-        for each in (self.listening, self._wake, self._woken, *(one.connection for one in self._arriving)):
+        for each in (self.listening, self._wake, self._woken):
             each.close()
+        for one in (*(arriving.connection for arriving in self._arriving), *self._relays):
+            one.forget() if isinstance(one, SecuredSocket | TlsRelay) else one.close()
         for worker in self._workers.values():
             worker.channel.close()
 
     def _end(self) -> None:
         """End the workers as the signals say, and wait for them."""
+        self._selector.unregister(self.listening)
         self.listening.close()
         for arriving in list(self._arriving):
             self._forget(arriving)
             arriving.connection.close()
+        for worker in self._workers.values():
+            self._selector.unregister(worker.channel)
+        self._selector.unregister(self._woken)
         sent, running = 0, {each.pid for each in self._workers.values()}
         while running:
             while sent < max(1, self._signals):
@@ -243,4 +284,15 @@ class Dispatcher:
             for pid in list(running):
                 if os.waitpid(pid, os.WNOHANG)[0]:
                     running.discard(pid)
-            time.sleep(0.01)
+            self._relay(0.01)
+        ended = time.monotonic()
+        while self._relays and time.monotonic() - ended < RELAY_SECONDS:
+            self._relay(0.01)
+        for relay in self._relays:
+            relay.close()
+        self._close_all()
+
+    def _relay(self, seconds: float) -> None:
+        """Carry what comes within this time."""
+        for key, _ in self._selector.select(seconds):
+            self._pump(key.data)

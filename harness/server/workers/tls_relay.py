@@ -1,0 +1,171 @@
+"""TLS in front of workers: the first process speaks it, and a worker gets one end of a pair of sockets with plain http.
+
+So the key of a request can be read, and a connection can go from one worker to another in the middle. Nothing here waits.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import socket
+import ssl
+from contextlib import suppress
+
+from harness.server.tls.context import PLAIN_ANSWER, SILENT, ServerContext
+from harness.server.transport.faulty_delivery import NO_LINGER
+
+READ_SIZE = 64 * 1024
+"""Bytes that are read at once, more than a record of TLS has."""
+MOST_HELD = 256 * 1024
+"""Bytes that are kept for a side that does not read; then the other side is not read either."""
+_LATER = (ssl.SSLWantReadError, ssl.SSLWantWriteError, BlockingIOError)
+
+
+class SecuredSocket:
+    """The server's end of a connection over TLS; `is_open` once it has shaken hands."""
+
+    def __init__(self, connection: socket.socket, context: ServerContext) -> None:
+        self._context = context
+        self._socket = context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
+        self.is_open = False
+
+    def fileno(self) -> int:
+        """The file descriptor, for a selector."""
+        return self._socket.fileno()
+
+    def receive(self) -> bytes | None:
+        """What has come, None if nothing has, empty when the client has left or does not speak TLS."""
+        try:
+            if not self.is_open:
+                self._socket.do_handshake()
+                self.is_open = True
+            return self._socket.recv(READ_SIZE)
+        except _LATER:
+            return None
+        except ssl.SSLError as problem:
+            if not self.is_open and self._context.note_failure(problem):
+                self._answer_plainly()
+        except (OSError, ValueError):
+            pass
+        return b""
+
+    def _answer_plainly(self) -> None:
+        """Answer who speaks plain http; what was not read would make the connection be reset."""
+        with suppress(OSError), socket.socket(fileno=os.dup(self._socket.fileno())) as plain:
+            plain.send(PLAIN_ANSWER)
+            plain.shutdown(socket.SHUT_WR)
+            plain.recv(MOST_HELD)
+
+    def send(self, data: bytes) -> int:
+        """How many of these bytes could be sent; OSError when the connection has ended."""
+        try:
+            return self._socket.send(data)
+        except _LATER:
+            return 0
+
+    def note_silence(self) -> None:
+        """Report a client that shook hands and said nothing."""
+        if self.is_open:
+            self._context.report_rejection(SILENT)
+
+    def close(self, *, resets: bool = False) -> None:
+        """Close the connection, or reset it; its client is told that nothing is missing unless it is reset."""
+        with suppress(OSError, ValueError):
+            if resets:
+                self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
+            elif self.is_open:
+                self._socket.unwrap()
+        self._socket.close()
+
+    def forget(self) -> None:
+        """Close the descriptor alone, in a process to which the connection does not belong."""
+        self._socket.close()
+
+
+class TlsRelay:
+    """Carries bytes between a client and its worker, until one of them ends the connection."""
+
+    def __init__(self, client: SecuredSocket, plain: socket.socket, selector: selectors.BaseSelector) -> None:
+        plain.setblocking(False)
+        self._client = client
+        self._plain = plain
+        self._selector = selector
+        self._to_worker = self._to_client = b""
+        self._client_left = self._worker_left = self._resets = self.has_ended = False
+        self._watched: dict[SecuredSocket | socket.socket, int] = {}
+        self._watch()
+
+    def pump(self) -> None:
+        """Carry what can be carried now; `has_ended` when nothing will be any more."""
+        try:
+            self._carry_requests()
+            self._carry_answers()
+        except OSError:
+            self._client_left = True
+        if (self._client_left and not self._to_worker) or (self._worker_left and not self._to_client):
+            self.close()
+        else:
+            self._watch()
+
+    def _carry_requests(self) -> None:
+        if not self._client_left and len(self._to_worker) < MOST_HELD and (data := self._client.receive()) is not None:
+            self._to_worker += data
+            self._client_left = not data
+        if self._to_worker and not self._worker_left:
+            try:
+                self._to_worker = self._to_worker[self._plain.send(self._to_worker) :]
+            except BlockingIOError:
+                return
+            except OSError:  # the worker has ended the connection, and its last words are still to be read
+                self._to_worker = b""
+
+    def _carry_answers(self) -> None:
+        if not self._worker_left and len(self._to_client) < MOST_HELD:
+            self._read_worker()
+        while self._to_client and (sent := self._client.send(self._to_client[:READ_SIZE])):
+            self._to_client = self._to_client[sent:]
+
+    def _read_worker(self) -> None:
+        """Take what the worker says; a descriptor beside it means that the connection is to be reset."""
+        try:
+            data, marks, _, _ = socket.recv_fds(self._plain, READ_SIZE, 1)
+        except BlockingIOError:
+            return
+        except OSError:
+            data, marks = b"", []
+        for mark in marks:
+            os.close(mark)
+        self._resets = bool(marks)
+        self._worker_left = self._resets or not data
+        self._to_client += b"" if self._resets else data
+
+    def _watch(self) -> None:
+        """Watch both sides for what they are waited for."""
+        self._select(self._client, not self._client_left and len(self._to_worker) < MOST_HELD, bool(self._to_client))
+        is_read = not self._worker_left and len(self._to_client) < MOST_HELD
+        self._select(self._plain, is_read, bool(self._to_worker) and not self._worker_left)
+
+    def _select(self, side: SecuredSocket | socket.socket, reads: bool, writes: bool) -> None:
+        wanted = reads * selectors.EVENT_READ | writes * selectors.EVENT_WRITE
+        if wanted == (now := self._watched.get(side, 0)):
+            return
+        if not wanted:
+            self._selector.unregister(side)
+        elif now:
+            self._selector.modify(side, wanted, self)
+        else:
+            self._selector.register(side, wanted, self)
+        self._watched[side] = wanted
+
+    def close(self) -> None:
+        """End the connection on both sides."""
+        self.has_ended = True
+        for side in (self._client, self._plain):
+            self._select(side, False, False)
+        self._client.close(resets=self._resets)
+        self._plain.close()
+
+    def forget(self) -> None:
+        """Close the descriptors alone, in a process to which the connection does not belong."""
+        self._client.forget()
+        self._plain.close()
