@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from harness.api.http.dialects import FOUNDRY
 from harness.api.operations import FILE_LIST, Cursors, operation
 from harness.api.paging import page
 from harness.core.exchange import Answer, Json, Request
@@ -18,7 +19,8 @@ def create(request: Request, world: World) -> Answer:
     file, purpose = request.body["file"], request.body["purpose"]
     lasts = request.body.get("expires_after")
     seconds = int(lasts["seconds"]) if isinstance(lasts, dict) and "seconds" in lasts else None
-    id = world.uploads.add_uploaded(file["filename"], file["data"], purpose, seconds)
+    in_project = request.dialect == FOUNDRY
+    id = world.uploads.add_uploaded(file["filename"], file["data"], purpose, seconds, in_project=in_project)
     return Answer(200, world.store.files[id].object)
 
 

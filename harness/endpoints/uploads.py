@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from harness.api.http.dialects import FOUNDRY
 from harness.api.operations import operation
 from harness.api.resources.parted_uploads import join_parts, new_upload
 from harness.contract.check import drop_nulls
@@ -36,7 +37,8 @@ def complete(request: Request, world: World) -> Answer:
     id = request.params["upload_id"]
     upload = world.store.parted_uploads[id]
     data = join_parts(upload, request.body["part_ids"])
-    file = world.uploads.add_file(upload.object["filename"], data, upload.object["purpose"], upload.file_expires_after)
+    name, purpose, in_project = upload.object["filename"], upload.object["purpose"], request.dialect == FOUNDRY
+    file = world.uploads.add_file(name, data, purpose, upload.file_expires_after, in_project=in_project)
     upload.object = {**upload.object, "status": "completed", "file": world.store.files[file].object}
     upload.parts.clear()
     world.store.parted_uploads[id] = upload

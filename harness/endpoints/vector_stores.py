@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from harness.api.http.dialects import FOUNDRY
 from harness.api.operations import Cursors, operation
 from harness.api.paging import page
 from harness.api.resources.files import FileBatch, VectorStore, render_batch, render_store
@@ -31,7 +32,8 @@ def _find_store(request: Request, world: World) -> VectorStore:
 def create(request: Request, world: World) -> Answer:
     """A new vector store, with the files it starts with."""
     body = drop_nulls(request.body)
-    id = world.uploads.add_store(body.get("file_ids", ()), {name: body[name] for name in body if name != "file_ids"})
+    members = {name: body[name] for name in body if name != "file_ids"}
+    id = world.uploads.add_store(body.get("file_ids", ()), members, in_project=request.dialect == FOUNDRY)
     return Answer(200, render_store(world.store.vector_stores[id], world.now))
 
 

@@ -121,11 +121,12 @@ class Mock:
         self, name: str, data: bytes | str = b"", *, purpose: str = "user_data", expires_after: int | None = None
     ) -> str:
         """Upload a file, say `mock.file("a.txt", "Paris")`, that expires after so many seconds; returns its id."""
-        return self.world.uploads.add_file(name, data, purpose, expires_after)
+        in_project = self.world.dialect == FOUNDRY
+        return self.world.uploads.add_file(name, data, purpose, expires_after, in_project=in_project)
 
     def vector_store(self, *files: str, **members: Any) -> str:
         """Make a vector store of uploaded files, by their ids, with members of `POST /vector_stores`; returns its id."""
-        return self.world.uploads.add_store(files, members)
+        return self.world.uploads.add_store(files, members, in_project=self.world.dialect == FOUNDRY)
 
     def container(self, *files: str, **members: Any) -> str:
         """Make a container with copies of uploaded files, by their ids, and members of `POST /containers`; its id."""

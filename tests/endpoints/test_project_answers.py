@@ -2,51 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import orjson
 import pytest
 
-from harness.api.project.agents import new_version
 from harness.core.exchange import Answer, Json
 from harness.ending import incomplete
 from harness.items import code_interpreter_call, function_call, message, web_search_call
-from harness.server.mock_api import MockApi
-
-PROJECT = "/api/projects/p/openai/v1"
-HELPER = {"type": "agent_reference", "name": "helper"}
-BY_HELPER = {**HELPER, "version": "1"}
-DEFINITIONS: Json = {
-    "helper": {"kind": "prompt", "model": "gpt-4o", "instructions": "Help."},
-    "planner": {"kind": "workflow"},
-    "worker": {"kind": "hosted"},
-}
-OLD_DAY, NEW_DAY = "2026-02-12", "2026-06-26"
-
-
-class Project:
-    """A project on one day, with an agent of each kind."""
-
-    def __init__(self, day: str = NEW_DAY) -> None:
-        self.api = MockApi(fallback=lambda request: [message("Hello there.")], as_of=day)
-        self.mock = self.api.open("mine")
-        for name, definition in DEFINITIONS.items():
-            self.define(name, definition)
-
-    def define(self, name: str, definition: Json) -> None:
-        """Make an agent of this definition, or another version of it."""
-        world = self.mock.world
-        versions = world.store.agents.get(name) or []
-        made = new_version(versions, name, {"definition": definition}, 0, world.as_of, world.ids)
-        world.store.agents[name] = [*versions, made]
-
-    def ask(self, method: str, path: str, body: Any = None, root: str = PROJECT, **query: str) -> Answer:
-        raw = b"" if body is None else orjson.dumps(body)
-        return self.api.handle(method, root + path, {"api-key": "mine", "content-type": "application/json"}, query, raw)
-
-    def respond(self, agent: str = "", **more: Any) -> Answer:
-        by: Json = {"agent_reference": {**HELPER, "name": agent}} if agent else {"model": "gpt-4o"}
-        return self.ask("POST", "/responses", {"input": "hi", **by, **more})
+from tests.support.foundry import BY_HELPER, HELPER, NEW_DAY, OLD_DAY, Project, upload
 
 
 def events_of(answer: Answer) -> list[Json]:
@@ -292,3 +253,48 @@ def test_an_id_of_a_response_that_is_not_there_is_not_found(id: str) -> None:
     assert project.ask("GET", f"/responses/{id}").status == 404
     assert project.ask("GET", f"/responses/{id}", root="/v1").status in (400, 401, 404)
     assert project.respond(previous_response_id=id).status == 400
+
+
+class TestAFile:
+    def test_has_an_id_of_the_project(self) -> None:
+        file = upload(Project())
+        assert list(file) == [
+            *("object", "id", "purpose", "filename", "bytes", "created_at", "expires_at", "status", "status_details"),
+        ]
+        assert (file["id"][:10], len(file["id"])) == ("assistant-", 32)
+        assert upload(Project(), "fine-tune", name="planets.jsonl")["id"].startswith("file-")
+        assert upload(Project(), root="/v1")["id"].startswith("file-")
+
+    def test_is_found_by_its_id_wherever_it_is_named(self) -> None:
+        project = Project()
+        id = upload(project)["id"]
+        assert project.ask("GET", f"/files/{id}").body["id"] == id
+        reads = [{"role": "user", "content": [{"type": "input_file", "file_id": id}]}]
+        assert project.respond(input=reads).status == 200
+        code = {"type": "code_interpreter", "container": {"type": "auto", "file_ids": [id]}}
+        assert project.respond(tools=[code]).status == 200
+        store = project.ask("POST", "/vector_stores", {"name": "s", "file_ids": [id]}).body
+        assert project.respond(tools=[{"type": "file_search", "vector_store_ids": [store["id"]]}]).status == 200
+        assert [each["id"] for each in project.ask("GET", f"/vector_stores/{store['id']}/files").body["data"]] == [id]
+        assert project.ask("DELETE", f"/files/{id}").body == {"object": "file", "deleted": True, "id": id}
+        assert project.ask("GET", f"/files/{id}").status == 404
+
+    def test_that_is_unknown_is_refused(self) -> None:
+        project = Project()
+        upload(project)
+        assert project.ask("GET", "/files/assistant-AAAAAAAAAAAAAAAAAAAAAA").status == 404
+        assert project.ask("POST", "/vector_stores", {"file_ids": ["assistant-AAAAAAAAAAAAAAAAAAAAAA"]}).status == 404
+
+
+class TestAVectorStore:
+    def test_is_told_as_recorded(self) -> None:
+        project = Project()
+        made = project.ask("POST", "/vector_stores", {"name": "s", "file_ids": [upload(project)["id"]]}).body
+        assert list(made) == [
+            *("id", "object", "name", "status", "usage_bytes", "created_at", "file_counts", "metadata"),
+            *("expires_after", "expires_at", "last_active_at"),
+        ]
+        assert (made["id"][:3], len(made["id"]), made["status"], made["usage_bytes"]) == ("vs_", 27, "in_progress", 0)
+        read = project.ask("GET", f"/vector_stores/{made['id']}").body
+        assert (list(read), read["status"], read["usage_bytes"]) == (list(made), "completed", 23)
+        assert project.ask("GET", "/vector_stores").body["data"] == [read]

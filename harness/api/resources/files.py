@@ -22,6 +22,8 @@ BYTES_AS_TEXT = "latin-1"
 """The encoding in which bytes are text with one character per byte."""
 STORE_ID_PREFIX = "vs_"
 """The prefix of vector store ids."""
+MODEL_PURPOSES = frozenset({"fine-tune", "fine-tune-results", "batch", "batch_output", "evals"})
+"""The purposes of files that have the same ids in every dialect."""
 DAY = 86_400
 BATCH_FILE_LIFETIME = 30 * DAY
 """Seconds after which a file for a batch expires by default."""
@@ -193,15 +195,23 @@ class Uploads:
         """Whether the key has stored anything or its account lists files; if not, unknown ids are accepted."""
         return self._touched or bool(self._owner.account.files)
 
-    def add_file(self, name: str, data: bytes | str, purpose: str, expires_after: int | None) -> str:
+    def add_file(
+        self, name: str, data: bytes | str, purpose: str, expires_after: int | None, *, in_project: bool = False
+    ) -> str:
         """Store a file (a string as UTF-8) that expires after so many seconds; returns its id."""
         raw = data.encode() if isinstance(data, str) else data
-        return self.add_uploaded(name, raw.decode(BYTES_AS_TEXT), purpose, expires_after)
+        return self.add_uploaded(name, raw.decode(BYTES_AS_TEXT), purpose, expires_after, in_project=in_project)
 
-    def add_uploaded(self, name: str, text: str, purpose: str, expires_after: int | None) -> str:
-        """Store a file whose bytes are given as text, one character per byte; returns its id."""
+    def add_uploaded(
+        self, name: str, text: str, purpose: str, expires_after: int | None, *, in_project: bool = False
+    ) -> str:
+        """Store a file whose bytes are given as text, one character per byte; returns its id.
+
+        A file of a Foundry project (`in_project`) has another prefix. Recorded 2025-12 to 2026-03, of assistants.
+        """
         self._touched = True
-        id = self._owner.ids.alphanumeric("file-", 22)
+        prefix = "assistant-" if in_project and purpose not in MODEL_PURPOSES else "file-"
+        id = self._owner.ids.alphanumeric(prefix, 22)
         self._files[id] = new_file(id, name, text, purpose, self._owner.tick(), expires_after)
         return id
 
@@ -209,14 +219,15 @@ class Uploads:
         """Store the files that a body takes from the storage of a Foundry project, without content; returns their ids."""
         return [self.add_uploaded(asset_name(source), "", "assistants", None) for source in sources_of(body)]
 
-    def add_store(self, files: Iterable[str], members: Json) -> str:
-        """Create a vector store from file ids; returns its id. ConfigError for an unknown id."""
+    def add_store(self, files: Iterable[str], members: Json, *, in_project: bool = False) -> str:
+        """Create a vector store from file ids; returns its id, shorter in a project. ConfigError for an unknown id."""
         files = [*files, *self.add_assets(members)]
         members = {name: value for name, value in members.items() if name != "configuration"}
         if unknown := set(members) - set(STORE_MEMBERS):
             raise ConfigError(f"vector_store({', '.join(sorted(unknown))}=…): it has {', '.join(STORE_MEMBERS)}.")
         self._touched = True
-        now, id = self._owner.tick(), self._owner.ids.hex(STORE_ID_PREFIX, 32)
+        now, ids = self._owner.tick(), self._owner.ids
+        id = ids.alphanumeric(STORE_ID_PREFIX) if in_project else ids.hex(STORE_ID_PREFIX, 32)
         store = new_store(id, now, members)
         for file in files:
             if (found := self.file(file)) is None:

@@ -1,0 +1,164 @@
+"""The headers of a project of Azure AI Foundry, by what answers and on which day it was recorded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import pytest
+
+from harness.core.exchange import Answer
+from harness.items import message
+from tests.support.foundry import NEW_DAY, Project, upload
+
+GUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+HEX = re.compile(r"[0-9a-f]{32}")
+BY_THE_MODEL = {"openai-organization", "openai-project", "openai-processing-ms", "openai-version"}
+SIX_LIMITS = {
+    f"x-ratelimit-{name}-{what}" for name in ("limit", "remaining", "reset") for what in ("requests", "tokens")
+}
+FOUR_MORE = {
+    *("x-ratelimit-abusepenalty-active", "x-ratelimit-key"),
+    *("x-ratelimit-renewalperiod-requests", "x-ratelimit-renewalperiod-tokens"),
+}
+SINCE_MAY = {
+    *("azureai-fe-is-streaming", "x-ms-aoai-configured-data-retention-days", "x-ms-is-spilled-over"),
+    "x-ms-served-model",
+}
+TIERS = {"azureai-processed-tier", "azureai-requested-tier"}
+
+
+def sorted_out(headers: Mapping[str, str]) -> set[str]:
+    """The headers whose days differ."""
+    prefixes = (
+        "openai-",
+        "x-ratelimit-",
+        "azureai-",
+        "skip-",
+        "x-ms-aoai",
+        "x-ms-is-",
+        "x-ms-served",
+        "access-control",
+    )
+    return {name for name in headers if name.startswith(prefixes)}
+
+
+@pytest.mark.parametrize(
+    ("day", "streamed", "expected"),
+    [
+        ("2026-02-12", False, {*BY_THE_MODEL, *TIERS, "skip-error-remapping"}),
+        ("2026-03-09", False, {*BY_THE_MODEL, *TIERS, "skip-error-remapping", *SIX_LIMITS}),
+        ("2026-03-12", True, BY_THE_MODEL),
+        ("2026-03-17", True, {*BY_THE_MODEL, *TIERS, "skip-error-remapping", *SIX_LIMITS}),
+        *(
+            (
+                "2026-06-26",
+                streamed,
+                {
+                    *BY_THE_MODEL,
+                    "skip-error-remapping",
+                    *SIX_LIMITS,
+                    *FOUR_MORE,
+                    *SINCE_MAY,
+                    "access-control-expose-headers",
+                },
+            )
+            for streamed in (False, True)
+        ),
+    ],
+)
+def test_of_a_response_are_those_of_its_day(day: str, streamed: bool, expected: set[str]) -> None:
+    answer = Project(day).respond("helper", **{"stream": True} if streamed else {})
+    assert sorted_out(answer.headers) == expected
+    assert answer.headers["content-type"] == ("text/event-stream; charset=utf-8" if streamed else "application/json")
+
+
+def test_of_a_response_name_the_deployment_of_its_agent() -> None:
+    headers = Project().respond("helper").headers
+    assert (headers["x-ratelimit-key"], headers["x-ms-served-model"]) == ("gpt-4o", "gpt-4o-2024-08-06")
+    assert Project().respond("planner").headers.keys().isdisjoint({"x-ratelimit-key", "x-ms-served-model"})
+
+
+def test_of_a_response_of_a_hosted_agent_name_its_session() -> None:
+    answer = Project().respond("worker")
+    assert answer.headers["x-agent-session-id"] == answer.body["agent_session_id"]
+    assert "x-agent-session-id" not in Project().respond("helper").headers
+
+
+def test_of_what_is_queued_or_read_are_fewer() -> None:
+    project = Project("2026-05-22")
+    queued = project.respond(background=True)
+    more = {"access-control-expose-headers", *BY_THE_MODEL}
+    assert sorted_out(queued.headers) == {*more, "x-ms-aoai-configured-data-retention-days", "x-ms-served-model"}
+    for method, action in (("POST", "/cancel"), ("GET", "")):
+        answer = project.ask(method, f"/responses/{queued.body['id']}{action}")
+        assert sorted_out(answer.headers) == more
+        assert GUID.fullmatch(answer.headers["x-request-id"])
+
+
+def test_of_a_refusal_by_the_model_say_nothing_of_limits() -> None:
+    answer = Project("2026-02-12").respond(temperature=3)
+    assert (answer.status, sorted_out(answer.headers)) == (400, BY_THE_MODEL)
+
+
+def is_the_projects(answer: Answer) -> bool:
+    """Whether the project itself has answered, and not a service behind it."""
+    headers = answer.headers
+    assert GUID.fullmatch(headers["apim-request-id"])
+    assert headers["x-request-id"] != headers["apim-request-id"]
+    own = HEX.fullmatch(headers["x-request-id"]) is not None
+    assert headers["content-type"] == ("application/json; charset=utf-8" if own else "application/json")
+    assert sorted_out(headers).isdisjoint({"skip-error-remapping", *TIERS}) or not own
+    return own
+
+
+def test_say_by_the_id_of_the_request_who_has_answered() -> None:
+    project = Project(NEW_DAY)
+    id = project.respond().body["id"]
+    assert not is_the_projects(project.respond())
+    assert not is_the_projects(project.ask("GET", f"/responses/{id}"))
+    assert is_the_projects(project.ask("DELETE", f"/responses/{id}"))
+    conversation = project.ask("POST", "/conversations", {})
+    assert is_the_projects(conversation)
+    assert is_the_projects(project.ask("GET", f"/conversations/{conversation.body['id']}/items"))
+    assert is_the_projects(project.ask("GET", "/agents/helper", root="/api/projects/p", **{"api-version": "v1"}))
+    assert not is_the_projects(project.ask("GET", "/vector_stores"))
+
+
+def test_of_files_and_vector_stores_are_those_of_the_services_behind() -> None:
+    project = Project("2026-03-09")
+    stored = project.ask("GET", f"/files/{upload(project)['id']}").headers
+    assert sorted_out(stored) == {"openai-processing-ms", "openai-version", "access-control-allow-origin"}
+    made = project.ask("POST", "/vector_stores", {"name": "s"}).headers
+    assert sorted_out(made) == {"openai-processing-ms", "openai-version", "openai-organization"}
+    for headers in (stored, made):
+        assert GUID.fullmatch(headers["x-ms-middleware-request-id"])
+        assert "api-supported-versions" not in headers
+
+
+@pytest.mark.parametrize(
+    ("day", "versions"),
+    [
+        ("2025-12-11", "2025-05-15-preview,2025-11-15-preview"),
+        ("2026-02-12", "1.0,2025-05-15-preview,2025-11-15-preview"),
+    ],
+)
+def test_say_which_versions_there_are(day: str, versions: str) -> None:
+    assert Project(day).ask("POST", "/conversations", {}).headers["api-supported-versions"] == versions
+
+
+def test_of_the_gateway_are_few() -> None:
+    project = Project()
+    refused = project.api.handle("POST", "/api/projects/p/openai/v1/responses", {}, {}, b"{}")
+    assert refused.status == 401
+    assert refused.headers.keys() == {"content-type", "apim-request-id"}
+
+
+def test_of_an_error_of_the_project_are_told_in_its_body_too() -> None:
+    project = Project("2026-04-06")
+    project.mock.script([message("x")])
+    tool = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}, "strict": False}
+    answer = project.respond("helper", tools=[tool])
+    assert (answer.status, answer.rule) == (400, "agent_tools_given")
+    if info := answer.body["error"].get("additionalInfo"):
+        assert info["request_id"] == answer.headers["x-request-id"]

@@ -1,0 +1,57 @@
+"""A project of Azure AI Foundry on one day, asked without a network."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from harness.api.project.agents import new_version
+from harness.core.exchange import Answer, Json
+from harness.items import message
+from harness.server.mock_api import MockApi
+
+PROJECT = "/api/projects/p/openai/v1"
+HELPER = {"type": "agent_reference", "name": "helper"}
+BY_HELPER = {**HELPER, "version": "1"}
+DEFINITIONS: Json = {
+    "helper": {"kind": "prompt", "model": "gpt-4o", "instructions": "Help."},
+    "planner": {"kind": "workflow"},
+    "worker": {"kind": "hosted"},
+}
+OLD_DAY, NEW_DAY = "2026-02-12", "2026-06-26"
+
+
+class Project:
+    """A project on one day, with an agent of each kind."""
+
+    def __init__(self, day: str = NEW_DAY) -> None:
+        self.api = MockApi(fallback=lambda request: [message("Hello there.")], as_of=day)
+        self.mock = self.api.open("mine")
+        for name, definition in DEFINITIONS.items():
+            self.define(name, definition)
+
+    def define(self, name: str, definition: Json) -> None:
+        """Make an agent of this definition, or another version of it."""
+        world = self.mock.world
+        versions = world.store.agents.get(name) or []
+        made = new_version(versions, name, {"definition": definition}, 0, world.as_of, world.ids)
+        world.store.agents[name] = [*versions, made]
+
+    def ask(self, method: str, path: str, body: Any = None, root: str = PROJECT, **query: str) -> Answer:
+        raw = b"" if body is None else orjson.dumps(body)
+        return self.api.handle(method, root + path, {"api-key": "mine", "content-type": "application/json"}, query, raw)
+
+    def respond(self, agent: str = "", **more: Any) -> Answer:
+        by: Json = {"agent_reference": {**HELPER, "name": agent}} if agent else {"model": "gpt-4o"}
+        return self.ask("POST", "/responses", {"input": "hi", **by, **more})
+
+
+def upload(project: Project, purpose: str = "assistants", root: str = PROJECT, name: str = "planets.txt") -> Json:
+    """The file of an upload."""
+    lines = ["--b", 'content-disposition: form-data; name="purpose"', "", purpose, "--b"]
+    lines += [f'content-disposition: form-data; name="file"; filename="{name}"', "", "Jupiter is the largest.", "--b--"]
+    headers = {"api-key": "mine", "authorization": "Bearer mine", "content-type": "multipart/form-data; boundary=b"}
+    answer = project.api.handle("POST", f"{root}/files", headers, {}, "\r\n".join([*lines, ""]).encode())
+    made: Json = answer.body
+    return made
