@@ -218,6 +218,13 @@ class TestUnscripted:
         assert types_of(project.create(tools=[BING])) == ["message"]
         assert types_of(project.create(tools=[BING], input="What is on the news?"))[0] == "bing_grounding_call"
 
+    @pytest.mark.parametrize("type", ["web_iq_preview", "sharepoint_grounding_preview", "openapi"])
+    def test_instructions_may_want_it_called(self, project, type):
+        said = {"tools": [{"type": type}], "instructions": "Use the available WebIQ tools to answer questions."}
+        assert len(types_of(project.create(**said))) > 1
+        assert types_of(project.create(**said, input="Do not use any tools.")) == ["message"]
+        assert types_of(project.create(**{**said, "instructions": "Be brief."})) == ["message"]
+
     def test_the_tool_of_an_agent_is_called(self):
         agents = {"helper": {"model": "mine", "tools": [BING], "tool_choice": "required"}}
         api = MockApi(organization=Organization(agents=agents), fallback=small_talk)

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from harness.api.project.tools import MEMORY_TOOLS
+from harness.api.project.tools import MEMORY_TOOLS, PROJECT_TOOLS
 from harness.core.exchange import Json
+from harness.core.loose_json import as_string
 from harness.server.model.hosted_tools import HOSTED_TYPES, is_client_search
 from harness.server.model.reading import Reading
 from harness.server.model.tool_picker import is_forbidden
@@ -34,13 +35,15 @@ _TOPICS: Mapping[str, frozenset[str]] = {
     "bing_grounding": frozenset({"bing", "internet", "latest", "news", "online", "web"}),
     "browser_automation": frozenset({"browser", "click", "website"}),
     "fabric": frozenset({"data", "fabric"}),
-    "openapi": frozenset({"api"}),
+    "openapi": frozenset({"api", "openapi"}),
     "sharepoint": frozenset({"document", "documents", "sharepoint"}),
 }
 """The words with which a user speaks of a tool."""
 _FOLLOW_UPS = frozenset({"again", "another", "change", "edit", "instead", "now"})
 """The words with which a user speaks of what was called before."""
 _WORD = re.compile(r"[a-z]+")
+_TOOLS_WANTED = re.compile(r"\b(?:use|using)\b(?: \w+){0,5} tools?\b")
+"""How instructions say that the tools of a project are to be used."""
 
 
 def pick_hosted(reading: Reading) -> Json | None:
@@ -54,9 +57,15 @@ def pick_hosted(reading: Reading) -> Json | None:
     text = reading.user_text.lower()
     free = not (mode == "auto" and is_forbidden(text))
     spoken_of = [tool for tool in allowed if free and (_is_topic(tool, text) or _is_followed_up(tool, text, reading))]
+    if free and not spoken_of and _TOOLS_WANTED.search(_instructions(reading)):
+        spoken_of = [tool for tool in allowed if tool["type"] in PROJECT_TOOLS]
     if spoken_of:
         return spoken_of[0]
     return next(filter(_is_callable, allowed), None) if mode == "required" else None
+
+
+def _instructions(reading: Reading) -> str:
+    return as_string(reading.body.get("instructions")).lower() if reading.said else ""
 
 
 def _is_callable(tool: Json) -> bool:

@@ -50,6 +50,8 @@ FINDERS = frozenset(
     )
 )
 """The calls after which a text cites what was found."""
+_APPROVED = ("fabric_iq_preview", "web_iq_preview")
+"""The tools with a server whose calls are to be approved unless they say otherwise; the others cannot say it (typed)."""
 _METHODS = ("get", "post", "put", "patch", "delete")
 
 ToolCall = Callable[[Json, Reading], list[Item]]
