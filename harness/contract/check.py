@@ -46,7 +46,7 @@ MAX_NARROWED = 256
 """Sets of words and types of items whose rules a plan remembers; most requests have one of a few."""
 AREAS_BEFORE_SCHEMA = (
     *("access", "gateway", "transport", "beta", "multi_agent"),
-    *("preview", "agents", "agent_tools", "agent_responses", "project_input"),
+    *("preview", "agents", "agent_tools", "agent_sessions", "agent_responses", "project_input"),
 )
 MEANINGFUL_NULLS = ("model", "input", "metadata", "attributes")
 """Members whose null has a meaning: an update may set the metadata of a conversation to null."""

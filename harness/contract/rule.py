@@ -58,6 +58,7 @@ class StoreView(Protocol):
     skills: Mapping[str, Versioned]
     toolboxes: Mapping[str, Versioned]
     memory_stores: Mapping[str, Memories]
+    agent_sessions: Mapping[str, Any]
     threads: Mapping[str, Any]
     vector_stores: Mapping[str, Any]
     parted_uploads: Mapping[str, Any]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from typing import NamedTuple, TypeVar
 
 from harness.api.include import FullItem
+from harness.api.project.agent_sessions import AgentSession
 from harness.api.project.blobs import BlobContainer
 from harness.api.project.memories import Memories
 from harness.api.project.versions import Versioned
@@ -90,9 +91,9 @@ class Store:
     `pending` are the background responses that are under way; `items` everything that an `item_reference` can name.
     `unfiltered_items` hold what the `include` of a request hid; `reasoning_of` and `follower_of` link a reasoning item and
     the item after it; `encrypted_contents` are those that scripts gave. `agents` are the versions of each agent,
-    `agent_settings` what is configured of it, `agent_code` the zip of a version by its id; `azure_members` is what an answer
-    of Azure adds to a response. From `connections` on they are what else a project has, by its name; `blobs` are the
-    containers that its datasets are uploaded to.
+    `agent_settings` what is configured of it, `agent_sessions` the sessions of its endpoint, `agent_code` the zip of a
+    version by its id; `azure_members` is what an answer of Azure adds to a response. From `connections` on they are what
+    else a project has, by its name; `blobs` are the containers that its datasets are uploaded to.
     """
 
     responses: Table[StoredResponse]
@@ -112,6 +113,7 @@ class Store:
     agents: Table[Sequence[Json]]
     agent_settings: Table[Json]
     agent_code: Table[bytes]
+    agent_sessions: Table[AgentSession]
     azure_members: Table[Json]
     connections: Table[Json]
     deployments: Table[Json]
@@ -157,7 +159,13 @@ class Store:
             for id in oldest_beyond(self.responses, most):
                 self._drop_response(id)
         more = most * _ENTRIES_PER_RESPONSE
-        for hidden in (self.unfiltered_items, self.encrypted_contents, self.azure_members, self.containers):
+        for hidden in (
+            self.unfiltered_items,
+            self.encrypted_contents,
+            self.azure_members,
+            self.containers,
+            self.agent_sessions,
+        ):
             if len(hidden) > more:
                 for id in oldest_beyond(hidden, more):
                     del hidden[id]

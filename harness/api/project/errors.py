@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from harness.core.errors import REQUEST_ID, ApiError
@@ -44,6 +45,12 @@ INVALID_PAYLOAD = ApiError(
 def validation_detail(message: str, param: str) -> Json:
     """Return one of several faults, as the `details` of an error have it."""
     return {"code": "ValidationError", "message": message, "param": param, "type": "error"}
+
+
+def without_param(error: ApiError) -> ApiError:
+    """Return an error of a project as some of its services tell it: without a `param`."""
+    form = {name: value for name, value in PROJECT_ERROR_FORM["error"].items() if name != "param"}
+    return replace(error, body_template={"error": form})
 
 
 def with_request_id(body: Any, request_id: str) -> Any:

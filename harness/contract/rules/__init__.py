@@ -16,6 +16,7 @@ MODULES = (
     "http.beta",
     "project.preview",
     "project.agents",
+    "project.agent_sessions",
     "project.agent_tools",
     "project.agent_responses",
     "project.project_input",

@@ -19,6 +19,7 @@ from harness.endpoints.azure.events import tell_whole
 from harness.endpoints.azure.headers import add_headers
 from harness.endpoints.azure.objects import show_object
 from harness.endpoints.azure.responses import View
+from harness.endpoints.project.agent_sessions import note_request
 from harness.world.world import World
 
 __all__ = ["add_headers", "answer_in_dialect"]
@@ -106,6 +107,8 @@ def _note_origin(request: Request, resolved: Request, agent: Json | None, world:
         origin |= {"agent": agent, "kind": kind_of_agent(world, agent).name}
     if session := request.body.get("agent_session_id") or (origin.get("kind") == "hosted" and world.ids.project_id()):
         origin["agent_session_id"] = session
+        if agent and origin.get("kind") == "hosted" and isinstance(session, str):
+            note_request(world, agent["name"], session, agent["version"], f"{request.method} {request.path}")
     return origin | {
         "tool_choice": request.body.get("tool_choice"),
         "prompt_cache_retention": request.body.get("prompt_cache_retention"),

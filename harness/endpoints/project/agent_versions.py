@@ -12,6 +12,7 @@ from typing import Any
 from harness.api.operations import operation
 from harness.api.project import agents as foundry_agents
 from harness.api.project.agent_definitions import order_definition, sent_version
+from harness.api.project.agent_sessions import session_key
 from harness.api.project.paging import page_of
 from harness.core.exchange import Answer, Json, Request
 from harness.core.stored_content import read_content
@@ -52,6 +53,8 @@ def forget_versions(world: World, name: str, kept: Sequence[Json]) -> None:
     world.store.agents[name] = list(kept)
     if not kept:
         world.store.agent_settings.pop(name, None)
+        for key in [key for key in world.store.agent_sessions if key.startswith(session_key(name, ""))]:
+            del world.store.agent_sessions[key]
 
 
 @operation("POST", VERSIONS, project=True, form=True, json=True)

@@ -40,7 +40,7 @@ def test_an_example_is_refused_by_its_own_rule_in_the_words_of_the_api(expected:
 @pytest.mark.parametrize("case", ACCEPTS)
 def test_what_the_api_accepts_is_accepted(case: Case) -> None:
     played = play_case(case)
-    assert played.answer.status == 200, played.answer.body
+    assert 200 <= played.answer.status < 300, played.answer.body
     method, _, path = (case.on or "POST /responses").partition(" ")
     operation, _, _ = find_operation(method, path.partition("?")[0])
     if operation and operation.answer_schema:

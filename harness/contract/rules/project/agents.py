@@ -44,7 +44,8 @@ EXISTING_AGENT = (
 )
 def agent_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """An agent that is read, changed or deleted must be there, in the version that is asked for."""
-    name, version = request.params["agent_name"], request.params.get("agent_version")
+    indicator = as_object(as_object(request.body).get("version_indicator")).get("agent_version")
+    name, version = request.params["agent_name"], request.params.get("agent_version", indicator)
     missing = list(check_agent_exists(world, name, version))
     if not missing and request.operation.endswith("/code:download"):
         asked = request.query.get("agent_version")

@@ -102,6 +102,7 @@ def address(mock: MockApi, id: str, named: str = "") -> tuple[str, str, Mapping[
     ended, waiting = world.store.threads
     ids = {"model": "gpt-4.1", "agent_name": "helper", "agent_version": "1"} | of_responses(world) | of_stores(world)
     ids |= of_project(world)
+    ids["session_id"] = "session_1"
     ids |= of_thread(world, waiting if id.endswith("/submit_tool_outputs") else ended)
     method, _, path = id.partition(" ")
     path = path.format_map(dict.fromkeys(ids, named) if named else ids)

@@ -76,7 +76,7 @@ TEXTS = (
 
 def refusal(answer: Answer) -> tuple[Rule, Json] | None:
     """The rule and the error of a well-formed refusal; None when the request was taken. Anything else is a fault."""
-    if answer.status == 200:
+    if 200 <= answer.status < 300:
         return None
     error = answer.body["error"]
     assert answer.rule, error

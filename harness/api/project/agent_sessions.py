@@ -1,0 +1,107 @@
+"""Sessions of an agent's endpoint, in which a hosted agent runs: their objects, their files, their logs.
+
+Recorded of hosted agents, 2026-05.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from posixpath import normpath
+
+import orjson
+
+from harness.core.exchange import Json
+
+SESSION_LIFETIME = 30 * 24 * 3600
+"""Seconds after its last use at which a session expires."""
+
+
+@dataclass(slots=True)
+class AgentSession:
+    """A session: its object as the API shows it, the bytes of its files by path, and the lines of its container's log."""
+
+    object: Json
+    files: dict[str, bytes] = field(default_factory=dict)
+    log: list[Json] = field(default_factory=list)
+
+
+def session_key(agent: str, id: str) -> str:
+    """What a session of an agent is stored by."""
+    return f"{agent}/{id}"
+
+
+def new_session(id: str, version: str, now: int) -> AgentSession:
+    """A session that a version of an agent backs."""
+    return AgentSession(
+        {
+            "agent_session_id": id,
+            "version_indicator": {"type": "version_ref", "agent_version": version},
+            "status": "active",
+            "created_at": now,
+            "last_accessed_at": now,
+            "expires_at": now + SESSION_LIFETIME,
+        }
+    )
+
+
+def use_session(session: AgentSession, now: int, line: str) -> None:
+    """Note a request that a session answers, which keeps it from expiring, by a line of its log."""
+    changes = {"status": "active", "last_accessed_at": now, "expires_at": now + SESSION_LIFETIME}
+    session.object = {**session.object, **changes}
+    session.log.append({"timestamp": _format_time(now), "stream": "stdout", "message": line})
+
+
+def stop_session(session: AgentSession, now: int) -> None:
+    """Stop the container of a session, which starts again with the next request."""
+    session.object = {**session.object, "status": "idle", "stopped_at": now}
+
+
+def normalize_path(path: str) -> str:
+    """A path below the home of a session: `/remote/a.txt` and `./remote/a.txt` are `remote/a.txt`, the home is empty."""
+    return normpath(f"/{path}").lstrip("/")
+
+
+def list_directory(session: AgentSession, path: str) -> list[Json]:
+    """The files and directories directly below a directory, by name."""
+    parent = f"{directory}/" if (directory := normalize_path(path)) else ""
+    entries: dict[str, Json] = {}
+    for name, data in sorted(session.files.items()):
+        if name.startswith(parent):
+            own, slash, _ = name.removeprefix(parent).partition("/")
+            size = 0 if slash else len(data)
+            entries[own] = {"name": own, "size": size, "is_directory": bool(slash), "modified_time": 0}
+    return list(entries.values())
+
+
+def files_below(session: AgentSession, path: str) -> Sequence[str]:
+    """The paths of a file, or of all the files in a directory."""
+    wanted = normalize_path(path)
+    return [name for name in session.files if name == wanted or not wanted or name.startswith(f"{wanted}/")]
+
+
+def encode_log(session: AgentSession, agent: str, now: int) -> bytes:
+    """The log of a session as server-sent events."""
+    return b"".join(b"event: log\ndata: " + orjson.dumps(line) + b"\n\n" for line in _log_lines(session, agent, now))
+
+
+def _log_lines(session: AgentSession, agent: str, now: int) -> Iterator[Json]:
+    at, used = _format_time(now), _format_time(session.object["last_accessed_at"])
+    state = "Running" if session.object["status"] == "active" else "Stopped"
+    id = session.object["agent_session_id"]
+    yield {
+        "timestamp": used,
+        "session_id": id,
+        "session_state": state,
+        "agent": agent,
+        "generated_at": at,
+        "last_accessed": used,
+    }
+    yield {"timestamp": at, "stream": "status", "message": "Connecting to the container..."}
+    yield from session.log
+    yield {"timestamp": at, "stream": "status", "message": "Successfully connected to container"}
+
+
+def _format_time(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,109 @@
+"""Sessions of an agent's endpoint, and their files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from harness.api.http.dialects import FOUNDRY
+from harness.api.project.agent_sessions import files_below, normalize_path, session_key
+from harness.api.project.errors import project_error, without_param
+from harness.contract.rule import Case, Source, WorldView, after, assumed, recorded, rule
+from harness.contract.rules.http.gateway import PROJECT_PATH
+from harness.contract.rules.project.agents import CREATE_VERSION
+from harness.core.exchange import Json, Request
+
+_SESSIONS = f"!{PROJECT_PATH}/agents/helper/endpoint/sessions"
+_CREATE = Case({"agent_session_id": "mine"}, on=f"POST {_SESSIONS}?api-version=v1")
+_FILE = f"{_SESSIONS}/mine/files"
+_UPLOAD = Case(raw=b"Paris", on=f"PUT {_FILE}/content?api-version=v1&path=notes/a.txt")
+SESSION_OPERATIONS = (
+    *("GET /agents/{agent_name}/*{session_id}*", "PUT /agents/{agent_name}/*{session_id}*"),
+    *("POST /agents/{agent_name}/*{session_id}*", "DELETE /agents/{agent_name}/*{session_id}*"),
+)
+DELETED_ONCE = "2026-05-22"
+"""The day since which a session that is gone cannot be deleted again: recorded 204 on 2026-05-19, 404 on this day."""
+
+
+@rule(
+    on=SESSION_OPERATIONS,
+    dialects=FOUNDRY,
+    error=replace(
+        without_param(
+            project_error(
+                404,
+                "Session '{session}' was not found or has been deleted. [Request ID: {request_id}]",
+                code="session_not_found",
+            )
+        ),
+        headers={"x-agent-session-id": "{session}"},
+    ),
+    source=[
+        recorded("azure-sdk-assets: Java, SessionLogSyncTest, a second DELETE", "2026-05-22"),
+        assumed("that every operation on a session says it"),
+    ],
+    rejects={
+        "Session 'other' was not found or has been deleted. [Request ID: {request_id}]": after(
+            CREATE_VERSION, Case(None, on=f"GET {_SESSIONS}/other?api-version=v1")
+        )
+    },
+    accepts=[after(CREATE_VERSION, _CREATE, Case(None, on=f"GET {_SESSIONS}/mine?api-version=v1"))],
+    fix="Open it first: `POST /agents/{name}/endpoint/sessions`; one that is deleted does not come back.",
+)
+def session_not_found(request: Request, world: WorldView) -> Iterator[Json]:
+    """A session must be there; up to DELETED_ONCE one that is not could be deleted."""
+    session = request.params["session_id"]
+    is_deletion = request.operation == "DELETE /agents/{agent_name}/endpoint/sessions/{session_id}"
+    if session_key(request.params["agent_name"], session) not in world.store.agent_sessions and not (
+        is_deletion and world.as_of < DELETED_ONCE
+    ):
+        yield {"session": session}
+
+
+@rule(
+    on=("PUT *{session_id}/files/content", "GET *{session_id}/files/content", "DELETE *{session_id}/files"),
+    dialects=FOUNDRY,
+    error=project_error(400, 'required: Required properties ["path"] are not present', "path"),
+    source=[
+        Source("typed", "azure-ai-projects 2.10: the path of a file is required"),
+        assumed("the words"),
+    ],
+    rejects={
+        'required: Required properties ["path"] are not present': after(
+            CREATE_VERSION, _CREATE, replace(_UPLOAD, on=f"PUT {_FILE}/content?api-version=v1")
+        )
+    },
+    accepts=[after(CREATE_VERSION, _CREATE, _UPLOAD)],
+    fix="Name the file in `path` of the query.",
+)
+def session_file_path_missing(request: Request) -> Iterator[Json]:
+    """A file of a session is named by its path."""
+    path = request.query.get("path")
+    if not isinstance(path, str) or not path:
+        yield {}
+
+
+@rule(
+    on=("GET *{session_id}/files/content", "DELETE *{session_id}/files"),
+    dialects=FOUNDRY,
+    error=project_error(404, "File '{path}' not found", code="not_found", type="error"),
+    source=assumed("the words, which are those for a resource of a project"),
+    rejects={
+        "File 'b.txt' not found": after(
+            CREATE_VERSION, _CREATE, Case(None, on=f"GET {_FILE}/content?api-version=v1&path=b.txt")
+        )
+    },
+    accepts=[
+        after(
+            CREATE_VERSION, _CREATE, _UPLOAD, Case(None, on=f"GET {_FILE}/content?api-version=v1&path=/notes/./a.txt")
+        )
+    ],
+    fix="Upload it first; what the code of an agent would write is not there.",
+)
+def session_file_not_found(request: Request, world: WorldView) -> Iterator[Json]:
+    """A file of a session must be there to be read or deleted, and a directory to be deleted."""
+    session = world.store.agent_sessions[session_key(request.params["agent_name"], request.params["session_id"])]
+    path = str(request.query["path"])
+    is_there = normalize_path(path) in session.files if request.method == "GET" else files_below(session, path)
+    if not is_there:
+        yield {"path": path}

@@ -1,0 +1,141 @@
+"""`/agents/{agent_name}/endpoint/sessions`: sessions of an agent's endpoint, their files and their logs.
+
+Recorded of hosted agents, 2026-05 (`api-version=v1`).
+"""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from harness.api.operations import operation
+from harness.api.project.agent_sessions import (
+    AgentSession,
+    encode_log,
+    files_below,
+    list_directory,
+    new_session,
+    normalize_path,
+    session_key,
+    stop_session,
+    use_session,
+)
+from harness.api.project.agents import answering_version
+from harness.api.project.paging import page_of
+from harness.core.exchange import Answer, Request
+from harness.core.loose_json import as_object, as_string
+from harness.world.world import World
+
+SESSIONS = "/agents/{agent_name}/endpoint/sessions"
+SESSION = f"{SESSIONS}/{{session_id}}"
+_BINARY = {"content-type": "application/octet-stream"}
+
+
+def open_session(world: World, agent: str, id: str, version: str) -> AgentSession:
+    """The session of an agent by its id, made if it is new."""
+    key = session_key(agent, id)
+    if key not in world.store.agent_sessions:
+        world.store.agent_sessions[key] = new_session(id, version, world.now)
+    return world.store.agent_sessions[key]
+
+
+def note_request(world: World, agent: str, id: str, version: str, line: str) -> None:
+    """Note a request to a hosted agent in its session, which the first one opens."""
+    session = open_session(world, agent, id, version)
+    use_session(session, world.now, line)
+    world.store.agent_sessions[session_key(agent, id)] = session
+
+
+def _find(request: Request, world: World) -> AgentSession:
+    return world.store.agent_sessions[session_key(request.params["agent_name"], request.params["session_id"])]
+
+
+def _keep(request: Request, world: World, session: AgentSession) -> None:
+    world.store.agent_sessions[session_key(request.params["agent_name"], request.params["session_id"])] = session
+
+
+@operation("POST", SESSIONS, project=True)
+def create(request: Request, world: World) -> Answer:
+    """A new session, of the version that the body names or that traffic is directed to."""
+    world.tick()
+    name, body = request.params["agent_name"], as_object(request.body)
+    named = as_string(as_object(body.get("version_indicator")).get("agent_version"))
+    answering = answering_version(world, {"name": name}, at_endpoint=True)
+    version = named or (answering["version"] if answering else "1")
+    id = as_string(body.get("agent_session_id")) or world.ids.project_id()
+    return Answer(201, open_session(world, name, id, version).object)
+
+
+@operation("GET", SESSIONS, project=True)
+def list_all(request: Request, world: World) -> Answer:
+    """The sessions of an agent, newest first unless `order=asc`."""
+    own = session_key(request.params["agent_name"], "")
+    sessions = [each.object for key, each in world.store.agent_sessions.items() if key.startswith(own)]
+    listed = page_of(sessions, request, id="agent_session_id")
+    del listed["object"]  # recorded
+    return Answer(200, listed)
+
+
+@operation("GET", SESSION, project=True)
+def retrieve(request: Request, world: World) -> Answer:
+    """One session."""
+    return Answer(200, _find(request, world).object)
+
+
+@operation("DELETE", SESSION, project=True)
+def delete(request: Request, world: World) -> Answer:
+    """Forget a session and its files."""
+    world.store.agent_sessions.pop(session_key(request.params["agent_name"], request.params["session_id"]), None)
+    return Answer(204)
+
+
+@operation("POST", f"{SESSION}:stop", project=True)
+def stop(request: Request, world: World) -> Answer:
+    """Stop the container of a session."""
+    session = _find(request, world)
+    stop_session(session, world.tick())
+    _keep(request, world, session)
+    return Answer(204)
+
+
+@operation("GET", "/agents/{agent_name}/versions/{agent_version}/sessions/{session_id}:logstream", project=True)
+def stream_log(request: Request, world: World) -> Answer:
+    """The log of a session as events; the stream ends when all is told."""
+    log = encode_log(_find(request, world), request.params["agent_name"], world.tick())
+    return Answer(200, log, {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-store, no-cache"})
+
+
+@operation("PUT", f"{SESSION}/files/content", project=True, binary=True)
+def upload_file(request: Request, world: World) -> Answer:
+    """Write a file of a session, by its path below the home of that."""
+    path, session = str(request.query["path"]), _find(request, world)
+    session.files[normalize_path(path)] = request.raw
+    _keep(request, world, session)
+    written = {"path": path, "bytes_written": len(request.raw), "success": True, "source_type": "stream"}
+    return Answer(201, written)
+
+
+@operation("GET", f"{SESSION}/files/content", project=True)
+def download_file(request: Request, world: World) -> Answer:
+    """The bytes of a file of a session."""
+    path = normalize_path(str(request.query["path"]))
+    name = path.rpartition("/")[2]
+    plain = name.encode("ascii", "replace").decode().translate({ord(sign): "_" for sign in '"\\\r\n?'})
+    shown = f"attachment; filename={plain}; filename*=UTF-8''{quote(name)}"
+    return Answer(200, _find(request, world).files[path], {**_BINARY, "content-disposition": shown})
+
+
+@operation("GET", f"{SESSION}/files", project=True)
+def list_files(request: Request, world: World) -> Answer:
+    """What is directly in a directory of a session, by default its home."""
+    path = str(request.query.get("path") or ".")
+    return Answer(200, {"path": path, "entries": list_directory(_find(request, world), path)})
+
+
+@operation("DELETE", f"{SESSION}/files", project=True)
+def delete_file(request: Request, world: World) -> Answer:
+    """Delete a file of a session, or with `recursive=true` a directory."""
+    session = _find(request, world)
+    for name in files_below(session, str(request.query["path"])):
+        del session.files[name]
+    _keep(request, world, session)
+    return Answer(204)
