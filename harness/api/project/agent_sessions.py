@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from posixpath import normpath
 
 import orjson
 
+from harness.core.dates import iso_time
 from harness.core.exchange import Json
 
 SESSION_LIFETIME = 30 * 24 * 3600
@@ -50,7 +50,7 @@ def use_session(session: AgentSession, now: int, line: str) -> None:
     """Note a request that a session answers, which keeps it from expiring, by a line of its log."""
     changes = {"status": "active", "last_accessed_at": now, "expires_at": now + SESSION_LIFETIME}
     session.object = {**session.object, **changes}
-    session.log.append({"timestamp": _format_time(now), "stream": "stdout", "message": line})
+    session.log.append({"timestamp": iso_time(now), "stream": "stdout", "message": line})
 
 
 def stop_session(session: AgentSession, now: int) -> None:
@@ -87,7 +87,7 @@ def encode_log(session: AgentSession, agent: str, now: int) -> bytes:
 
 
 def _log_lines(session: AgentSession, agent: str, now: int) -> Iterator[Json]:
-    at, used = _format_time(now), _format_time(session.object["last_accessed_at"])
+    at, used = iso_time(now), iso_time(session.object["last_accessed_at"])
     state = "Running" if session.object["status"] == "active" else "Stopped"
     id = session.object["agent_session_id"]
     yield {
@@ -101,7 +101,3 @@ def _log_lines(session: AgentSession, agent: str, now: int) -> Iterator[Json]:
     yield {"timestamp": at, "stream": "status", "message": "Connecting to the container..."}
     yield from session.log
     yield {"timestamp": at, "stream": "status", "message": "Successfully connected to container"}
-
-
-def _format_time(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+from harness.api.project.versions import PROJECT_LIST, merge_patch, page_list
 from harness.core.account import Organization
 from harness.core.exchange import Json
 from harness.core.ids import Ids
@@ -184,19 +185,6 @@ def count_served(settings: Json, version: str) -> Json:
     return {**settings, "served": {**served, version: served.get(version, 0) + 1}}
 
 
-def merge_patch(target: Any, patch: Any) -> Any:
-    """A value changed by a merge patch (RFC 7396): objects are merged, null removes, anything else replaces."""
-    if not isinstance(patch, dict):
-        return patch
-    known = dict(target) if isinstance(target, dict) else {}
-    for name, value in patch.items():
-        if value is None:
-            known.pop(name, None)
-        else:
-            known[name] = merge_patch(known.get(name), value)
-    return known
-
-
 def change_settings(settings: Json, patch: Json) -> Json:
     """The settings of an agent after `PATCH /agents/{name}`; traffic that is directed anew is counted anew."""
     changed = dict(settings)
@@ -211,3 +199,12 @@ def change_settings(settings: Json, patch: Json) -> Json:
     if "agent_card" in patch:
         changed["agent_card"] = patch["agent_card"]
     return changed
+
+
+def page_of(
+    items: Sequence[Json], query: Mapping[str, Any], members: Sequence[str] = PROJECT_LIST, id: str = "id"
+) -> Json:
+    """A page of agents, versions or sessions (oldest first); recorded: one that is empty names no ids."""
+    shown = page_list(items, query, members, id_member=id)
+    ends = () if shown["data"] else ("first_id", "last_id")
+    return {name: value for name, value in shown.items() if name not in ends}

@@ -19,14 +19,15 @@ from harness.api.project.agent_sessions import (
     stop_session,
     use_session,
 )
-from harness.api.project.agents import answering_version
-from harness.api.project.paging import page_of
+from harness.api.project.agents import answering_version, page_of
 from harness.core.exchange import Answer, Request
 from harness.core.loose_json import as_object, as_string
 from harness.world.world import World
 
 SESSIONS = "/agents/{agent_name}/endpoint/sessions"
 SESSION = f"{SESSIONS}/{{session_id}}"
+SESSION_LIST = ("data", "first_id", "last_id", "has_more")
+"""The members of a list of sessions: it has no `object` (recorded)."""
 _BINARY = {"content-type": "application/octet-stream"}
 
 
@@ -70,9 +71,7 @@ def list_all(request: Request, world: World) -> Answer:
     """The sessions of an agent, newest first unless `order=asc`."""
     own = session_key(request.params["agent_name"], "")
     sessions = [each.object for key, each in world.store.agent_sessions.items() if key.startswith(own)]
-    listed = page_of(sessions, request, id="agent_session_id")
-    del listed["object"]  # recorded
-    return Answer(200, listed)
+    return Answer(200, page_of(sessions, request.query, SESSION_LIST, "agent_session_id"))
 
 
 @operation("GET", SESSION, project=True)

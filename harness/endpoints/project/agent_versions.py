@@ -13,7 +13,6 @@ from harness.api.operations import operation
 from harness.api.project import agents as foundry_agents
 from harness.api.project.agent_definitions import order_definition, sent_version
 from harness.api.project.agent_sessions import session_key
-from harness.api.project.paging import page_of
 from harness.core.exchange import Answer, Json, Request
 from harness.core.stored_content import read_content
 from harness.world.world import World
@@ -83,7 +82,8 @@ def list_versions(request: Request, world: World) -> Answer:
     """The versions of an agent, newest first unless `order=asc`; drafts only with `include_drafts=true`."""
     with_drafts = str(request.query.get("include_drafts")).lower() == "true"
     known = foundry_agents.versions_of(world, request.params["agent_name"])
-    return Answer(200, page_of([each for each in known if with_drafts or not each.get("draft")], request))
+    shown = [each for each in known if with_drafts or not each.get("draft")]
+    return Answer(200, foundry_agents.page_of(shown, request.query))
 
 
 @operation("GET", VERSION, project=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from harness.api.operations import operation
 from harness.api.project import agents as foundry_agents
-from harness.api.project.paging import page_of
 from harness.core.exchange import Answer, Request
 from harness.endpoints.project.agent_versions import add_version, forget_versions
 from harness.world.world import World
@@ -38,7 +37,7 @@ def list_all(request: Request, world: World) -> Answer:
     every = [foundry_agents.render_agent(world, name) for name in foundry_agents.agent_names(world)]
     kind = request.query.get("kind")
     shown = [one for one in every if kind in (None, one["versions"]["latest"]["definition"].get("kind"))]
-    return Answer(200, page_of(shown, request))
+    return Answer(200, foundry_agents.page_of(shown, request.query))
 
 
 @operation("GET", AGENT, project=True)

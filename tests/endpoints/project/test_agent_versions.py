@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from harness.items import message
-from tests.endpoints.project import HELPER, PREVIEW, PREVIEWS, V1, Project
+from tests.support.agent_project import HELPER, PREVIEW, PREVIEWS, V1, Project
 
 
 @pytest.fixture

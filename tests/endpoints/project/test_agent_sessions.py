@@ -9,7 +9,7 @@ import pytest
 
 from harness.core.exchange import Answer, Json
 from harness.endpoints.project.agent_sessions import note_request
-from tests.endpoints.project import V1, Project
+from tests.support.agent_project import V1, Project
 
 SESSIONS = "/agents/hosted/endpoint/sessions"
 HOSTED = {"kind": "hosted", "cpu": "1", "memory": "2Gi"}
