@@ -14,28 +14,25 @@ from contextlib import suppress
 from pathlib import Path
 
 PRELOADED = (
-    "azure.ai.projects.models",
-    "azure.ai.projects.aio",
+    "aiohttp",
+    "anyio._backends._asyncio",
     "azure.ai.agents.aio",
     "azure.ai.agents.models",
     "azure.ai.agents.telemetry",
-    "azure.identity.aio",
-    "azure.core.pipeline.transport",
-    "azure.core.pipeline.transport._aiohttp",
+    "azure.ai.projects.aio",
+    "azure.ai.projects.models",
     "azure.core.tracing.ext.opentelemetry_span",
     "azure.monitor.opentelemetry",
     "azure.storage.blob.aio",
-    "aiohttp",
     "dotenv",
+    "httpx",
     "jsonref",
     "mcp",
-    "openai.resources.responses",
-    "openai.resources.conversations",
-    "openai.resources.chat",
-    "openai.resources.evals",
+    "openai",
     "opentelemetry.sdk.trace.export",
-    "pydantic",
 )
+USED = ("responses", "conversations", "files", "vector_stores", "chat", "evals", "fine_tuning")
+"""What a client of `openai` imports when it is first used."""
 
 
 def main():
@@ -43,6 +40,7 @@ def main():
     for name in PRELOADED:
         with suppress(ImportError):
             importlib.import_module(name)
+    _use_openai()
     import replacements
 
     replacements.install()
@@ -53,6 +51,21 @@ def main():
             break
         _, status = os.waitpid(child, 0)
         print(os.waitstatus_to_exitcode(status), flush=True)
+
+
+def _use_openai():
+    """Have it import and build what it leaves until then."""
+    import openai
+    from openai.types.conversations import Conversation
+    from openai.types.responses import Response, ResponseStreamEvent
+    from pydantic import TypeAdapter
+
+    for client in (openai.OpenAI(api_key="none"), openai.AsyncOpenAI(api_key="none")):
+        for name in USED:
+            dir(getattr(client, name))
+    for model in (Response, Conversation):
+        model.model_rebuild()
+    TypeAdapter(ResponseStreamEvent)
 
 
 def _run(told):
