@@ -1,7 +1,5 @@
 """The project that the samples start with: the variables they read, and the resources these name."""
 
-from urllib.parse import urlsplit
-
 MODEL = "gpt-4.1"
 MODELS = {
     **dict.fromkeys(
@@ -95,7 +93,7 @@ ENDPOINTS = ("FOUNDRY_PROJECT_ENDPOINT", "PROJECT_ENDPOINT", "AZURE_AI_PROJECT_E
 
 def variables_of(mock):
     """The environment variables of a sample."""
-    root = f"{ACCOUNT}/Microsoft.CognitiveServices/accounts/harness{urlsplit(mock.project_endpoint).path}/connections"
+    root = f"{ACCOUNT}/Microsoft.CognitiveServices/accounts/harness/projects/harness/connections"
     ids = {name: f"{root}/{of}" for name, (of, _) in CONNECTIONS.items()}
     names = {name: of for name, (of, _) in NAMED_CONNECTIONS.items()}
     return {**MODELS, **VARIABLES, **ids, **names, **dict.fromkeys(ENDPOINTS, mock.project_endpoint)}
@@ -103,3 +101,10 @@ def variables_of(mock):
 
 def prepare(mock):
     """Make in a World what these variables name."""
+    insights = VARIABLES["APPLICATIONINSIGHTS_CONNECTION_STRING"]
+    kinds = {**dict(CONNECTIONS.values()), **dict(NAMED_CONNECTIONS.values()), "openai": "AzureOpenAI"}
+    for name, kind in kinds.items():
+        mock.connection(name, type=kind, target=f"https://{name}.invalid/", credentials="key")
+    mock.connection("insights", type="AppInsights", credentials=insights)
+    for model in {*MODELS.values()}:
+        mock.deployment(model)

@@ -1,4 +1,4 @@
-"""All that is replaced from outside before a sample runs: its credential, the https check, sleeping, typing, the network.
+"""All that is replaced from outside before a sample runs: its credential, sleeping, typing, the network.
 
 The samples run unmodified; nothing else of theirs or of the packages is touched.
 """
@@ -9,11 +9,10 @@ import os
 import socket
 import time
 
-import azure.core.pipeline.policies._authentication as sync_authentication
-import azure.core.pipeline.policies._authentication_async as async_authentication
 import azure.identity
 import azure.identity.aio
-from azure.core.credentials import AccessToken, AccessTokenInfo
+
+from harness.drive import FoundryCredential
 
 LONGEST_SLEEP = 0.01
 """Seconds that a sample really sleeps, at most: the mock moves on by being asked, not by the clock."""
@@ -28,52 +27,16 @@ TYPED = {
 QUESTION = "What can you tell me about hiking in Seattle?"
 
 
-class Credential:
-    """A credential that gives one token, whatever it is asked for: the key of the sample's World."""
+class Credential(FoundryCredential):
+    """What stands for `DefaultAzureCredential`: its token is the key of the sample's World."""
 
     def __init__(self, *_, **__):
-        self.token = os.environ["SAMPLE_KEY"]
-
-    def get_token(self, *_, **__):
-        return AccessToken(self.token, int(time.time()) + 86400)
-
-    def get_token_info(self, *_, **__):
-        return AccessTokenInfo(self.token, int(time.time()) + 86400)
-
-    def close(self):
-        pass
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
-
-
-class AsyncCredential(Credential):
-    """The same, awaited."""
-
-    async def get_token(self, *_, **__):
-        return super().get_token()
-
-    async def get_token_info(self, *_, **__):
-        return super().get_token_info()
-
-    async def close(self):
-        pass
-
-    async def __aenter__(self):
-        return self
-
-    async def __aexit__(self, *_):
-        pass
+        super().__init__(os.environ["SAMPLE_KEY"])
 
 
 def install():
     """Replace all of it in this process."""
-    azure.identity.DefaultAzureCredential = Credential
-    azure.identity.aio.DefaultAzureCredential = AsyncCredential
-    sync_authentication._enforce_https = async_authentication._enforce_https = lambda _: None
+    azure.identity.DefaultAzureCredential = azure.identity.aio.DefaultAzureCredential = Credential
     _shorten_sleep()
     builtins.input = lambda prompt="": TYPED[prompt].pop(0) if TYPED.get(prompt) else QUESTION
     _keep_inside()
