@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from harness.api.http.dialects import AZURE, FOUNDRY
 from harness.api.project.errors import PROJECT_ERROR_FORM
@@ -38,6 +38,7 @@ _NAMES: Mapping[str, str] = {
 
 _PROJECT_NAMES: Mapping[str, str] = {
     "agent_insight_monitors": "monitors of agents",
+    "agents:generate": "generated definitions of agents",
     "agent_optimization_jobs": "optimization jobs of agents",
     "data_generation_jobs": "data generation jobs",
     "evaluationrules": "evaluation rules",
@@ -46,12 +47,14 @@ _PROJECT_NAMES: Mapping[str, str] = {
     "evaluator_generation_jobs": "generation jobs of evaluators",
     "evaluators": "evaluators",
     "insights": "insights",
+    "mcp_tools": "tools over MCP",
     "models": "registered models",
     "redTeams": "red teams",
     "routines": "routines",
     "schedules": "schedules",
     "telephony": "telephony of voice agents",
-    "microsoft365": "publishing to Microsoft 365",
+    "microsoft365": "applications of Microsoft 365",
+    "voice": "conversations by voice",
 }
 """The same for what stands directly below a Foundry project, or below one of its agents; those of azure-ai-projects 2.10."""
 
@@ -66,6 +69,13 @@ _FORMS: Mapping[str, Mapping[str, object]] = {
 """The forms of errors in the dialects that have one of their own."""
 
 
+def _find_project_part(parts: Sequence[str]) -> str:
+    """The part of a path below a project, or below one of its agents, that says what it is about."""
+    if parts[0] == "agents":
+        parts = parts[2:] or parts[:1]
+    return parts[2] if parts[:2] == ["endpoint", "protocols"] and len(parts) > 2 else parts[0]
+
+
 def find_other_api(request: Request) -> ApiError | None:
     """Return the error for a request to another API of the provider; None for any other unknown path."""
     parts = request.path.removeprefix("/").split("/")
@@ -73,7 +83,7 @@ def find_other_api(request: Request) -> ApiError | None:
         parts = parts[3:] if parts[1:2] == ["deployments"] else parts[1:]
     names, named = _NAMES, parts[0] if parts else ""
     if request.dialect == FOUNDRY and request.root.rpartition("/")[0].endswith("/projects"):
-        names, named = _PROJECT_NAMES, parts[2] if parts[0] == "agents" and len(parts) > 2 else parts[0]
+        names, named = _PROJECT_NAMES, _find_project_part(parts)
     if named not in names:
         return None
     message = (
