@@ -33,6 +33,8 @@ PROMPT_SCHEMAS = ("CreateResponse", "InputTokenCount", "CompactResponse")
 OPEN_ITEM = "multi_agent_call"
 """A type of item of which the schemas know no member but the `id`."""
 ANY_TOOL: Json = {"type": "web_search"}
+MEMORIES, ANY_INCLUDE = "memory_search_call.results", "file_search_call.results"
+"""What only a project's request may include (typed in azure-ai-agentserver-responses 2.4), and what stands in its place."""
 _VALID_BODY: Json = {"model": "gpt-4.1", "input": "hi"}
 
 
@@ -104,6 +106,10 @@ def _replace_choice(choice: Any) -> Any:
     return "auto" if isinstance(choice, dict) and _type_of(choice) in PROJECT_TOOLS else choice
 
 
+def _replace_includes(names: Any) -> Any:
+    return [ANY_INCLUDE if name == MEMORIES else name for name in names] if isinstance(names, list) else names
+
+
 def _type_of(part: Json) -> str:
     return as_string(part.get("type"))
 
@@ -113,7 +119,12 @@ def _replace_id(id: Any) -> Any:
     return "resp_" if isinstance(id, str) and id.startswith(RESPONSE_PREFIXES) else id
 
 
-_PROMPT_MEMBERS = {"tools": _replace_tools, "tool_choice": _replace_choice, "previous_response_id": _replace_id}
+_PROMPT_MEMBERS = {
+    "include": _replace_includes,
+    "tools": _replace_tools,
+    "tool_choice": _replace_choice,
+    "previous_response_id": _replace_id,
+}
 
 OPTIONAL_MEMBERS: Mapping[str, Json] = {
     "response": {

@@ -76,6 +76,12 @@ class TestTaken:
         assert project.create(tools=[described]).status == 200
         assert Client(AZURE).create(tools=[described]).status == 400
 
+    def test_what_was_remembered_may_be_included(self, project):
+        include = ["memory_search_call.results"]
+        assert project.create(include=include).status == 200
+        assert Client(AZURE).create(include=include).rule == "invalid_value"
+        assert project.create(include=[*include, "nonsense"]).body["error"]["param"] == "include[1]"
+
     def test_a_tool_of_a_project_can_be_chosen(self, project):
         assert project.create(tools=[BING], tool_choice={"type": "bing_grounding"}).status == 200
         refused = project.create(tools=[BING], tool_choice={"type": "openapi"})
