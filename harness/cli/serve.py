@@ -172,6 +172,8 @@ def serve(
     other_names = _split_names(allowed_host)
     access = control_access(host, control_token, other_names)
     secured = secure(context, tls, certificate, key_file, host, other_names)
+    if secured:
+        mock.scheme = "https"
     if command and metrics:
         raise typer.BadParameter(
             "a COMMAND ends before its metrics could be read: --metrics is for a server without one."

@@ -64,8 +64,11 @@ class MockApi:
     (`World`), `own_contract` what overrules that. `reserved` are keys that lead to a World only while they are its alias,
     each with the text of the 418 that it gets meanwhile; `vocabulary` words the advice to those who read it. `strays` are
     the newest requests without a World, `stray_count` counts them; `request_count` counts the others, those of closed
-    Worlds too. `tell_lost` is for requests that come to no World, because what holds it cannot be reached.
+    Worlds too. `tell_lost` is for requests that come to no World, because what holds it cannot be reached. `scheme` is
+    that of the addresses that Worlds hand out.
     """
+
+    scheme = "http"
 
     def __init__(
         self,
@@ -122,6 +125,8 @@ class MockApi:
                 vocabulary=vocabulary or self._vocabulary,
                 limits=self._limits,
             )
+            if self.scheme != world.scheme:
+                world.scheme = self.scheme
             world.own_contract = self._own_contract
             world.kept_settings = None if self._limits is UNLIMITED else self._kept_settings
             world.script.pace = self._pace

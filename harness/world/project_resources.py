@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, MutableMapping
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from harness.api.project.assets import DATASETS, INDEXES, AssetKind
 from harness.api.project.blobs import Blob, BlobContainer, container_address
@@ -83,7 +84,8 @@ def new_container(world: World) -> str:
 
 def origin_of(world: World, headers: Mapping[str, str] = EMPTY_MAPPING) -> str:
     """The scheme and the host at which the mock is reached, or at which a request with these headers has reached it."""
-    return world.base_url.removesuffix("/v1") or f"http://{headers.get('host', 'localhost')}"
+    known = urlsplit(world.base_url)
+    return f"{known.scheme or world.scheme}://{known.netloc or headers.get('host', 'localhost')}"
 
 
 def _make_connection(world: World, name: str, members: Json) -> str:

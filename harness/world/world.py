@@ -46,6 +46,7 @@ CLOCK_START = 1_790_000_000
 class World:
     """What one API key sees. `base_url` and `api_key` are what any client needs to reach it.
 
+    Without a `base_url` a client has reached it by the `scheme` of its server and the host that it names itself.
     With `automatic` each retrieve of a background response moves it on by one step; with False only `advance` does.
     `as_of` is the day (YYYY-MM-DD, or given as YYYY-MM its last day) whose contract holds, by default the newest that this
     release knows; a World of another day has the clock of that day.
@@ -60,6 +61,7 @@ class World:
     """
 
     # What few Worlds set is here: an object with more than 30 attributes of its own is slower, and larger by 1,600 bytes.
+    scheme = "http"
     automatic = True
     citations: CitationPlacement = "both"
     explorer: Explorer | None = None

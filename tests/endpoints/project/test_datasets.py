@@ -8,6 +8,8 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from harness.core.exchange import Answer
+from harness.world.project_resources import origin_of
+from harness.world.world import World
 from tests.support.project_client import ProjectClient
 
 WRITE = {"x-ms-blob-type": "BlockBlob", "content-type": "text/plain"}
@@ -161,3 +163,18 @@ class TestADataset:
         project.ask("PATCH /datasets/d/versions/1", {"type": "uri_file", "dataUri": "https://a.blob/b/c.txt"})
         found = project.ask("POST /datasets/d/versions/1/credentials")
         assert (found.status, found.body["blobReference"]["blobUri"]) == (200, "https://a.blob/b/c.txt")
+
+
+@pytest.mark.parametrize(
+    ("base_url", "scheme", "origin"),
+    [
+        ("", "https", "https://harness.test"),
+        ("http://127.0.0.1:1/v1", "http", "http://127.0.0.1:1"),
+        ("https://127.0.0.1:1/api/projects/harness/openai/v1", "http", "https://127.0.0.1:1"),
+    ],
+    ids=["of a server", "of a test", "of a test in one dialect"],
+)
+def test_addresses_are_those_by_which_a_client_has_come(base_url: str, scheme: str, origin: str) -> None:
+    world = World(base_url=base_url)
+    world.scheme = scheme
+    assert origin_of(world, {"host": "harness.test"}) == origin
