@@ -38,10 +38,10 @@ class TestAResponse:
         assert behind["agent"] == {"type": "agent_id", "name": "helper", "version": "1"}
         assert "agent_reference" not in behind
 
-    @pytest.mark.parametrize(("day", "named"), [("2026-03-09", False), ("2026-05-22", True)])
-    def test_says_what_was_filtered_and_that_no_agent_answered_since_2026_05_22(self, day: str, named: bool) -> None:
+    @pytest.mark.parametrize(("day", "filtered"), [("2026-02-26", False), ("2026-05-22", True)])
+    def test_of_a_model_says_that_no_agent_answered_and_later_what_was_filtered(self, day: str, filtered: bool) -> None:
         body = Project(day).respond().body
-        assert ("content_filters" in body, body.get("agent_reference", "absent") is None) == (named, named)
+        assert ("content_filters" in body, body["agent_reference"]) == (filtered, None)
         assert body["output"][0].keys() == {"type", "id", "response_id", "role", "content", "status"}
 
     def test_writes_whole_numbers_without_a_fraction_unless_it_is_streamed(self) -> None:
@@ -134,6 +134,11 @@ class TestAnItem:
             ).body
             assert list(added) == ["object", "data", "has_more", "first_id", "last_id"]
             assert list(added["data"][0]) == order
+            listed = project.ask("GET", f"/conversations/{id}/items").body
+            assert (list(listed), list(listed["data"][0])) == (
+                ["data", "first_id", "last_id", "has_more", "object"],
+                order,
+            )
             item_id = added["data"][0]["id"]
             assert item_id.startswith(f"msg_{id[5:23]}")
             assert list(project.ask("GET", f"/conversations/{id}/items/{item_id}").body) == order
@@ -153,6 +158,15 @@ class TestAConversation:
         body = project.respond("helper", conversation=id).body
         assert (body["id"][5:21], body["conversation"]) == (id[5:21], {"id": id})
         assert project.respond("planner", conversation=id).body["id"].startswith(f"wfresp_{id[5:21]}00")
+
+    def test_lists_what_an_agent_has_said_with_its_name(self) -> None:
+        project = Project()
+        id = project.ask("POST", "/conversations", {}).body["id"]
+        body = project.respond("helper", conversation=id).body
+        said, asked = project.ask("GET", f"/conversations/{id}/items").body["data"]
+        assert said == body["output"][0]
+        assert list(asked) == ["type", "id", "role", "content", "status"]
+        assert project.ask("GET", f"/conversations/{id}/items/{said['id']}").body == said
 
     def test_that_is_deleted_names_itself_last(self) -> None:
         project = Project()
@@ -240,6 +254,9 @@ class TestAHostedAgent:
         assert body["id"].startswith("caresp_")
         assert (body["response_id"], body["model"]) == (body["id"], "")
         assert len(body["agent_session_id"]) == 50
+        item = body["output"][0]
+        assert list(item) == ["type", "id", "role", "content", "status", "response_id", "agent_reference"]
+        assert item["id"].startswith(f"msg_{body['id'][7:25]}")
 
     def test_says_why_it_ended(self) -> None:
         project = Project()
@@ -262,7 +279,9 @@ class TestAFile:
             *("object", "id", "purpose", "filename", "bytes", "created_at", "expires_at", "status", "status_details"),
         ]
         assert (file["id"][:10], len(file["id"])) == ("assistant-", 32)
-        assert upload(Project(), "fine-tune", name="planets.jsonl")["id"].startswith("file-")
+        for_model = upload(Project(), "fine-tune", name="planets.jsonl")
+        assert list(for_model) == ["status", "bytes", "purpose", "filename", "id", "created_at", "object"]
+        assert for_model["id"].startswith("file-")
         assert upload(Project(), root="/v1")["id"].startswith("file-")
 
     def test_is_found_by_its_id_wherever_it_is_named(self) -> None:

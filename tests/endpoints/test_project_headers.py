@@ -14,6 +14,7 @@ from tests.support.foundry import NEW_DAY, Project, upload
 GUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 HEX = re.compile(r"[0-9a-f]{32}")
 BY_THE_MODEL = {"openai-organization", "openai-project", "openai-processing-ms", "openai-version"}
+PARTITION = "openai-client-partition-id"
 SIX_LIMITS = {
     f"x-ratelimit-{name}-{what}" for name in ("limit", "remaining", "reset") for what in ("requests", "tokens")
 }
@@ -47,15 +48,16 @@ def sorted_out(headers: Mapping[str, str]) -> set[str]:
     ("day", "streamed", "expected"),
     [
         ("2026-02-12", False, {*BY_THE_MODEL, *TIERS, "skip-error-remapping"}),
-        ("2026-03-09", False, {*BY_THE_MODEL, *TIERS, "skip-error-remapping", *SIX_LIMITS}),
-        ("2026-03-12", True, BY_THE_MODEL),
-        ("2026-03-17", True, {*BY_THE_MODEL, *TIERS, "skip-error-remapping", *SIX_LIMITS}),
+        ("2026-02-26", False, {*BY_THE_MODEL, *TIERS, PARTITION, "skip-error-remapping", *SIX_LIMITS}),
+        ("2026-03-12", True, {*BY_THE_MODEL, PARTITION}),
+        ("2026-03-17", True, {*BY_THE_MODEL, *TIERS, PARTITION, "skip-error-remapping", *SIX_LIMITS}),
         *(
             (
                 "2026-06-26",
                 streamed,
                 {
                     *BY_THE_MODEL,
+                    PARTITION,
                     "skip-error-remapping",
                     *SIX_LIMITS,
                     *FOUR_MORE,
@@ -76,12 +78,20 @@ def test_of_a_response_are_those_of_its_day(day: str, streamed: bool, expected: 
 def test_of_a_response_name_the_deployment_of_its_agent() -> None:
     headers = Project().respond("helper").headers
     assert (headers["x-ratelimit-key"], headers["x-ms-served-model"]) == ("gpt-4o", "gpt-4o-2024-08-06")
-    assert Project().respond("planner").headers.keys().isdisjoint({"x-ratelimit-key", "x-ms-served-model"})
+
+
+def test_of_a_workflow_are_those_of_the_project_itself() -> None:
+    streamed = Project().respond("planner", stream=True).headers
+    assert (sorted_out(streamed), streamed["cache-control"]) == ({"access-control-expose-headers"}, "no-cache")
+    assert HEX.fullmatch(streamed["x-request-id"])
 
 
 def test_of_a_response_of_a_hosted_agent_name_its_session() -> None:
     answer = Project().respond("worker")
     assert answer.headers["x-agent-session-id"] == answer.body["agent_session_id"]
+    assert answer.headers["x-platform-server"].startswith("azure-ai-agentserver-core/")
+    first, second = answer.headers["x-request-id"].split(",")
+    assert (first, sorted_out(answer.headers)) == (second, {"access-control-expose-headers"})
     assert "x-agent-session-id" not in Project().respond("helper").headers
 
 
@@ -106,6 +116,7 @@ def is_the_projects(answer: Answer) -> bool:
     headers = answer.headers
     assert GUID.fullmatch(headers["apim-request-id"])
     assert headers["x-request-id"] != headers["apim-request-id"]
+    assert headers.keys() >= {"azureml-served-by-cluster", "strict-transport-security", "x-content-type-options"}
     own = HEX.fullmatch(headers["x-request-id"]) is not None
     assert headers["content-type"] == ("application/json; charset=utf-8" if own else "application/json")
     assert sorted_out(headers).isdisjoint({"skip-error-remapping", *TIERS}) or not own

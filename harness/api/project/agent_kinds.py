@@ -27,9 +27,11 @@ PROMPT = AgentKind("prompt")
 WORKFLOW = AgentKind("workflow", id_prefix="wfresp", first_number=1, tells_whole=True)
 """Recorded 2026-02-26."""
 HOSTED = AgentKind("hosted", id_prefix="caresp")
-"""The id was recorded 2025-10 to 2026-07; that its streams are numbered as others is assumed."""
+"""Recorded 2025-10 to 2026-07; that its streams are numbered as others is assumed."""
 AGENT_KINDS: Mapping[str, AgentKind] = {kind.name: kind for kind in (PROMPT, WORKFLOW, HOSTED)}
 """The kinds by the `kind` of a definition; every other answers as a prompt agent (assumed)."""
+KIND_BY_PREFIX: Mapping[str, AgentKind] = {kind.id_prefix: kind for kind in AGENT_KINDS.values()}
+"""The kinds by what the id of a response begins with, up to the underscore."""
 RESPONSE_PREFIXES = tuple(f"{kind.id_prefix}_" for kind in AGENT_KINDS.values())
 """How the id of a response may begin in a project."""
 

@@ -6,13 +6,14 @@ A World stores responses as OpenAI has them; the dialect is how a request is sho
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from harness.api.http.dialects import AGENT_REFERENCE, FOUNDRY, VERSION_PARAMETER, agent_of, is_at_agent_endpoint
 from harness.api.operations import OPERATIONS, Handler
 from harness.api.project.agent_definitions import apply_definition, find_answering_version
 from harness.api.project.agent_kinds import AGENT_KINDS, PROMPT, AgentKind, kind_of_agent
 from harness.api.project.agents import count_served
+from harness.api.resources.files import MODEL_PURPOSES
 from harness.contract.rule import CREATE_RESPONSE
 from harness.core.exchange import Answer, Json, Request
 from harness.endpoints.azure.events import tell_whole
@@ -78,7 +79,30 @@ def _show_other(answer: Answer, request: Request, world: World) -> Answer:
     schema = OPERATIONS[request.operation].answer_schema
     if request.dialect != FOUNDRY or answer.status != 200 or schema is None:
         return answer
-    return answer._replace(body=show_object(schema, answer.body, world.as_of))
+    made = schema == "FileObject" and request.method == "POST" and answer.body["purpose"] in MODEL_PURPOSES
+    makers = _find_makers(request.params.get("conversation_id"), world)
+
+    def render_item(item: Json) -> Json:
+        id = makers.get(item.get("id"), "")
+        return View(FOUNDRY, world.as_of, world.store.azure_members.get(id, {}), id).show_item(item)
+
+    shown = show_object(schema, answer.body, world.as_of, request.method == "GET", render_item)
+    return answer._replace(body=shown, status=201 if made else 200)
+
+
+def _find_makers(conversation: str | None, world: World) -> Mapping[str | None, str]:
+    """The responses of a conversation by the ids of the items that they have made.
+
+    Reported by public readers of traces, 2026-01: such an item names its response and agent in a list, too.
+    """
+    if conversation is None:
+        return {}
+    return {
+        item.get("id"): id
+        for id, stored in world.store.responses.items()
+        if (stored.response.get("conversation") or {}).get("id") == conversation
+        for item in stored.response["output"]
+    }
 
 
 def _resolve_agent(request: Request, world: World) -> Json | None:

@@ -7,24 +7,28 @@ from typing import Any, NamedTuple
 
 from harness.api.http.dialects import FOUNDRY
 from harness.api.models import Models
+from harness.api.project.agent_kinds import KIND_BY_PREFIX, PROMPT
 from harness.api.project.errors import with_request_id
 from harness.contract.rule import CREATE_RESPONSE, RULES
 from harness.core.dates import is_valid_on
 from harness.core.exchange import Answer, Request
 
 REGION = "West Europe"
-OWN, CREATED, QUEUED, READ, REFUSED, FILES, STORES = "own", "created", "queued", "read", "refused", "files", "stores"
-"""What answers in a project: the project itself; its model with a response, with one in the background, about a stored
-one, with a refusal; its files; its vector stores."""
+OWN, HOSTED, FILES, STORES = "own", "hosted", "files", "stores"
+CREATED, QUEUED, READ, REFUSED = "created", "queued", "read", "refused"
+"""What answers in a project: the project itself, also for a workflow; a hosted agent; its files; its vector stores; its
+model with a response, with one in the background, about a stored one, with a refusal."""
 MODEL = (CREATED, QUEUED, READ, REFUSED)
-EVERYTHING = (OWN, *MODEL, FILES, STORES)
+EVERYTHING = (OWN, HOSTED, *MODEL, FILES, STORES)
+BY_KIND = {"workflow": OWN, "hosted": HOSTED}
 READERS = ("GET /responses/{response_id}", "POST /responses/{response_id}/cancel")
 
 
 class Header(NamedTuple):
     """A header of a project: on which answers, since when, up to when, and since when on streams as well.
 
-    In the value stand `{model}` and `{snapshot}` of a response, `{streamed}`, `{session}`, and `{guid}` for a new id.
+    In the value stand `{model}` and `{snapshot}` of a response, `{streamed}`, `{session}`, `{apim}` for the id of the
+    gateway, and `{guid}` for a new one.
     """
 
     name: str
@@ -35,25 +39,31 @@ class Header(NamedTuple):
     streams_since: str = ""
 
 
-LIMITS_SINCE, ALL_LIMITS_SINCE, STREAMS_SINCE = "2026-03-04", "2026-05-22", "2026-03-17"
+LIMITS_SINCE, ALL_LIMITS_SINCE, STREAMS_SINCE = "2026-02-26", "2026-05-22", "2026-03-17"
 """The first recorded days of six `x-ratelimit-*`, of all ten, and of any in a stream."""
 EXPOSED = "Operation-Location,Location,Apim-Request-Id,x-agent-session-id,x-agent-invocation-id"
 VERSIONS = "2025-05-15-preview,2025-11-15-preview"
+PLATFORM = "azure-ai-agentserver-core/2.0.0b3 (python/3.14) azure-ai-agentserver-responses/1.0.0b5 (python/3.14)"
+ORGANIZATION = "6f72672d6861726e6573732d30303031"
 PROJECT_HEADERS = (
     Header("access-control-expose-headers", EXPOSED, since="2026-05-22"),
-    Header("api-supported-versions", VERSIONS, (OWN, *MODEL), until="2026-02-11"),
-    Header("api-supported-versions", f"1.0,{VERSIONS}", (OWN, *MODEL), since="2026-02-12"),
-    Header("request-context", "appId="),
+    Header("api-supported-versions", VERSIONS, (OWN, HOSTED, *MODEL), until="2026-02-11"),
+    Header("api-supported-versions", f"1.0,{VERSIONS}", (OWN, HOSTED, *MODEL), since="2026-02-12"),
+    Header("azureml-served-by-cluster", "hyena-westeurope-01", (OWN, HOSTED, *MODEL)),
+    Header("azureml-served-by-cluster", "vienna-westeurope-01", (FILES, STORES)),
+    Header("request-context", "appId=", (OWN, HOSTED, *MODEL)),
+    Header("request-context", "appId=cid-v1:00000000-0000-0000-0000-000000000001", (FILES, STORES)),
     Header("strict-transport-security", "max-age=31536000; includeSubDomains; preload"),
     Header("x-content-type-options", "nosniff"),
     Header("x-ms-region", REGION),
     Header("x-ms-response-type", "standard"),
-    Header("x-agent-session-id", "{session}", (CREATED, QUEUED)),
-    Header("azureml-served-by-cluster", "hyena-westeurope-01", (CREATED,)),
+    Header("x-agent-session-id", "{session}", (HOSTED, CREATED, QUEUED)),
+    Header("x-platform-server", PLATFORM, (HOSTED,)),
     Header("azureai-processed-tier", "default", (CREATED,), until="2026-05-21", streams_since=STREAMS_SINCE),
     Header("azureai-requested-tier", "default", (CREATED,), until="2026-05-21", streams_since=STREAMS_SINCE),
     Header("skip-error-remapping", "true", (CREATED,), streams_since=STREAMS_SINCE),
-    Header("openai-organization", "6f72672d6861726e6573732d30303031", (*MODEL, STORES), since="2026-02-12"),
+    Header("openai-client-partition-id", f"{ORGANIZATION}{{apim}}", (CREATED,), since="2026-02-26"),
+    Header("openai-organization", ORGANIZATION, (*MODEL, STORES), since="2026-02-12"),
     Header("openai-processing-ms", "10", (*MODEL, FILES, STORES), since="2026-02-12"),
     Header("openai-project", "70726f6a-6861-726e-6573-730000000001", MODEL, since="2026-02-12"),
     Header("openai-version", "2020-10-01", (*MODEL, FILES, STORES), since="2026-02-12"),
@@ -77,8 +87,7 @@ PROJECT_HEADERS = (
     Header("x-ratelimit-reset-requests", "0", (CREATED,), since=LIMITS_SINCE, streams_since=STREAMS_SINCE),
     Header("x-ratelimit-reset-tokens", "0", (CREATED,), since=LIMITS_SINCE, streams_since=STREAMS_SINCE),
 )
-"""Recorded 2025-12 to 2026-06 (of `azureml-served-by-cluster` the name alone). By 2026-03-12 a stream had none of those
-with `streams_since`."""
+"""Recorded 2025-11 to 2026-07. By 2026-03-12 a stream had none of those with `streams_since`."""
 
 
 def add_headers(request: Request, answer: Answer, make_id: Callable[[], str], models: Models, day: str) -> Answer:
@@ -110,15 +119,18 @@ def _add_project_headers(
     own_id = request_id.replace("-", "")
     body = with_request_id(answer.body, own_id)
     by = OWN if body is not answer.body else _answered_by(request, answer)
-    headers["x-request-id"] = own_id if by == OWN else request_id
+    headers["x-request-id"] = {OWN: own_id, HOSTED: f"{own_id},{own_id}"}.get(by, request_id)
     if by == OWN and headers["content-type"] == _JSON:
         headers["content-type"] = f"{_JSON}; charset=utf-8"
     streamed, shown = answer.events is not None, answer.body if isinstance(answer.body, dict) else {}
+    if streamed:
+        headers["cache-control"] = "no-cache"
     named = _deployment_headers(shown, models) if shown.get("model") else {}
     values = {
         "model": named.get("x-ratelimit-key", ""),
         "snapshot": named.get("x-ms-served-model", ""),
         "streamed": str(streamed),
+        "apim": headers["apim-request-id"],
         "session": str(shown.get("agent_session_id") or ""),
     }
     for name, value, of, since, until, streams_since in PROJECT_HEADERS:
@@ -131,13 +143,14 @@ def _add_project_headers(
 
 def _answered_by(request: Request, answer: Answer) -> str:
     """What of a project answers a request."""
-    if request.operation == CREATE_RESPONSE:
-        if answer.status >= 400:
-            return REFUSED
-        is_queued = isinstance(answer.body, dict) and answer.body.get("status") == "queued"
-        return QUEUED if is_queued else CREATED
-    if request.operation in READERS:
-        return READ
+    body = answer.body if isinstance(answer.body, dict) else {}
+    if request.operation == CREATE_RESPONSE or request.operation in READERS:
+        kind = KIND_BY_PREFIX.get(str(body.get("id")).partition("_")[0], PROMPT)
+        if kind.name in BY_KIND:
+            return BY_KIND[kind.name]
+        if request.operation in READERS:
+            return READ
+        return REFUSED if answer.status >= 400 else QUEUED if body.get("status") == "queued" else CREATED
     path = request.path.partition("/")[2].partition("/")[0]
     return {"files": FILES, "vector_stores": STORES}.get(path, OWN)
 

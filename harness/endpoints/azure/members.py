@@ -55,8 +55,7 @@ PROJECT_RESPONSE = (
     *_always("conversation", until=BEFORE),
     *_if_set("conversation", since=REWRITTEN),
     *_if_set("agent"),
-    *_if_set("agent_reference", since=REWRITTEN, until="2026-05-21"),
-    *_always("agent_reference", since="2026-05-22"),
+    *_always("agent_reference", since=REWRITTEN),
     *_if_set("agent_session_id"),
     *_if_set("content_filters", since="2026-05-22"),
 )
@@ -91,6 +90,7 @@ NOT_IN_AZURE = frozenset({"access_programs", "billing"})
 NOT_IN_PROJECT_STREAM = NOT_IN_AZURE | {"tool_usage"}
 """Those that a response in the stream of a project has not. Recorded up to 2026-06-26."""
 
+_LIST = _always("object", "data", "has_more", "first_id", "last_id")
 OBJECTS: Mapping[str, Sequence[Member]] = {
     "ResponseDeleted": _always("id", "object", "deleted"),
     "Conversation": (
@@ -100,17 +100,24 @@ OBJECTS: Mapping[str, Sequence[Member]] = {
         *_always("metadata", until=BEFORE),
     ),
     "ConversationDeleted": _always("object", "deleted", "id"),
-    "ConversationItemList": _always("object", "data", "has_more", "first_id", "last_id"),
-    "ResponseItemList": _always("object", "data", "has_more", "first_id", "last_id"),
+    "ConversationItemList": _LIST,
+    "FileList": _LIST,
+    "VectorStoreList": _LIST,
     "VectorStore": _always(
         *("id", "object", "name", "status", "usage_bytes", "created_at", "file_counts", "metadata", "expires_after"),
         *("expires_at", "last_active_at"),
     ),
 }
 """What a project answers to an operation, by the schema of the answer; other answers are those of OpenAI."""
+ITEM_LIST = _always("data", "first_id", "last_id", "has_more", "object")
+"""A list of items that are read. Recorded 2025-11-24 of those of a conversation."""
+MODEL_FILE = _always("status", "bytes", "purpose", "filename", "id", "created_at", "object")
+"""A file that is made for a model (MODEL_PURPOSES), which is made with status 201. Recorded 2026-02-26."""
 OBJECT_VALUES: Mapping[str, Mapping[str, object]] = {"ResponseDeleted": {"object": "response"}}
 
 ITEM_HEAD = ("type", "id", "created_by", "agent_reference", "response_id")
+HOSTED_ITEM_END = ("response_id", "agent_reference")
+"""The members with which an item of a hosted agent ends. Recorded 2026-07-01."""
 OLD_ITEM_HEAD = ("type", "id", "status")
 OLD_ITEM_END = ("created_by",)
 """The members with which an item begins, before 2026-02-20 those at its two ends."""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
+from harness.api.resources.files import MODEL_PURPOSES
 from harness.core.dates import is_valid_on
 from harness.core.exchange import Json
 from harness.endpoints.azure.members import (
     CALL_ORDER,
     DEFAULTS,
     ITEM_HEAD,
+    ITEM_LIST,
+    MODEL_FILE,
     NULLS,
     OBJECT_VALUES,
     OBJECTS,
@@ -24,9 +27,9 @@ from harness.endpoints.azure.members import (
 
 NESTED = ("content", "annotations", "user_location", "format")
 """The members of an object that hold others with a type."""
-LISTS_OF_ITEMS = frozenset({"ConversationItemList", "ResponseItemList"})
-ITEM = "ConversationItem"
-STORE, LIST_OF_STORES = "VectorStore", "VectorStoreList"
+ITEM, FILE, STORE = "ConversationItem", "FileObject", "VectorStore"
+_ELEMENTS = {"ConversationItemList": ITEM, "ResponseItemList": ITEM, "FileList": FILE, "VectorStoreList": STORE}
+"""What a list holds, by its schema."""
 
 
 def show_members(value: Json, members: Sequence[Member], day: str) -> Json:
@@ -43,14 +46,24 @@ def _names_on(members: tuple[Member, ...], day: str) -> tuple[tuple[str, bool], 
     return tuple((one.name, one.shows_null) for one in members if is_valid_on(day, one.since, one.until))
 
 
-def show_object(schema: str, value: Json, day: str) -> Json:
-    """The answer of an operation with this schema as a project has it; one that is not in the tables stays as it is."""
+def show_object(schema: str, value: Json, day: str, is_read: bool, render_item: Callable[[Json], Json]) -> Json:
+    """The answer of an operation with this schema as a project has it; one that is not in the tables stays as it is.
+
+    `is_read` says whether the operation only reads, `render_item` shows an item.
+    """
     if schema == ITEM:
-        return show_item(value, day)
-    if schema in LISTS_OF_ITEMS:
-        value = {**value, "data": [show_item(item, day) for item in value["data"]]}
-    if schema == LIST_OF_STORES:
-        return {**value, "data": [show_object(STORE, store, day) for store in value["data"]]}
+        return render_item(value)
+    if element := _ELEMENTS.get(schema):
+        shown = [render_item(each) if element == ITEM else _show(element, each, day) for each in value["data"]]
+        value = {**value, "data": shown}
+        if element == ITEM and is_read:
+            return show_members(value, ITEM_LIST, day)
+    return _show(schema, value, day)
+
+
+def _show(schema: str, value: Json, day: str) -> Json:
+    if schema == FILE and value["purpose"] in MODEL_PURPOSES:
+        return show_members(value, MODEL_FILE, day)
     if schema == STORE and value["status"] == "in_progress":
         value = {**value, "usage_bytes": 0}  # recorded 2026-03-09
     members = OBJECTS.get(schema)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from harness.api.content_filters import filter_result
 from harness.api.http.dialects import FOUNDRY
-from harness.api.project.agent_kinds import AGENT_KINDS, PROMPT, AgentKind
+from harness.api.project.agent_kinds import AGENT_KINDS, HOSTED, PROMPT, AgentKind
 from harness.api.tokens import CHARACTERS_PER_TOKEN
 from harness.core.exchange import Json
 from harness.endpoints.azure.events import order_own
@@ -17,6 +17,7 @@ from harness.endpoints.azure.members import (
     DEFAULT_RETENTION,
     EVENT_WITHOUT,
     FILTER_ORDER,
+    HOSTED_ITEM_END,
     NOT_IN_AZURE,
     NOT_IN_PROJECT_STREAM,
     PROJECT_RESPONSE,
@@ -63,7 +64,7 @@ class View(NamedTuple):
             shown = {**event, "response": self.show_response(event["response"], streamed=True)}
         elif "item" in event:
             added = ADDED_MEMBERS.get(event["item"]["type"], {}) if event["type"].endswith(".added") else {}
-            shown = {**event, "item": self._show_item({**event["item"], **added})}
+            shown = {**event, "item": self.show_item({**event["item"], **added})}
         elif (left_out := EVENT_WITHOUT.get(event["type"])) in event:
             shown = {name: value for name, value in event.items() if name != left_out}
         elif kind.tells_whole and "part" in event:
@@ -105,7 +106,7 @@ class View(NamedTuple):
             **VALUES_OF_KIND[self.kind.name],
             **self._name_agent(),
             "response_id": response["id"],
-            "output": [self._show_item(item) for item in response["output"]],
+            "output": [self.show_item(item) for item in response["output"]],
             "output_text": "" if has_ended else None,
             "usage": _NO_USAGE if has_ended else None,
         }
@@ -131,15 +132,17 @@ class View(NamedTuple):
         return {
             **response,
             **shaped,
-            "output": [self._show_item(item) for item in response["output"]],
+            "output": [self.show_item(item) for item in response["output"]],
             "tools": shape(response["tools"], self.day),
             "text": {name: shape(value, self.day) for name, value in response["text"].items()},
             "usage": usage
             and {**usage, "input_tokens_details": _without(usage["input_tokens_details"], USAGE_WITHOUT)},
         }
 
-    def _show_item(self, item: Json) -> Json:
-        """An item with the agent and the response that made it."""
+    def show_item(self, item: Json) -> Json:
+        """An item with the agent and the response that made it; without an `id` of a response one that a client sent."""
+        if not self.id:
+            return show_item(item, self.day)
         agent, is_old = self.origin.get("agent"), self.day < REWRITTEN
         made: Json = {}
         if is_old or self.origin.get("is_preview"):
@@ -149,6 +152,8 @@ class View(NamedTuple):
             made |= {"agent_reference": agent} if agent else {}
             made["response_id"] = self.id
         shown = show_item({**item, **made}, self.day)
+        if self.kind is HOSTED:
+            shown |= {name: shown.pop(name) for name in HOSTED_ITEM_END if name in shown}
         if self.kind.tells_whole and isinstance(content := shown.get("content"), list):
             shown["content"] = [_without_logprobs(part) for part in content]
         return shown
