@@ -19,7 +19,7 @@ PROJECT_ERROR_FORM: Mapping[str, Any] = {
         "additionalInfo": {"request_id": REQUEST_ID},
     }
 }
-"""The form of errors of a Foundry project's own service (recorded 2026-02 to 2026-05); some of its 404s have no `param`."""
+"""The form of errors of a Foundry project's own service (recorded 2026-02 to 2026-07)."""
 
 
 def project_error(
@@ -31,6 +31,12 @@ def project_error(
 ) -> ApiError:
     """Return an error of a Foundry project's own service."""
     return ApiError(status, message, param, code, type, body_template=PROJECT_ERROR_FORM)
+
+
+def project_not_found(message: str) -> ApiError:
+    """Return the error for what a project does not have; recorded: it has no `param`."""
+    members = {name: value for name, value in PROJECT_ERROR_FORM["error"].items() if name != "param"}
+    return ApiError(404, message, None, "not_found", "error", body_template={"error": members})
 
 
 INVALID_PAYLOAD = ApiError(

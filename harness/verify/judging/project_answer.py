@@ -31,8 +31,10 @@ SAID_MEMBERS = frozenset({"object", "type", "kind", "name", "deleted", "protocol
 """Members whose values are compared, not only their kinds."""
 LIST_MEMBERS = ("data", "value")
 """The members that hold the objects of a list, of which the first is compared."""
-FREE_MEMBERS = frozenset({"metadata", "tags", "properties", "environment_variables", "schema", "parameters", "spec"})
-"""Members that hold what the user has named."""
+FREE_MEMBERS = frozenset(
+    {"metadata", "tags", "properties", "environment_variables", "schema", "parameters", "spec", "credentials"}
+)
+"""Members that hold what the user has named, or what only the service knows."""
 
 
 def find_refusal_differences(recorded: Recorded, request: Request, world: World) -> list[Difference] | None:
@@ -71,7 +73,7 @@ def _compare_answers(recorded: Recorded, mock: Answer) -> Iterator[Difference]:
     elif isinstance(recorded.answer, dict) and isinstance(mock.body, dict):
         left_out = [name for name in LIST_MEMBERS if not (_lists(recorded.answer, name) and _lists(mock.body, name))]
         yield from compare(recorded.answer, mock.body, Profile(view=lambda answer: _view_answer(answer, left_out)))
-    elif (recorded.answer is None) != (mock.body is None or mock.body == b""):
+    elif (recorded.answer is None) != (mock.body is None or isinstance(mock.body, bytes)):  # of bytes no JSON is known
         yield Difference("answer", describe_kind(recorded.answer), describe_kind(mock.body))
 
 

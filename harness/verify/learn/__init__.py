@@ -24,7 +24,7 @@ MIN_REMEMBERED = 1000
 """Responses, conversations and items, the newest, that a World remembers at least: memory is bounded for any recording."""
 _SMALL_OBJECTS = ("items", "reasoning_of", "follower_of", "files", "vector_stores")
 """Tables of which eight times as many objects are remembered."""
-import_modules(__name__, ("responses", "conversations", "files", "threads", "agents"))
+import_modules(__name__, ("responses", "conversations", "files", "threads", "agents", "resources"))
 
 
 def remember(world: World, request: Request, answer: Any, events: Sequence[Json] | None = None) -> None:

@@ -74,7 +74,6 @@ class TestAStore:
         assert answer.body["error"] == {
             "code": "not_found",
             "message": "MemoryStore 'm' not found",
-            "param": None,
             "type": "error",
             "details": [],
             "additionalInfo": {"request_id": id},

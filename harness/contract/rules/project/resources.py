@@ -8,7 +8,7 @@ from typing import Any
 from harness.api.http.dialects import FOUNDRY
 from harness.api.project.assets import ASSET_NOT_FOUND, DATASETS, INDEXES, AssetKind
 from harness.api.project.connections import project_of
-from harness.api.project.errors import project_error
+from harness.api.project.errors import project_not_found
 from harness.api.project.versions import Versioned, known_versions
 from harness.contract.rule import Case, WorldView, after, assumed, recorded, reported, rule
 from harness.contract.rules.http.gateway import GATEWAY_ERROR_FORM, KEY_HEADERS, PROJECT_PATH
@@ -115,7 +115,7 @@ def asset_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 @rule(
     on=("* /memory_stores/{name}", "* /memory_stores/{name}:*", "* /memory_stores/{name}/*"),
     dialects=FOUNDRY,
-    error=project_error(404, "MemoryStore '{name}' not found", None, "not_found", "error"),
+    error=project_not_found("MemoryStore '{name}' not found"),
     source=recorded(f"{ASSETS_REPOSITORY}: azure-ai-projects for Python, sample_memory_crud", "2026-02-21"),
     rejects={
         "MemoryStore 'other' not found": project_case("DELETE /memory_stores/other"),
@@ -132,7 +132,7 @@ def memory_store_not_found(request: Request, world: WorldView) -> Iterator[Json]
 @rule(
     on=("* /memory_stores/{name}/items/{memory_id}", "* /memory_stores/{name}/updates/{update_id}"),
     dialects=FOUNDRY,
-    error=project_error(404, "{kind} '{id}' not found", None, "not_found", "error"),
+    error=project_not_found("{kind} '{id}' not found"),
     source=assumed("the words, which are those of a memory store"),
     rejects={
         "Memory 'mem_1' not found": after(MAKE_STORE, project_case("GET /memory_stores/mine/items/mem_1")),
@@ -153,7 +153,7 @@ def memory_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 @rule(
     on=("GET /toolboxes/{name}*", "PATCH /toolboxes/{name}", "DELETE /toolboxes/{name}*", "POST /toolboxes/{name}:*"),
     dialects=FOUNDRY,
-    error=project_error(404, f"Toolbox '{{name}}'{{version}} not found {_ASKING}", None, "not_found", "error"),
+    error=project_not_found(f"Toolbox '{{name}}'{{version}} not found {_ASKING}"),
     source=[
         recorded(f"{ASSETS_REPOSITORY}: azure-ai-agents for Java, ToolboxSamplesTests", "2026-05-29"),
         assumed("the words about a version"),
@@ -175,7 +175,7 @@ def toolbox_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 @rule(
     on=("GET /skills/{name}*", "DELETE /skills/{name}*", "POST /skills/{name}"),
     dialects=FOUNDRY,
-    error=project_error(404, f"Skill '{{name}}'{{version}} not found. {_ASKING}", None, "not_found", "error"),
+    error=project_not_found(f"Skill '{{name}}'{{version}} not found. {_ASKING}"),
     source=[
         recorded(f"{ASSETS_REPOSITORY}: azure-ai-projects for Python, sample_skills_crud", "2026-07-01"),
         assumed("the words about a version"),
