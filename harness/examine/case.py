@@ -38,6 +38,7 @@ FEATURES = {
     "compaction": "compacts its history",
     "timeout": "gives up on a request after a time that its user sets",
     "options": "passes members of the request on as they are",
+    "project_agents": "asks an agent that a Foundry project keeps",
 }
 """What a client may be able to do, beyond saying a prompt; an adapter names those that it supports."""
 
@@ -137,6 +138,7 @@ _IMPLIED: Mapping[str, Callable[[Task], bool]] = {
     "timeout": lambda task: task.timeout is not None,
     "compaction": lambda task: task.compact_after is not None,
     "options": lambda task: bool(task.options),
+    "project_agents": lambda task: bool(task.project_agent),
 }
 """The features that a task needs, by what it says."""
 

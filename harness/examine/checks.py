@@ -155,6 +155,18 @@ def interrupts(*tools: str) -> Check:
     return check
 
 
+def offers(link: str) -> Check:
+    """The user gets this link: in a question of the client, in an answer or in an error."""
+
+    def check(seen: ObservedRun) -> Iterator[str]:
+        outcome = seen.outcome
+        shown = (*(outcome.interruptions or ()), *outcome.texts, str((outcome.error or {}).get("message")))
+        if not any(link in each for each in shown):
+            yield f"the user does not get the link {quote(link)}, but sees {quote(outcome.text)}"
+
+    return check
+
+
 def declines(text: str) -> Check:
     """A refusal in these words: as such, as the text, or as an error."""
 

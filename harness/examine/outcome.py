@@ -31,7 +31,8 @@ class Outcome:
     `annotations` are the citations of the last answer, `{"type", "url" or "file_id" …}`; `calls` the tools that it ran,
     `{"name", "arguments"}`; `refusal` is the model's refusal, where the client tells it from a text; `reasoning` the
     summaries; `usage` has `input_tokens`, `output_tokens`, `total_tokens` of all requests; `interruptions` are the names
-    of the tools for which it asked its user. `error` is the error that ended the task: `{"type", "message", "status"}`.
+    of the tools for which it asked its user, and the links at which it asked for consent. `error` is the error that ended
+    the task: `{"type", "message", "status"}`.
     """
 
     texts: Sequence[str] = ()

@@ -71,6 +71,9 @@ class Task:
     reasoning), `chain` (`previous_response_id`), `conversation`, or `thread` (one of the Assistants API). `base_url`,
     `api_key` and `dialect` lead to the API.
 
+    `project_agent` names an agent that a Foundry project keeps: the client asks that one, which has a model, instructions
+    and tools of its own, and runs those of `tools` that it calls.
+
     An answer that contains `guardrail` trips it: the task ends in an error. `timeout` are the seconds after which the client
     gives up on a request. Before the prompt with the number `compact_after`, from 0, it compacts its history by hand.
     """
@@ -88,6 +91,7 @@ class Task:
     timeout: float | None = None
     compact_after: int | None = None
     state: str = "replay"
+    project_agent: str = ""
     dialect: str = "openai"
     base_url: str = ""
     api_key: str = ""

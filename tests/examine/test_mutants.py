@@ -15,7 +15,7 @@ from tests.examine.reference.in_process import Bench, open_bench
 DOMINATED = {
     *("agents/approval-one", "agents/hand-off", "agents/hand-off-then-call"),
     *("agents/mcp-approval-one", "agents/nested", "agents/nested-call"),
-    *("dialects/assistants-text", "dialects/assistants-tool", "dialects/text"),
+    *("dialects/assistants-text", "dialects/assistants-tool", "dialects/project-agent", "dialects/text"),
     *("streams/call-in-bytes", "streams/crlf", "streams/event-by-event"),
     *("streams/odd-chunks", "streams/one-chunk", "streams/paced"),
     *("tools/one-call", "tools/parallel-calls"),
@@ -24,7 +24,7 @@ DOMINATED = {
 SWEPT = {f"streams/cut-after-{events}" for events in range(12)} - {f"streams/cut-after-{n}" for n in (0, 5, 11)}
 """Of the streams that are cut after each event, the mutants of all but the first, one in the middle and the last."""
 pytestmark = pytest.mark.slow
-import_modules("tests.examine.mutants", (*AREAS, "assistants"))
+import_modules("tests.examine.mutants", (*AREAS, "assistants", "project_agents"))
 
 
 def caught_by(mutant: Mutant, bench: Bench) -> set[str]:

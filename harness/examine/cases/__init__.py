@@ -2,4 +2,6 @@
 
 from harness.core.registry import import_modules
 
-import_modules(__name__, ("answers", "tools", "state", "agents", "streams", "errors", "dialects", "assistants"))
+import_modules(
+    __name__, ("answers", "tools", "state", "agents", "streams", "errors", "dialects", "project_agents", "assistants")
+)

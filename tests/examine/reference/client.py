@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -30,6 +30,7 @@ class Thread:
     items: list[Json] = field(default_factory=list)
     previous: str | None = None
     conversation: str | None = None
+    session: str | None = None
 
 
 class ReferenceSession(AssistantsSession):
@@ -104,8 +105,7 @@ class ReferenceSession(AssistantsSession):
         """The response of the model to new items."""
         if self.task.state == "conversation" and thread.conversation is None:
             thread.conversation = self.http.call("POST", "/conversations", {})["id"]
-        body = {"model": self.task.model, "instructions": agent.instructions, "tools": self.tools_of(agent)}
-        body |= {**self.task.options, **self.state_of(thread), "input": self.input_of(thread, new)}
+        body = self.said_of(agent) | {**self.task.options, **self.state_of(thread), "input": self.input_of(thread, new)}
         response = (
             self.receive(self.http.events("POST", "/responses", {**body, "stream": True}))
             if self.task.stream
@@ -116,10 +116,17 @@ class ReferenceSession(AssistantsSession):
         self.remember(thread, new, response)
         return response
 
+    def said_of(self, agent: Agent) -> Json:
+        """What a request says of the agent that answers it; one that a project keeps needs its name only."""
+        if name := self.task.project_agent:
+            return {"agent_reference": {"type": "agent_reference", "name": name}}
+        return {"model": self.task.model, "instructions": agent.instructions, "tools": self.tools_of(agent)}
+
     def state_of(self, thread: Thread) -> Json:
         """The members that keep the session."""
+        session = {"agent_session_id": thread.session} if thread.session else {}
         if self.task.state == "chain" and thread.previous:
-            return {"previous_response_id": thread.previous}
+            return {"previous_response_id": thread.previous, **session}
         if self.task.state == "conversation":
             return {"conversation": thread.conversation}
         if self.task.state == "stateless":
@@ -133,7 +140,7 @@ class ReferenceSession(AssistantsSession):
 
     def remember(self, thread: Thread, new: list[Json], response: Json) -> None:
         """Keep what was said."""
-        thread.previous = response["id"]
+        thread.previous, thread.session = response["id"], response.get("agent_session_id")
         thread.items += [*new, *response["output"]]
         last = [at for at, item in enumerate(thread.items) if item.get("type") == "compaction"]
         if last:
@@ -208,6 +215,12 @@ class ReferenceSession(AssistantsSession):
         self.shown["reasoning"] += [
             part["text"] for item in response["output"] if item["type"] == "reasoning" for part in item["summary"]
         ]
+
+        self.ask_for_consent(item for item in response["output"] if item["type"] == "oauth_consent_request")
+
+    def ask_for_consent(self, items: Iterable[Json]) -> None:
+        """Show the user the links at which to consent."""
+        self.shown["interruptions"] += [item["consent_link"] for item in items]
 
     def parts_of(self, response: Json) -> list[Json]:
         """The content of the messages of a response."""
