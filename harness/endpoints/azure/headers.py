@@ -95,6 +95,8 @@ def add_headers(request: Request, answer: Answer, make_id: Callable[[], str], mo
     rule = RULES.get(answer.rule or "")
     streamed = answer.events is not None
     headers = {"content-type": _STREAM if streamed else _JSON, "apim-request-id": make_id()}
+    if answer.body == b"":
+        del headers["content-type"]  # recorded, of what has no body
     if rule is None or rule.area != "gateway":
         requested = request.headers.get("x-ms-client-request-id")
         echoed = {"x-ms-client-request-id": requested} if requested else {}
@@ -120,7 +122,7 @@ def _add_project_headers(
     body = with_request_id(answer.body, own_id)
     by = OWN if body is not answer.body else _answered_by(request, answer)
     headers["x-request-id"] = {OWN: own_id, HOSTED: f"{own_id},{own_id}"}.get(by, request_id)
-    if by == OWN and headers["content-type"] == _JSON:
+    if by == OWN and headers.get("content-type") == _JSON:
         headers["content-type"] = f"{_JSON}; charset=utf-8"
     streamed, shown = answer.events is not None, answer.body if isinstance(answer.body, dict) else {}
     if streamed:

@@ -84,7 +84,7 @@ def retrieve(request: Request, world: World) -> Answer:
 def delete(request: Request, world: World) -> Answer:
     """Forget a session and its files."""
     world.store.agent_sessions.pop(session_key(request.params["agent_name"], request.params["session_id"]), None)
-    return Answer(204)
+    return Answer(204, b"")
 
 
 @operation("POST", f"{SESSION}:stop", project=True)
@@ -93,7 +93,7 @@ def stop(request: Request, world: World) -> Answer:
     session = _find(request, world)
     stop_session(session, world.tick())
     _keep(request, world, session)
-    return Answer(204)
+    return Answer(204, b"")
 
 
 @operation("GET", "/agents/{agent_name}/versions/{agent_version}/sessions/{session_id}:logstream", project=True)
@@ -137,4 +137,4 @@ def delete_file(request: Request, world: World) -> Answer:
     for name in files_below(session, str(request.query["path"])):
         del session.files[name]
     _keep(request, world, session)
-    return Answer(204)
+    return Answer(204, b"")

@@ -78,4 +78,4 @@ def delete(request: Request, world: World) -> Answer:
 def _set_state(request: Request, world: World, state: str) -> Answer:
     name = request.params["agent_name"]
     world.store.agent_settings[name] = {**world.store.agent_settings.get(name, {}), "state": state}
-    return Answer(204)
+    return Answer(204, b"")
