@@ -201,6 +201,7 @@ class TestUnscripted:
                 ["mcp_list_tools", "mcp_call", "message"],
             ),
             ({"type": "web_iq_preview", "server_label": "web"}, ["mcp_list_tools", "mcp_approval_request"]),
+            ({"type": "work_iq_preview", "project_connection_id": "iq"}, ["mcp_list_tools", "mcp_call", "message"]),
         ],
     )
     def test_a_required_tool_is_called(self, project, tool, made):

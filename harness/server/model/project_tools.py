@@ -61,12 +61,9 @@ def label_server(tool: Json) -> Json:
     """A tool behind which a server stands, as one of type `mcp`; without a label it has the last name of its connection."""
     label = as_string(tool.get("server_label"))
     connection = as_string(tool.get("project_connection_id")).rstrip("/").rpartition("/")[2]
-    approval = as_string(tool.get("require_approval")) or as_object(tool.get("require_approval"))
-    return {
-        "type": "mcp",
-        "server_label": label or connection or tool["type"],
-        "require_approval": approval or "always",
-    }
+    asked = as_string(tool.get("require_approval")) or as_object(tool.get("require_approval"))
+    approval = asked or ("always" if tool["type"] in _APPROVED else "never")
+    return {"type": "mcp", "server_label": label or connection or tool["type"], "require_approval": approval}
 
 
 def _search_with(call: Callable[..., Item], result: Callable[..., Item], output: Any) -> ToolCall:
