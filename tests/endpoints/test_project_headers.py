@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from harness.core.exchange import Answer
+from harness.core.exchange import Answer, Json
+from harness.faults import http_error
 from harness.items import message
 from tests.support.foundry import NEW_DAY, Project, upload
 
@@ -26,6 +27,7 @@ SINCE_MAY = {
     *("azureai-fe-is-streaming", "x-ms-aoai-configured-data-retention-days", "x-ms-is-spilled-over"),
     "x-ms-served-model",
 }
+TOOL_MEMBERS: Json = {"function": {"name": "f", "parameters": {"type": "object", "properties": {}}, "strict": False}}
 TIERS = {"azureai-processed-tier", "azureai-requested-tier"}
 
 
@@ -109,6 +111,23 @@ def test_of_what_is_queued_or_read_are_fewer() -> None:
 def test_of_a_refusal_by_the_model_say_nothing_of_limits() -> None:
     answer = Project("2026-02-12").respond(temperature=3)
     assert (answer.status, sorted_out(answer.headers)) == (400, BY_THE_MODEL)
+
+
+@pytest.mark.parametrize(("tool", "streamed"), [("function", "False"), ("web_search_preview", "True")])
+def test_say_that_the_model_was_read_as_a_stream_where_the_service_runs_a_tool(tool: str, streamed: str) -> None:
+    project = Project()
+    project.define("caller", {"kind": "prompt", "model": "m", "tools": [{"type": tool, **TOOL_MEMBERS.get(tool, {})}]})
+    project.mock.script([message("No call.")])
+    assert project.respond("caller").headers["azureai-fe-is-streaming"] == streamed
+
+
+def test_of_a_timeout_are_those_of_the_gateway() -> None:
+    project = Project("2026-02-12")
+    error = {"code": "Timeout", "message": "The operation was timeout."}
+    project.mock.script(http_error(408, error["message"], body={"error": error}))
+    answer = project.respond()
+    assert (answer.status, answer.body) == (408, {"error": error})
+    assert answer.headers.keys() == {"content-type", "apim-request-id", "x-ms-region"}
 
 
 def is_the_projects(answer: Answer) -> bool:

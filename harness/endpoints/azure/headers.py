@@ -24,6 +24,12 @@ BY_KIND = {"workflow": OWN, "hosted": HOSTED}
 READERS = ("GET /responses/{response_id}", "POST /responses/{response_id}/cancel")
 
 
+CLIENT_TOOLS = frozenset({"function", "custom"})
+"""The tools of which a call ends the response: with others the project reads the model's answer as a stream."""
+GATEWAY_TIMEOUT = 408
+"""The status of the gateway after two minutes; a test scripts it by `http_error`. Recorded 2026-02-12."""
+
+
 class Header(NamedTuple):
     """A header of a project: on which answers, since when, up to when, and since when on streams as well.
 
@@ -39,7 +45,7 @@ class Header(NamedTuple):
     streams_since: str = ""
 
 
-LIMITS_SINCE, ALL_LIMITS_SINCE, STREAMS_SINCE = "2026-02-26", "2026-05-22", "2026-03-17"
+LIMITS_SINCE, ALL_LIMITS_SINCE, STREAMS_SINCE = "2026-02-20", "2026-05-22", "2026-03-17"
 """The first recorded days of six `x-ratelimit-*`, of all ten, and of any in a stream."""
 EXPOSED = "Operation-Location,Location,Apim-Request-Id,x-agent-session-id,x-agent-invocation-id"
 VERSIONS = "2025-05-15-preview,2025-11-15-preview"
@@ -62,7 +68,7 @@ PROJECT_HEADERS = (
     Header("azureai-processed-tier", "default", (CREATED,), until="2026-05-21", streams_since=STREAMS_SINCE),
     Header("azureai-requested-tier", "default", (CREATED,), until="2026-05-21", streams_since=STREAMS_SINCE),
     Header("skip-error-remapping", "true", (CREATED,), streams_since=STREAMS_SINCE),
-    Header("openai-client-partition-id", f"{ORGANIZATION}{{apim}}", (CREATED,), since="2026-02-26"),
+    Header("openai-client-partition-id", f"{ORGANIZATION}{{apim}}", (CREATED,), since="2026-02-20"),
     Header("openai-organization", ORGANIZATION, (*MODEL, STORES), since="2026-02-12"),
     Header("openai-processing-ms", "10", (*MODEL, FILES, STORES), since="2026-02-12"),
     Header("openai-project", "70726f6a-6861-726e-6573-730000000001", MODEL, since="2026-02-12"),
@@ -97,7 +103,9 @@ def add_headers(request: Request, answer: Answer, make_id: Callable[[], str], mo
     headers = {"content-type": _STREAM if streamed else _JSON, "apim-request-id": make_id()}
     if answer.body == b"":
         del headers["content-type"]  # recorded, of what has no body
-    if rule is None or rule.area != "gateway":
+    if answer.status == GATEWAY_TIMEOUT:
+        headers["x-ms-region"] = REGION
+    elif rule is None or rule.area != "gateway":
         requested = request.headers.get("x-ms-client-request-id")
         echoed = {"x-ms-client-request-id": requested} if requested else {}
         if request.dialect == FOUNDRY:
@@ -131,7 +139,7 @@ def _add_project_headers(
     values = {
         "model": named.get("x-ratelimit-key", ""),
         "snapshot": named.get("x-ms-served-model", ""),
-        "streamed": str(streamed),
+        "streamed": str(streamed or any(tool["type"] not in CLIENT_TOOLS for tool in shown.get("tools") or ())),
         "apim": headers["apim-request-id"],
         "session": str(shown.get("agent_session_id") or ""),
     }
