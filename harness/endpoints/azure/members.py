@@ -152,6 +152,12 @@ SHAPES: Mapping[str, Sequence[str]] = {
     "mcp_list_tools": ("server_label", "tools"),
     "mcp_approval_request": ("server_label", "name", "arguments"),
     "mcp_call": ("server_label", "name", "arguments", "output", "error", "status", "approval_request_id"),
+    "image_generation_call": (
+        *("action", "background", "output_format", "quality", "revised_prompt", "size", "status", "result"),
+    ),
+    "image_generation": (
+        *("type", "n", "model", "quality", "size", "output_format", "output_compression", "moderation", "background"),
+    ),
     "workflow_action": ("kind", "action_id", "parent_action_id", "previous_action_id", "status"),
     "output_text": ("type", "text", "annotations", "logprobs"),
     "url_citation": ("type", "url", "start_index", "end_index", "title"),
@@ -164,7 +170,6 @@ SHAPES: Mapping[str, Sequence[str]] = {
     "json_schema": ("type", "name", "description", "schema", "strict"),
     # Typed: the order of the API's own description, which all that was recorded follows.
     "reasoning": ("encrypted_content", "summary", "content", "status"),
-    "image_generation_call": ("status", "result"),
     "computer_call": ("call_id", "action", "pending_safety_checks", "status"),
     "custom_tool_call": ("call_id", "name", "input"),
 }
