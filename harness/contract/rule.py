@@ -59,6 +59,7 @@ class StoreView(Protocol):
     toolboxes: Mapping[str, Versioned]
     memory_stores: Mapping[str, Memories]
     agent_sessions: Mapping[str, Any]
+    owners: Mapping[str, str]
     threads: Mapping[str, Any]
     vector_stores: Mapping[str, Any]
     parted_uploads: Mapping[str, Any]

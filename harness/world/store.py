@@ -92,8 +92,9 @@ class Store:
     `unfiltered_items` hold what the `include` of a request hid; `reasoning_of` and `follower_of` link a reasoning item and
     the item after it; `encrypted_contents` are those that scripts gave. `agents` are the versions of each agent,
     `agent_settings` what is configured of it, `agent_sessions` the sessions of its endpoint, `agent_code` the zip of a
-    version by its id; `azure_members` is what an answer of Azure adds to a response. From `connections` on they are what
-    else a project has, by its name; `blobs` are the containers that its datasets are uploaded to.
+    version by its id; `owners` are the users on whose behalf responses and conversations were made. `azure_members` is what
+    an answer of Azure adds to a response. From `connections` on they are what else a project has, by its name; `blobs` are
+    the containers that its datasets are uploaded to.
     """
 
     responses: Table[StoredResponse]
@@ -114,6 +115,7 @@ class Store:
     agent_settings: Table[Json]
     agent_code: Table[bytes]
     agent_sessions: Table[AgentSession]
+    owners: Table[str]
     azure_members: Table[Json]
     connections: Table[Json]
     deployments: Table[Json]

@@ -105,6 +105,15 @@ def agent_of(request: Request) -> Any:
     return {"type": AGENT_REFERENCE, "name": endpoint[1] or endpoint[2]} if endpoint else None
 
 
+USER_IDENTITY = "x-ms-user-identity"
+"""The header by which a service tells a project on whose behalf it asks."""
+
+
+def user_of(request: Request) -> str:
+    """The user on whose behalf a request is sent; empty for the client itself."""
+    return request.headers.get(USER_IDENTITY, "")
+
+
 def is_at_agent_endpoint(request: Request) -> bool:
     """Whether a request comes to the own endpoint of an agent, or to the application as which it is published."""
     return request.dialect == FOUNDRY and _AGENT_ENDPOINT.match(request.root) is not None

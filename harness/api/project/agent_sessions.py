@@ -20,9 +20,13 @@ SESSION_LIFETIME = 30 * 24 * 3600
 
 @dataclass(slots=True)
 class AgentSession:
-    """A session: its object as the API shows it, the bytes of its files by path, and the lines of its container's log."""
+    """A session: its object as the API shows it, the bytes of its files by path, and the lines of its container's log.
+
+    `user` is the one on whose behalf it was opened, if any.
+    """
 
     object: Json
+    user: str = ""
     files: dict[str, bytes] = field(default_factory=dict)
     log: list[Json] = field(default_factory=list)
 
@@ -32,17 +36,18 @@ def session_key(agent: str, id: str) -> str:
     return f"{agent}/{id}"
 
 
-def new_session(id: str, version: str, now: int) -> AgentSession:
+def new_session(id: str, version: str, now: int, user: str) -> AgentSession:
     """A session that a version of an agent backs."""
     return AgentSession(
-        {
+        user=user,
+        object={
             "agent_session_id": id,
             "version_indicator": {"type": "version_ref", "agent_version": version},
             "status": "active",
             "created_at": now,
             "last_accessed_at": now,
             "expires_at": now + SESSION_LIFETIME,
-        }
+        },
     )
 
 

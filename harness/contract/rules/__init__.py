@@ -35,6 +35,7 @@ MODULES = (
     "request.tool_definitions.lookaround",
     "request.tool_definitions.tools",
     "request.text",
+    "project.user_identity",
     "stored.state",
     "stored.lifecycle",
     "stored.threads",

@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from harness.api.http.dialects import AGENT_REFERENCE, FOUNDRY, VERSION_PARAMETER, agent_of, is_at_agent_endpoint
+from harness.api.http.dialects import (
+    AGENT_REFERENCE,
+    FOUNDRY,
+    VERSION_PARAMETER,
+    agent_of,
+    is_at_agent_endpoint,
+    user_of,
+)
 from harness.api.operations import OPERATIONS, Handler
 from harness.api.project.agent_definitions import apply_definition, find_answering_version
 from harness.api.project.agent_kinds import AGENT_KINDS, PROMPT, AgentKind, kind_of_agent
@@ -25,6 +32,8 @@ from harness.world.world import World
 
 __all__ = ["add_headers", "answer_in_dialect"]
 
+OWNED = (CREATE_RESPONSE, "POST /conversations")
+"""The operations that make something on behalf of a user."""
 STARTING_AFTER = "starting_after"
 """The member of a query that numbers the event after which a stream goes on."""
 
@@ -36,6 +45,8 @@ def answer_in_dialect(handler: Handler, request: Request, world: World) -> Answe
     answer = handler(_count_from_zero(resolved, world), world)
     if not isinstance(answer.body, dict):
         return answer
+    if request.operation in OWNED and request.dialect == FOUNDRY and (user := user_of(request)):
+        world.store.owners[answer.body["id"]] = user
     if answer.body.get("object") != "response":
         return _show_other(answer, request, world)
     id = answer.body["id"]
@@ -132,7 +143,7 @@ def _note_origin(request: Request, resolved: Request, agent: Json | None, world:
     if session := request.body.get("agent_session_id") or (origin.get("kind") == "hosted" and world.ids.project_id()):
         origin["agent_session_id"] = session
         if agent and origin.get("kind") == "hosted" and isinstance(session, str):
-            note_request(world, agent["name"], session, agent["version"], f"{request.method} {request.path}")
+            note_request(request, world, agent, session)
     return origin | {
         "tool_choice": request.body.get("tool_choice"),
         "prompt_cache_retention": request.body.get("prompt_cache_retention"),

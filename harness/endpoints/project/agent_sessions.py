@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
+from harness.api.http.dialects import user_of
 from harness.api.operations import operation
 from harness.api.project.agent_sessions import (
     AgentSession,
@@ -20,7 +21,7 @@ from harness.api.project.agent_sessions import (
     use_session,
 )
 from harness.api.project.agents import answering_version, page_of
-from harness.core.exchange import Answer, Request
+from harness.core.exchange import Answer, Json, Request
 from harness.core.loose_json import as_object, as_string
 from harness.world.world import World
 
@@ -31,19 +32,19 @@ SESSION_LIST = ("data", "first_id", "last_id", "has_more")
 _BINARY = {"content-type": "application/octet-stream"}
 
 
-def open_session(world: World, agent: str, id: str, version: str) -> AgentSession:
-    """The session of an agent by its id, made if it is new."""
+def open_session(world: World, agent: str, id: str, version: str, user: str) -> AgentSession:
+    """The session of an agent by its id, made if it is new, on behalf of a user."""
     key = session_key(agent, id)
     if key not in world.store.agent_sessions:
-        world.store.agent_sessions[key] = new_session(id, version, world.now)
+        world.store.agent_sessions[key] = new_session(id, version, world.now, user)
     return world.store.agent_sessions[key]
 
 
-def note_request(world: World, agent: str, id: str, version: str, line: str) -> None:
-    """Note a request to a hosted agent in its session, which the first one opens."""
-    session = open_session(world, agent, id, version)
-    use_session(session, world.now, line)
-    world.store.agent_sessions[session_key(agent, id)] = session
+def note_request(request: Request, world: World, agent: Json, id: str) -> None:
+    """Note a request to a hosted agent, by a reference to it, in its session, which the first one opens."""
+    session = open_session(world, agent["name"], id, agent["version"], user_of(request))
+    use_session(session, world.now, f"{request.method} {request.path}")
+    world.store.agent_sessions[session_key(agent["name"], id)] = session
 
 
 def _find(request: Request, world: World) -> AgentSession:
@@ -63,14 +64,15 @@ def create(request: Request, world: World) -> Answer:
     answering = answering_version(world, {"name": name}, at_endpoint=True)
     version = named or (answering["version"] if answering else "1")
     id = as_string(body.get("agent_session_id")) or world.ids.project_id()
-    return Answer(201, open_session(world, name, id, version).object)
+    return Answer(201, open_session(world, name, id, version, user_of(request)).object)
 
 
 @operation("GET", SESSIONS, project=True)
 def list_all(request: Request, world: World) -> Answer:
-    """The sessions of an agent, newest first unless `order=asc`."""
-    own = session_key(request.params["agent_name"], "")
-    sessions = [each.object for key, each in world.store.agent_sessions.items() if key.startswith(own)]
+    """The sessions of an agent, newest first unless `order=asc`; on behalf of a user, that user's."""
+    own, user = session_key(request.params["agent_name"], ""), user_of(request)
+    known = [each for key, each in world.store.agent_sessions.items() if key.startswith(own)]
+    sessions = [each.object for each in known if user in ("", each.user)]
     return Answer(200, page_of(sessions, request.query, SESSION_LIST, "agent_session_id"))
 
 

@@ -8,7 +8,6 @@ import orjson
 import pytest
 
 from harness.core.exchange import Answer, Json
-from harness.endpoints.project.agent_sessions import note_request
 from tests.support.agent_project import V1, Project
 
 SESSIONS = "/agents/hosted/endpoint/sessions"
@@ -91,7 +90,7 @@ class TestASession:
         id = opened(project)
         assert project.ask("POST", f"{SESSIONS}/{id}:stop").status == 204
         assert project.ask("GET", f"{SESSIONS}/{id}").body["status"] == "idle"
-        note_request(project.world, "hosted", id, "1", "POST /responses")
+        project.respond(V1, "/agents/hosted/endpoint/protocols/openai", agent_session_id=id)
         assert project.ask("GET", f"{SESSIONS}/{id}").body["status"] == "active"
 
     def test_is_opened_by_a_request_that_names_none(self, project: Project) -> None:
@@ -103,6 +102,47 @@ class TestASession:
         project.ask("DELETE", "/agents/hosted")
         project.ask("POST", "/agents/hosted/versions", {"definition": HOSTED})
         assert project.ask("GET", SESSIONS).body == {"data": [], "has_more": False}
+
+
+class TestAUser:
+    """One on whose behalf a service asks."""
+
+    def test_sees_own_sessions_only(self, project: Project) -> None:
+        alice, bob = {"x-ms-user-identity": "alice"}, {"x-ms-user-identity": "bob"}
+        project.ask("POST", SESSIONS, {"agent_session_id": "hers"}, headers=alice)
+        opened(project, agent_session_id="ours")
+        assert [each["agent_session_id"] for each in project.ask("GET", SESSIONS, headers=alice).body["data"]] == [
+            "hers"
+        ]
+        assert project.ask("GET", SESSIONS, headers=bob).body["data"] == []
+        assert len(project.ask("GET", SESSIONS).body["data"]) == 2
+
+    def test_is_fenced_from_who_names_no_user(self, project: Project) -> None:
+        project.ask("POST", SESSIONS, {"agent_session_id": "hers"}, headers={"x-ms-user-identity": "alice"})
+        refused = project.ask("GET", f"{SESSIONS}/hers")
+        assert (refused.status, refused.rule) == (403, "session_not_accessible")
+        assert refused.body["error"]["code"] == "session_not_accessible"
+        assert project.ask("GET", f"{SESSIONS}/hers", headers={"x-ms-user-identity": "bob"}).status == 200
+
+    def test_does_not_find_what_another_has_begun(self, project: Project) -> None:
+        alice, bob = {"x-ms-user-identity": "alice"}, {"x-ms-user-identity": "bob"}
+        path = "/agents/hosted/endpoint/protocols/openai"
+        body = {"input": "hi"}
+        first = project.ask("POST", f"{path}/responses", body, headers=alice).body["id"]
+        conversation = project.ask("POST", f"{path}/conversations", {}, headers=alice).body["id"]
+        for user, status in ((alice, 200), (bob, 404), ({}, 404)):
+            continued = project.ask("POST", f"{path}/responses", {**body, "previous_response_id": first}, headers=user)
+            assert continued.status == status
+            inside = project.ask("POST", f"{path}/responses", {**body, "conversation": conversation}, headers=user)
+            assert inside.status == status
+            assert project.ask("GET", f"{path}/conversations/{conversation}/items", headers=user).status == status
+            assert project.ask("GET", f"{path}/responses/{first}", headers=user).status == status
+
+    def test_was_not_told_apart_before(self, project: Project) -> None:
+        project.world.set_date("2026-05-19")
+        path = "/agents/hosted/endpoint/protocols/openai/responses"
+        first = project.ask("POST", path, {"input": "hi"}, headers={"x-ms-user-identity": "alice"}).body["id"]
+        assert project.ask("POST", path, {"input": "hi", "previous_response_id": first}).status == 200
 
 
 class TestAFile:

@@ -1,0 +1,118 @@
+"""Users on whose behalf a service asks a project: what one of them has made is not there for another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from harness.api.http.dialects import FOUNDRY, USER_IDENTITY, user_of
+from harness.api.project.agent_sessions import session_key
+from harness.api.project.errors import project_error, without_param
+from harness.contract.rule import Case, WorldView, after, assumed, documented, rule
+from harness.contract.rules.http.gateway import KEY_HEADERS, ON_FOUNDRY, PROJECT_PATH
+from harness.contract.rules.project.agents import CREATE_VERSION
+from harness.core.exchange import Json, Request
+from harness.items.history.transcript import conversation_id
+
+ISOLATION_PAGE = "https://learn.microsoft.com/azure/foundry/agents/how-to/isolate-sessions-per-user"
+SINCE = "2026-06-27"
+_IDENTITY = re.compile(r"[A-Za-z0-9._:@-]{1,256}")
+_STORED = ("POST /responses", "* /responses/{response_id}*", "* /conversations/{conversation_id}*")
+_SESSIONS = (
+    "* /agents/{agent_name}/endpoint/sessions/{session_id}*",
+    "GET /agents/{agent_name}/versions/{agent_version}/sessions/{session_id}:logstream",
+)
+_HELPER = {"type": "agent_reference", "name": "helper"}
+_ALICE, _BOB = ({**KEY_HEADERS, USER_IDENTITY: name} for name in ("alice", "bob"))
+_ASKED = Case({"agent_reference": _HELPER, "input": "hi"}, on=ON_FOUNDRY, headers=_ALICE)
+_CONTINUED = Case(
+    {"agent_reference": _HELPER, "input": "hi", "previous_response_id": "{0.id}"}, on=ON_FOUNDRY, headers=_ALICE
+)
+_SESSION_PATH = f"!{PROJECT_PATH}/agents/helper/endpoint/sessions"
+_OPENED = Case({"agent_session_id": "mine"}, on=f"POST {_SESSION_PATH}?api-version=v1", headers=_ALICE)
+_READ = Case(None, on=f"GET {_SESSION_PATH}/mine?api-version=v1", headers=_BOB)
+
+
+@rule(
+    on="*",
+    dialects=FOUNDRY,
+    error=project_error(
+        400,
+        "Invalid value for the header 'x-ms-user-identity': it has 1 to 256 letters, digits and characters of '._:-@'.",
+        USER_IDENTITY,
+        "invalid_parameters",
+    ),
+    source=[documented(ISOLATION_PAGE, SINCE), assumed("the status and the words")],
+    rejects=[replace(_ASKED, headers={**KEY_HEADERS, USER_IDENTITY: "Ada Lovelace"})],
+    accepts=[_ASKED, replace(_ASKED, headers={**KEY_HEADERS, USER_IDENTITY: "a.b_c:d-e@f"})],
+    since=SINCE,
+    fix="Send an id of the user that has no other characters.",
+)
+def user_identity_invalid(request: Request) -> Iterator[Json]:
+    """The identity of a user is a short id."""
+    identity = request.headers.get(USER_IDENTITY)
+    if identity is not None and not _IDENTITY.fullmatch(identity):
+        yield {}
+
+
+@rule(
+    on=_STORED,
+    dialects=FOUNDRY,
+    error=project_error(404, "{kind} with id '{id}' not found.", code="not_found"),
+    source=[
+        documented("azure-ai-projects 2.4: sample_agent_user_identity_isolation, that it is not found", "2026-07-24"),
+        documented(f"{ISOLATION_PAGE}: conversations, and who sends no identity", SINCE),
+        assumed("the words, which are those for an id that is unknown"),
+    ],
+    rejects={
+        "Previous response with id '{0.id}' not found.": after(_ASKED, replace(_CONTINUED, headers=_BOB)),
+        "Response with id '{0.id}' not found.": after(
+            _ASKED, Case(None, on=f"GET !{PROJECT_PATH}/openai/v1/responses/{{0.id}}", headers=KEY_HEADERS)
+        ),
+    },
+    accepts=[
+        after(_ASKED, _CONTINUED),
+        after(replace(_ASKED, headers=KEY_HEADERS), replace(_CONTINUED, headers=KEY_HEADERS)),
+    ],
+    since=SINCE,
+    fix="Send the `x-ms-user-identity` of the user who began, or begin anew.",
+)
+def user_isolated(request: Request, world: WorldView) -> Iterator[Json]:
+    """What was made on behalf of a user is not there on behalf of another, or of none."""
+    body = request.body if isinstance(request.body, dict) else {}
+    named = {
+        "Previous response": body.get("previous_response_id"),
+        "Response": request.params.get("response_id"),
+        "Conversation": request.params.get("conversation_id") or conversation_id(body),
+    }
+    for kind, id in named.items():
+        is_there = isinstance(id, str) and (id in world.store.responses or id in world.store.conversations)
+        if is_there and world.store.owners.get(str(id), "") != user_of(request):
+            yield {"kind": kind, "id": id}
+
+
+@rule(
+    on=_SESSIONS,
+    dialects=FOUNDRY,
+    error=without_param(
+        project_error(403, "Session is not accessible. [Request ID: {request_id}]", code="session_not_accessible")
+    ),
+    source=[
+        documented("a public guide to isolation by keys: the whole body", "2026"),
+        documented(f"{ISOLATION_PAGE}: that users of one service are not fenced from each other", SINCE),
+    ],
+    rejects={
+        "Session is not accessible. [Request ID: {request_id}]": after(
+            CREATE_VERSION, _OPENED, replace(_READ, headers=KEY_HEADERS)
+        )
+    },
+    accepts=[after(CREATE_VERSION, _OPENED, _READ)],
+    since=SINCE,
+    fix="Ask on behalf of a user where the session was opened so, and otherwise not.",
+)
+def session_not_accessible(request: Request, world: WorldView) -> Iterator[Json]:
+    """A session that was opened on behalf of a user is there for such requests only, and the other way round."""
+    session = world.store.agent_sessions[session_key(request.params["agent_name"], request.params["session_id"])]
+    if bool(session.user) != bool(user_of(request)):
+        yield {}
