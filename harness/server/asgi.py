@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, partial
@@ -23,6 +22,8 @@ from harness.server.answering import teapot_answer
 from harness.server.control_plane.access import LOOPBACK_ACCESS, ControlAccess, control_access
 from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.server.observe.health import HEALTH_PATH, METRICS_PATH, answer_health
+from harness.server.tls.context import ServerContext
+from harness.server.tls.protocol import TlsProtocol
 from harness.server.transport.answer_bytes import carry_out, send_answer
 from harness.server.transport.connection_close import ClosingHttpProtocol
 from harness.server.transport.direct_protocol import Awaited, DirectHttpProtocol, KnownHeads
@@ -180,7 +181,7 @@ class Server:
         keep_alive: bool = True,
         listening: socket.socket | None = None,
         access: ControlAccess | None = None,
-        tls: ssl.SSLContext | None = None,
+        tls: ServerContext | None = None,
     ) -> None:
         self.api = api
         self._socket = listening or bind(host, port)
@@ -215,27 +216,17 @@ def origin_of(scheme: str, host: str, port: int) -> str:
     return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
 
 
-class _Config(uvicorn.Config):
-    """The settings of uvicorn, which takes a certificate from files only."""
-
-    made_context: ssl.SSLContext | None = None
-
-    def load(self) -> None:
-        """Load what the settings name."""
-        super().load()
-        self.ssl = self.made_context
-
-
-def uvicorn_config(app: AsgiApp, *, keep_alive: bool = True, tls: ssl.SSLContext | None = None) -> uvicorn.Config:
+def uvicorn_config(app: AsgiApp, *, keep_alive: bool = True, tls: ServerContext | None = None) -> uvicorn.Config:
     """How uvicorn runs an app: nothing logged but its own faults, no lifespan; with `tls` over TLS."""
     direct = (
         partial(DirectHttpProtocol, answer_post=app.answer_post, send_made=app.send_made, known=KnownHeads())
         if isinstance(app, App)
         else None
     )
-    config = _Config(
+    protocol: Any = (direct or HttpProtocol) if keep_alive else ClosingHttpProtocol
+    return uvicorn.Config(
         cast("Any", end_when_cancelled(app)),
-        http=cast("Any", (direct or HttpProtocol) if keep_alive else ClosingHttpProtocol),
+        http=cast("Any", partial(TlsProtocol, make_protocol=protocol, context=tls)) if tls else protocol,
         log_level="warning",
         access_log=False,
         lifespan="off",
@@ -246,8 +237,6 @@ def uvicorn_config(app: AsgiApp, *, keep_alive: bool = True, tls: ssl.SSLContext
         server_header=False,
         timeout_keep_alive=75,
     )
-    config.made_context = tls
-    return config
 
 
 Listening = socket.socket
@@ -280,7 +269,7 @@ def serve_in_thread(
     *,
     keep_alive: bool = True,
     access: ControlAccess | None = None,
-    tls: ssl.SSLContext | None = None,
+    tls: ServerContext | None = None,
 ) -> Iterator[Server]:
     """A server for the time of a `with` block."""
     server = Server(api, host, port, keep_alive=keep_alive, access=access, tls=tls).start()

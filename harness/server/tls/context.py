@@ -1,4 +1,4 @@
-"""How a server shows its certificate: a context whose handshakes explain themselves.
+"""How a server shows its certificate, and what it says of handshakes that fail.
 
 A client that speaks plain http is told so in plain http, and one that turns the certificate down is reported: its own error
 seldom says what it has to be given.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Callable
-from typing import Any, cast
 
 NO_TLS = (
     b"This port speaks TLS: use https:// (wss://). Plain http is spoken without --tls, and by tests without tls=True.\n"
@@ -24,8 +23,7 @@ REJECTED = (
     "a client turned down the certificate of this server ({why}). It has to trust the authority that signed it; the "
     "variables that say so (SSL_CERT_FILE, NODE_EXTRA_CA_CERTS and others) are read when it starts, or when it is made"
 )
-SILENT = "it closed the connection right after the handshake, as Node does"
-_AGAIN = (ssl.SSLWantReadError, ssl.SSLWantWriteError)
+SILENT = "it closed the connection in the handshake or right after it, as Node does"
 
 
 class ServerContext(ssl.SSLContext):
@@ -34,17 +32,16 @@ class ServerContext(ssl.SSLContext):
     report: Callable[[str], None]
     reported: set[str]
 
-    def wrap_bio(self, incoming: ssl.MemoryBIO, outgoing: ssl.MemoryBIO, *how: Any, **more: Any) -> ssl.SSLObject:
-        """A connection's state; event loops call this."""
-        made = cast("_ServerSide", super().wrap_bio(incoming, outgoing, *how, **more))
-        made.outgoing = outgoing
-        return made
-
     def report_rejection(self, why: str) -> None:
         """Report that a client has turned the certificate down."""
         if why not in self.reported:
             self.reported.add(why)
             self.report(REJECTED.format(why=why))
+
+    def note_end(self, secured: ssl.SSLObject | ssl.SSLSocket) -> None:
+        """Report a client that said nothing once it had seen the certificate."""
+        if secured.shared_ciphers() is not None:
+            self.report_rejection(SILENT)
 
     def note_failure(self, problem: ssl.SSLError) -> bool:
         """Report a handshake that the client ended because of the certificate; whether it spoke plain http instead."""
@@ -54,34 +51,11 @@ class ServerContext(ssl.SSLContext):
         return reason == "HTTP_REQUEST"
 
 
-class _ServerSide(ssl.SSLObject):
-    """The server's side of a connection, whose first call is the handshake."""
-
-    outgoing: ssl.MemoryBIO
-    _is_plain = False
-
-    def do_handshake(self) -> None:
-        """Go on with the handshake; whoever speaks plain http is answered, and has to close the connection."""
-        if self._is_plain:
-            raise ssl.SSLWantReadError
-        try:
-            super().do_handshake()
-        except _AGAIN:
-            raise
-        except ssl.SSLError as problem:
-            if not cast("ServerContext", self.context).note_failure(problem):
-                raise
-            self._is_plain = True
-            self.outgoing.write(PLAIN_ANSWER)
-            raise ssl.SSLWantReadError from None
-
-
 def server_context(
     certificate: str, key: str | None, password: Callable[[], bytes], report: Callable[[str], None] = lambda _: None
 ) -> ServerContext:
     """The context of a server with the certificate and the key in these files."""
     context = ServerContext(ssl.PROTOCOL_TLS_SERVER)
-    context.sslobject_class = _ServerSide
     context.report, context.reported = report, set()
     context.set_alpn_protocols(["http/1.1"])
     context.load_cert_chain(certificate, key, password)

@@ -12,7 +12,6 @@ from typing import Any, cast
 import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-from harness.server.tls.context import SILENT
 from harness.server.transport.coalesced_write import CoalescingTransport
 
 REQUEST_SECONDS = 20.0
@@ -70,7 +69,7 @@ class HttpProtocol(HttpToolsProtocol):
         """Report a client that shook hands over TLS and said nothing."""
         is_silent = self.request_begun is not None and not self.received and self.cycle is None
         if is_silent and (secured := self.transport.get_extra_info("ssl_object")):
-            secured.context.report_rejection(SILENT)
+            secured.context.note_end(secured)
 
     def data_received(self, data: bytes) -> None:
         """Take what the client sends; white space between two requests is the begin of one, too."""

@@ -11,7 +11,7 @@ import socket
 import ssl
 from contextlib import suppress
 
-from harness.server.tls.context import PLAIN_ANSWER, SILENT, ServerContext
+from harness.server.tls.context import PLAIN_ANSWER, ServerContext
 from harness.server.transport.faulty_delivery import NO_LINGER
 
 READ_SIZE = 64 * 1024
@@ -27,7 +27,7 @@ class SecuredSocket:
     def __init__(self, connection: socket.socket, context: ServerContext) -> None:
         self._context = context
         self._socket = context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
-        self.is_open = False
+        self.is_open = self._has_failed = False
 
     def fileno(self) -> int:
         """The file descriptor, for a selector."""
@@ -42,7 +42,10 @@ class SecuredSocket:
             return self._socket.recv(READ_SIZE)
         except _LATER:
             return None
+        except ssl.SSLEOFError:
+            pass
         except ssl.SSLError as problem:
+            self._has_failed = True
             if not self.is_open and self._context.note_failure(problem):
                 self._answer_plainly()
         except (OSError, ValueError):
@@ -64,9 +67,9 @@ class SecuredSocket:
             return 0
 
     def note_silence(self) -> None:
-        """Report a client that shook hands and said nothing."""
-        if self.is_open:
-            self._context.report_rejection(SILENT)
+        """Report a client that said nothing once it had seen the certificate."""
+        if not self._has_failed:
+            self._context.note_end(self._socket)
 
     def close(self, *, resets: bool = False) -> None:
         """Close the connection, or reset it; its client is told that nothing is missing unless it is reset."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import random
@@ -20,6 +21,7 @@ from harness.items import message
 from harness.server.asgi import Server, serve_in_thread
 from harness.server.mock_api import MockApi
 from harness.server.model.default_model import small_talk
+from harness.server.tls import protocol
 from harness.server.tls.certificate import ServerCertificate, make_certificate
 from harness.world.mock import Mock
 from tests.support.processes import wait_until
@@ -113,7 +115,7 @@ def test_a_connection_may_be_reset(server: Server, client: openai.OpenAI, trusti
 
 def test_plain_http_is_told_to_use_tls(server: Server, trusting: ssl.SSLContext) -> None:
     connection = http.client.HTTPConnection(server.host, server.port, timeout=10)
-    connection.request("POST", "/v1/responses", json.dumps(ASK))
+    connection.request("POST", "/v1/responses", b"x" * 1_000_000)
     answer = connection.getresponse()
     assert (answer.status, b"use https://" in answer.read()) == (400, True)
     connection.close()
@@ -146,7 +148,7 @@ def test_a_client_that_leaves_after_the_handshake_is_reported(
     with socket.create_connection((server.host, server.port), 10) as wire:
         trusting.wrap_socket(wire, server_hostname=server.host).close()
     assert wait_until(lambda: bool(reported))
-    assert "right after the handshake, as Node does" in reported[0]
+    assert "right after it, as Node does" in reported[0]
 
 
 def test_a_client_that_asks_is_not_reported(server: Server, client: openai.OpenAI, reported: list[str]) -> None:
@@ -179,3 +181,39 @@ def test_handshakes_that_stand_still_hold_nobody_up(server: Server, trusting: ss
     finally:
         for wire in wires:
             wire.close()
+
+
+def test_a_handshake_has_its_time_and_ends_with_the_server(
+    certificate: ServerCertificate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serve_in_thread(MockApi(), tls=certificate.context) as running:
+        monkeypatch.setattr(protocol, "HANDSHAKE_SECONDS", 0.1)
+        with socket.create_connection((running.host, running.port), 10) as slow:
+            assert slow.recv(1) == b""
+        monkeypatch.setattr(protocol, "HANDSHAKE_SECONDS", 60)
+        waiting = socket.create_connection((running.host, running.port), 10)
+        waiting.sendall(b"\x16\x03\x01\x02\x00\x01")
+    with waiting:
+        assert waiting.recv(1) == b""
+
+
+def test_a_handshake_may_come_byte_by_byte(server: Server, trusting: ssl.SSLContext) -> None:
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = trusting.wrap_bio(incoming, outgoing, server_hostname=server.host)
+    with socket.create_connection((server.host, server.port), 10) as wire:
+        wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        while True:
+            try:
+                client.do_handshake()
+                break
+            except ssl.SSLWantReadError:
+                for byte in outgoing.read():
+                    wire.sendall(bytes([byte]))
+                incoming.write(wire.recv(65536))
+        client.write(b"GET /v1/models HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer sk-tls\r\n\r\n")
+        wire.sendall(outgoing.read())
+        said = b""
+        while b"200 OK" not in said:
+            incoming.write(wire.recv(65536))
+            with contextlib.suppress(ssl.SSLWantReadError):
+                said += client.read(65536)

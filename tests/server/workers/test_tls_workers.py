@@ -139,6 +139,17 @@ def test_a_worker_that_is_killed_cuts_its_answers(made: Certificate, trusting: s
         assert (code, errors.count("is started again"), "Traceback" in errors) == (0, 2, False), errors
 
 
+def test_clients_that_turn_the_certificate_down_are_told(made: Certificate, trusting: ssl.SSLContext) -> None:
+    with secured(made) as served:
+        other = Client(served, ssl.create_default_context())
+        with pytest.raises(ssl.SSLCertVerificationError):
+            other.ask("sk-none")
+        other.connection.close()
+        trusting.wrap_socket(served.say(), server_hostname="127.0.0.1").close()
+        _, code, errors = served.end(signal.SIGTERM)
+    assert (code, errors.count("a client turned down the certificate")) == (0, 2), errors
+
+
 def test_answers_under_way_have_their_time_when_the_server_ends(made: Certificate, trusting: ssl.SSLContext) -> None:
     with secured(made) as served:
         client = Client(served, trusting)
