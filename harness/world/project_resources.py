@@ -6,7 +6,7 @@ A test gives members by the names of the API; `RESOURCES` says which each kind h
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, MutableMapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from harness.api.project.assets import DATASETS, INDEXES, AssetKind
@@ -110,7 +110,7 @@ def _make_index(world: World, name: str, members: Json) -> str:
 
 def _make_dataset(world: World, name: str, members: Json) -> str:
     """A dataset, whose `files` lie in a container of the mock."""
-    files = {path: data.encode() if isinstance(data, str) else data for path, data in members.get("files", {}).items()}
+    files = {path: _file_bytes(name, path, data) for path, data in members.get("files", {}).items()}
     container, now = new_container(world), world.tick()
     world.store.blobs[container].blobs.update({path: Blob(data, FILE_TYPE, now) for path, data in files.items()})
     address = container_address(origin_of(world), PROJECT, container)
@@ -120,6 +120,22 @@ def _make_dataset(world: World, name: str, members: Json) -> str:
     return str(put_asset(DATASETS, world, name, members.get("version", "1"), body)["id"])
 
 
+def _file_bytes(dataset: str, path: str, data: Any) -> bytes:
+    if not isinstance(data, str | bytes):
+        raise ConfigError(f"dataset({dataset!r}): the file {path!r} is {data!r}; give a text or bytes.")
+    return data.encode() if isinstance(data, str) else data
+
+
+def _memory_members(store: str, memory: Any) -> Json:
+    known = ("content", "kind", "scope")
+    is_memory = isinstance(memory, dict) and "content" in memory and set(memory) <= set(known)
+    if not is_memory or not all(isinstance(text, str) for text in memory.values()):
+        raise ConfigError(
+            f"memory_store({store!r}): {memory!r} is no memory; give a text, or an object with content, kind and scope."
+        )
+    return dict(memory)
+
+
 def _make_memory_store(world: World, name: str, members: Json) -> str:
     """A memory store with its `memories`: texts of the `scope`, or objects with `content`, `kind` and `scope`."""
     definition = members.get("definition", {"kind": "default", "chat_model": "gpt-4.1", "embedding_model": "embed"})
@@ -127,8 +143,8 @@ def _make_memory_store(world: World, name: str, members: Json) -> str:
     store = put_memory_store(world, {"name": name, "definition": definition, **given})
     scope = members.get("scope", DEFAULT_SCOPE)
     for memory in members.get("memories", ()):
-        own = {"content": memory} if isinstance(memory, str) else memory
-        store.add(new_memory_id(world), world.tick(), **{"scope": scope, **own})
+        own = {"scope": scope, **({"content": memory} if isinstance(memory, str) else _memory_members(name, memory))}
+        store.add(new_memory_id(world), world.tick(), **own)
     return str(store.object["id"])
 
 

@@ -39,7 +39,8 @@ MEMORY = {"memory_id": "mem_1", "updated_at": AT, "scope": "s", "content": "c", 
 
 
 def call(method: str, path: str, body: Any, answer: Any, status: int = 200) -> dict[str, Any]:
-    return entry(method, f"{PROJECT}{path}?api-version=v1", body, answer, status)
+    one = entry(method, f"{PROJECT}{path}?api-version=v1", body, answer, status)
+    return {**one, "RequestHeaders": {**one["RequestHeaders"], "Foundry-Features": "MemoryStores=V1Preview"}}
 
 
 MAKE_STORE = call("POST", "/memory_stores", {"name": "m", "definition": STORE["definition"]}, STORE)

@@ -122,6 +122,27 @@ when:
         script.apply(Mock(second))
         assert ask(first) == ask(second) == [message("a")]
 
+    def test_a_project_has_its_resources(self, write: Write) -> None:
+        world = world_of(
+            write(
+                "connections: {search: {type: CognitiveSearch, credentials: secret}}\n"
+                "deployments: {mine: gpt-4.1, other: {modelName: Phi-4, modelPublisher: Microsoft}}\n"
+                "indexes: {docs: {connectionName: search, indexName: docs}}\n"
+                "datasets: {faq: {files: {a.txt: Paris}}}\n"
+                "memory_stores: {coffee: {scope: user_1, memories: [Prefers dark roast.]}}\n"
+                "skills: {refunds: {description: Decides., instructions: Ask first.}}\n"
+                "toolboxes: {team: {tools: [{type: toolbox_search}]}}"
+            )
+        )
+        store = world.store
+        assert store.connections["search"]["credentials"] == {"key": "secret", "type": "ApiKey"}
+        assert [each["modelName"] for each in store.deployments.values()] == ["gpt-4.1", "Phi-4"]
+        assert store.indexes["docs"].latest["members"]["indexName"] == "docs"
+        assert [list(each.blobs) for each in store.blobs.values()] == [["a.txt"]]
+        (memory,) = store.memory_stores["coffee"].items.values()
+        assert (memory["content"], memory["scope"]) == ("Prefers dark roast.", "user_1")
+        assert (store.skills["refunds"].default, store.toolboxes["team"].default) == ("1", "1")
+
     def test_a_list_of_texts_is_the_exact_deltas(self, write: Write) -> None:
         assert ask(world_of(write("script: [ {message: [Hel, lo]} ]"))) == [message(["Hel", "lo"])]
 
@@ -325,6 +346,27 @@ script:
                 "script.yaml:3: vector_store('c.txt'): this key has no file of this id; make one: mock.file(…).",
             ),
             ("vector_stores:\n  docs: [4]", "script.yaml:2: files is [4]. Give a list of texts."),
+            (
+                "connections:\n  search:\n    kind: x",
+                "script.yaml:3: no member 'kind'. Known: type, target, metadata, credentials, isDefault.",
+            ),
+            (
+                "connections:\n  search:\n    credentials: 4",
+                "script.yaml:2: connection('search', credentials=4): give a text or an object.",
+            ),
+            (
+                "datasets: {faq: {files: {a.txt: 4}}}",
+                "script.yaml:1: dataset('faq'): the file 'a.txt' is 4; give a text or bytes.",
+            ),
+            (
+                "memory_stores: {coffee: {memories: [{text: x}]}}",
+                "script.yaml:1: memory_store('coffee'): {'text': 'x'} is no memory; give a text, or an object with "
+                "content, kind and scope.",
+            ),
+            (
+                "deployments: [a]",
+                'script.yaml:1: deployments is ["a"]. Give an object: by each name, a text, what belongs to it.',
+            ),
             ("script:\n  - message: 'a\n", "script.yaml:3: found unexpected end of stream."),
             ("script: &a [*a]", "script.yaml:1: found unconstructable recursive node."),
             ("script: \x01", "script.yaml:1: unacceptable character #x0001: special characters are not allowed."),

@@ -15,6 +15,7 @@ from harness.items import message
 from harness.server.observe.observed import observe
 from harness.server.sharing.replicated_api import ReplicatedApi
 from harness.server.sharing.snapshot import Snapshot, SnapshotError, decode_snapshot, encode_snapshot
+from harness.world.project_resources import RESOURCES, make_resource
 from harness.world.scripting.document import parse_document
 from tests.support.servers.every_request import Conversation, everything
 from tests.support.servers.json_client import ask, create, text_of
@@ -25,6 +26,10 @@ SHORT = "import harness.server.sharing.redis_log as log; log.MOST_ENTRIES, log.S
 EACH = SHORT.format((2, 1))
 """Every request makes a snapshot, and hardly anything stays in a log."""
 KEY = "sk-team"
+
+
+SAMPLES = {"dataset": {"files": {"a.txt": "Paris"}}, "memory_store": {"memories": ["Likes tea."]}}
+"""What resources have besides their names."""
 
 
 class Interrupted(Conversation):
@@ -162,6 +167,18 @@ def test_a_long_chain_and_a_long_conversation_come_back(api):
     assert made is not None
     assert made.store.conversations[held].items == world.store.conversations[held].items
     assert list(made.store.responses[last].chain) == list(world.store.responses[last].chain)
+
+
+def test_the_resources_of_a_project_come_back(api):
+    mock = api.open(KEY)
+    for kind in RESOURCES:
+        make_resource(mock.world, kind, "mine", SAMPLES.get(kind, {}))
+    mock.world.store.memory_stores["mine"].queue("update_1", {"scope": "s", "items": "I like cats."})
+    made = decode_snapshot(
+        encode_snapshot(Snapshot(mock.world, 0, OrderedDict()), api.own_objects), api.own_objects
+    ).world
+    assert made is not None
+    assert made.store == mock.world.store
 
 
 def test_a_script_that_runs_is_no_snapshot(api):

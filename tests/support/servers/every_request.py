@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from harness.api.project.blobs import sign
 from tests.support.servers.json_client import ask
 
 WEATHER = {"type": "function", "name": "get_weather", "parameters": {}, "strict": False}
@@ -39,6 +40,30 @@ class Conversation:
         return self.post("/v1/responses", {"model": "gpt-4.1", "input": input, **more})
 
 
+def resources(talk: Conversation) -> None:
+    """What a Foundry project has, made by a script and by requests; blobs are asked for without a key."""
+
+    def project(method, path, body=None):
+        shown = {"Foundry-Features": "MemoryStores=V1Preview, Skills=V1Preview", "Host": "harness.test"}
+        return talk.ask(method, f"/api/projects/p{path}?api-version=v1", body, **shown)
+
+    told = {"datasets": {"faq": {"files": {"a.txt": "Paris"}}}, "connections": {"search": {"credentials": "secret"}}}
+    talk.post("/_harness/script", {**told, "memory_stores": {"m": {"scope": "s", "memories": ["Likes tea."]}}})
+    project("POST", "/connections/search/getConnectionWithCredentials")
+    project("POST", "/toolboxes/box/versions", {"tools": []})
+    content = {"description": "Helps.", "instructions": "Help."}
+    project("POST", "/skills/helper/versions", {"inline_content": content})
+    project("GET", "/skills/helper/content")
+    project("PATCH", "/indexes/docs/versions/1", {"type": "AzureSearch"})
+    update = project("POST", "/memory_stores/m:update_memories", {"scope": "s", "items": "I like cats."})
+    for _ in range(2):
+        project("GET", f"/memory_stores/m/updates/{update['update_id']}")
+    project("POST", "/memory_stores/m:search_memories", {"scope": "s", "items": "cats and tea"})
+    blob = project("GET", "/datasets/faq/versions/1")["dataUri"].partition("localhost")[2]
+    for method in ("GET", "PUT", "GET"):
+        talk.ask(method, f"{blob}?sig={sign('sk-team')}", b"Rome" if method == "PUT" else None, key="")
+
+
 def everything(talk: Conversation) -> None:
     """A request of every kind, with refusals and strays in between."""
     talk.post("/_harness/script", {"script": ["one", CALL, "sunny", "in the background", "said"], "files": {"b": "B"}})
@@ -70,6 +95,7 @@ def everything(talk: Conversation) -> None:
     for _ in range(3):
         talk.get(f"/v1/threads/{thread['id']}/runs/{run['id']}")
     talk.get(f"/v1/threads/{thread['id']}/messages")
+    resources(talk)
     talk.post("/_harness/skip", {"seconds": 3600})
     talk.post("/_harness/expect", {"refusals": "call_needs_output"})
     talk.post("/_harness/script", {"organization": {"zdr": True}, "mcp": {"prod": {"deploy": "v2 is live"}}})
