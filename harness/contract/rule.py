@@ -58,6 +58,7 @@ class StoreView(Protocol):
     skills: Mapping[str, Versioned]
     toolboxes: Mapping[str, Versioned]
     memory_stores: Mapping[str, Memories]
+    generation_jobs: Mapping[str, Json]
     agent_sessions: Mapping[str, Any]
     owners: Mapping[str, str]
     threads: Mapping[str, Any]

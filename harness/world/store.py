@@ -124,6 +124,7 @@ class Store:
     skills: Table[Versioned]
     toolboxes: Table[Versioned]
     memory_stores: Table[Memories]
+    generation_jobs: Table[Json]
     blobs: Table[BlobContainer]
 
     def chain_of(self, body: Mapping[str, object]) -> ItemChain:

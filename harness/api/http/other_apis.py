@@ -40,7 +40,6 @@ _PROJECT_NAMES: Mapping[str, str] = {
     "agent_insight_monitors": "monitors of agents",
     "agents:generate": "generated definitions of agents",
     "agent_optimization_jobs": "optimization jobs of agents",
-    "data_generation_jobs": "data generation jobs",
     "evaluationrules": "evaluation rules",
     "evaluations": "evaluations",
     "evaluationtaxonomies": "evaluation taxonomies",

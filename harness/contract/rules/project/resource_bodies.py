@@ -25,6 +25,7 @@ MEMBERS: Mapping[str, Mapping[str, type]] = {
     "POST /memory_stores/{name}/items": {"scope": str, "content": str},
     "POST /memory_stores/{name}/items:list": {"scope": str},
     "POST /memory_stores/{name}/items/{memory_id}": {"content": str},
+    "POST /data_generation_jobs": {"name": str, "scenario": str, "sources": list, "generation_configuration": dict},
     "POST /toolboxes/{name}/versions": {"tools": list},
     "PATCH /toolboxes/{name}": {"default_version": str},
     "POST /skills/{name}": {"default_version": str},

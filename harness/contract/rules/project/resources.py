@@ -151,6 +151,20 @@ def memory_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
+    on="* /data_generation_jobs/{job_id}*",
+    dialects=FOUNDRY,
+    error=project_not_found(f"DataGenerationJob '{{id}}' not found {_ASKING}"),
+    source=assumed("the words, which are those of a toolbox"),
+    rejects={f"DataGenerationJob 'other' not found {_ASKING}": project_case("GET /data_generation_jobs/other")},
+    fix="Take the id from the answer to the request that made it.",
+)
+def generation_job_not_found(request: Request, world: WorldView) -> Iterator[Json]:
+    """A job that generates data must be there."""
+    if request.params["job_id"] not in world.store.generation_jobs:
+        yield {"id": request.params["job_id"]}
+
+
+@rule(
     on=("GET /toolboxes/{name}*", "PATCH /toolboxes/{name}", "DELETE /toolboxes/{name}*", "POST /toolboxes/{name}:*"),
     dialects=FOUNDRY,
     error=project_not_found(f"Toolbox '{{name}}'{{version}} not found {_ASKING}"),

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from harness.api.operations import OPERATIONS
+from harness.api.project.data_generation import new_job
 from harness.core.account import Organization
 from harness.core.exchange import EMPTY_MAPPING, Answer, Json
 from harness.items import function_call, message, reasoning
@@ -57,6 +58,7 @@ def remembering() -> MockApi:
         made(mock, "/threads/runs", {"assistant_id": assistant, "thread": {"messages": [HI]}, "stream": True})
     for kind in RESOURCES:
         make_resource(world.world, kind, "helper", {"memory_store": {"memories": ["hi"]}}.get(kind, {}))
+    world.world.store.generation_jobs["job_1"] = new_job("job_1", 1, {"name": "made", "scenario": "evaluation"})
     world.world.store.memory_stores["helper"].queue("update_1", {"scope": "user_1", "items": "hi"})
     return mock
 
@@ -133,6 +135,7 @@ def of_project(world: World) -> dict[str, str]:
         "name": "helper",
         "version": "1",
         "update_id": "update_1",
+        "job_id": "job_1",
         "memory_id": next(iter(world.store.memory_stores["helper"].items)),
         "container": next(iter(world.store.blobs)),
         "+blob": "a/b.txt",

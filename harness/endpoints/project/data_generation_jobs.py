@@ -1,0 +1,87 @@
+"""`/data_generation_jobs`: datasets to evaluate with, or files to tune with, made of prompts, agents, traces or files."""
+
+from __future__ import annotations
+
+from harness.api.operations import operation
+from harness.api.project.data_generation import (
+    CANCELLED,
+    EVALUATION,
+    NEXT_STATUS,
+    SUCCEEDED,
+    describe_output,
+    finish_job,
+    new_job,
+    output_name,
+    write_partitions,
+    write_samples,
+)
+from harness.api.project.versions import page_list
+from harness.core.exchange import Answer, Json, Request
+from harness.world.project_resources import make_resource, origin_of
+from harness.world.world import World
+
+JOBS = "/data_generation_jobs"
+JOB = f"{JOBS}/{{job_id}}"
+
+
+@operation("POST", JOBS, project=True)
+def create(request: Request, world: World) -> Answer:
+    """Begin a job, which is polled until it has succeeded."""
+    job = new_job(world.ids.guid(), world.tick(), request.body)
+    world.store.generation_jobs[job["id"]] = job
+    address = f"{origin_of(world, request.headers)}{request.root}{JOBS}/{job['id']}?api-version=v1"
+    return Answer(201, job, {"operation-location": address, "location": address})
+
+
+@operation("GET", JOBS, project=True)
+def list_jobs(request: Request, world: World) -> Answer:
+    """The jobs, newest first unless `order=asc`."""
+    return Answer(200, page_list(list(world.store.generation_jobs.values()), request.query))
+
+
+@operation("GET", JOB, project=True)
+def retrieve(request: Request, world: World) -> Answer:
+    """A job, which each request moves on by a step: queued, in progress, succeeded."""
+    jobs, id = world.store.generation_jobs, request.params["job_id"]
+    job = jobs[id]
+    if status := NEXT_STATUS.get(job["status"]):
+        moved = {**job, "status": status}
+        jobs[id] = finish_job(moved, world.tick(), _make_outputs(world, job)) if status == SUCCEEDED else moved
+    return Answer(200, jobs[id])
+
+
+@operation("POST", f"{JOB}:cancel", project=True)
+def cancel(request: Request, world: World) -> Answer:
+    """Cancel a job that is under way; any other stays as it is."""
+    jobs, id = world.store.generation_jobs, request.params["job_id"]
+    if jobs[id]["status"] in NEXT_STATUS:
+        jobs[id] = {**jobs[id], "status": CANCELLED, "finished_at": world.tick()}
+    return Answer(200, jobs[id])
+
+
+@operation("DELETE", JOB, project=True)
+def delete(request: Request, world: World) -> Answer:
+    """Forget a job; what it has made stays."""
+    del world.store.generation_jobs[request.params["job_id"]]
+    return Answer(204, b"")
+
+
+def _make_outputs(world: World, job: Json) -> list[Json]:
+    """Store what a job has made; how its result names that."""
+    if job["scenario"] == EVALUATION:
+        return [_make_dataset(world, job)]
+    made = []
+    for name, data in write_partitions(job):
+        id = world.uploads.add_file(name, data, "fine-tune", None, in_project=True)
+        made.append({"type": "file", "id": id, "filename": name})
+    return made
+
+
+def _make_dataset(world: World, job: Json) -> Json:
+    """The next version of the dataset that a job is to make."""
+    name, described = output_name(job), describe_output(job)
+    known = world.store.datasets.get(name)
+    version = str(1 + max((int(each) for each in known.versions if each.isdecimal()), default=0) if known else 1)
+    files = {f"{name}.jsonl": b"".join(write_samples(job)).decode()}
+    id = make_resource(world, "dataset", name, {"version": version, "files": files, **described})
+    return {"type": "dataset", "id": id, "name": name, "version": version, **described}
