@@ -182,6 +182,18 @@ class TestAStream:
         assert last.keys().isdisjoint({"tool_usage", "billing", "access_programs", "conversation"})
         assert (first["content_filters"], first["moderation"], last["store"]) == (None, None, True)
 
+    def test_names_its_conversation_in_alphabetical_place(self) -> None:
+        project = Project()
+        id = project.ask("POST", "/conversations", {}).body["id"]
+        names = list(project.respond("helper", conversation=id, stream=True).body)
+        assert names[names.index("completed_at") :][:4] == ["completed_at", "content_filters", "conversation", "error"]
+
+    def test_writes_the_numbers_of_tools_as_everywhere(self) -> None:
+        project = Project()
+        store = project.ask("POST", "/vector_stores", {"name": "s"}).body["id"]
+        answer = project.respond(tools=[{"type": "file_search", "vector_store_ids": [store]}], stream=True)
+        assert repr(answer.body["tools"][0]["ranking_options"]) == "{'ranker': 'auto', 'score_threshold': 0}"
+
     def test_says_the_choice_of_a_tool_as_the_request_did(self) -> None:
         project = Project()
         assert project.respond("helper", stream=True).body["tool_choice"] is None
@@ -317,3 +329,15 @@ class TestAVectorStore:
         read = project.ask("GET", f"/vector_stores/{made['id']}").body
         assert (list(read), read["status"], read["usage_bytes"]) == (list(made), "completed", 23)
         assert project.ask("GET", "/vector_stores").body["data"] == [read]
+
+    def test_shows_a_file_without_attributes(self) -> None:
+        project = Project()
+        file, store = upload(project)["id"], project.ask("POST", "/vector_stores", {"name": "s"}).body["id"]
+        made = project.ask("POST", f"/vector_stores/{store}/files", {"file_id": file}).body
+        assert list(made) == [
+            *("id", "object", "usage_bytes", "created_at", "vector_store_id", "status", "last_error"),
+            "chunking_strategy",
+        ]
+        assert (made["status"], made["usage_bytes"]) == ("in_progress", 0)
+        (read,) = project.ask("GET", f"/vector_stores/{store}/files").body["data"]
+        assert (list(read), read["usage_bytes"]) == (list(made), 23)

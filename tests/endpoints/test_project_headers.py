@@ -19,9 +19,8 @@ PARTITION = "openai-client-partition-id"
 SIX_LIMITS = {
     f"x-ratelimit-{name}-{what}" for name in ("limit", "remaining", "reset") for what in ("requests", "tokens")
 }
-FOUR_MORE = {
-    *("x-ratelimit-abusepenalty-active", "x-ratelimit-key"),
-    *("x-ratelimit-renewalperiod-requests", "x-ratelimit-renewalperiod-tokens"),
+THREE_MORE = {
+    *("x-ratelimit-abusepenalty-active", "x-ratelimit-renewalperiod-requests", "x-ratelimit-renewalperiod-tokens"),
 }
 SINCE_MAY = {
     *("azureai-fe-is-streaming", "x-ms-aoai-configured-data-retention-days", "x-ms-is-spilled-over"),
@@ -51,18 +50,20 @@ def sorted_out(headers: Mapping[str, str]) -> set[str]:
     [
         ("2026-02-12", False, {*BY_THE_MODEL, *TIERS, "skip-error-remapping"}),
         ("2026-02-20", False, {*BY_THE_MODEL, *TIERS, PARTITION, "skip-error-remapping", *SIX_LIMITS}),
-        ("2026-03-12", True, {*BY_THE_MODEL, PARTITION}),
-        ("2026-03-17", True, {*BY_THE_MODEL, *TIERS, PARTITION, "skip-error-remapping", *SIX_LIMITS}),
+        ("2026-03-12", True, BY_THE_MODEL),
+        ("2026-03-17", True, {*BY_THE_MODEL, *TIERS, "skip-error-remapping", *SIX_LIMITS}),
+        ("2026-03-31", True, {*BY_THE_MODEL, "skip-error-remapping", *SIX_LIMITS, *THREE_MORE, "x-ms-is-spilled-over"}),
         *(
             (
                 "2026-06-26",
                 streamed,
                 {
                     *BY_THE_MODEL,
-                    PARTITION,
+                    *(() if streamed else (PARTITION,)),
                     "skip-error-remapping",
                     *SIX_LIMITS,
-                    *FOUR_MORE,
+                    *THREE_MORE,
+                    "x-ratelimit-key",
                     *SINCE_MAY,
                     "access-control-expose-headers",
                 },

@@ -45,8 +45,10 @@ class Header(NamedTuple):
     streams_since: str = ""
 
 
-LIMITS_SINCE, ALL_LIMITS_SINCE, STREAMS_SINCE = "2026-02-20", "2026-05-22", "2026-03-17"
-"""The first recorded days of six `x-ratelimit-*`, of all ten, and of any in a stream."""
+LIMITS_SINCE, STREAMS_SINCE, MORE_LIMITS_SINCE, NAMES_SINCE = "2026-02-20", "2026-03-17", "2026-03-31", "2026-05-22"
+"""The first recorded days of six `x-ratelimit-*`, of any in a stream, of three more, and of the names of the model."""
+NEVER = "9999"
+"""The day of what no stream has."""
 EXPOSED = "Operation-Location,Location,Apim-Request-Id,x-agent-session-id,x-agent-invocation-id"
 VERSIONS = "2025-05-15-preview,2025-11-15-preview"
 PLATFORM = "azure-ai-agentserver-core/2.0.0b3 (python/3.14) azure-ai-agentserver-responses/1.0.0b5 (python/3.14)"
@@ -55,34 +57,36 @@ PROJECT_HEADERS = (
     Header("access-control-expose-headers", EXPOSED, since="2026-05-22"),
     Header("api-supported-versions", VERSIONS, (OWN, HOSTED, *MODEL), until="2026-02-11"),
     Header("api-supported-versions", f"1.0,{VERSIONS}", (OWN, HOSTED, *MODEL), since="2026-02-12"),
-    Header("azureml-served-by-cluster", "hyena-westeurope-01", (OWN, HOSTED, *MODEL)),
-    Header("azureml-served-by-cluster", "vienna-westeurope-01", (FILES, STORES)),
-    Header("request-context", "appId=", (OWN, HOSTED, *MODEL)),
-    Header("request-context", "appId=cid-v1:00000000-0000-0000-0000-000000000001", (FILES, STORES)),
+    Header("azureml-served-by-cluster", "hyena-westeurope-01", (OWN, HOSTED, *MODEL, STORES)),
+    Header("azureml-served-by-cluster", "vienna-westeurope-01", (FILES,)),
+    Header("request-context", "appId=", (OWN, HOSTED, *MODEL, STORES)),
+    Header("request-context", "appId=cid-v1:00000000-0000-0000-0000-000000000001", (FILES,)),
     Header("strict-transport-security", "max-age=31536000; includeSubDomains; preload"),
     Header("x-content-type-options", "nosniff"),
     Header("x-ms-region", REGION),
     Header("x-ms-response-type", "standard"),
     Header("x-agent-session-id", "{session}", (HOSTED, CREATED, QUEUED)),
     Header("x-platform-server", PLATFORM, (HOSTED,)),
-    Header("azureai-processed-tier", "default", (CREATED,), until="2026-05-21", streams_since=STREAMS_SINCE),
-    Header("azureai-requested-tier", "default", (CREATED,), until="2026-05-21", streams_since=STREAMS_SINCE),
+    Header("azureai-processed-tier", "default", (CREATED,), until="2026-03-30", streams_since=STREAMS_SINCE),
+    Header("azureai-requested-tier", "default", (CREATED,), until="2026-03-30", streams_since=STREAMS_SINCE),
     Header("skip-error-remapping", "true", (CREATED,), streams_since=STREAMS_SINCE),
-    Header("openai-client-partition-id", f"{ORGANIZATION}{{apim}}", (CREATED,), since="2026-02-20"),
+    Header(
+        "openai-client-partition-id", f"{ORGANIZATION}{{apim}}", (CREATED,), since="2026-02-20", streams_since=NEVER
+    ),
     Header("openai-organization", ORGANIZATION, (*MODEL, STORES), since="2026-02-12"),
     Header("openai-processing-ms", "10", (*MODEL, FILES, STORES), since="2026-02-12"),
     Header("openai-project", "70726f6a-6861-726e-6573-730000000001", MODEL, since="2026-02-12"),
     Header("openai-version", "2020-10-01", (*MODEL, FILES, STORES), since="2026-02-12"),
     Header("access-control-allow-origin", "*", (FILES,)),
     Header("x-ms-middleware-request-id", "{guid}", (FILES, STORES)),
-    Header("azureai-fe-is-streaming", "{streamed}", (CREATED,), since=ALL_LIMITS_SINCE),
-    Header("x-ms-aoai-configured-data-retention-days", "30", (CREATED, QUEUED), since=ALL_LIMITS_SINCE),
-    Header("x-ms-is-spilled-over", "false", (CREATED,), since=ALL_LIMITS_SINCE),
-    Header("x-ms-served-model", "{snapshot}", (CREATED, QUEUED), since=ALL_LIMITS_SINCE),
-    Header("x-ratelimit-abusepenalty-active", "False", (CREATED,), since=ALL_LIMITS_SINCE),
-    Header("x-ratelimit-key", "{model}", (CREATED,), since=ALL_LIMITS_SINCE),
-    Header("x-ratelimit-renewalperiod-requests", "60", (CREATED,), since=ALL_LIMITS_SINCE),
-    Header("x-ratelimit-renewalperiod-tokens", "60", (CREATED,), since=ALL_LIMITS_SINCE),
+    Header("azureai-fe-is-streaming", "{streamed}", (CREATED,), since=NAMES_SINCE),
+    Header("x-ms-aoai-configured-data-retention-days", "30", (CREATED, QUEUED), since=NAMES_SINCE),
+    Header("x-ms-is-spilled-over", "false", (CREATED,), since=MORE_LIMITS_SINCE),
+    Header("x-ms-served-model", "{snapshot}", (CREATED, QUEUED), since=NAMES_SINCE),
+    Header("x-ratelimit-abusepenalty-active", "False", (CREATED,), since=MORE_LIMITS_SINCE),
+    Header("x-ratelimit-key", "{model}", (CREATED,), since=NAMES_SINCE),
+    Header("x-ratelimit-renewalperiod-requests", "60", (CREATED,), since=MORE_LIMITS_SINCE),
+    Header("x-ratelimit-renewalperiod-tokens", "60", (CREATED,), since=MORE_LIMITS_SINCE),
     Header("x-ratelimit-limit-tokens", "250000", (CREATED,), until="2025-12"),
     Header("x-ratelimit-remaining-tokens", "249000", (CREATED,), until="2025-12"),
     Header("x-ratelimit-reset-tokens", "0", (CREATED,), until="2025-12"),
@@ -132,7 +136,8 @@ def _add_project_headers(
     headers["x-request-id"] = {OWN: own_id, HOSTED: f"{own_id},{own_id}"}.get(by, request_id)
     if by == OWN and headers.get("content-type") == _JSON:
         headers["content-type"] = f"{_JSON}; charset=utf-8"
-    streamed, shown = answer.events is not None, answer.body if isinstance(answer.body, dict) else {}
+    is_response = isinstance(answer.body, dict) and answer.body.get("object") == "response"
+    streamed, shown = answer.events is not None, answer.body if is_response else {}
     if streamed:
         headers["cache-control"] = "no-cache"
     named = _deployment_headers(shown, models) if shown.get("model") else {}

@@ -107,6 +107,12 @@ OBJECTS: Mapping[str, Sequence[Member]] = {
         *("id", "object", "name", "status", "usage_bytes", "created_at", "file_counts", "metadata", "expires_after"),
         *("expires_at", "last_active_at"),
     ),
+    "VectorStoreFileList": _LIST,
+    "VectorStoreFile": (
+        *_always("id", "object", "usage_bytes", "created_at", "vector_store_id", "status", "last_error"),
+        *_always("chunking_strategy"),
+        *_if_set("attributes"),
+    ),
 }
 """What a project answers to an operation, by the schema of the answer; other answers are those of OpenAI."""
 ITEM_LIST = _always("data", "first_id", "last_id", "has_more", "object")

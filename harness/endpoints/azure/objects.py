@@ -27,8 +27,14 @@ from harness.endpoints.azure.members import (
 
 NESTED = ("content", "annotations", "user_location", "format")
 """The members of an object that hold others with a type."""
-ITEM, FILE, STORE = "ConversationItem", "FileObject", "VectorStore"
-_ELEMENTS = {"ConversationItemList": ITEM, "ResponseItemList": ITEM, "FileList": FILE, "VectorStoreList": STORE}
+ITEM, FILE, STORE, STORED_FILE = "ConversationItem", "FileObject", "VectorStore", "VectorStoreFile"
+_ELEMENTS = {
+    "ConversationItemList": ITEM,
+    "ResponseItemList": ITEM,
+    "FileList": FILE,
+    "VectorStoreList": STORE,
+    "VectorStoreFileList": STORED_FILE,
+}
 """What a list holds, by its schema."""
 
 
@@ -64,8 +70,10 @@ def show_object(schema: str, value: Json, day: str, is_read: bool, render_item: 
 def _show(schema: str, value: Json, day: str) -> Json:
     if schema == FILE and value["purpose"] in MODEL_PURPOSES:
         return show_members(value, MODEL_FILE, day)
-    if schema == STORE and value["status"] == "in_progress":
-        value = {**value, "usage_bytes": 0}  # recorded 2026-03-09
+    if schema in (STORE, STORED_FILE) and value["status"] == "in_progress":
+        value = {**value, "usage_bytes": 0}  # recorded 2026-03-09 and 2026-03-31
+    if value.get("attributes") == {}:
+        value = {**value, "attributes": None}
     members = OBJECTS.get(schema)
     return show_members({**value, **OBJECT_VALUES.get(schema, {})}, members, day) if members else value
 

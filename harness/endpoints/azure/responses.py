@@ -78,8 +78,11 @@ class View(NamedTuple):
         return {**_add_filters({**response, **model}, NOT_IN_AZURE), "output": response["output"]}
 
     def _show_in_stream(self, response: Json) -> Json:
-        """As the model has it. Recorded: behind an agent `tool_choice` is the request's, null without one."""
-        full = _add_filters(self._shape_parts(response), NOT_IN_PROJECT_STREAM)
+        """As the model has it, but for the place of the conversation (recorded 2026-03-31).
+
+        Recorded: behind an agent `tool_choice` is the request's, null without one.
+        """
+        full = _add_filters(self._shape_parts(response), NOT_IN_PROJECT_STREAM, moved="conversation")
         if "agent" in self.origin:
             full["tool_choice"] = self.origin.get("tool_choice")
         named = self._name_agent()
@@ -133,7 +136,7 @@ class View(NamedTuple):
             **response,
             **shaped,
             "output": [self.show_item(item) for item in response["output"]],
-            "tools": shape(response["tools"], self.day),
+            "tools": write_numbers(shape(response["tools"], self.day)),
             "text": {name: shape(value, self.day) for name, value in response["text"].items()},
             "usage": usage
             and {**usage, "input_tokens_details": _without(usage["input_tokens_details"], USAGE_WITHOUT)},
@@ -183,14 +186,15 @@ def _without_logprobs(part: Json) -> Json:
     return _without(part, "logprobs")
 
 
-def _add_filters(response: Json, left_out: frozenset[str]) -> Json:
-    """A response as the model has it, without some members, and with the results of the filters."""
+def _add_filters(response: Json, left_out: frozenset[str], moved: str = "") -> Json:
+    """A response as the model has it, without some members, with the results of the filters and the `moved` member there."""
     shown: Json = {}
     for name, value in response.items():
-        if name not in left_out:
+        if name not in left_out and name != moved:
             shown[name] = value
         if name == "completed_at":
             shown["content_filters"] = _content_filters(response)
+            shown |= pick(response, (moved,))
     return shown
 
 
