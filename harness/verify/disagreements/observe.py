@@ -127,7 +127,7 @@ def _find_violation(recorded: Recorded, request: Request, world: World) -> Viola
     """Why the mock refuses a request, before the World learns from its answer; None also where a rule fails."""
     try:
         violation = check(request, world)
-        while 200 <= recorded.status < 300 and violation and presume(world, violation):
+        while 200 <= recorded.status < 300 and violation and presume(world, request, violation):
             violation = check(request, world)
     except Exception:  # the judge reports it
         return None

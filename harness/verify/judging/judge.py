@@ -23,7 +23,7 @@ from harness.core.text.redact import redact, secrets_in_headers
 from harness.endpoints.request import request_from
 from harness.verify.compare import differing_error_members, select_error_members
 from harness.verify.judging.edited import explain_edited
-from harness.verify.judging.presume import presume
+from harness.verify.judging.presume import presume, presume_agent
 from harness.verify.judging.recording_day import enter_day
 from harness.verify.judging.response_stream import judge_response_stream
 from harness.verify.judging.run_stream import judge_run_stream
@@ -88,8 +88,10 @@ def explain_skip(recorded: Recorded) -> str:
 def _judge_parts(recorded: Recorded, world: World, operation: Operation, request: Request) -> Iterator[Verdict]:
     accepted = 200 <= recorded.status < 300
     absent = "no_request" in recorded.flags or (operation.is_form and not request.body)
+    if accepted and isinstance(answer := answer_object(recorded), dict):
+        presume_agent(world, answer)
     violation = None if absent else check(request, world)
-    while accepted and violation and presume(world, violation):
+    while accepted and violation and presume(world, request, violation):
         violation = check(request, world)
     if absent:
         yield Verdict("requests.absent")

@@ -1,13 +1,18 @@
 """What existed before a recording began, since the API accepted requests that name it: files, vector stores, agents.
 
-No rule depends on the content of files, so empty ones are presumed; of an agent nothing is known but its name.
+No rule depends on the content of files and of most of what a project has, so empty ones are presumed. Of an agent only
+what its responses show is known.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from harness.api.project.agent_kinds import AGENT_KINDS, PROMPT
+from harness.api.project.versions import Versioned
 from harness.contract.check import Violation
-from harness.core.exchange import Json
+from harness.core.exchange import Json, Request
+from harness.world.project_resources import make_resource
 from harness.world.world import World
 
 MISSING_FILE_RULES = (
@@ -17,26 +22,60 @@ MISSING_FILE_RULES = (
 """Rules about missing files and vector stores; their facts hold the `missing` ids, and the `store` of a file in one."""
 MISSING_AGENT_RULES = ("agent_unknown", "agent_not_found")
 """Rules about a missing agent; their facts hold its `name` and the `version` that was asked for, or nothing."""
-
+RESOURCE_OF_RULE = {
+    "connection_not_found": "connection",
+    "project_deployment_not_found": "deployment",
+    "memory_store_not_found": "memory_store",
+    "toolbox_not_found": "toolbox",
+    "skill_not_found": "skill",
+    "asset_not_found": "asset",
+}
+"""The kind of what a rule reports as missing in a project, whose name is in the path."""
 KINDS = {kind.id_prefix: kind.name for kind in AGENT_KINDS.values() if kind is not PROMPT}
 """The kind of an agent by how the ids of its responses begin."""
 
 
-def presume(world: World, violation: Violation) -> bool:
+def presume(world: World, request: Request, violation: Violation) -> bool:
     """Presume what this violation reports as missing, since the API accepted the request; whether that changes the World."""
     if violation.rule.id in MISSING_FILE_RULES:
         return _presume_files(world, violation)
+    if kind := RESOURCE_OF_RULE.get(violation.rule.id):
+        _presume_resource(world, request, kind)
+        return True
     if violation.rule.id not in MISSING_AGENT_RULES:
         return False
-    return _presume_version(world, violation.facts["name"], str(violation.facts.get("version") or "").strip() or "1")
+    return _presume_version(
+        world, violation.facts["name"], str(violation.facts.get("version") or "").strip() or "1", {}
+    )
 
 
 def presume_agent(world: World, response: Json) -> None:
-    """Presume the agent, in its version, that a response of Foundry says has answered, unless another version is known."""
+    """Presume the agent, in its version, that a response of Foundry says has answered, unless the agent is known."""
     agent = response.get("agent_reference") or response.get("agent")
-    if isinstance(agent, dict) and isinstance(name := agent.get("name"), str) and name not in world.store.agents:
-        kind = KINDS.get(str(response.get("id")).partition("_")[0])
-        _presume_version(world, name, str(agent.get("version")), {"kind": kind} if kind else {})
+    if not isinstance(agent, dict) or not isinstance(agent.get("name"), str) or agent["name"] in world.store.agents:
+        return
+    kind = KINDS.get(str(response.get("id")).partition("_")[0], PROMPT.name)
+    shown = {name: response[name] for name in ("model", "tools") if response.get(name)}
+    _presume_version(world, agent["name"], str(agent.get("version")), {"kind": kind, **shown})
+
+
+def _presume_resource(world: World, request: Request, kind: str) -> None:
+    """Presume a resource by its name in the path, in the version that the path or the body asks for."""
+    name, body = request.params["name"], request.body if isinstance(request.body, dict) else {}
+    version = request.params.get("version", body.get("default_version"))
+    if kind == "asset":
+        make_resource(
+            world, "dataset" if request.path.startswith("/datasets/") else "index", name, {"version": version}
+        )
+        return
+    versions: Mapping[str, Mapping[str, Versioned]] = {"toolbox": world.store.toolboxes, "skill": world.store.skills}
+    table = versions.get(kind, {})
+    if name not in table:
+        make_resource(world, kind, name, {})
+    if name in table and isinstance(version, str):
+        known = table[name]
+        known.versions.setdefault(version, {**known.latest, "version": version})
+        known.packages.setdefault(version, b"")
 
 
 def _presume_files(world: World, violation: Violation) -> bool:
@@ -47,11 +86,11 @@ def _presume_files(world: World, violation: Violation) -> bool:
     return bool(missing)
 
 
-def _presume_version(world: World, name: str, version: str, definition: Json | None = None) -> bool:
+def _presume_version(world: World, name: str, version: str, definition: Json) -> bool:
     """Presume a version of an agent, older than those that are known; whether that changes the World."""
     known = world.store.agents.get(name, ())
     if any(each["version"] == version for each in known):
         return False
-    made = {"object": "agent.version", "name": name, "version": version, "definition": definition or {}}
+    made = {"object": "agent.version", "name": name, "version": version, "definition": definition}
     world.store.agents[name] = [made, *known]
     return True

@@ -73,7 +73,7 @@ def _compare_answers(recorded: Recorded, mock: Answer) -> Iterator[Difference]:
     elif isinstance(recorded.answer, dict) and isinstance(mock.body, dict):
         left_out = [name for name in LIST_MEMBERS if not (_lists(recorded.answer, name) and _lists(mock.body, name))]
         yield from compare(recorded.answer, mock.body, Profile(view=lambda answer: _view_answer(answer, left_out)))
-    elif (recorded.answer is None) != (mock.body is None or isinstance(mock.body, bytes)):  # of bytes no JSON is known
+    elif not isinstance(mock.body, bytes) and (recorded.answer is None) != (mock.body is None):
         yield Difference("answer", describe_kind(recorded.answer), describe_kind(mock.body))
 
 

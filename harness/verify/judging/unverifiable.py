@@ -12,8 +12,9 @@ from functools import cache
 from string import Formatter
 from typing import Any
 
-from harness.api.http.dialects import AZURE_DIALECTS, agent_of
+from harness.api.http.dialects import AZURE_DIALECTS, agent_of, is_at_agent_endpoint
 from harness.api.operations import ITEM_LIST, OPERATIONS
+from harness.api.project.agents import answering_version
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.check import Violation
 from harness.contract.rule import RULES, Rule
@@ -80,7 +81,7 @@ def explain_unverifiable_violation(violation: Violation, recorded: Recorded, req
     if is_assistants_operation(request.operation) and request.dialect in AZURE_DIALECTS and rule.keyword:
         return AZURE_ACCEPTS_MORE
     if rule.area in MODEL_AREAS and request.dialect in AZURE_DIALECTS:
-        return AGENT_HIDES_MODEL if agent_of(request) else DEPLOYMENT_HIDES_MODEL
+        return AGENT_HIDES_MODEL if _hides_definition(request, world) else DEPLOYMENT_HIDES_MODEL
     return ""
 
 
@@ -109,6 +110,13 @@ def explain_unverifiable_error(
         return explain_unverifiable_violation(violation, recorded, request, world)
     unknown = has_unrecorded_history(_body(request), world) or _lists_unknown_items(request, world)
     return BEGAN_BEFORE if unknown else ""
+
+
+def _hides_definition(request: Request, world: World) -> bool:
+    """Whether a request names an agent whose definition the recording does not hold."""
+    agent = agent_of(request)
+    known = answering_version(world, agent, is_at_agent_endpoint(request)) if agent else None
+    return bool(agent) and not (known and known["definition"])
 
 
 def _is_about_connection(status: int, error: Mapping[str, Any]) -> bool:

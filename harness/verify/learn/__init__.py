@@ -10,11 +10,10 @@ from dataclasses import fields
 from itertools import islice
 from typing import Any
 
-from harness.api.operations import OPERATIONS, Operation
-from harness.contract.check import check
+from harness.api.operations import OPERATIONS
 from harness.core.exchange import Json, Request
 from harness.core.registry import import_modules
-from harness.verify.learn.registry import LEARNERS, PRESUMED
+from harness.verify.learn.registry import LEARNERS, PRESUMED, play
 from harness.world.store import Store
 from harness.world.world import World
 
@@ -36,16 +35,10 @@ def remember(world: World, request: Request, answer: Any, events: Sequence[Json]
     if learner := LEARNERS.get(request.operation):
         learner(world, request, answer if isinstance(answer, dict) else {}, events or ())
     elif operation and operation.is_project and request.method != "GET":
-        _play(world, request, operation)
+        play(world, request)
     else:
         return
     _forget_oldest(world)
-
-
-def _play(world: World, request: Request, operation: Operation) -> None:
-    """Have the mock itself do what a request asks of a Foundry project, whose objects have names of the client's."""
-    if check(request, world) is None:
-        operation.handler(request, world)
 
 
 def _forget_oldest(world: World) -> None:
