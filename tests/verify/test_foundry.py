@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from harness.contract.check import check
+from harness.contract.rule import RULES
 from harness.verify.compare import differing_error_members
 from harness.verify.judging.judge import rebuild_request
 from harness.verify.read_files import Recorded, read_recording
@@ -262,3 +263,106 @@ class TestErrorsOfAProject:
         }
         report = verdicts(tmp_path, entry("GET", AGENT, None, answer, 404))
         assert report["answers"]["findings"] == report["answers"]["drift"] == []
+
+
+class TestWhatAProjectHadBefore:
+    """Since the API accepted requests that name it."""
+
+    @pytest.mark.parametrize(
+        ("call", "body"),
+        [
+            ("GET /connections/mine", None),
+            ("POST /connections/mine/getConnectionWithCredentials", None),
+            ("GET /deployments/gpt-4o", None),
+            ("GET /indexes/mine/versions/7", None),
+            ("GET /datasets/mine/versions/2.1", None),
+            ("GET /memory_stores/mine", None),
+            ("GET /toolboxes/mine", None),
+            ("GET /toolboxes/mine/versions/9", None),
+            ("PATCH /toolboxes/mine", {"default_version": "9"}),
+            ("GET /skills/mine", None),
+            ("GET /agents/helper/endpoint/sessions/5", None),
+            ("DELETE /agents/helper/versions/31", None),
+        ],
+    )
+    def test_is_presumed(self, tmp_path: Path, call: str, body: Any) -> None:
+        method, path = call.split()
+        asked = {"Content-Type": "application/json", "Foundry-Features": "MemoryStores=V1Preview,Skills=V1Preview"}
+        one = entry(method, f"{PROJECT}{path}?api-version=v1", body, {})
+        report = verdicts(tmp_path, {**one, "RequestHeaders": asked})
+        assert report["requests"]["accepted"] == 1
+
+    @pytest.mark.parametrize("shown", [{"tools": [{"type": "web_search"}], "model": "gpt-4o"}, {}])
+    def test_an_agent_is_as_its_responses_show_it(self, tmp_path: Path, shown: dict[str, Any]) -> None:
+        """Without tools a choice among them would be refused; where nothing is shown, nobody knows."""
+        body = {"agent_reference": REFERENCE, "input": "hi", "tool_choice": "required"}
+        answer = {**BARE, "id": "resp_1", "agent_reference": {**REFERENCE, "version": "3"}, **shown}
+        report = verdicts(tmp_path, entry("POST", RESPONSES, body, answer))
+        assert report["requests"]["refused"] == []
+        assert report["requests"]["accepted"] == bool(shown)
+
+    def test_may_be_deleted_by_another_client_meanwhile(self, tmp_path: Path) -> None:
+        gone = error("Agent not found", type="error", code="not_found")
+        report = verdicts(tmp_path, made(), entry("DELETE", AGENT, None, gone, 404))
+        assert report["refusals"]["unverifiable_why"] == {"another client of the project may have deleted it": 1}
+
+
+class TestWhatARecordingMakes:
+    """The mock plays it; ids that the service chose are those of the recording."""
+
+    def test_a_session(self, tmp_path: Path) -> None:
+        sessions = f"{PROJECT}/agents/helper/endpoint/sessions"
+        session = {
+            "agent_session_id": "of-the-service",
+            "version_indicator": {"type": "version_ref", "agent_version": "1"},
+            "status": "active",
+            "created_at": AT,
+            "last_accessed_at": AT,
+            "expires_at": AT,
+        }
+        lines = ["event: log\n", 'data: {"timestamp":"now","stream":"status","message":"Up."}\n\n']
+        log = entry("GET", f"{PROJECT}/agents/helper/versions/1/sessions/of-the-service:logstream", None, lines)
+        entries = [
+            made(),
+            entry("POST", f"{sessions}?api-version=v1", {}, session, 201),
+            entry("GET", f"{sessions}/of-the-service?api-version=v1", None, session),
+            {**log, "ResponseHeaders": {**log["ResponseHeaders"], "Content-Type": "text/event-stream"}},
+        ]
+        for one in entries:
+            one["RequestHeaders"]["Foundry-Features"] = "HostedAgents=V1Preview"
+        report = verdicts(tmp_path, *entries)
+        assert report["requests"]["accepted"] == 4
+        assert report["streams"]["findings"] == []
+        assert not respelled(tmp_path, *entries)
+        lines[1] = lines[1].replace("stream", "channel")
+        assert list(respelled(tmp_path, *entries)) == ["events"]
+
+    def test_memories(self, tmp_path: Path) -> None:
+        store = f"{PROJECT}/memory_stores"
+        definition = {"kind": "default", "chat_model": "gpt-4o", "embedding_model": "e"}
+        memory = {"memory_id": "mem_9", "updated_at": AT, "scope": "s", "content": "Tea.", "kind": "user_profile"}
+        entries = [
+            entry("POST", f"{store}?api-version=v1", {"name": "mine", "definition": definition}, {}),
+            entry("POST", f"{store}/mine/items?api-version=v1", {"scope": "s", "content": "Tea."}, memory),
+            entry("GET", f"{store}/mine/items/mem_9?api-version=v1", None, memory),
+            entry("POST", f"{store}/mine:update_memories?api-version=v1", {"scope": "s"}, {"update_id": "u"}, 202),
+            entry("GET", f"{store}/mine/updates/u?api-version=v1", None, {"update_id": "u", "status": "completed"}),
+        ]
+        for one in entries:
+            one["RequestHeaders"]["Foundry-Features"] = "MemoryStores=V1Preview"
+        assert verdicts(tmp_path, *entries)["requests"]["accepted"] == 5
+
+    def test_a_file_is_refused_by_its_name(self, tmp_path: Path) -> None:
+        """Known from the upload, or presumed from the refusal."""
+        searchable = next(iter(RULES["file_not_searchable"].rejects))
+        refused = error(str(searchable), param="file_id", code="unsupported_file")
+        file = {"object": "file", "id": "assistant-1", "filename": "a.csv", "purpose": "assistants"}
+        form = ["--x\r\n", 'Content-Disposition: form-data; name="purpose"\r\n\r\n', "assistants\r\n", "--x--\r\n"]
+        upload = entry("POST", f"{PROJECT}/openai/v1/files", form, file)
+        upload["RequestHeaders"]["Content-Type"] = "multipart/form-data; boundary=x"
+        attach = entry(
+            "POST", f"{PROJECT}/openai/v1/vector_stores/vs_1/files", {"file_id": "assistant-1"}, refused, 400
+        )
+        make = entry("POST", f"{PROJECT}/openai/v1/vector_stores", {}, {"object": "vector_store", "id": "vs_1"})
+        for before in ([upload, make], [make]):
+            assert verdicts(tmp_path, *before, attach)["refusals"]["same"] == 1

@@ -256,13 +256,16 @@ class Uploads:
             return store in self._stores and id in self._stores[store].files
         return id in self._files or id in self._stores
 
-    def presume(self, id: str, store: str = "", purpose: str = "") -> None:
-        """Add an empty file of this id, in `store` if given, or an empty vector store if the id has its prefix."""
+    def presume(self, id: str, store: str = "", purpose: str = "", name: str = "") -> None:
+        """Add an empty file of this id, in `store` if given, or an empty vector store if the id has its prefix.
+
+        Without a `name` the file is called as its id, which has no extension.
+        """
         holder = store or (id if id.startswith(STORE_ID_PREFIX) else "")
         if holder:
             self._stores.setdefault(holder, new_store(holder, self._owner.now, {}))
         if holder != id and (id not in self._files or purpose):
-            self._files[id] = new_file(id, id, "", purpose, self._owner.now)
+            self._files[id] = new_file(id, name or id, "", purpose, self._owner.now)
         if store:
             vector_store = self._stores[store]
             vector_store.attach(self._files[id], self._owner.now, {})

@@ -23,7 +23,7 @@ from harness.core.text.redact import redact, secrets_in_headers
 from harness.endpoints.request import request_from
 from harness.verify.compare import differing_error_members, select_error_members
 from harness.verify.judging.edited import explain_edited
-from harness.verify.judging.presume import presume, presume_agent
+from harness.verify.judging.presume import presume, presume_agent, presume_type_of_file
 from harness.verify.judging.recording_day import enter_day
 from harness.verify.judging.response_stream import judge_response_stream
 from harness.verify.judging.run_stream import judge_run_stream
@@ -93,6 +93,8 @@ def _judge_parts(recorded: Recorded, world: World, operation: Operation, request
     violation = None if absent else check(request, world)
     while accepted and violation and presume(world, request, violation):
         violation = check(request, world)
+    if violation and not accepted and presume_type_of_file(world, violation, recorded_error(recorded)):
+        violation = check(request, world)
     if absent:
         yield Verdict("requests.absent")
     elif accepted:
@@ -101,7 +103,7 @@ def _judge_parts(recorded: Recorded, world: World, operation: Operation, request
         yield from _judge_refused(recorded, world, request, violation)
     if recorded.events is None:
         yield from _judge_answer(recorded, operation, world)
-    else:
+    elif not operation.is_project:
         yield from _judge_stream(recorded, world, request)
     if accepted and not absent and conforms_to_schema(request, world, violation):
         remember(world, *_mark_stored(recorded, request), recorded.events)

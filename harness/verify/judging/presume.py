@@ -6,9 +6,12 @@ what its responses show is known.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from typing import Any
 
 from harness.api.project.agent_kinds import AGENT_KINDS, PROMPT
+from harness.api.project.agent_sessions import new_session, session_key
 from harness.api.project.versions import Versioned
 from harness.contract.check import Violation
 from harness.core.exchange import Json, Request
@@ -31,6 +34,7 @@ RESOURCE_OF_RULE = {
     "asset_not_found": "asset",
 }
 """The kind of what a rule reports as missing in a project, whose name is in the path."""
+_REFUSED_EXTENSION = re.compile(r"extensions \[(\.\w+)\]")
 KINDS = {kind.id_prefix: kind.name for kind in AGENT_KINDS.values() if kind is not PROMPT}
 """The kind of an agent by how the ids of its responses begin."""
 
@@ -41,6 +45,9 @@ def presume(world: World, request: Request, violation: Violation) -> bool:
         return _presume_files(world, violation)
     if kind := RESOURCE_OF_RULE.get(violation.rule.id):
         _presume_resource(world, request, kind)
+        return True
+    if violation.rule.id == "session_not_found":
+        _presume_session(world, request)
         return True
     if violation.rule.id not in MISSING_AGENT_RULES:
         return False
@@ -76,6 +83,23 @@ def _presume_resource(world: World, request: Request, kind: str) -> None:
         known = table[name]
         known.versions.setdefault(version, {**known.latest, "version": version})
         known.packages.setdefault(version, b"")
+
+
+def presume_type_of_file(world: World, violation: Violation, error: Mapping[str, Any]) -> bool:
+    """Presume a missing file with the extension for which the API refused it; whether that changes the World."""
+    found = _REFUSED_EXTENSION.search(str(error.get("message"))) if error.get("code") == "unsupported_file" else None
+    if violation.rule.id not in MISSING_FILE_RULES or not found:
+        return False
+    for id in violation.facts["missing"]:
+        world.uploads.presume(id, name=f"{id}{found[1]}")
+    return True
+
+
+def _presume_session(world: World, request: Request) -> None:
+    """Presume a session of an agent, in the version that the path names."""
+    name, id = request.params["agent_name"], request.params["session_id"]
+    session = new_session(id, request.params.get("agent_version", "1"), world.now)
+    world.store.agent_sessions[session_key(name, id)] = session
 
 
 def _presume_files(world: World, violation: Violation) -> bool:

@@ -30,6 +30,7 @@ from harness.world.world import World
 
 DEPENDS_ON_ACCOUNT = "it depends on the account"
 BEGAN_BEFORE = "it goes on with what the recording does not hold"
+DELETED_UNSEEN = "another client of the project may have deleted it"
 ENDED_UNSEEN = "what ran in the background may have ended unseen"
 RECORDING_IS_CUT = "the recording is cut"
 ABOUT_CONNECTION = "it is about the connection, not about the request"
@@ -100,6 +101,8 @@ def explain_unverifiable_error(
             return ENDED_UNSEEN
         if rule.id in UPLOADED_RULES and not violation:
             return BEGAN_BEFORE
+        if not violation and _is_about_missing_object(rule) and OPERATIONS[request.operation].is_project:
+            return DELETED_UNSEEN
         if rule.until and (not (rule.check and recorded.date) or is_uncertain_on(recorded.date[:10], "", rule.until)):
             return f"the API said so until {rule.until}"
         if rule.area in LONG_VALUE_AREAS and _is_cut(recorded):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from harness.api.project.agent_sessions import new_session, session_key
 from harness.core.exchange import Json, Request
 from harness.verify.learn.registry import learns_from
 from harness.world.world import World
@@ -52,3 +53,12 @@ def _learn_agent_deleted(world: World, request: Request, answer: Json, events: S
 def _learn_version_deleted(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     name, number = request.params["agent_name"], request.params["agent_version"]
     world.store.agents[name] = [each for each in world.store.agents.get(name, ()) if each.get("version") != number]
+
+
+@learns_from("POST /agents/{agent_name}/endpoint/sessions")
+def _learn_session(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
+    """A session by the id that the service gave it."""
+    id, indicator, name = answer.get("agent_session_id"), answer.get("version_indicator"), request.params["agent_name"]
+    if isinstance(id, str) and isinstance(indicator, dict):
+        session = new_session(id, str(indicator.get("agent_version")), world.now)
+        world.store.agent_sessions[session_key(name, id)] = session

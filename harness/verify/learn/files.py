@@ -14,7 +14,9 @@ from harness.world.world import World
 )
 def _learn_created(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     if isinstance(id := answer.get("id"), str):
-        world.uploads.presume(id, request.params.get("vector_store_id", ""), str(answer.get("purpose") or ""))
+        name = answer.get("filename") if request.operation == "POST /files" else ""
+        store, purpose = request.params.get("vector_store_id", ""), str(answer.get("purpose") or "")
+        world.uploads.presume(id, store, purpose, name if isinstance(name, str) else "")
 
 
 @learns_from("DELETE /files/{file_id}", "DELETE /vector_stores/{vector_store_id}")
