@@ -12,6 +12,8 @@ from typing import Any
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 RECORDINGS = (SHARED / "corpus", SHARED / "corpus-2")
 """The folders of recorded traffic."""
+FOUNDRY_RECORDINGS = SHARED / "foundry"
+"""The folder of recorded traffic of Foundry projects."""
 PRESENT = (SHARED / "contract" / "rejects.json").is_file()
 
 

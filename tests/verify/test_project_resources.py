@@ -72,9 +72,8 @@ MAKE_STORE = call("POST", "/memory_stores", {"name": "m", "definition": STORE["d
     ],
 )
 def test_what_is_shown_is_known_from_then_on(tmp_path: Path, entries: tuple[dict[str, Any], ...]) -> None:
-    alone = judged(tmp_path, proxy_file(tmp_path, entries[-1]))[1]["requests"]
-    told = judged(tmp_path, proxy_file(tmp_path, *entries))[1]["requests"]
-    assert (alone["accepted"], told["accepted"]) == (0, len(entries))
+    report = judged(tmp_path, proxy_file(tmp_path, *entries))[1]
+    assert report["requests"]["accepted"] == len(entries)
 
 
 @pytest.mark.parametrize("answer", [{}, {"value": 5}, {"value": [5, {"name": 5}, {}]}, {"name": 5}, None, []])

@@ -1,0 +1,34 @@
+"""Recorded traffic of Foundry projects, judged as anyone would judge it: `harness verify --respell`."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.verify.output import count_reasons
+from harness.verify.run import FINDING_VERDICTS, Tally, verify_recordings
+from tests.support.shared import FOUNDRY_RECORDINGS
+
+pytestmark = pytest.mark.skipif(not FOUNDRY_RECORDINGS.is_dir(), reason="the recorded traffic is not here")
+
+CUT = ("js_a2a_stream_2026-03-17-cut", "js_sharepoint_stream_2026-03-17-cut")
+"""Streams that skip numbers, because whoever wrote them down left events out."""
+
+
+@pytest.fixture(scope="module")
+def tally(tmp_path_factory: pytest.TempPathFactory) -> Tally:
+    return verify_recordings([FOUNDRY_RECORDINGS], tmp_path_factory.mktemp("spools"), respelled=True)
+
+
+@pytest.mark.parametrize("at", FINDING_VERDICTS)
+def test_no_finding_is_the_mocks(tally: Tally, at: str) -> None:
+    assert [entry for entry in tally.entries(at) if not any(part in str(entry) for part in CUT)] == []
+
+
+def test_nothing_is_passed_over_that_can_be_judged(tally: Tally) -> None:
+    assert count_reasons(tally, "skipped") == {"not judged: /evals": 1}
+    assert count_reasons(tally, "requests.unverifiable") == {}
+    assert count_reasons(tally, "refusals.unverifiable") == {
+        "another client of the project may have deleted it": 1,
+        "it depends on the account": 1,
+    }
+    assert tally.counts["exchanges"] > 180
