@@ -366,3 +366,15 @@ class TestWhatARecordingMakes:
         make = entry("POST", f"{PROJECT}/openai/v1/vector_stores", {}, {"object": "vector_store", "id": "vs_1"})
         for before in ([upload, make], [make]):
             assert verdicts(tmp_path, *before, attach)["refusals"]["same"] == 1
+
+    def test_a_conversation_of_a_user(self, tmp_path: Path) -> None:
+        """Whom it was made for tells the header, which a recorder keeps or masks."""
+        conversation = {"id": "conv_1", "object": "conversation", "created_at": AT, "metadata": {}}
+        make = entry("POST", f"{PROJECT}/openai/v1/conversations", {}, conversation)
+        read = entry("GET", f"{PROJECT}/openai/v1/conversations/conv_1", None, conversation)
+        for one in (make, read):
+            one["RequestHeaders"]["x-ms-user-identity"] = "alice"
+            one["ResponseHeaders"]["Date"] = "Mon, 21 Sep 2026 10:00:00 GMT"
+        assert verdicts(tmp_path, make, read)["requests"]["accepted"] == 2
+        del read["RequestHeaders"]["x-ms-user-identity"]
+        assert verdicts(tmp_path, make, read)["requests"]["unverifiable"] == 1

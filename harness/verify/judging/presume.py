@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from harness.api.http.dialects import user_of
 from harness.api.project.agent_kinds import AGENT_KINDS, PROMPT
 from harness.api.project.agent_sessions import new_session, session_key
 from harness.api.project.versions import Versioned
@@ -98,7 +99,7 @@ def presume_type_of_file(world: World, violation: Violation, error: Mapping[str,
 def _presume_session(world: World, request: Request) -> None:
     """Presume a session of an agent, in the version that the path names."""
     name, id = request.params["agent_name"], request.params["session_id"]
-    session = new_session(id, request.params.get("agent_version", "1"), world.now)
+    session = new_session(id, request.params.get("agent_version", "1"), world.now, user_of(request))
     world.store.agent_sessions[session_key(name, id)] = session
 
 

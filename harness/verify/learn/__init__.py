@@ -10,6 +10,7 @@ from dataclasses import fields
 from itertools import islice
 from typing import Any
 
+from harness.api.http.dialects import user_of
 from harness.api.operations import OPERATIONS
 from harness.core.exchange import Json, Request
 from harness.core.registry import import_modules
@@ -38,7 +39,16 @@ def remember(world: World, request: Request, answer: Any, events: Sequence[Json]
         play(world, request)
     else:
         return
+    if user := user_of(request):
+        _note_owner(world, user, answer)
     _forget_oldest(world)
+
+
+def _note_owner(world: World, user: str, answer: Any) -> None:
+    """Note on behalf of whom a response or a conversation of Foundry was made."""
+    id = answer.get("id") if isinstance(answer, dict) else None
+    if isinstance(id, str) and (id in world.store.responses or id in world.store.conversations):
+        world.store.owners.setdefault(id, user)
 
 
 def _forget_oldest(world: World) -> None:

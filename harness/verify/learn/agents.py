@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from harness.api.http.dialects import user_of
 from harness.api.project.agent_sessions import new_session, session_key
 from harness.core.exchange import Json, Request
 from harness.verify.learn.registry import learns_from
@@ -60,5 +61,5 @@ def _learn_session(world: World, request: Request, answer: Json, events: Sequenc
     """A session by the id that the service gave it."""
     id, indicator, name = answer.get("agent_session_id"), answer.get("version_indicator"), request.params["agent_name"]
     if isinstance(id, str) and isinstance(indicator, dict):
-        session = new_session(id, str(indicator.get("agent_version")), world.now)
+        session = new_session(id, str(indicator.get("agent_version")), world.now, user_of(request))
         world.store.agent_sessions[session_key(name, id)] = session
