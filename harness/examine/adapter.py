@@ -25,6 +25,7 @@ _HERE = Path(__file__).parent / "adapters"
 ADAPTERS: Mapping[str, str] = {
     "agent-framework": "harness.examine.adapters.agent_framework_python:AgentFrameworkAdapter",
     "ai-sdk": "ai_sdk.mjs",
+    "azure-ai-projects": "harness.examine.adapters.azure_ai_projects_python:AIProjectsAdapter",
     "langchain-openai": "harness.examine.adapters.langchain_python:LangChainAdapter",
     "litellm": "harness.examine.adapters.litellm_python:LiteLLMAdapter",
     "llama-index": "harness.examine.adapters.llama_index_python:LlamaIndexAdapter",

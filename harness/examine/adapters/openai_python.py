@@ -19,7 +19,6 @@ class OpenAISession(ClientSession):
         self._client = self.closing(AsyncOpenAI(**self.connection))
         self._state: dict[str, Any] = dict(self.stateless)
         self._history: list[Any] = []
-        self._agent_session: str | None = None
 
     async def say(self, prompt: str) -> str:
         """Say a prompt, do what is asked for until nothing is."""
@@ -44,14 +43,9 @@ class OpenAISession(ClientSession):
         return self.read_parts(part for item in response.output for part in getattr(item, "content", None) or ())
 
     async def _respond(self, given: list[Any]) -> Any:
-        asked = {
-            **self._said_of_agent(),
-            "input": given,
-            **self._state,
-            **self.task.options,
-            "stream": self.task.stream,
-        }
-        response = answered = await self._send(asked)
+        own = {"model": self.task.model, "instructions": self.task.instructions, "input": given, **self._state}
+        tools = [*self.function_tools, *self.task.hosted_tools]
+        response = answered = await self._send({**own, "tools": tools, **self.task.options, "stream": self.task.stream})
         if self.task.stream:
             response = None
             async for event in answered:
@@ -60,19 +54,7 @@ class OpenAISession(ClientSession):
                 if event.type in ENDINGS:
                     response = event.response
         self.add_usage(getattr(response, "usage", None))
-        self._agent_session = getattr(response, "agent_session_id", None)
         return response
-
-    def _said_of_agent(self) -> dict[str, Any]:
-        """What a request says of who answers it: one that a project keeps needs its name, and the session it runs in."""
-        if self.task.project_agent:
-            named: dict[str, Any] = {
-                "agent_reference": {"type": "agent_reference", "name": self.task.project_agent},
-                "agent_session_id": self._agent_session,
-            }
-            return {"extra_body": {name: value for name, value in named.items() if value}}
-        tools = [*self.function_tools, *self.task.hosted_tools]
-        return {"model": self.task.model, "instructions": self.task.instructions, "tools": tools}
 
     async def _send(self, asked: dict[str, Any]) -> Any:
         return await send(self._client, asked)
@@ -82,8 +64,6 @@ class OpenAISession(ClientSession):
         if item.type == "mcp_approval_request":
             decision = self.approves(item.name)
             return {"type": "mcp_approval_response", "approval_request_id": item.id, "approve": decision}
-        if item.type == "oauth_consent_request":
-            self.interruptions = [*(self.interruptions or ()), item.consent_link]
         if item.type not in ("function_call", "custom_tool_call"):
             return None
         run = self.run_function if item.type == "function_call" else self.run_custom
@@ -95,9 +75,6 @@ class OpenAIAdapter(SessionAdapter):
     """`AsyncOpenAI.responses`."""
 
     package, session = "openai", OpenAISession
-    features: ClassVar = (
-        *(*BASIC, *OTHER_TOOLS, "mcp_approvals", "reasoning", "background", "resume", "compaction"),
-        "project_agents",
-    )
+    features: ClassVar = (*BASIC, *OTHER_TOOLS, "mcp_approvals", "reasoning", "background", "resume", "compaction")
     states: ClassVar = ("replay", "stateless", "chain", "conversation")
     dialects: ClassVar = ("openai", "azure", "foundry")
