@@ -21,7 +21,8 @@ from harness.api.project.agent_definitions import find_answering_version, resolv
 from harness.api.project.agent_kinds import RESPONSE_PREFIXES
 from harness.api.project.agents import FoundryProject
 from harness.api.project.tools import PROJECT_DEFAULTS, PROJECT_MEMBERS, PROJECT_TOOLS
-from harness.contract import schema
+from harness.contract.body_places import repair_body
+from harness.contract.first_violation import find_violation
 from harness.core.exchange import Json, Request
 from harness.core.loose_json import as_string
 from harness.items.kind import item_types
@@ -35,6 +36,8 @@ OPEN_ITEM = "multi_agent_call"
 ANY_TOOL: Json = {"type": "web_search"}
 MEMORIES, ANY_INCLUDE = "memory_search_call.results", "file_search_call.results"
 """What only a project's request may include (typed in azure-ai-agentserver-responses 2.4), and what stands in its place."""
+MAX_UNKNOWN_MEMBERS = 20
+"""Members of a definition that the schemas do not know, beyond which it is not read."""
 _VALID_BODY: Json = {"model": "gpt-4.1", "input": "hi"}
 
 
@@ -52,7 +55,7 @@ def read_by_schema(request: Request) -> Any:
 def apply_known_definition(request: Request, project: FoundryProject, as_of: str) -> Request:
     """A request to Foundry with what the definition of its agent gives, as far as its schema knows that.
 
-    The client has sent none of it, so no schema refuses it.
+    The client has sent none of it with the request, so no schema refuses it.
     """
     version = find_answering_version(request, project)
     if version is None or not request.schema:
@@ -63,16 +66,25 @@ def apply_known_definition(request: Request, project: FoundryProject, as_of: str
 
 @lru_cache(maxsize=256)
 def _known_members(definition: bytes, root: str, as_of: str) -> Json:
-    """The members of a definition, and those of its tools, that conform to a schema of requests."""
+    """The members of a definition, and those of its tools, that conform to a schema of requests but for unknown members."""
 
     def conforms(name: str, value: Any) -> bool:
         request = Request("POST", "", body={**_VALID_BODY, name: value}, schema=root, dialect=FOUNDRY)
-        return schema.validator(root, as_of).is_valid(read_by_schema(request))
+        return _conforms_but_for_names(read_by_schema(request), root, as_of)
 
     given = orjson.loads(definition)
     if isinstance(tools := given.get("tools"), list):
         given["tools"] = [tool for tool in tools if conforms("tools", [tool])]
     return {name: value for name, value in given.items() if conforms(name, value)}
+
+
+def _conforms_but_for_names(body: Any, root: str, as_of: str) -> bool:
+    for _ in range(MAX_UNKNOWN_MEMBERS):
+        found = find_violation(root, body, as_of)
+        if found is None or found.keyword != "additionalProperties":
+            return found is None
+        body = repair_body(body, found.path, found.filler)
+    return False
 
 
 def _replace_items(items: Any, dialect: str) -> Any:

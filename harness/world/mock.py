@@ -24,6 +24,7 @@ from harness.core.replies import ModelReplies
 from harness.world.conditions import Matcher
 from harness.world.exploration import Exploration, Scenario
 from harness.world.mcp_server import McpServer, build_server
+from harness.world.project_agents import make_agent
 from harness.world.project_resources import make_resource
 from harness.world.refusals import ExpectedRefusal
 from harness.world.script import Route, Turn
@@ -136,6 +137,22 @@ class Mock:
         """Put a file into a container, as if code there had written it; returns its id for `container_file_citation`."""
         raw = data.encode() if isinstance(data, str) else data
         return str(self.world.containers.add_file(container, name, raw, source="assistant")["id"])
+
+    def agent(
+        self,
+        name: str,
+        *,
+        kind: str = "prompt",
+        description: str = "",
+        metadata: Mapping[str, str] | None = None,
+        **definition: Any,
+    ) -> str:
+        """Give the project a version of an agent: `mock.agent("helper", model="gpt-4.1", instructions="…")`; its id.
+
+        Members are those of the definition of its kind: `tools`, `text`, `structured_inputs`, of a workflow `workflow`.
+        """
+        described = {"description": description, "metadata": dict(metadata or {})}
+        return make_agent(self.world, name, kind, described, definition)
 
     def connection(self, name: str, **members: Any) -> str:
         """Give the project a connection, say `mock.connection("search", type="CognitiveSearch", credentials="key")`; its id.

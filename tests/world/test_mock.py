@@ -14,7 +14,7 @@ from harness.world.world import World
 DOCUMENTED = {
     *("script", "when", "mcp", "gate", "organization", "learn", "refuses", "file", "vector_store"),
     *("container", "container_file"),
-    *("connection", "deployment", "index", "dataset", "memory_store", "skill", "toolbox"),
+    *("agent", "connection", "deployment", "index", "dataset", "memory_store", "skill", "toolbox"),
     *("automatic", "citations", "advance", "skip"),
     *("exchanges", "said", "calls", "approvals", "lanes", "flow", "losses", "explore"),
     *("base_url", "api_key", "azure_endpoint", "project_endpoint", "world"),

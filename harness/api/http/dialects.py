@@ -105,6 +105,12 @@ def agent_of(request: Request) -> Any:
     return {"type": AGENT_REFERENCE, "name": endpoint[1] or endpoint[2]} if endpoint else None
 
 
+def application_of(request: Request) -> str:
+    """The application of a request to a published agent; empty for any other."""
+    endpoint = _AGENT_ENDPOINT.match(request.root) if request.dialect == FOUNDRY else None
+    return (endpoint[2] or "") if endpoint else ""
+
+
 USER_IDENTITY = "x-ms-user-identity"
 """The header by which a service tells a project on whose behalf it asks."""
 

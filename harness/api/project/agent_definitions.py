@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from harness.api.http.dialects import agent_of, apply_agent, is_at_agent_endpoint
+from harness.api.http.dialects import agent_of, is_at_agent_endpoint
 from harness.api.operations import OPERATIONS
 from harness.api.project.agents import FoundryProject, answering_version
 from harness.core.exchange import Json, Request
@@ -96,11 +96,3 @@ def find_answering_version(request: Request, project: FoundryProject) -> Json | 
     """The version of the agent that a request names which answers it; None without one."""
     agent = agent_of(request)
     return answering_version(project, agent, is_at_agent_endpoint(request)) if agent else None
-
-
-def apply_definition(request: Request, project: FoundryProject) -> Request:
-    """A request to Foundry with what its agent defines; other requests unchanged."""
-    version = find_answering_version(request, project)
-    if version is None:
-        return apply_agent(request, None)
-    return apply_agent(request, {version["name"]: resolve_definition(version, request.body.get("structured_inputs"))})

@@ -6,6 +6,7 @@ Those of the account (`mock.organization(agents={…})`) exist from the start, a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
@@ -18,6 +19,8 @@ STATUS_DATE = "2026-03-18"
 """The first day on which a version is shown with its status: none of those recorded up to the day before is."""
 IDENTITY_DATE = "2026-05-19"
 """The first day on which an agent was recorded with identities and an endpoint; the last day without is 2026-03-17."""
+AGENT_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
+"""What the name of an agent may be."""
 _IDENTITY_MEMBERS = ("instance_identity", "blueprint", "blueprint_reference")
 NEWEST_VERSION = "@latest"
 """What stands for the newest version where traffic is directed."""

@@ -17,10 +17,11 @@ from harness.api.http.dialects import (
     user_of,
 )
 from harness.api.operations import OPERATIONS, Handler
-from harness.api.project.agent_definitions import apply_definition, find_answering_version
+from harness.api.project.agent_definitions import find_answering_version
 from harness.api.project.agent_kinds import AGENT_KINDS, PROMPT, AgentKind, kind_of_agent
 from harness.api.project.agents import count_served
 from harness.api.resources.files import MODEL_PURPOSES
+from harness.contract.dialect_body import apply_known_definition
 from harness.contract.rule import CREATE_RESPONSE
 from harness.core.exchange import Answer, Json, Request
 from harness.endpoints.azure.events import tell_whole
@@ -41,7 +42,7 @@ STARTING_AFTER = "starting_after"
 def answer_in_dialect(handler: Handler, request: Request, world: World) -> Answer:
     """The answer of an operation in the dialect of the request."""
     agent = _resolve_agent(request, world)
-    resolved = apply_definition(request, world)
+    resolved = apply_known_definition(request, world, world.as_of)
     answer = handler(_count_from_zero(resolved, world), world)
     if not isinstance(answer.body, dict):
         return answer

@@ -12,6 +12,7 @@ from harness.api.project.errors import with_request_id
 from harness.contract.rule import CREATE_RESPONSE, RULES
 from harness.core.dates import is_valid_on
 from harness.core.exchange import Answer, Request
+from harness.core.loose_json import objects_in
 
 REGION = "West Europe"
 OWN, HOSTED, FILES, STORES = "own", "hosted", "files", "stores"
@@ -144,7 +145,9 @@ def _add_project_headers(
     values = {
         "model": named.get("x-ratelimit-key", ""),
         "snapshot": named.get("x-ms-served-model", ""),
-        "streamed": str(streamed or any(tool["type"] not in CLIENT_TOOLS for tool in shown.get("tools") or ())),
+        "streamed": str(
+            streamed or any(tool.get("type") not in CLIENT_TOOLS for tool in objects_in(shown.get("tools")))
+        ),
         "apim": headers["apim-request-id"],
         "session": str(shown.get("agent_session_id") or ""),
     }

@@ -5,55 +5,18 @@ Recorded by Microsoft's own SDK tests, 2026-02 to 2026-07 (`api-version=v1`); ma
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from hashlib import sha256
 from typing import Any
 
 from harness.api.operations import operation
 from harness.api.project import agents as foundry_agents
-from harness.api.project.agent_definitions import order_definition, sent_version
-from harness.api.project.agent_sessions import session_key
+from harness.api.project.agent_definitions import sent_version
 from harness.core.exchange import Answer, Json, Request
 from harness.core.stored_content import read_content
+from harness.world.project_agents import add_version, forget_versions
 from harness.world.world import World
 
 VERSIONS = "/agents/{agent_name}/versions"
 VERSION = f"{VERSIONS}/{{agent_version}}"
-_COMPARED_MEMBERS = ("definition", "description", "metadata", "draft")
-"""What a new version is compared by with the one before."""
-
-
-def add_version(world: World, name: str, body: Json, code: bytes | None = None) -> Json:
-    """Make a version of an agent, which is new itself when it had none; returns the one it has if nothing is changed.
-
-    Recorded: what is not changed is no new version. `code` is the zip of an agent that is made of code.
-    """
-    known, now = foundry_agents.versions_of(world, name), world.tick()
-    definition = order_definition(body["definition"])
-    if code is not None:
-        configured = {**(definition.get("code_configuration") or {}), "content_hash": sha256(code).hexdigest()}
-        definition = {**definition, "code_configuration": configured}
-    described = {**body, "definition": definition}
-    made = foundry_agents.new_version(known, name, described, now, world.as_of, world.ids)
-    if known and all(known[-1].get(member) == made.get(member) for member in _COMPARED_MEMBERS):
-        return known[-1]
-    world.store.agents[name] = [*known, made]
-    if code is not None:
-        world.store.agent_code[made["id"]] = code
-    return made
-
-
-def forget_versions(world: World, name: str, kept: Sequence[Json]) -> None:
-    """Forget all versions of an agent but these; without any the agent is gone, and what is configured of it."""
-    numbers = {each["version"] for each in kept}
-    for version in foundry_agents.versions_of(world, name):
-        if version["version"] not in numbers:
-            world.store.agent_code.pop(f"{name}:{version['version']}", None)
-    world.store.agents[name] = list(kept)
-    if not kept:
-        world.store.agent_settings.pop(name, None)
-        for key in [key for key in world.store.agent_sessions if key.startswith(session_key(name, ""))]:
-            del world.store.agent_sessions[key]
 
 
 @operation("POST", VERSIONS, project=True, form=True, json=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from harness.api.operations import operation
 from harness.api.project import agents as foundry_agents
 from harness.core.exchange import Answer, Request
-from harness.endpoints.project.agent_versions import add_version, forget_versions
+from harness.world.project_agents import add_version, forget_versions
 from harness.world.world import World
 
 AGENT = "/agents/{agent_name}"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.api.http.dialects import FOUNDRY, PREVIEW_OF_AGENTS, agent_of, is_preview_of_agents
+from harness.api.http.dialects import FOUNDRY, PREVIEW_OF_AGENTS, agent_of, application_of, is_preview_of_agents
+from harness.api.project import agents as foundry_agents
 from harness.api.project.agent_definitions import find_answering_version, resolve_definition
 from harness.api.project.errors import INVALID_PAYLOAD, project_error, validation_detail
 from harness.contract.rule import Case, WorldView, after, assumed, recorded, reported, rule
-from harness.contract.rules.http.gateway import HELPER_REFERENCE, ON_FOUNDRY, ON_PREVIEW
+from harness.contract.rules.http.gateway import HELPER_REFERENCE, ON_FOUNDRY, ON_PREVIEW, PROJECT_PATH
 from harness.contract.rules.project.agents import CREATE_VERSION, check_agent_exists
 from harness.core.account import Organization
 from harness.core.dates import is_valid_on
@@ -16,6 +17,7 @@ from harness.core.exchange import Json, Request
 
 AGENT_BODY: Json = {"agent_reference": HELPER_REFERENCE, "input": "hi"}
 ACCOUNT_WITH_HELPER = Organization(agents={"helper": {"model": "mine", "instructions": "Help."}})
+ON_APPLICATION = f"POST !{PROJECT_PATH}/applications/{{}}/protocols/openai/responses?api-version=v1"
 ON_PREVIEW_OF_AGENTS = f"{ON_PREVIEW}?api-version={PREVIEW_OF_AGENTS}"
 
 
@@ -190,6 +192,35 @@ def agent_tools_given(request: Request, world: WorldView) -> Iterator[Json]:
     """Tools are the agent's; the choice among them may be the request's."""
     if "tools" in find_settled_members(request, world.as_of):
         yield {}
+
+
+@rule(
+    on=("POST /responses", "POST /conversations"),
+    dialects=FOUNDRY,
+    error=project_error(400, "Deployment '' not found under Application '{name}'", code="bad_request"),
+    source=[
+        reported("public code of two projects that asks published agents, with additionalInfo", "2026"),
+        assumed("that an application without a known agent has no deployment"),
+    ],
+    rejects={
+        "Deployment '' not found under Application 'travel'": after(
+            CREATE_VERSION, Case({"input": "hi"}, on=ON_APPLICATION.format("travel"))
+        )
+    },
+    accepts=[
+        after(
+            CREATE_VERSION,
+            Case({"input": "hi"}, on=ON_APPLICATION.format("helper")),
+        ),
+        Case({"input": "hi"}, on=ON_APPLICATION.format("travel")),
+    ],
+    fix="Publish an agent under this name: an application answers like the agent of its name.",
+)
+def application_without_deployment(request: Request, world: WorldView) -> Iterator[Json]:
+    """Where agents were made by requests, an application must be one of them, published under its name."""
+    name = application_of(request)
+    if name and world.store.agents and not foundry_agents.versions_of(world, name):
+        yield {"name": name}
 
 
 @rule(

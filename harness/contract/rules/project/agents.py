@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -19,7 +18,6 @@ from harness.core.account import Organization
 from harness.core.exchange import Json, Request
 from harness.core.loose_json import as_object
 
-_AGENT_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 ON_VERSIONS = f"POST !{PROJECT_PATH}/agents/helper/versions?api-version=v1"
 ON_AGENT = f"!{PROJECT_PATH}/agents/helper?api-version=v1"
 CREATE_VERSION = Case({"definition": {"kind": "prompt", "model": "mine"}}, on=ON_VERSIONS)
@@ -194,7 +192,7 @@ def _values_at(part: Any, path: list[str], place: str) -> Iterator[tuple[str, An
 def agent_name_invalid(request: Request) -> Iterator[Json]:
     """The name of an agent is at most 63 letters and digits, with hyphens between them."""
     name = request.params.get("agent_name") or as_object(request.body).get("name")
-    if isinstance(name, str) and not _AGENT_NAME.fullmatch(name):
+    if isinstance(name, str) and not foundry_agents.AGENT_NAME.fullmatch(name):
         yield {"name": name}
 
 

@@ -21,7 +21,6 @@ from jsonschema import validators
 from jsonschema.validators import Draft202012Validator
 
 from harness.api.operations import OPERATIONS
-from harness.api.project.errors import PROJECT_ERROR_FORM
 from harness.contract import first_violation, ordered_validator, schema
 from harness.contract.check import check_answer
 from harness.contract.rule import CREATE_RESPONSE, RULES, Rule
@@ -82,8 +81,9 @@ def refusal(answer: Answer) -> tuple[Rule, Json] | None:
     assert answer.rule, error
     rule = RULES[answer.rule]
     assert 400 <= answer.status == rule.error.status < 500
-    assert list(error) in (["message", "type", "param", "code"], [*PROJECT_ERROR_FORM["error"]])
-    assert error["type"] in ("invalid_request_error", rule.error.type)
+    form = rule.error.body_template
+    assert list(error) == (["message", "type", "param", "code"] if form is None else list(form["error"]))
+    assert error.get("type", "invalid_request_error") in ("invalid_request_error", rule.error.type)
     assert error["message"]
     assert rule.id != "unexplained"
     return rule, error

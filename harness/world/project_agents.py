@@ -1,0 +1,62 @@
+"""The agents of a project in a World: made by requests and by tests in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import sha256
+
+from harness.api.project import agents as foundry_agents
+from harness.api.project.agent_definitions import order_definition
+from harness.api.project.agent_sessions import session_key
+from harness.core.errors import ConfigError
+from harness.core.exchange import Json
+from harness.world.world import World
+
+_COMPARED_MEMBERS = ("definition", "description", "metadata", "draft")
+"""What a new version is compared by with the one before."""
+
+
+def add_version(world: World, name: str, body: Json, code: bytes | None = None) -> Json:
+    """Make a version of an agent, which is new itself when it had none; returns the one it has if nothing is changed.
+
+    Recorded: what is not changed is no new version. `code` is the zip of an agent that is made of code.
+    """
+    known, now = foundry_agents.versions_of(world, name), world.tick()
+    definition = order_definition(body["definition"])
+    if code is not None:
+        configured = {**(definition.get("code_configuration") or {}), "content_hash": sha256(code).hexdigest()}
+        definition = {**definition, "code_configuration": configured}
+    described = {**body, "definition": definition}
+    made = foundry_agents.new_version(known, name, described, now, world.as_of, world.ids)
+    if known and all(known[-1].get(member) == made.get(member) for member in _COMPARED_MEMBERS):
+        return known[-1]
+    world.store.agents[name] = [*known, made]
+    if code is not None:
+        world.store.agent_code[made["id"]] = code
+    return made
+
+
+def forget_versions(world: World, name: str, kept: Sequence[Json]) -> None:
+    """Forget all versions of an agent but these; without any the agent is gone, and what is configured of it."""
+    numbers = {each["version"] for each in kept}
+    for version in foundry_agents.versions_of(world, name):
+        if version["version"] not in numbers:
+            world.store.agent_code.pop(f"{name}:{version['version']}", None)
+    world.store.agents[name] = list(kept)
+    if not kept:
+        world.store.agent_settings.pop(name, None)
+        for key in [key for key in world.store.agent_sessions if key.startswith(session_key(name, ""))]:
+            del world.store.agent_sessions[key]
+
+
+def make_agent(world: World, name: str, kind: str, described: Json, definition: Json) -> str:
+    """Make a version of an agent for a test, active at once; returns its id. ConfigError where it cannot be made."""
+    if not foundry_agents.AGENT_NAME.fullmatch(name):
+        raise ConfigError(f"agent({name!r}): a name is at most 63 letters and digits, with hyphens between them.")
+    if kind == "prompt" and not definition.get("model"):
+        raise ConfigError(f"agent({name!r}): a prompt agent has a model, say agent({name!r}, model='gpt-4.1').")
+    made = add_version(world, name, {**described, "definition": {"kind": kind, **definition}})
+    if made.get("status") == "creating":
+        *others, _ = world.store.agents[name]
+        world.store.agents[name] = [*others, {**made, "status": "active"}]
+    return str(made["id"])
