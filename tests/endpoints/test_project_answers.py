@@ -51,6 +51,10 @@ class TestAResponse:
         assert repr(project.respond(temperature=0.5).body["temperature"]) == "0.5"
         assert repr(project.respond(stream=True).body["temperature"]) == "1.0"
 
+    @pytest.mark.parametrize(("day", "expected"), [("2026-05-28", {"effort"}), ("2026-06-26", {"effort", "context"})])
+    def test_says_how_much_of_the_reasoning_is_read_since_2026_06_26(self, day: str, expected: set[str]) -> None:
+        assert Project(day).respond(model="gpt-5.2").body["reasoning"].keys() == expected
+
     def test_of_a_preview_client_names_the_agent_twice(self) -> None:
         asked = {"input": "hi", "agent_reference": HELPER}
         answer = Project().ask(

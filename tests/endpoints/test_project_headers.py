@@ -50,7 +50,7 @@ def sorted_out(headers: Mapping[str, str]) -> set[str]:
     [
         ("2026-02-12", False, {*BY_THE_MODEL, *TIERS, "skip-error-remapping"}),
         ("2026-02-20", False, {*BY_THE_MODEL, *TIERS, PARTITION, "skip-error-remapping", *SIX_LIMITS}),
-        ("2026-03-12", True, BY_THE_MODEL),
+        ("2026-02-26", True, {*BY_THE_MODEL, *TIERS, "skip-error-remapping", *SIX_LIMITS}),
         ("2026-03-17", True, {*BY_THE_MODEL, *TIERS, "skip-error-remapping", *SIX_LIMITS}),
         ("2026-03-31", True, {*BY_THE_MODEL, "skip-error-remapping", *SIX_LIMITS, *THREE_MORE, "x-ms-is-spilled-over"}),
         *(
@@ -76,6 +76,13 @@ def test_of_a_response_are_those_of_its_day(day: str, streamed: bool, expected: 
     answer = Project(day).respond("helper", **{"stream": True} if streamed else {})
     assert sorted_out(answer.headers) == expected
     assert answer.headers["content-type"] == ("text/event-stream; charset=utf-8" if streamed else "application/json")
+
+
+def test_of_a_stream_with_tools_were_few_until_2026_03_12() -> None:
+    project = Project("2026-03-12")
+    project.mock.script([message("No call.")])
+    asked = project.respond(tools=[{"type": "function", **TOOL_MEMBERS["function"]}], stream=True)
+    assert sorted_out(asked.headers) == BY_THE_MODEL
 
 
 def test_of_a_response_name_the_deployment_of_its_agent() -> None:
@@ -165,6 +172,15 @@ def test_of_files_and_vector_stores_are_those_of_the_services_behind() -> None:
     for headers in (stored, made):
         assert GUID.fullmatch(headers["x-ms-middleware-request-id"])
         assert "api-supported-versions" not in headers
+
+
+def test_of_the_assets_of_a_project_are_those_of_another_service() -> None:
+    project, root = Project("2026-03-21"), "/api/projects/p"
+    connections = project.ask("GET", "/connections", root=root, **{"api-version": "v1"})
+    assert connections.headers.keys() >= {"x-request-time", "mise-correlation-id", "x-ms-response-type"}
+    assert connections.headers.keys().isdisjoint({"x-request-id", "api-supported-versions"})
+    deployments = project.ask("GET", "/deployments", root=root, **{"api-version": "v1"})
+    assert deployments.headers.keys() == {"content-type", "apim-request-id", "x-ms-region"}
 
 
 @pytest.mark.parametrize(

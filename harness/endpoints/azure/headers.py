@@ -15,12 +15,20 @@ from harness.core.exchange import Answer, Request
 from harness.core.loose_json import objects_in
 
 REGION = "West Europe"
-OWN, HOSTED, FILES, STORES = "own", "hosted", "files", "stores"
+OWN, HOSTED, FILES, STORES, ASSETS, DEPLOYMENTS = "own", "hosted", "files", "stores", "assets", "deployments"
 CREATED, QUEUED, READ, REFUSED = "created", "queued", "read", "refused"
 """What answers in a project: the project itself, also for a workflow; a hosted agent; its files; its vector stores; its
-model with a response, with one in the background, about a stored one, with a refusal."""
+datasets, indexes and connections; its deployments; its model with a response, with one in the background, about a stored
+one, with a refusal."""
 MODEL = (CREATED, QUEUED, READ, REFUSED)
-EVERYTHING = (OWN, HOSTED, *MODEL, FILES, STORES)
+SERVICES = (OWN, HOSTED, *MODEL, FILES, STORES, ASSETS)
+EVERYTHING = (*SERVICES, DEPLOYMENTS)
+BY_PATH = {
+    "files": FILES,
+    "vector_stores": STORES,
+    **dict.fromkeys(("datasets", "indexes", "connections"), ASSETS),
+    "deployments": DEPLOYMENTS,
+}
 BY_KIND = {"workflow": OWN, "hosted": HOSTED}
 READERS = ("GET /responses/{response_id}", "POST /responses/{response_id}/cancel")
 
@@ -32,7 +40,7 @@ GATEWAY_TIMEOUT = 408
 
 
 class Header(NamedTuple):
-    """A header of a project: on which answers, since when, up to when, and since when on streams as well.
+    """A header of a project: on which answers, since when, up to when, and since when on streams of a model with tools.
 
     In the value stand `{model}` and `{snapshot}` of a response, `{streamed}`, `{session}`, `{apim}` for the id of the
     gateway, and `{guid}` for a new one.
@@ -40,14 +48,14 @@ class Header(NamedTuple):
 
     name: str
     value: str
-    of: tuple[str, ...] = EVERYTHING
+    of: tuple[str, ...] = SERVICES
     since: str = ""
     until: str = ""
     streams_since: str = ""
 
 
 LIMITS_SINCE, STREAMS_SINCE, MORE_LIMITS_SINCE, NAMES_SINCE = "2026-02-20", "2026-03-17", "2026-03-31", "2026-05-22"
-"""The first recorded days of six `x-ratelimit-*`, of any in a stream, of three more, and of the names of the model."""
+"""The first recorded days of six `x-ratelimit-*`, of any in a stream with tools, of three more, and of the model's name."""
 NEVER = "9999"
 """The day of what no stream has."""
 EXPOSED = "Operation-Location,Location,Apim-Request-Id,x-agent-session-id,x-agent-invocation-id"
@@ -55,16 +63,18 @@ VERSIONS = "2025-05-15-preview,2025-11-15-preview"
 PLATFORM = "azure-ai-agentserver-core/2.0.0b3 (python/3.14) azure-ai-agentserver-responses/1.0.0b5 (python/3.14)"
 ORGANIZATION = "6f72672d6861726e6573732d30303031"
 PROJECT_HEADERS = (
-    Header("access-control-expose-headers", EXPOSED, since="2026-05-22"),
+    Header("access-control-expose-headers", EXPOSED, (OWN, HOSTED, *MODEL), since="2026-05-22"),
     Header("api-supported-versions", VERSIONS, (OWN, HOSTED, *MODEL), until="2026-02-11"),
     Header("api-supported-versions", f"1.0,{VERSIONS}", (OWN, HOSTED, *MODEL), since="2026-02-12"),
     Header("azureml-served-by-cluster", "hyena-westeurope-01", (OWN, HOSTED, *MODEL, STORES)),
-    Header("azureml-served-by-cluster", "vienna-westeurope-01", (FILES,)),
+    Header("azureml-served-by-cluster", "vienna-westeurope-01", (FILES, ASSETS)),
     Header("request-context", "appId=", (OWN, HOSTED, *MODEL, STORES)),
-    Header("request-context", "appId=cid-v1:00000000-0000-0000-0000-000000000001", (FILES,)),
+    Header("request-context", "appId=cid-v1:00000000-0000-0000-0000-000000000001", (FILES, ASSETS)),
     Header("strict-transport-security", "max-age=31536000; includeSubDomains; preload"),
     Header("x-content-type-options", "nosniff"),
-    Header("x-ms-region", REGION),
+    Header("x-ms-region", REGION, EVERYTHING),
+    Header("x-request-time", "0.051", (FILES, ASSETS)),
+    Header("mise-correlation-id", "{guid}", (ASSETS,), since="2026-03-21"),
     Header("x-ms-response-type", "standard"),
     Header("x-agent-session-id", "{session}", (HOSTED, CREATED, QUEUED)),
     Header("x-platform-server", PLATFORM, (HOSTED,)),
@@ -98,7 +108,8 @@ PROJECT_HEADERS = (
     Header("x-ratelimit-reset-requests", "0", (CREATED,), since=LIMITS_SINCE, streams_since=STREAMS_SINCE),
     Header("x-ratelimit-reset-tokens", "0", (CREATED,), since=LIMITS_SINCE, streams_since=STREAMS_SINCE),
 )
-"""Recorded 2025-11 to 2026-07. By 2026-03-12 a stream had none of those with `streams_since`."""
+"""Recorded 2025-11 to 2026-07. By 2026-03-12 a stream of a model with tools had none of those with `streams_since`, one
+without tools had them on 2026-02-26."""
 
 
 def add_headers(request: Request, answer: Answer, make_id: Callable[[], str], models: Models, day: str) -> Answer:
@@ -134,8 +145,9 @@ def _add_project_headers(
     own_id = request_id.replace("-", "")
     body = with_request_id(answer.body, own_id)
     by = OWN if body is not answer.body else _answered_by(request, answer)
-    headers["x-request-id"] = {OWN: own_id, HOSTED: f"{own_id},{own_id}"}.get(by, request_id)
-    if by == OWN and headers.get("content-type") == _JSON:
+    if by not in (ASSETS, DEPLOYMENTS):
+        headers["x-request-id"] = {OWN: own_id, HOSTED: f"{own_id},{own_id}"}.get(by, request_id)
+    if by in (OWN, ASSETS) and headers.get("content-type") == _JSON:
         headers["content-type"] = f"{_JSON}; charset=utf-8"
     is_response = isinstance(answer.body, dict) and answer.body.get("object") == "response"
     streamed, shown = answer.events is not None, answer.body if is_response else {}
@@ -151,8 +163,10 @@ def _add_project_headers(
         "apim": headers["apim-request-id"],
         "session": str(shown.get("agent_session_id") or ""),
     }
+    has_tools = bool(shown.get("tools"))
     for name, value, of, since, until, streams_since in PROJECT_HEADERS:
-        if by in of and is_valid_on(day, since, until) and not (streamed and day < streams_since):
+        held_back = streamed and (streams_since == NEVER or (has_tools and day < streams_since))
+        if by in of and is_valid_on(day, since, until) and not held_back:
             text = make_id() if value == "{guid}" else value.format_map(values)
             if text:
                 headers[name] = text
@@ -170,7 +184,7 @@ def _answered_by(request: Request, answer: Answer) -> str:
             return READ
         return REFUSED if answer.status >= 400 else QUEUED if body.get("status") == "queued" else CREATED
     path = request.path.partition("/")[2].partition("/")[0]
-    return {"files": FILES, "vector_stores": STORES}.get(path, OWN)
+    return BY_PATH.get(path, OWN)
 
 
 def _deployment_headers(body: Any, models: Models) -> Mapping[str, str]:

@@ -134,8 +134,9 @@ EVENT_WITHOUT: Mapping[str, str] = {"response.function_call_arguments.done": "na
 OWN_EVENT_ORDER = ("type", "sequence_number", "item_id", "output_index", "content_index")
 """How an event begins in the stream of an agent that writes it itself."""
 REASONING_ORDER = ("effort", "summary", "generate_summary", "context")
-CONTEXT_SHOWN_SINCE = "2026-07-01"
-"""The first recorded day of a `reasoning` whose `context` is null; other members of it are left out when they are."""
+CONTEXT_SINCE, NULL_CONTEXT_SINCE = "2026-06-26", "2026-07-01"
+"""The first recorded days of the `context` of `reasoning`, absent on 2026-05-28, and of one that is null as JSON; other
+members of it are left out of JSON when they are null."""
 USAGE_WITHOUT = "cache_write_tokens"
 """A detail of the input that the usage of a project has not. Recorded up to 2026-07-01."""
 DEFAULT_RETENTION = "in_memory"

@@ -13,13 +13,14 @@ from harness.endpoints.azure.events import order_own
 from harness.endpoints.azure.members import (
     ADDED_MEMBERS,
     CATEGORY_ORDER,
-    CONTEXT_SHOWN_SINCE,
+    CONTEXT_SINCE,
     DEFAULT_RETENTION,
     EVENT_WITHOUT,
     FILTER_ORDER,
     HOSTED_ITEM_END,
     NOT_IN_AZURE,
     NOT_IN_PROJECT_STREAM,
+    NULL_CONTEXT_SINCE,
     PROJECT_RESPONSE,
     REASONING_ORDER,
     RESPONSE_OF_KIND,
@@ -91,7 +92,7 @@ class View(NamedTuple):
 
     def _show_as_json(self, response: Json) -> Json:
         given = {"conversation": None, **self._shape_parts(response), **self._name_agent()}
-        reasoning = {name: value for name, value in response["reasoning"].items() if self._shows_reasoning(name, value)}
+        reasoning = {name: value for name, value in given["reasoning"].items() if self._shows_reasoning(name, value)}
         given["reasoning"] = {name: reasoning[name] for name in (*REASONING_ORDER, *reasoning) if name in reasoning}
         if filters := _content_filters(response):
             given["content_filters"] = [_order_filter(each) for each in filters]
@@ -99,7 +100,7 @@ class View(NamedTuple):
         return shown
 
     def _shows_reasoning(self, name: str, value: Any) -> bool:
-        return value is not None or (name == "context" and self.day >= CONTEXT_SHOWN_SINCE)
+        return value is not None or (name == "context" and self.day >= NULL_CONTEXT_SINCE)
 
     def _show_own(self, response: Json, streamed: bool) -> Json:
         """A response of an agent that writes it itself."""
@@ -131,6 +132,8 @@ class View(NamedTuple):
         shaped = {name: self.origin[name] for name in ("model",) if name in self.origin}
         if response.get("prompt_cache_retention"):
             shaped["prompt_cache_retention"] = self.origin.get("prompt_cache_retention") or DEFAULT_RETENTION
+        if self.day < CONTEXT_SINCE:
+            shaped["reasoning"] = _without(response["reasoning"], "context")
         usage = response["usage"]
         return {
             **response,
