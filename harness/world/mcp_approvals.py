@@ -81,6 +81,10 @@ class McpServers:
         server = self._servers.get(offer.get("server_label", ""))
         return None if server is None else server.allowed_tools(offer)
 
+    def call(self, label: str, name: str, arguments: str) -> Json:
+        """What a call of a tool comes to: its `output` or its `error`."""
+        return dict(self._servers[label].call(name, arguments).members)
+
     def plan_turn(self, body: Json, read: Sequence[Json], take_turn: TakeTurn) -> ModelTurn:
         """The turn for a request whose transcript is `read`: lists of tools, approved calls, then the lines of the script.
 

@@ -92,12 +92,12 @@ class Memories:
     def search(self, id: str, body: Json) -> Json:
         """What a search finds; without a question it finds the profile of the scope."""
         asked = " ".join(text_of(message) for message in messages_of(body.get("items")))
-        wanted = _words(f"{self.searches.get(str(body.get('previous_search_id')), '')} {asked}")
+        wanted = word_set(f"{self.searches.get(str(body.get('previous_search_id')), '')} {asked}")
         self.searches[id] = " ".join(sorted(wanted))
         for oldest in oldest_beyond(self.searches, MOST_SEARCHES):
             del self.searches[oldest]
         scores = {
-            each: len(wanted & _words(item["content"])) if asked else item["kind"] == USER_PROFILE
+            each: len(wanted & word_set(item["content"])) if asked else item["kind"] == USER_PROFILE
             for each, item in self.items.items()
             if item["scope"] == body["scope"]
         }
@@ -192,7 +192,8 @@ def _extract(messages: Iterable[Json], options: Mapping[str, Any]) -> Iterator[t
         yield CHAT_SUMMARY, "\n".join(f"{role}: {text}" for role, text in spoken)
 
 
-def _words(text: str) -> set[str]:
+def word_set(text: str) -> set[str]:
+    """The words of a text by which something can be found."""
     return set(_WORD.findall(text.casefold())) - _COMMON
 
 

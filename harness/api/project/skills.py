@@ -87,14 +87,18 @@ def package_of(files: Iterable[tuple[str, bytes]]) -> bytes:
     return zip_files(uploaded)
 
 
-def read_header(package: bytes) -> dict[str, str]:
-    """The texts, by name, with which the SKILL.md of a package begins; none without one."""
+def read_skill_file(package: bytes) -> str:
+    """The SKILL.md of a package, with the end of lines of Unix; empty without one."""
     try:
         with ZipFile(BytesIO(package)) as archive:
             found = [each for each in archive.infolist() if each.filename.rpartition("/")[2] == SKILL_FILE]
             with archive.open(min(found, key=lambda each: len(each.filename))) as file:
-                text = file.read(LARGEST_SKILL_FILE).decode("utf-8", "replace")
+                return file.read(LARGEST_SKILL_FILE).decode("utf-8", "replace").replace("\r", "")
     except (BadZipFile, ValueError, NotImplementedError, RuntimeError, OSError, EOFError, zlib.error):
-        return {}
-    head = text.replace("\r", "").partition("---\n")[2].partition("\n---")[0]
+        return ""
+
+
+def read_header(package: bytes) -> dict[str, str]:
+    """The texts, by name, with which the SKILL.md of a package begins; none without one."""
+    head = read_skill_file(package).partition("---\n")[2].partition("\n---")[0]
     return {name: value.strip("\"'") for name, value in _HEADER_LINE.findall(head)}

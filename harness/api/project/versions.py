@@ -37,6 +37,10 @@ class Versioned:
         """The version that was made last."""
         return self.versions[next(reversed(self.versions))]
 
+    def package(self, version: Any = None) -> bytes:
+        """The bytes of a version, of the default one if there is none of this name."""
+        return self.packages[version if version in self.packages else self.default]
+
     def add(self, now: int, made: Json) -> Json:
         """Put a version in, the newest unless its name is known; the first one is the default."""
         name = made["version"]

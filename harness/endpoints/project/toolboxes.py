@@ -7,6 +7,7 @@ from harness.api.project.toolboxes import render_toolbox
 from harness.api.project.versions import page_list
 from harness.core.exchange import Answer, Request
 from harness.world.project_resources import put_toolbox
+from harness.world.toolbox_server import ToolboxServer
 from harness.world.world import World
 
 TOOLBOXES = "/toolboxes"
@@ -70,3 +71,28 @@ def delete_version(request: Request, world: World) -> Answer:
     if not toolboxes[name].versions:
         del toolboxes[name]
     return Answer(204, b"")
+
+
+@operation("POST", f"{VERSION}/mcp", project=True)
+def call_version(request: Request, world: World) -> Answer:
+    """A call over MCP to a version; the answer is JSON, never a stream."""
+    return _answer_over_mcp(request, world, request.params["version"])
+
+
+@operation("POST", f"{TOOLBOX}/mcp", project=True)
+def call_default(request: Request, world: World) -> Answer:
+    """A call over MCP to the default version."""
+    return _answer_over_mcp(request, world, world.store.toolboxes[request.params["name"]].default)
+
+
+@operation("POST", f"{TOOLBOX}:invoke_mcp", project=True)
+def invoke(request: Request, world: World) -> Answer:
+    """The same by the address that the SDK has for it."""
+    return call_default(request, world)
+
+
+def _answer_over_mcp(request: Request, world: World, version: str) -> Answer:
+    answer = ToolboxServer(world, world.store.toolboxes[request.params["name"]].versions[version]).answer(
+        request.body or {}
+    )
+    return Answer(202, b"") if answer is None else Answer(200, answer)

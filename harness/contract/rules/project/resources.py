@@ -165,7 +165,10 @@ def generation_job_not_found(request: Request, world: WorldView) -> Iterator[Jso
 
 
 @rule(
-    on=("GET /toolboxes/{name}*", "PATCH /toolboxes/{name}", "DELETE /toolboxes/{name}*", "POST /toolboxes/{name}:*"),
+    on=(
+        *("GET /toolboxes/{name}*", "PATCH /toolboxes/{name}", "DELETE /toolboxes/{name}*"),
+        *("POST /toolboxes/{name}:*", "POST /toolboxes/{name}*/mcp"),
+    ),
     dialects=FOUNDRY,
     error=project_not_found(f"Toolbox '{{name}}'{{version}} not found {_ASKING}"),
     source=[
