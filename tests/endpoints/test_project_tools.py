@@ -216,6 +216,23 @@ class TestUnscripted:
         assert '"city":' in call["arguments"]
         assert "unit" not in call["arguments"]
 
+    def test_the_operation_that_the_user_speaks_of_is_called(self, project):
+        paths = {
+            "/trains": {"get": {"operationId": "trains", "description": "When trains leave."}},
+            "/hotels": {"get": {"operationId": "search", "summary": "Finds hotels and their prices."}},
+        }
+        tool = {"type": "openapi", "openapi": {"name": "travel", "spec": {"paths": paths}}}
+        assert project.create(tools=[tool], input="Recommend 5 hotels.").body["output"][0]["name"] == "travel_search"
+        assert types_of(project.create(tools=[tool], input="Hello.")) == ["message"]
+
+    def test_a_function_in_azure_is_called_by_what_it_is_for(self, project):
+        city = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+        function = {"name": "forecast", "description": "Weather of a given location.", "parameters": city}
+        tool = {"type": "azure_function", "azure_function": {"function": function}}
+        call = project.create(tools=[tool], input="What is the weather?").body["output"][0]
+        assert (call["type"], call["name"]) == ("azure_function_call", "forecast")
+        assert '"city":' in call["arguments"]
+
     def test_what_a_search_found_is_cited(self, project):
         part = project.create(tools=[BING], tool_choice="required").body["output"][-1]["content"][0]
         note = part["annotations"][0]
@@ -238,6 +255,39 @@ class TestUnscripted:
         answer = Client(PROJECT, api).send({"agent_reference": HELPER, "input": "hi"})
         assert types_of(answer)[0] == "bing_grounding_call"
         assert answer.body["tools"] == [BING]
+
+
+class TestMemories:
+    """The search of a memory store, as the service does it in each response of an agent with that tool."""
+
+    @staticmethod
+    def tool(scope: str = "user_1", **more: Any) -> Json:
+        return {"type": "memory_search_preview", "memory_store_name": "m", "scope": scope, **more}
+
+    def ask(self, project: Client, said: str, **more: Any) -> list[Json]:
+        output: list[Json] = project.create(tools=[self.tool(**more)], input=said).body["output"]
+        return output
+
+    def test_what_is_remembered_is_found_and_said(self, project):
+        project.mock.memory_store("m", scope="user_1", memories=["Likes tea."])
+        search, answer = self.ask(project, "Which tea do I like?")
+        assert [each["memory_item"]["content"] for each in search["memories"]] == ["Likes tea."]
+        assert answer["content"][0]["text"].startswith("You told me: Likes tea.")
+
+    def test_what_the_user_says_is_remembered_in_the_scope(self, project):
+        project.mock.memory_store("m")
+        assert self.ask(project, "I prefer dark roast coffee.", update_delay=1)[0]["memories"] == []
+        assert self.ask(project, "Any coffee?", scope="user_2")[0]["memories"] == []
+        (found,) = self.ask(project, "Please order my usual coffee.")[0]["memories"]
+        assert found["memory_item"]["content"] == "I prefer dark roast coffee."
+
+    @pytest.mark.parametrize("odd", [{"scope": 7}, {"scope": ""}, {"search_options": 7}, {"update_delay": "soon"}])
+    def test_an_odd_tool_breaks_nothing(self, project, odd):
+        project.mock.memory_store("m", scope="user_1", memories=["Likes tea."])
+        assert project.create(tools=[{**self.tool(), **odd}], input="Tea?").status == 200
+
+    def test_a_store_that_is_not_there_remembers_nothing(self, project):
+        assert self.ask(project, "Tea?")[0]["memories"] == []
 
 
 class TestSecretsOfServers:

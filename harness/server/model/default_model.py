@@ -4,6 +4,8 @@ after a tool's output                    a text, so that agent loops end; after 
   but tool_choice is still required      a call of a tool that was not called yet, of one that is `final` if there is one
 tool_choice requires or names a tool     a call of it, of whatever kind; a deferred function is searched for first
 the user speaks of what a tool is for    a call as well: of `get_weather` for "What is the weather?"
+an agent's instructions want its tools   a call of a tool of its project, with what it returns
+memories are to be searched              what the store has of the user, who is remembered from then on
 an approval of a server's call           that call
 text.format requires JSON                a text that is an instance of the schema; without one, of that in the prompt
 the instructions state a JSON schema     the same
@@ -41,7 +43,7 @@ from harness.server.model.hosted_tools import (
 )
 from harness.server.model.least_instance import compact_json, filled_instance
 from harness.server.model.logprobs import make_logprobs
-from harness.server.model.project_tools import EXAMPLE_PAGE, EXAMPLE_TITLE, FINDERS, SOURCE_MARK
+from harness.server.model.project_tools import EXAMPLE_PAGE, EXAMPLE_TITLE, FINDERS, SOURCE_MARK, first_memory
 from harness.server.model.prompted_schema import find_prompted_schema
 from harness.server.model.reading import NamedTool, Reading
 from harness.server.model.tool_picker import is_final, pick_tools
@@ -50,6 +52,7 @@ GREETING = "Hello. Nothing is scripted, so this is small talk."
 THANKS = "Thanks, I have what the tool returned."
 FOUND = "I looked it up on {site}. Nothing is scripted, so this is small talk."
 FOUND_IN_PROJECT = f"I looked it up. Nothing is scripted, so this is small talk.{SOURCE_MARK}"
+REMEMBERED = "You told me: {memory} Nothing is scripted, so this is small talk."
 SOURCE_TITLE = "Example Domain"
 """The title of what a search of the web cites."""
 THOUGHTS = (
@@ -170,6 +173,8 @@ def _say(reading: Reading, default: str, turn: Sequence[Item] = ()) -> Item:
         text = compact_json(Filling(reading.user_text).object())
     elif found:
         text = FOUND_IN_PROJECT
+    elif memory := first_memory(turn):
+        text = REMEMBERED.format(memory=memory)
     else:
         text = FOUND.format(site=site) if searched else make_text(reading.user_text) or default
     phase = "final_answer" if _marks_phases(reading) else None

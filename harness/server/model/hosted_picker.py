@@ -10,8 +10,9 @@ from harness.api.project.tools import MEMORY_TOOLS, PROJECT_TOOLS
 from harness.core.exchange import Json
 from harness.core.loose_json import as_string
 from harness.server.model.hosted_tools import HOSTED_TYPES, is_client_search
+from harness.server.model.project_tools import named_functions
 from harness.server.model.reading import Reading
-from harness.server.model.tool_picker import is_forbidden
+from harness.server.model.tool_picker import is_forbidden, pick_tool
 
 _FAMILIES = (
     *("web_search", "computer", "mcp"),
@@ -97,6 +98,8 @@ def _is_topic(tool: Json, text: str) -> bool:
         return not words.isdisjoint(("mcp", *_WORD.findall(str(tool.get("server_label")).lower())))
     if is_client_search(tool):
         return "?" in text  # what it would find is not known here
+    if pick_tool({}, named_functions(tool), text):
+        return True
     return not words.isdisjoint(_TOPICS.get(_family(tool["type"]), ()))
 
 

@@ -6,9 +6,10 @@ recorded 2026-02 to 2026-06; those of a browser and of a function in Azure are a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from harness.api.project.memories import Memories
 from harness.api.project.tools import MEMORY_TOOLS
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
@@ -38,6 +39,8 @@ from harness.items import (
 from harness.items.kind import Item
 from harness.server.model.least_instance import filled_instance
 from harness.server.model.reading import Reading
+from harness.server.model.tool_picker import pick_tool
+from harness.world.project_resources import new_memory_id
 
 SOURCE_MARK = "【6:0†source】"
 """How a text cites the first document that a search has found; recorded 2026-03 of a first search."""
@@ -77,21 +80,48 @@ def _ask_agent(tool: Json, reading: Reading) -> list[Item]:
 
 
 def _call_azure_function(tool: Json, reading: Reading) -> list[Item]:
-    function = as_object(as_object(tool.get("azure_function")).get("function"))
-    name = as_string(function.get("name")) or "function"
-    arguments = _fill(function.get("parameters"), reading)
-    return [azure_function_call(name, arguments), azure_function_call_output(name, "ok")]
+    function = _pick_function(tool, reading)
+    arguments = _fill(function["parameters"], reading)
+    return [azure_function_call(function["name"], arguments), azure_function_call_output(function["name"], "ok")]
 
 
 def _call_operation(tool: Json, reading: Reading) -> list[Item]:
     """Recorded: the name of an operation is that of the tool and its own, and the API's answer is a text in the output."""
+    operation = _pick_function(tool, reading)
+    arguments, name = _fill(operation["parameters"], reading), operation["name"]
+    return [openapi_call(name, arguments), openapi_call_output(name, {"response": "{}"})]
+
+
+def _pick_function(tool: Json, reading: Reading) -> Json:
+    functions = named_functions(tool)
+    return pick_tool({"tool_choice": "required"}, functions, reading.user_text) or functions[0]
+
+
+def named_functions(tool: Json) -> list[Json]:
+    """The functions that a tool of a project has, as those of a client are declared; empty for one that has none."""
+    if tool["type"] == "azure_function":
+        own = as_object(as_object(tool.get("azure_function")).get("function"))
+        return [_function(as_string(own.get("name")) or "function", [own], own.get("parameters"))]
+    if tool["type"] != "openapi":
+        return []
     own = as_object(tool.get("openapi"))
-    operation = next(_operations(own), {})
-    name = f"{as_string(own.get('name')) or 'api'}_{as_string(operation.get('operationId')) or 'call'}"
+    prefix = as_string(own.get("name")) or "api"
+    return [
+        _function(f"{prefix}_{as_string(each.get('operationId')) or 'call'}", [own, each], _parameters_of(each))
+        for each in [*_operations(own)] or [{}]
+    ]
+
+
+def _function(name: str, described: Sequence[Json], parameters: Any) -> Json:
+    texts = (as_string(one.get(member)) for one in described for member in ("description", "summary"))
+    return {"type": "function", "name": name, "description": " ".join(texts), "parameters": parameters}
+
+
+def _parameters_of(operation: Json) -> Json:
+    """What an operation requires."""
     required = [each for each in objects_in(operation.get("parameters")) if each.get("required") is True]
     properties = {as_string(each.get("name")): as_object(each.get("schema")) for each in required}
-    schema = {"type": "object", "properties": properties, "required": [*properties]}
-    return [openapi_call(name, _fill(schema, reading)), openapi_call_output(name, {"response": "{}"})]
+    return {"type": "object", "properties": properties, "required": [*properties]}
 
 
 def _operations(definition: Json) -> Iterator[Json]:
@@ -101,6 +131,28 @@ def _operations(definition: Json) -> Iterator[Json]:
 
 def _capture(tool: Json, reading: Reading) -> list[Item]:
     return [structured_outputs(_fill(as_object(tool.get("outputs")).get("schema"), reading))]
+
+
+def _search_memories(tool: Json, reading: Reading) -> list[Item]:
+    """What the store remembers of the scope, after updates that still wait; then what the user says begins another."""
+    world, scope = reading.request.world, as_string(tool.get("scope"))
+    store: Memories | None = world and world.store.memory_stores.get(as_string(tool.get("memory_store_name")))
+    if not (world and store and scope):
+        return [memory_search_call()]
+    for update in store.updates.values():
+        if update.is_waiting:
+            store.carry_out(update, world.now, lambda: new_memory_id(world))
+    asked = {"scope": scope, "items": reading.user_text, "options": tool.get("search_options")}
+    found = store.search(world.ids.hex("", 32), asked)
+    update_id = world.ids.guid()
+    store.queue(update_id, {**asked, "update_delay": tool.get("update_delay")})
+    return [memory_search_call(found["memories"], search_id=found["search_id"], update_id=update_id)]
+
+
+def first_memory(turn: Sequence[Item]) -> str:
+    """The first memory that a search in a turn has found; empty without one."""
+    found = (memory for item in turn if item.type == "memory_search_call" for memory in item.members["memories"])
+    return next((as_string(as_object(memory.get("memory_item")).get("content")) for memory in found), "")
 
 
 def _fill(schema: Any, reading: Reading) -> Json:
@@ -124,7 +176,7 @@ _browse = _search_with(browser_automation_preview_call, browser_automation_previ
 PROJECT_CALLS: Mapping[str, ToolCall] = {
     **dict.fromkeys(("a2a", "a2a_preview"), _ask_agent),
     **dict.fromkeys(("browser_automation", "browser_automation_preview"), _browse),
-    **dict.fromkeys(MEMORY_TOOLS, lambda tool, reading: [memory_search_call()]),
+    **dict.fromkeys(MEMORY_TOOLS, _search_memories),
     "azure_ai_search": _search_with(
         azure_ai_search_call, azure_ai_search_call_output, {**_DOCUMENTS, "get_urls": [f"{EXAMPLE_PAGE}docs/1"]}
     ),
