@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from harness.api.project.tools import MEMORY_TOOLS, PROJECT_TOOLS
+from harness.api.http.dialects import FOUNDRY
+from harness.api.project.tools import MEMORY_TOOLS
 from harness.core.exchange import Json
 from harness.core.loose_json import as_string
 from harness.server.model.hosted_tools import HOSTED_TYPES, is_client_search
@@ -43,8 +44,8 @@ _TOPICS: Mapping[str, frozenset[str]] = {
 _FOLLOW_UPS = frozenset({"again", "another", "change", "edit", "instead", "now"})
 """The words with which a user speaks of what was called before."""
 _WORD = re.compile(r"[a-z]+")
-_TOOLS_WANTED = re.compile(r"\b(?:use|using)\b(?: \w+){0,5} tools?\b")
-"""How instructions say that the tools of a project are to be used."""
+_TOOLS_WANTED = re.compile(r"\b(?:use|using)\b(?: \w+){0,5} tools?\b|\bsearch through\b")
+"""How the instructions of an agent of a project say that its tools are to be used."""
 
 
 def pick_hosted(reading: Reading) -> Json | None:
@@ -59,7 +60,7 @@ def pick_hosted(reading: Reading) -> Json | None:
     free = not (mode == "auto" and is_forbidden(text))
     spoken_of = [tool for tool in allowed if free and (_is_topic(tool, text) or _is_followed_up(tool, text, reading))]
     if free and not spoken_of and _TOOLS_WANTED.search(_instructions(reading)):
-        spoken_of = [tool for tool in allowed if tool["type"] in PROJECT_TOOLS]
+        spoken_of = [tool for tool in allowed if reading.request.dialect == FOUNDRY and _is_callable(tool)]
     if spoken_of:
         return spoken_of[0]
     return next(filter(_is_callable, allowed), None) if mode == "required" else None
