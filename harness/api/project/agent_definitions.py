@@ -11,6 +11,7 @@ import orjson
 from harness.api.http.dialects import agent_of, is_at_agent_endpoint
 from harness.api.operations import OPERATIONS
 from harness.api.project.agents import FoundryProject, answering_version
+from harness.api.project.tools import order_tool
 from harness.core.exchange import Json, Request
 
 REQUEST_MEMBERS = ("model", "instructions", "tools", "tool_choice", "temperature", "top_p", "text", "reasoning")
@@ -22,10 +23,10 @@ _FIRST_MEMBERS = ("kind", "type", "container_protocol_versions", "model")
 
 
 def order_definition(definition: Json) -> Json:
-    """A definition as it is stored: `kind` first, then the model; in its tools `type` first."""
+    """A definition as it is stored: `kind` first, then the model, and its tools as a project writes them."""
     ordered = _begin_with(definition, _FIRST_MEMBERS)
     if isinstance(tools := ordered.get("tools"), list):
-        ordered["tools"] = [_begin_with(tool, ("type",)) if isinstance(tool, dict) else tool for tool in tools]
+        ordered["tools"] = [order_tool(tool) if isinstance(tool, dict) else tool for tool in tools]
     return ordered
 
 

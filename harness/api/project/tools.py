@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from harness.core.exchange import Json
+from harness.core.loose_json import as_string
 
 SERVER_TOOLS = (
     *("fabric_iq_preview", "web_iq_preview", "work_iq_preview", "toolbox_search_preview"),
@@ -34,3 +35,25 @@ PROJECT_MEMBERS: Mapping[str, frozenset[str]] = {
 """The members that only a project's tools of OpenAI's types have, by the type."""
 PROJECT_DEFAULTS: Mapping[str, Json] = {"code_interpreter": {"container": {"type": "auto"}}}
 """What a project fills in where OpenAI requires a member: recorded 2026-02, shown in the response."""
+TOOL_ORDER: Mapping[str, tuple[str, ...]] = {
+    "function": ("type", "name", "description", "parameters", "strict"),
+    "file_search": ("type", "vector_store_ids", "max_num_results", "ranking_options", "filters"),
+    "image_generation": (
+        *("type", "n", "model", "quality", "size", "output_format", "output_compression", "moderation", "background"),
+    ),
+    "mcp": ("type", "server_label", "server_url", "require_approval"),
+    "web_search_preview": ("type", "search_content_types", "user_location", "search_context_size"),
+}
+"""The order in which a project writes the members of a tool, by its type; of others the type stands first. Recorded 2026-02
+to 2026-06, in definitions and in responses."""
+OPENAPI_ORDER = ("name", "description", "spec", "auth")
+"""The order of the member `openapi` of such a tool. Recorded 2026-03-06."""
+
+
+def order_tool(tool: Json) -> Json:
+    """A tool with its members in the order in which a project writes them."""
+    order = TOOL_ORDER.get(as_string(tool.get("type")), ("type",))
+    ordered = {name: tool[name] for name in order if name in tool} | tool
+    if isinstance(described := tool.get("openapi"), dict):
+        ordered["openapi"] = {name: described[name] for name in OPENAPI_ORDER if name in described} | described
+    return ordered

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from harness.api.project.tools import TOOL_ORDER
+
 REWRITTEN = "2026-02-20"
 """The first recorded day of the answers of a project in their present form."""
 BEFORE = "2026-02-19"
@@ -151,6 +153,7 @@ CALL_ORDER = ("call_id", "name", "arguments", "output")
 """How the calls of a project's own tools and their outputs begin."""
 
 SHAPES: Mapping[str, Sequence[str]] = {
+    **TOOL_ORDER,
     "message": ("role", "content", "status", "phase"),
     "function_call": ("call_id", "name", "arguments", "status"),
     "code_interpreter_call": ("status", "container_id", "code", "outputs"),
@@ -162,17 +165,10 @@ SHAPES: Mapping[str, Sequence[str]] = {
     "image_generation_call": (
         *("action", "background", "output_format", "quality", "revised_prompt", "size", "status", "result"),
     ),
-    "image_generation": (
-        *("type", "n", "model", "quality", "size", "output_format", "output_compression", "moderation", "background"),
-    ),
     "workflow_action": ("kind", "action_id", "parent_action_id", "previous_action_id", "status"),
     "output_text": ("type", "text", "annotations", "logprobs"),
     "url_citation": ("type", "url", "start_index", "end_index", "title"),
     "file_citation": ("type", "file_id", "index", "filename"),
-    "function": ("type", "name", "description", "parameters", "strict"),
-    "file_search": ("type", "vector_store_ids", "max_num_results", "ranking_options", "filters"),
-    "mcp": ("type", "server_label", "server_url", "require_approval"),
-    "web_search_preview": ("type", "search_content_types", "user_location", "search_context_size"),
     "approximate": ("type", "country", "region", "city", "timezone"),
     "json_schema": ("type", "name", "description", "schema", "strict"),
     # Typed: the order of the API's own description, which all that was recorded follows.
@@ -186,5 +182,3 @@ Null members of these are left out, but those of NULLS.
 """
 NULLS: Mapping[str, str] = {"code_interpreter_call": "outputs", "image_generation_call": "result"}
 """The member of an object that is shown when it is null, by the object's type."""
-DEFAULTS: Mapping[str, Mapping[str, object]] = {"code_interpreter": {"container": {"type": "auto"}}}
-"""What a tool shows that a definition has left out, by its type. Recorded 2026-02-28."""

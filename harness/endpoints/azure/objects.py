@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
+from harness.api.project.tools import PROJECT_DEFAULTS
 from harness.api.resources.files import MODEL_PURPOSES
 from harness.core.dates import is_valid_on
 from harness.core.exchange import Json
 from harness.endpoints.azure.members import (
     CALL_ORDER,
-    DEFAULTS,
     ITEM_HEAD,
     ITEM_LIST,
     MODEL_FILE,
@@ -98,9 +98,9 @@ def shape(value: Any, day: str) -> Any:
     if not isinstance(value, dict):
         return value
     type = value.get("type")
-    if not isinstance(type, str) or not (type in SHAPES or type in DEFAULTS):
+    if not isinstance(type, str) or not (type in SHAPES or type in PROJECT_DEFAULTS):
         return value
-    full = {**value, **DEFAULTS.get(type, {}), **value}
+    full = {**value, **PROJECT_DEFAULTS.get(type, {}), **value}
     order = SHAPES.get(type, ())
     shown = pick(full, order) | {name: each for name, each in full.items() if name not in order}
     if day >= REWRITTEN:

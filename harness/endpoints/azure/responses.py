@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from harness.api.content_filters import filter_result
 from harness.api.http.dialects import FOUNDRY
 from harness.api.project.agent_kinds import AGENT_KINDS, HOSTED, PROMPT, AgentKind
+from harness.api.project.tools import order_tool
 from harness.api.tokens import CHARACTERS_PER_TOKEN
 from harness.core.exchange import Json
 from harness.endpoints.azure.events import order_own
@@ -139,7 +140,7 @@ class View(NamedTuple):
             **response,
             **shaped,
             "output": [self.show_item(item) for item in response["output"]],
-            "tools": write_numbers(shape(response["tools"], self.day)),
+            "tools": write_numbers(shape([order_tool(tool) for tool in response["tools"]], self.day)),
             "text": {name: shape(value, self.day) for name, value in response["text"].items()},
             "usage": usage
             and {**usage, "input_tokens_details": _without(usage["input_tokens_details"], USAGE_WITHOUT)},
