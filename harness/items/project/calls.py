@@ -52,7 +52,9 @@ def _declare(
 ) -> tuple[Builder, Builder]:
     call.__name__, call.__doc__ = f"{tool}_call", f"The service {doing}; `arguments` is what the model gave it."
     result.__name__ = f"{tool}_call_output"
-    result.__doc__ = f"What it got when it {doing}; without a `call_id` that of the last such call of the turn."
+    result.__doc__ = (
+        f"What a `{tool}_call` has returned; without a `call_id` it is that of the last such call of the turn."
+    )
     named = {"name": "look"} if "name" in call.__annotations__ else {}
     told = {"call_id": "call_1", **named, "status": "completed"}
     pair = (
