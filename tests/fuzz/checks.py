@@ -27,13 +27,17 @@ CPU_BUDGET = 0.25
 """Seconds of the processor that one request may take."""
 INTERNAL = re.compile(r" raised \w+|\.py:\d|/harness/")
 """What a problem says that is no script's fault."""
+STORAGE_CODE = "x-ms-error-code"
+"""The header of errors of Blob storage, which no rule has."""
 NAMES_OF_THE_API = {
     "container_file_incomplete": "file",
     "file_not_found": "id",
     "download_failed": "url",
     "deferred_without_search": "tools.defer_loading",
     "namespace_named_like_hosted": "tools.namespace",
+    "preview_feature_required": "Foundry-Features",
     "search_without_deferred": "tools.tool_search",
+    "session_file_path_missing": "path",
     "upload_not_found": "id",
 }
 """By rule, a `param` of the API's own that names nothing in the request."""
@@ -99,7 +103,8 @@ def _of_answer(answer: Answer, sent: Sent) -> Iterator[str]:
         if INTERNAL.search(message):
             yield f"internal: {message}"
     elif answer.status >= 400 and not answer.asked:
-        yield from _of_error(answer, sent)
+        if STORAGE_CODE not in answer.headers:
+            yield from _of_error(answer, sent)
     elif not (200 <= answer.status < 300 or answer.asked or answer.delivery):
         yield f"status: {answer.status}"
 

@@ -95,7 +95,7 @@ def delete_scope(request: Request, world: World) -> Answer:
 def create_memory(request: Request, world: World) -> Answer:
     """Put a memory in."""
     body = request.body
-    kind = body.get("kind", USER_PROFILE)
+    kind = body["kind"] if isinstance(body.get("kind"), str) else USER_PROFILE
     store = _store_of(request, world)
     return Answer(200, store.add(new_memory_id(world), world.tick(), body["scope"], body["content"], kind))
 

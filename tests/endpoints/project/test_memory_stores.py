@@ -233,6 +233,8 @@ def test_odd_members_do_no_harm(project: ProjectClient, odd: Any) -> None:
     for action in ("update_memories", "search_memories"):
         body = {**SCOPE, "items": odd, "options": odd, "update_delay": odd, "previous_search_id": odd}
         assert project.ask(f"POST /memory_stores/m:{action}", body).status in (200, 202)
+    made = project.ask("POST /memory_stores/m/items", {**SCOPE, "content": "a", "kind": odd})
+    assert made.body["kind"] == (odd if isinstance(odd, str) else "user_profile")
     definition = {"kind": odd, "options": odd}
     assert project.ask("POST /memory_stores", {"name": "n", "definition": definition}).status == 200
     project.ask("POST /memory_stores/n:update_memories", {**SCOPE, "items": "a", "previous_update_id": odd})
