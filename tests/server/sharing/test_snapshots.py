@@ -10,6 +10,7 @@ from collections import OrderedDict
 import pytest
 from websockets.sync.client import connect
 
+from harness.api.project.agent_sessions import new_session
 from harness.core.limits import Limits
 from harness.items import message
 from harness.server.observe.observed import observe
@@ -174,6 +175,20 @@ def test_the_resources_of_a_project_come_back(api):
     for kind in RESOURCES:
         make_resource(mock.world, kind, "mine", SAMPLES.get(kind, {}))
     mock.world.store.memory_stores["mine"].queue("update_1", {"scope": "s", "items": "I like cats."})
+    made = decode_snapshot(
+        encode_snapshot(Snapshot(mock.world, 0, OrderedDict()), api.own_objects), api.own_objects
+    ).world
+    assert made is not None
+    assert made.store == mock.world.store
+
+
+def test_the_agents_of_a_project_come_back(api):
+    mock = api.open(KEY)
+    mock.agent("helper", kind="hosted", cpu="1")
+    mock.world.store.agent_code["helper:1"] = b"zip"
+    mock.world.store.agent_settings["helper"] = {"state": "disabled"}
+    mock.world.store.agent_sessions["helper/s"] = new_session("s", "1", 0, "alice")
+    mock.world.store.owners["resp_1"] = "alice"
     made = decode_snapshot(
         encode_snapshot(Snapshot(mock.world, 0, OrderedDict()), api.own_objects), api.own_objects
     ).world

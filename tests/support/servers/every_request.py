@@ -64,6 +64,28 @@ def resources(talk: Conversation) -> None:
         talk.ask(method, f"{blob}?sig={sign('sk-team')}", b"Rome" if method == "PUT" else None, key="")
 
 
+def agents(talk: Conversation) -> None:
+    """An agent of each kind that stores something: versions, traffic, sessions with files, what users have begun."""
+
+    def project(method, path, body=None, user=""):
+        shown = {"Foundry-Features": "WorkflowAgents=V1Preview", **({"x-ms-user-identity": user} if user else {})}
+        return talk.ask(method, f"/api/projects/p{path}", body, **shown)
+
+    for kind, more in (("prompt", {"model": "gpt-4.1"}), ("hosted", {"cpu": "1"}), ("workflow", {})):
+        project("POST", f"/agents/{kind}/versions?api-version=v1", {"definition": {"kind": kind, **more}})
+    rules = [{"type": "FixedRatio", "agent_version": "1", "traffic_percentage": 100}]
+    endpoint = {"version_selector": {"version_selection_rules": rules}}
+    project("PATCH", "/agents/prompt?api-version=v1", {"agent_endpoint": endpoint})
+    project("POST", "/agents/prompt:disable?api-version=v1")
+    sessions = "/agents/hosted/endpoint/sessions"
+    project("POST", f"{sessions}?api-version=v1", {"agent_session_id": "mine"})
+    project("PUT", f"{sessions}/mine/files/content?api-version=v1&path=a.txt", b"Paris")
+    for agent in ("prompt", "hosted"):
+        asked = f"/agents/{agent}/endpoint/protocols/openai/responses?api-version=v1"
+        project("POST", asked, {"input": "hi", "agent_session_id": "mine"}, user="alice" if agent == "prompt" else "")
+    project("GET", f"{sessions}?api-version=v1")
+
+
 def everything(talk: Conversation) -> None:
     """A request of every kind, with refusals and strays in between."""
     talk.post("/_harness/script", {"script": ["one", CALL, "sunny", "in the background", "said"], "files": {"b": "B"}})
@@ -96,6 +118,7 @@ def everything(talk: Conversation) -> None:
         talk.get(f"/v1/threads/{thread['id']}/runs/{run['id']}")
     talk.get(f"/v1/threads/{thread['id']}/messages")
     resources(talk)
+    agents(talk)
     talk.post("/_harness/skip", {"seconds": 3600})
     talk.post("/_harness/expect", {"refusals": "call_needs_output"})
     talk.post("/_harness/script", {"organization": {"zdr": True}, "mcp": {"prod": {"deploy": "v2 is live"}}})
