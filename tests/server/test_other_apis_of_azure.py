@@ -23,6 +23,8 @@ def ask(method: str, path: str) -> Answer:
         (f"{PROJECT}/redTeams/runs:run", "red teams"),
         (f"{PROJECT}/agents/helper/telephony/numbers", "telephony of voice agents"),
         (f"{PROJECT}/agents/helper/endpoint/protocols/voice", "conversations by voice"),
+        (f"{PROJECT}/agents/helper/endpoint/protocols/invocations", "invocations of a hosted agent's own protocol"),
+        (f"{PROJECT}/agents/helper/endpoint/protocols/a2a", "agents over A2A"),
         (f"{PROJECT}/agents:generate", "generated definitions of agents"),
         (f"{PROJECT}/mcp_tools", "tools over MCP"),
         (f"{PROJECT}/openai/evals", "evals"),

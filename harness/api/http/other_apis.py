@@ -38,6 +38,8 @@ _NAMES: Mapping[str, str] = {
 
 _PROJECT_NAMES: Mapping[str, str] = {
     "agent_insight_monitors": "monitors of agents",
+    "a2a": "agents over A2A",
+    "activity": "agents over the activity protocol",
     "agents:generate": "generated definitions of agents",
     "agent_optimization_jobs": "optimization jobs of agents",
     "evaluationrules": "evaluation rules",
@@ -46,6 +48,9 @@ _PROJECT_NAMES: Mapping[str, str] = {
     "evaluator_generation_jobs": "generation jobs of evaluators",
     "evaluators": "evaluators",
     "insights": "insights",
+    "invocations": "invocations of a hosted agent's own protocol",
+    "invocations_ws": "invocations of a hosted agent's own protocol",
+    "mcp": "agents over MCP",
     "mcp_tools": "tools over MCP",
     "models": "registered models",
     "redTeams": "red teams",
