@@ -263,6 +263,8 @@ def _compose(text: str, file: str) -> Lined:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or "it cannot be read"
+        if problem == "exceeded maximum nesting depth":  # PyYAML since 6.0.4; before, Python's limit of recursion
+            raise ConfigError(f"{file}:1: no contract: it cannot be read.") from None
         raise ConfigError(f"{file}:{mark.line + 1 if mark else 1}: no YAML: {problem}.") from None
     except _Twice as twice:
         line, name = twice.args

@@ -234,7 +234,7 @@ class TestApp(unittest.TestCase):
     result.stdout.fnmatch_lines(["Request 1, POST /responses, could not be answered*"])
 
 
-KNOWN = "unused, losses, refusals, dialect, key, as_of, contract"
+KNOWN = "unused, losses, refusals, dialect, key, as_of, contract, tls"
 
 
 @pytest.mark.parametrize(

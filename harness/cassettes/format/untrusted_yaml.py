@@ -19,6 +19,8 @@ from harness.core.errors import Malformed
 
 MAX_NESTING = 400
 """The depth of nesting beyond which a YAML file is refused."""
+TOO_DEEP = "exceeded maximum nesting depth"
+"""What PyYAML says since 6.0.4 of a file that is nested even deeper."""
 
 _CONSTANTS = {"": None, "~": None, "null": None, "true": True, "false": False}
 _CONSTANT_CASE = re.compile(r"[a-z]+|[A-Z][a-z]+|[A-Z]+|~?")
@@ -72,6 +74,8 @@ def _parse_documents(text: str, max_nodes: int | None) -> Iterator[Any]:
         mark, reason = getattr(problem, "problem_mark", None), getattr(problem, "problem", None)
         if mark and reason == "found undefined alias":
             raise _InvalidYaml(mark.line, _INVALID_ALIAS) from problem
+        if reason == TOO_DEEP:
+            raise _InvalidYaml(mark.line if mark else 0, f"nested more than {MAX_NESTING} levels deep") from problem
         place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         reason = reason or getattr(problem, "reason", None) or "it cannot be read"
         raise _InvalidYaml(mark.line if mark else 0, f"{place}no YAML ({reason})", show_line=False) from problem

@@ -10,7 +10,14 @@ from re import Match, Pattern
 from typing import Any, Literal
 
 _ACCOUNT_CALL = re.compile(r"mock\.organization\((\w+)=(.*?)\)(?=`)")
-_UPLOAD_CALLS = {"mock.file(…)": '{"files": {…}}', "mock.vector_store()": '{"vector_stores": {…}}'}
+_PLURALS = {
+    **{name: f"{name}s" for name in ("file", "connection", "deployment", "dataset", "memory_store", "skill", "agent")},
+    "vector_store": "vector_stores",
+    "index": "indexes",
+    "toolbox": "toolboxes",
+}
+_MAKER_CALLS = {f"mock.{name}({what})": f'{{"{key}": {{…}}}}' for name, key in _PLURALS.items() for what in ("", "…")}
+"""What a test calls to have something, and how a script document says it."""
 _VERBOSE_REPORT = "GET /_harness/report?verbose=true"
 _JSON_TYPES = {"a list of str": "a list of texts", "Give a str": "Give a text"}
 _PYTHON_VALUES = {"None": "null", "True": "true", "False": "false"}
@@ -63,7 +70,7 @@ class Vocabulary:
         """The fix of a rule, which is written in Python."""
         if self.language == "python":
             return fix
-        for call, document in _UPLOAD_CALLS.items():
+        for call, document in _MAKER_CALLS.items():
             fix = fix.replace(call, document)
         return _ACCOUNT_CALL.sub(_account_document, fix)
 

@@ -140,7 +140,7 @@ def locate(recorded: Recorded) -> ApiPath | None:
     """
     dialect, root, below = parse_api_path(recorded.path)
     below = below.rstrip("/")
-    if not root or not below:
+    if not root or not below or (dialect == OPENAI and recorded.provider not in API_ROOTS):
         return None
     if recorded.provider == OPENAI:
         return ApiPath(OPENAI, API_ROOTS[OPENAI], below)

@@ -12,12 +12,14 @@ import harness.contract.rules  # noqa: F401  (registers every rule)
 from harness.contract.rule import RULES
 from harness.verify.evidence import evidence_directory
 from harness.verify.rules_met import KEPT_FILE, RuleRecords, count_met_rules, write_kept_records
-from tests.support.shared import PRESENT, RECORDINGS, SHARED
+from tests.support.shared import FOUNDRY_RECORDINGS, PRESENT, RECORDINGS, SHARED
 
 
 def count_everything() -> RuleRecords:
     """The records of the rules today."""
-    return count_met_rules((evidence_directory(), *RECORDINGS), datetime.now(UTC).date().isoformat())
+    return count_met_rules(
+        (evidence_directory(), *RECORDINGS, FOUNDRY_RECORDINGS), datetime.now(UTC).date().isoformat()
+    )
 
 
 def main() -> int:

@@ -55,7 +55,7 @@ _ASKING = f"[Request ID: {REQUEST_ID}]"
         assumed("the code and the form, which are those of a deployment"),
     ],
     rejects={"Connection other can't be found in this workspace": project_case("GET /connections/other")},
-    fix="Make it first: `mock.connection(name, type=…)`.",
+    fix="Make it first: `mock.connection(…)`.",
 )
 def connection_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """A connection must be there."""
@@ -69,7 +69,7 @@ def connection_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     error=ApiError(404, "Deployment not found", code="NotFound", body_template=GATEWAY_ERROR_FORM),
     source=recorded(f"{ASSETS_REPOSITORY}: azure-ai-projects for Java, DeploymentsAsyncClientTest", "2026-03-21"),
     rejects=[project_case("GET /deployments/other")],
-    fix="Make it first: `mock.deployment(name, modelName=…)`.",
+    fix="Make it first: `mock.deployment(…)`.",
 )
 def project_deployment_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """A deployment that is read must be there."""
@@ -100,7 +100,7 @@ def project_deployment_not_found(request: Request, world: WorldView) -> Iterator
         ),
     },
     accepts=[after(MAKE_INDEX, project_case("GET /indexes/mine/versions/1"))],
-    fix="Make it first, by a `PATCH` of the version, or `mock.dataset(name, …)`, `mock.index(name, …)`.",
+    fix="Make it first, by a `PATCH` of the version, or `mock.dataset(…)`, `mock.index(…)`.",
 )
 def asset_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """A version of a dataset or an index that is read must be there; recorded: deleting one that is not is no error."""
@@ -121,7 +121,7 @@ def asset_not_found(request: Request, world: WorldView) -> Iterator[Json]:
         "MemoryStore 'other' not found": project_case("DELETE /memory_stores/other"),
     },
     accepts=[after(MAKE_STORE, project_case("GET /memory_stores/mine"))],
-    fix="Make it first: `POST /memory_stores`, or `mock.memory_store(name)`.",
+    fix="Make it first: `POST /memory_stores`, or `mock.memory_store(…)`.",
 )
 def memory_store_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """A memory store must be there."""
@@ -182,7 +182,7 @@ def generation_job_not_found(request: Request, world: WorldView) -> Iterator[Jso
         ),
     },
     accepts=[after(MAKE_TOOLBOX, project_case("GET /toolboxes/mine"))],
-    fix="Make it first: `POST /toolboxes/{name}/versions`, or `mock.toolbox(name)`.",
+    fix="Make it first: `POST /toolboxes/{name}/versions`, or `mock.toolbox(…)`.",
 )
 def toolbox_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """A toolbox must be there, in the version that is asked for or made the default."""
@@ -204,7 +204,7 @@ def toolbox_not_found(request: Request, world: WorldView) -> Iterator[Json]:
         ),
     },
     accepts=[after(MAKE_SKILL, project_case("GET /skills/mine"))],
-    fix="Make it first: `POST /skills/{name}/versions`, or `mock.skill(name, instructions=…)`.",
+    fix="Make it first: `POST /skills/{name}/versions`, or `mock.skill(…)`.",
 )
 def skill_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """A skill must be there, in the version that is asked for or made the default."""
