@@ -107,6 +107,9 @@ class TestATool:
         project.define("coder", {"kind": "prompt", "model": "m", "tools": [{"type": "code_interpreter"}]})
         tools = project.respond("coder").body["tools"]
         assert tools == [{"type": "code_interpreter", "container": {"type": "auto"}}]
+        container = {"file_ids": [upload(project)["id"]], "type": "auto"}
+        (tool,) = project.respond(tools=[{"container": container, "type": "code_interpreter"}]).body["tools"]
+        assert (list(tool), list(tool["container"])) == (["type", "container"], ["type", "file_ids"])
 
 
 class TestAnItem:

@@ -169,6 +169,8 @@ SHAPES: Mapping[str, Sequence[str]] = {
     "output_text": ("type", "text", "annotations", "logprobs"),
     "url_citation": ("type", "url", "start_index", "end_index", "title"),
     "file_citation": ("type", "file_id", "index", "filename"),
+    "container_file_citation": ("type", "container_id", "file_id", "start_index", "end_index", "filename"),
+    "auto": ("type", "file_ids"),
     "approximate": ("type", "country", "region", "city", "timezone"),
     "json_schema": ("type", "name", "description", "schema", "strict"),
     # Typed: the order of the API's own description, which all that was recorded follows.

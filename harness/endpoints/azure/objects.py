@@ -25,7 +25,7 @@ from harness.endpoints.azure.members import (
     Member,
 )
 
-NESTED = ("content", "annotations", "user_location", "format")
+NESTED = ("content", "annotations", "container", "user_location", "format")
 """The members of an object that hold others with a type."""
 ITEM, FILE, STORE, STORED_FILE = "ConversationItem", "FileObject", "VectorStore", "VectorStoreFile"
 _ELEMENTS = {
