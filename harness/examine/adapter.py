@@ -24,6 +24,7 @@ from harness.examine.task import Task
 _HERE = Path(__file__).parent / "adapters"
 ADAPTERS: Mapping[str, str] = {
     "agent-framework": "harness.examine.adapters.agent_framework_python:AgentFrameworkAdapter",
+    "agent-framework-foundry": ("harness.examine.adapters.agent_framework_foundry_python:AgentFrameworkFoundryAdapter"),
     "ai-sdk": "ai_sdk.mjs",
     "azure-ai-projects": "harness.examine.adapters.azure_ai_projects_python:AIProjectsAdapter",
     "langchain-openai": "harness.examine.adapters.langchain_python:LangChainAdapter",
