@@ -65,7 +65,7 @@ def put_skill(world: World, name: str, package: bytes, description: str, *, defa
 def put_toolbox(world: World, name: str, body: Json) -> Json:
     """Add a version of a toolbox, which is new itself when it had none; returns the version."""
     toolbox = world.store.toolboxes.get(name) or Versioned()
-    made = add_toolbox_version(toolbox, name, world.tick(), body)
+    made = add_toolbox_version(toolbox, name, world.tick(), body, world.as_of)
     world.store.toolboxes[name] = toolbox
     return made
 

@@ -17,8 +17,11 @@ from harness.core.ids import Ids
 
 STATUS_DATE = "2026-03-18"
 """The first day on which a version is shown with its status: none of those recorded up to the day before is."""
-IDENTITY_DATE = "2026-05-19"
+IDENTITY_DATE = "2026-05-05"
 """The first day on which an agent was recorded with identities and an endpoint; the last day without is 2026-03-17."""
+STATE_DATE = "2026-07-01"
+"""The first day on which an agent is shown with its state and the configuration of its protocols; the last day without is
+2026-06-06 (both recorded)."""
 AGENT_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 """What the name of an agent may be."""
 _IDENTITY_MEMBERS = ("instance_identity", "blueprint", "blueprint_reference")
@@ -117,8 +120,12 @@ def render_agent(project: FoundryProject, name: str) -> Json:
     shown: Json = {"object": "agent", "id": name, "name": name}
     if project.as_of < IDENTITY_DATE:
         return {**shown, "versions": {"latest": newest}}
-    shown |= {"state": settings.get("state", "enabled"), "versions": {"latest": newest}}
-    shown["agent_endpoint"] = settings.get("agent_endpoint", DEFAULT_ENDPOINT)
+    endpoint = settings.get("agent_endpoint", DEFAULT_ENDPOINT)
+    if project.as_of >= STATE_DATE:
+        shown["state"] = settings.get("state", "enabled")
+    else:
+        endpoint = {name: value for name, value in endpoint.items() if name != "protocol_configuration"}
+    shown |= {"versions": {"latest": newest}, "agent_endpoint": endpoint}
     shown |= {member: newest[member] for member in _IDENTITY_MEMBERS if member in newest}
     return shown | {member: settings[member] for member in ("agent_card",) if settings.get(member)}
 

@@ -48,6 +48,17 @@ INVALID_PAYLOAD = ApiError(
 """Several faults of one request at once, which are in its `details`; a single fault is an error of its own."""
 
 
+_UNKNOWN_ID: Json = {"request_id": REQUEST_ID}
+_ID_HOLDERS = ("additionalInfo", "additional_info")
+
+
+def single_fault_before(message: str, param: str) -> Json:
+    """Return the body of an error with a single fault as it was up to 2026-04: in the `details` (recorded 2025-10-29)."""
+    detail = {"code": "ValidationError", "message": message, "target": param, "details": []}
+    said = {"code": "{code}", "message": "{message}", "details": [detail]}
+    return {"error": {**said, "additional_info": {"request_id": REQUEST_ID}}}
+
+
 def validation_detail(message: str, param: str) -> Json:
     """Return one of several faults, as the `details` of an error have it."""
     return {"code": "ValidationError", "message": message, "param": param, "type": "error"}
@@ -62,7 +73,8 @@ def without_param(error: ApiError) -> ApiError:
 def with_request_id(body: Any, request_id: str) -> Any:
     """Return the body of an error with the id of its request; any other body as it is."""
     error = body.get("error") if isinstance(body, dict) else None
-    if not isinstance(error, dict) or error.get("additionalInfo") != {"request_id": REQUEST_ID}:
+    name = next((each for each in _ID_HOLDERS if isinstance(error, dict) and error.get(each) == _UNKNOWN_ID), "")
+    if not isinstance(error, dict) or not name:
         return body
     message = str(error["message"]).replace(REQUEST_ID, request_id)
-    return {**body, "error": {**error, "message": message, "additionalInfo": {"request_id": request_id}}}
+    return {**body, "error": {**error, "message": message, name: {"request_id": request_id}}}

@@ -10,9 +10,12 @@ from harness.core.exchange import Json
 TOOLBOX_VERSIONS_SINCE = "2026-09-18"
 """The day from which a toolbox is shown with its newest version and its last change (azure-ai-projects 2.7, typed)."""
 
+SKILLS_SINCE = "2026-05-29"
+"""The first day on which a version is shown with its skills; the last day without is 2026-04-15 (both recorded)."""
 
-def add_toolbox_version(toolbox: Versioned, name: str, now: int, body: Json) -> Json:
-    """Add a version of a toolbox; returns the version. Recorded: the type of each tool and skill stands first."""
+
+def add_toolbox_version(toolbox: Versioned, name: str, now: int, body: Json, as_of: str) -> Json:
+    """Add a version of a toolbox as it is shown on a day; returns it. Recorded: the type of a tool or skill stands first."""
     toolbox.id = named_id("toolbox", name)
     toolbox.last_number += 1
     number = str(toolbox.last_number)
@@ -24,7 +27,7 @@ def add_toolbox_version(toolbox: Versioned, name: str, now: int, body: Json) -> 
         "description": body.get("description") or "",
         "created_at": now,
         "tools": _stored(body.get("tools")),
-        "skills": _stored(body.get("skills")),
+        **({"skills": _stored(body.get("skills"))} if as_of >= SKILLS_SINCE else {}),
         **({"policies": body["policies"]} if body.get("policies") else {}),
         "object": "toolbox.version",
     }

@@ -63,15 +63,26 @@ PROJECT_RESPONSE = (
 )
 """A response as JSON, by a model or a prompt agent."""
 WORKFLOW_RESPONSE = (
-    *_always("metadata", "service_tier"),
+    *_always("metadata"),
+    *_always("temperature", "top_p", "user", until=BEFORE),
+    *_always("service_tier"),
     *_if_set("previous_response_id"),
-    *_always("model", "background", "tools", "truncation", "id", "object", "status", "created_at", "completed_at"),
-    *_always("error", "incomplete_details", "output", "instructions", "parallel_tool_calls"),
+    *_always("model"),
+    *_always("background", since=REWRITTEN),
+    *_always("tools"),
+    *_always("tool_choice", until=BEFORE),
+    *_always("truncation", "id", "object", "status", "created_at"),
+    *_always("completed_at", since=REWRITTEN),
+    *_always("error", "incomplete_details", "output", "instructions"),
+    *_if_set("output_text", "usage", until=BEFORE),
+    *_always("parallel_tool_calls"),
     *_if_set("conversation"),
-    *_always("agent_reference"),
-    *_if_set("output_text", "usage"),
+    *_if_set("agent"),
+    *_always("agent_reference", since=REWRITTEN),
+    *_always("structured_inputs", until=BEFORE),
+    *_if_set("output_text", "usage", since=REWRITTEN),
 )
-"""A response of a workflow agent, as JSON and in a stream. Recorded 2026-02-26."""
+"""A response of a workflow agent, as JSON and in a stream. Recorded 2025-11-03 and 2026-02-26."""
 HOSTED_RESPONSE = (
     *_always("id", "object", "output", "created_at", "agent_reference", "status"),
     *_if_set("completed_at"),
@@ -82,7 +93,18 @@ HOSTED_RESPONSE = (
 RESPONSE_OF_KIND: Mapping[str, Sequence[Member]] = {"workflow": WORKFLOW_RESPONSE, "hosted": HOSTED_RESPONSE}
 """The responses of agents that write them themselves, by the agent's kind."""
 VALUES_OF_KIND: Mapping[str, Mapping[str, object]] = {
-    "workflow": {"service_tier": "auto", "model": "", "tools": [], "truncation": "auto", "instructions": ""},
+    "workflow": {
+        "temperature": None,
+        "top_p": None,
+        "user": None,
+        "service_tier": "auto",
+        "model": "",
+        "tools": [],
+        "tool_choice": "auto",
+        "truncation": "auto",
+        "instructions": "",
+        "structured_inputs": {},
+    },
     "hosted": {"model": ""},
 }
 """What such a response says whatever the request was."""

@@ -7,6 +7,7 @@ from harness.api.operations import operation
 from harness.api.project.skills import VERSIONED_SKILLS_SINCE, package_of, read_header, render_skill, write_package
 from harness.api.project.versions import SKILL_LIST, Versioned, page_list
 from harness.core.exchange import Answer, Request
+from harness.core.loose_json import as_object, as_string
 from harness.core.stored_content import read_content
 from harness.world.project_resources import put_skill
 from harness.world.world import World
@@ -56,10 +57,14 @@ def retrieve(request: Request, world: World) -> Answer:
 
 @operation("POST", SKILL, project=True)
 def update(request: Request, world: World) -> Answer:
-    """Make another version the default."""
-    skill = world.store.skills[request.params["name"]]
-    skill.default = request.body["default_version"]
-    return Answer(200, render_skill(skill, world.as_of))
+    """Make another version the default; before skills had versions, change what one says (recorded 2026-04-17)."""
+    name, body = request.params["name"], as_object(request.body)
+    if isinstance(version := body.get("default_version"), str):
+        world.store.skills[name].default = version
+    else:
+        description = as_string(body.get("description"))
+        put_skill(world, name, write_package(name, body), description, default=True)
+    return Answer(200, render_skill(world.store.skills[name], world.as_of))
 
 
 @operation("DELETE", SKILL, project=True)

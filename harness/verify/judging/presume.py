@@ -24,12 +24,13 @@ MISSING_FILE_RULES = (
     *("file_search_store_not_found", "vector_store_file_not_found"),
 )
 """Rules about missing files and vector stores; their facts hold the `missing` ids, and the `store` of a file in one."""
-MISSING_AGENT_RULES = ("agent_unknown", "agent_not_found")
+MISSING_AGENT_RULES = ("agent_unknown", "agent_not_there", "agent_not_found")
 """Rules about a missing agent; their facts hold its `name` and the `version` that was asked for, or nothing."""
 RESOURCE_OF_RULE = {
     "connection_not_found": "connection",
     "project_deployment_not_found": "deployment",
     "memory_store_not_found": "memory_store",
+    "toolbox_not_found_before": "toolbox",
     "toolbox_not_found": "toolbox",
     "skill_not_found": "skill",
     "asset_not_found": "asset",

@@ -109,6 +109,8 @@ def explain_unverifiable_error(
             return RECORDING_IS_CUT
     if is_accepted_now(request, error):
         return ACCEPTED_NOW
+    if violation and recorded.status == violation.error.status == 404 and OPERATIONS[request.operation].is_project:
+        return ""  # both say that it is missing, in other words
     if violation:
         return explain_unverifiable_violation(violation, recorded, request, world)
     unknown = has_unrecorded_history(_body(request), world) or _lists_unknown_items(request, world)

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from harness.api.http.dialects import FOUNDRY, PREVIEW_OF_AGENTS, agent_of, application_of, is_preview_of_agents
 from harness.api.project import agents as foundry_agents
 from harness.api.project.agent_definitions import find_answering_version, resolve_definition
-from harness.api.project.errors import INVALID_PAYLOAD, project_error, validation_detail
+from harness.api.project.errors import INVALID_PAYLOAD, project_error, single_fault_before, validation_detail
 from harness.contract.rule import Case, WorldView, after, assumed, recorded, reported, rule
 from harness.contract.rules.http.gateway import HELPER_REFERENCE, ON_FOUNDRY, ON_PREVIEW, PROJECT_PATH
 from harness.contract.rules.project.agents import CREATE_VERSION, check_agent_exists
 from harness.core.account import Organization
 from harness.core.dates import is_valid_on
+from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
 AGENT_BODY: Json = {"agent_reference": HELPER_REFERENCE, "input": "hi"}
@@ -167,6 +168,26 @@ def agent_payload_invalid(request: Request, world: WorldView) -> Iterator[Json]:
 def agent_setting_given(request: Request, world: WorldView) -> Iterator[Json]:
     """Instructions, sampling, reasoning and the form of the text are the agent's."""
     yield from ({"name": name} for name in find_settled_members(request, world.as_of) if name != "tools")
+
+
+@rule(
+    when="tools",
+    dialects=FOUNDRY,
+    error=ApiError(
+        400, "Invalid payload", code="invalid_payload", body_template=single_fault_before(NOT_ALLOWED, "tools")
+    ),
+    source=recorded(
+        "Azure/azure-sdk-assets: .NET, AgentsTests.PerRequestToolsRejectedWithAgent: the whole body", "2025-10-29"
+    ),
+    rejects=[Case({**AGENT_BODY, "tools": [{"type": "web_search"}]}, on=ON_FOUNDRY)],
+    accepts=[Case({**AGENT_BODY, "tools": None, "tool_choice": "required"}, on=ON_FOUNDRY)],
+    until="2026-04-02",
+    fix="Give the tools to the agent's definition, not to the request.",
+)
+def agent_tools_given_before(request: Request) -> Iterator[Json]:
+    """Tools are the agent's; at first only the `details` of the error said so."""
+    if agent_of(request) and request.body.get("tools"):
+        yield {}
 
 
 @rule(

@@ -9,7 +9,7 @@ from typing import Any
 from harness.api.http.dialects import FOUNDRY
 from harness.api.project import agents as foundry_agents
 from harness.api.project.agent_definitions import sent_version
-from harness.api.project.errors import project_error
+from harness.api.project.errors import project_error, project_not_found
 from harness.contract.rule import LIMITED_ACCOUNT, Case, Source, WorldView, after, assumed, recorded, reported, rule
 from harness.contract.rules.http.gateway import PROJECT_PATH
 from harness.contract.rules.project.preview import MAKING_VERSIONS
@@ -26,6 +26,20 @@ EXISTING_AGENT = (
     *("POST /agents/{agent_name}", "POST /agents/{agent_name}:*", "* /agents/{agent_name}/endpoint/sessions*"),
 )
 """The operations on an agent that is there."""
+
+
+@rule(
+    on="GET /agents/{agent_name}",
+    dialects=FOUNDRY,
+    error=project_not_found("Agent {name} doesn't exist"),
+    source=recorded("azure-sdk-assets: .NET, AgentsTests.ErrorsGiveGoodExceptionMessages", "2026-04-07"),
+    rejects={"Agent other doesn't exist": Case(None, on=f"GET !{PROJECT_PATH}/agents/other?api-version=v1")},
+    accepts=[after(CREATE_VERSION, Case(None, on=f"GET {ON_AGENT}"))],
+    fix="Make it first: `POST /agents/{name}/versions`, or `mock.organization(agents={…})`.",
+)
+def agent_not_there(request: Request, world: WorldView) -> Iterator[Json]:
+    """An agent that is read must be there."""
+    yield from check_agent_exists(world, request.params["agent_name"], None)
 
 
 @rule(

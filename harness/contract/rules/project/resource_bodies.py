@@ -8,7 +8,8 @@ from typing import Any
 from harness.api.http.dialects import FOUNDRY
 from harness.api.http.multipart import CONTENT_TYPE
 from harness.api.project.errors import project_error
-from harness.contract.rule import Source, after, assumed, reported, rule
+from harness.api.project.skills import VERSIONED_SKILLS_SINCE
+from harness.contract.rule import Source, WorldView, after, assumed, reported, rule
 from harness.contract.rules.project.resources import (
     MAKE_SKILL,
     MAKE_STORE,
@@ -17,6 +18,7 @@ from harness.contract.rules.project.resources import (
 )
 from harness.core.exchange import Json, Request
 
+SKILL_UPDATE = "POST /skills/{name}"
 MEMBERS: Mapping[str, Mapping[str, type]] = {
     "POST /memory_stores": {"name": str, "definition": dict},
     "POST /memory_stores/{name}:update_memories": {"scope": str},
@@ -28,7 +30,7 @@ MEMBERS: Mapping[str, Mapping[str, type]] = {
     "POST /data_generation_jobs": {"name": str, "scenario": str, "sources": list, "generation_configuration": dict},
     "POST /toolboxes/{name}/versions": {"tools": list},
     "PATCH /toolboxes/{name}": {"default_version": str},
-    "POST /skills/{name}": {"default_version": str},
+    SKILL_UPDATE: {"default_version": str},
 }
 """The members that a body must have, by operation, and their types."""
 SKILL_VERSION = "POST /skills/{name}/versions"
@@ -70,9 +72,14 @@ _NAMES: Mapping[type, str] = {
     accepts=[MAKE_STORE, MAKE_TOOLBOX, MAKE_SKILL],
     fix="Send the member, of this type.",
 )
-def resource_incomplete(request: Request) -> Iterator[Json]:
-    """A request that makes or changes a resource has the members that the types of Microsoft's client require."""
+def resource_incomplete(request: Request, world: WorldView) -> Iterator[Json]:
+    """A request that makes or changes a resource has the members that the types of Microsoft's client require.
+
+    Recorded 2026-04-17: before skills had versions, their update changed what they say.
+    """
     body = request.body if isinstance(request.body, dict) else {}
+    if request.operation == SKILL_UPDATE and world.as_of < VERSIONED_SKILLS_SINCE:
+        return
     if request.operation != SKILL_VERSION:
         yield from _check_members(body, MEMBERS[request.operation], "/")
     elif request.headers.get("content-type", "").startswith(CONTENT_TYPE):

@@ -164,11 +164,38 @@ def generation_job_not_found(request: Request, world: WorldView) -> Iterator[Jso
         yield {"id": request.params["job_id"]}
 
 
+ON_TOOLBOX = (
+    "GET /toolboxes/{name}*",
+    "PATCH /toolboxes/{name}",
+    "DELETE /toolboxes/{name}*",
+    "POST /toolboxes/{name}:*",
+    "POST /toolboxes/{name}*/mcp",
+)
+"""The operations on a toolbox that is there."""
+
+
 @rule(
-    on=(
-        *("GET /toolboxes/{name}*", "PATCH /toolboxes/{name}", "DELETE /toolboxes/{name}*"),
-        *("POST /toolboxes/{name}:*", "POST /toolboxes/{name}*/mcp"),
-    ),
+    on=ON_TOOLBOX,
+    dialects=FOUNDRY,
+    error=project_not_found("Toolbox '{name}'{version} not found"),
+    source=[
+        recorded(
+            f"{ASSETS_REPOSITORY}: azure-ai-projects-agents for .NET, AgentsTests.TestToolboxesCRUD", "2026-04-15"
+        ),
+        assumed("the words about a version"),
+    ],
+    rejects={"Toolbox 'other' not found": project_case("DELETE /toolboxes/other")},
+    accepts=[after(MAKE_TOOLBOX, project_case("GET /toolboxes/mine"))],
+    until="2026-05-28",
+    fix="Make it first: `POST /toolboxes/{name}/versions`, or `mock.toolbox(…)`.",
+)
+def toolbox_not_found_before(request: Request, world: WorldView) -> Iterator[Json]:
+    """A toolbox must be there; at first the words did not name the request."""
+    yield from _find_missing(request, world.store.toolboxes)
+
+
+@rule(
+    on=ON_TOOLBOX,
     dialects=FOUNDRY,
     error=project_not_found(f"Toolbox '{{name}}'{{version}} not found {_ASKING}"),
     source=[
@@ -182,6 +209,7 @@ def generation_job_not_found(request: Request, world: WorldView) -> Iterator[Jso
         ),
     },
     accepts=[after(MAKE_TOOLBOX, project_case("GET /toolboxes/mine"))],
+    since="2026-05-29",
     fix="Make it first: `POST /toolboxes/{name}/versions`, or `mock.toolbox(…)`.",
 )
 def toolbox_not_found(request: Request, world: WorldView) -> Iterator[Json]:
