@@ -49,6 +49,18 @@ def forget_versions(world: World, name: str, kept: Sequence[Json]) -> None:
             del world.store.agent_sessions[key]
 
 
+def provision(world: World, name: str) -> Sequence[Json]:
+    """The versions of an agent when they are read: those that were `creating` are active from then on.
+
+    Recorded of a hosted agent, ten seconds after it was made.
+    """
+    known = foundry_agents.versions_of(world, name)
+    if any(each.get("status") == "creating" for each in known):
+        known = [{**each, "status": "active"} if each.get("status") == "creating" else each for each in known]
+        world.store.agents[name] = known
+    return known
+
+
 def make_agent(world: World, name: str, kind: str, described: Json, definition: Json) -> str:
     """Make a version of an agent for a test, active at once; returns its id. ConfigError where it cannot be made."""
     if not foundry_agents.AGENT_NAME.fullmatch(name):
@@ -56,7 +68,5 @@ def make_agent(world: World, name: str, kind: str, described: Json, definition: 
     if kind == "prompt" and not definition.get("model"):
         raise ConfigError(f"agent({name!r}): a prompt agent has a model, say agent({name!r}, model='gpt-4.1').")
     made = add_version(world, name, {**described, "definition": {"kind": kind, **definition}})
-    if made.get("status") == "creating":
-        *others, _ = world.store.agents[name]
-        world.store.agents[name] = [*others, {**made, "status": "active"}]
+    provision(world, name)
     return str(made["id"])

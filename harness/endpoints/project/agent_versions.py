@@ -10,9 +10,9 @@ from typing import Any
 from harness.api.operations import operation
 from harness.api.project import agents as foundry_agents
 from harness.api.project.agent_definitions import sent_version
-from harness.core.exchange import Answer, Json, Request
+from harness.core.exchange import Answer, Request
 from harness.core.stored_content import read_content
-from harness.world.project_agents import add_version, forget_versions
+from harness.world.project_agents import add_version, forget_versions, provision
 from harness.world.world import World
 
 VERSIONS = "/agents/{agent_name}/versions"
@@ -44,24 +44,17 @@ def import_version(request: Request, world: World) -> Answer:
 def list_versions(request: Request, world: World) -> Answer:
     """The versions of an agent, newest first unless `order=asc`; drafts only with `include_drafts=true`."""
     with_drafts = str(request.query.get("include_drafts")).lower() == "true"
-    known = foundry_agents.versions_of(world, request.params["agent_name"])
+    known = provision(world, request.params["agent_name"])
     shown = [each for each in known if with_drafts or not each.get("draft")]
     return Answer(200, foundry_agents.page_of(shown, request.query))
 
 
 @operation("GET", VERSION, project=True)
 def retrieve_version(request: Request, world: World) -> Answer:
-    """One version of an agent; one that was `creating` is active from then on (recorded of hosted agents)."""
-    name, number = request.params["agent_name"], request.params["agent_version"]
-    known = [_provision(each, number) for each in foundry_agents.versions_of(world, name)]
-    if name in world.store.agents:
-        world.store.agents[name] = known
+    """One version of an agent."""
+    number = request.params["agent_version"]
+    known = provision(world, request.params["agent_name"])
     return Answer(200, next(each for each in known if each["version"] == number))
-
-
-def _provision(version: Json, number: str) -> Json:
-    is_ready = version["version"] == number and version.get("status") == "creating"
-    return {**version, "status": "active"} if is_ready else version
 
 
 @operation("DELETE", VERSION, project=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from harness.api.operations import operation
 from harness.api.project import agents as foundry_agents
 from harness.core.exchange import Answer, Request
-from harness.world.project_agents import add_version, forget_versions
+from harness.world.project_agents import add_version, forget_versions, provision
 from harness.world.world import World
 
 AGENT = "/agents/{agent_name}"
@@ -43,7 +43,8 @@ def list_all(request: Request, world: World) -> Answer:
 @operation("GET", AGENT, project=True)
 def retrieve(request: Request, world: World) -> Answer:
     """One agent, by its newest version."""
-    return Answer(200, foundry_agents.render_agent(world, request.params["agent_name"]))
+    provision(world, name := request.params["agent_name"])
+    return Answer(200, foundry_agents.render_agent(world, name))
 
 
 @operation("PATCH", AGENT, project=True)

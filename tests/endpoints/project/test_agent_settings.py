@@ -156,10 +156,12 @@ class TestAKind:
     def test_unknown_to_the_sdk_is_taken(self, project: Project) -> None:
         assert project.ask("POST", "/agents/helper/versions", {"definition": {"kind": "nonsense"}}).status == 200
 
-    def test_that_is_hosted_is_being_made_until_it_is_read(self, project: Project) -> None:
+    @pytest.mark.parametrize("path", ["", "/versions", "/versions/1"])
+    def test_that_is_hosted_is_being_made_until_it_is_read(self, project: Project, path: str) -> None:
         made = project.ask("POST", "/agents/helper/versions", {"definition": {"kind": "hosted"}}).body
         assert made["status"] == "creating"
-        assert project.ask("GET", "/agents/helper/versions/1").body == {**made, "status": "active"}
+        assert project.ask("GET", f"/agents/helper{path}").status == 200
+        assert project.world.store.agents["helper"] == [{**made, "status": "active"}]
 
     def test_that_is_hosted_needs_a_region_that_has_it(self, project: Project) -> None:
         project.mock.organization(hosts_agents=False)
