@@ -1,0 +1,94 @@
+"""What a project said on earlier days than today's, as its .NET client recorded it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.project_client import ProjectClient
+
+PROMPT = {"definition": {"kind": "prompt", "model": "gpt-4o"}}
+REFERENCE = {"type": "agent_reference", "name": "helper"}
+TOOLS = [{"type": "web_search"}]
+
+
+def members_of(error: Any) -> list[str]:
+    return list(error["error"])
+
+
+@pytest.mark.parametrize(("day", "has_state"), [("2026-06-06", False), ("2026-07-01", True)])
+def test_an_agent_had_no_state_at_first(day: str, has_state: bool) -> None:
+    project = ProjectClient(as_of=day)
+    project.ask("POST /agents/helper/versions", PROMPT)
+    shown = project.get("/agents/helper")
+    assert ("state" in shown, "protocol_configuration" in shown["agent_endpoint"]) == (has_state, has_state)
+
+
+@pytest.mark.parametrize(("day", "has_identity"), [("2026-05-04", False), ("2026-05-05", True)])
+def test_an_agent_had_no_identity_at_first(day: str, has_identity: bool) -> None:
+    made = ProjectClient(as_of=day).ask("POST /agents/helper/versions", PROMPT).body
+    assert ("instance_identity" in made) == has_identity
+
+
+def test_an_agent_that_is_read_must_exist() -> None:
+    answer = ProjectClient().ask("GET /agents/other")
+    assert answer.status == 404
+    assert answer.body["error"]["message"] == "Agent other doesn't exist"
+    assert members_of(answer.body) == ["code", "message", "type", "details", "additionalInfo"]
+
+
+@pytest.mark.parametrize(
+    ("day", "names_request", "has_skills"), [("2026-04-15", False, False), ("2026-05-29", True, True)]
+)
+def test_a_toolbox(day: str, names_request: bool, has_skills: bool) -> None:
+    """First its versions had no skills, and the words for one that is missing did not name the request."""
+    project = ProjectClient(as_of=day)
+    missing = project.ask("DELETE /toolboxes/other").body["error"]["message"]
+    assert missing.startswith("Toolbox 'other' not found")
+    assert ("[Request ID: " in missing) == names_request
+    assert ("skills" in project.ask("POST /toolboxes/mine/versions", {"tools": TOOLS}).body) == has_skills
+
+
+class TestASkillBeforeItHadVersions:
+    def test_was_changed_by_what_it_says(self) -> None:
+        project = ProjectClient(as_of="2026-04-17")
+        project.ask("POST /skills/s/versions", {"inline_content": {"description": "One.", "instructions": "Do."}})
+        changed = project.ask("POST /skills/s", {"description": "Two.", "instructions": "Do it."})
+        assert (changed.status, changed.body["description"]) == (200, "Two.")
+        assert project.get("/skills/s")["description"] == "Two."
+
+    @pytest.mark.parametrize("body", [{}, {"description": 5}, {"default_version": 5}, b"{", []])
+    def test_bad_input_is_no_crash(self, body: Any) -> None:
+        project = ProjectClient(as_of="2026-04-17")
+        project.ask("POST /skills/s/versions", {"inline_content": {"description": "One.", "instructions": "Do."}})
+        assert project.ask("POST /skills/s", body).status in (200, 400)
+
+
+@pytest.mark.parametrize(
+    ("day", "message", "members"),
+    [
+        ("2025-10-29", "Invalid payload", ["code", "message", "details", "additional_info"]),
+        ("2026-04-06", "Not allowed when agent is specified.", ["code", "message", "param", "type", "details"]),
+    ],
+)
+def test_tools_beside_an_agent(day: str, message: str, members: list[str]) -> None:
+    """First only the details said what is wrong."""
+    project = ProjectClient(as_of=day)
+    project.ask("POST /agents/helper/versions", PROMPT)
+    body = {"agent_reference": REFERENCE, "input": "hi", "tools": TOOLS}
+    answer = project.ask("POST /openai/responses", body, **{"api-version": "2025-11-15-preview"})
+    assert (answer.status, answer.body["error"]["message"]) == (400, message)
+    assert members_of(answer.body)[: len(members)] == members
+    (holder,) = (answer.body["error"][name] for name in answer.body["error"] if name.lower().startswith("additional"))
+    assert holder == {"request_id": answer.headers["x-request-id"]}
+
+
+def test_a_workflow_showed_what_is_said_to_a_model() -> None:
+    project = ProjectClient(as_of="2025-11-03")
+    project.ask("POST /agents/flow/versions", {"definition": {"kind": "workflow", "workflow": "kind: workflow"}})
+    body = {"agent_reference": {**REFERENCE, "name": "flow"}, "input": "hi"}
+    shown = project.ask("POST /openai/responses", body, **{"api-version": "2025-11-15-preview"}).body
+    assert shown["temperature"] is shown["top_p"] is shown["user"] is None
+    assert (shown["tool_choice"], shown["structured_inputs"]) == ("auto", {})
+    assert not {"completed_at", "background"} & shown.keys()
