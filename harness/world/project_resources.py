@@ -75,6 +75,13 @@ def new_memory_id(world: World) -> str:
     return world.ids.hex("mem_", 32)
 
 
+def settle_updates(world: World, store: Memories) -> None:
+    """Carry out the updates of a memory store that still wait, for what is to read it: nobody may have polled them."""
+    for update in store.updates.values():
+        if update.is_waiting:
+            store.carry_out(update, world.tick(), lambda: new_memory_id(world))
+
+
 def new_container(world: World) -> str:
     """Make an empty container for an upload; returns its name."""
     name = f"harness-{world.ids.guid()}"

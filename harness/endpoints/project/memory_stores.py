@@ -6,7 +6,7 @@ from harness.api.operations import operation
 from harness.api.project.memories import USER_PROFILE, Memories, render_update
 from harness.api.project.versions import page_list
 from harness.core.exchange import Answer, Request
-from harness.world.project_resources import new_memory_id, origin_of, put_memory_store
+from harness.world.project_resources import new_memory_id, origin_of, put_memory_store, settle_updates
 from harness.world.world import World
 
 STORES = "/memory_stores"
@@ -78,14 +78,14 @@ def retrieve_update(request: Request, world: World) -> Answer:
 @operation("POST", f"{STORE}:search_memories", project=True)
 def search_memories(request: Request, world: World) -> Answer:
     """The memories of a scope that messages remind of; updates that still wait come first."""
-    store = _settle_updates(request, world)
+    store = _settled_store(request, world)
     return Answer(200, store.search(world.ids.hex("", 32), request.body))
 
 
 @operation("POST", f"{STORE}:delete_scope", project=True)
 def delete_scope(request: Request, world: World) -> Answer:
     """Forget the memories of a scope; `deleted` says whether there were any (recorded)."""
-    store, scope = _settle_updates(request, world), request.body["scope"]
+    store, scope = _settled_store(request, world), request.body["scope"]
     name = request.params["name"]
     deleted = store.delete_scope(scope)
     return Answer(200, {"object": "memory_store.scope.deleted", "name": name, "scope": scope, "deleted": deleted})
@@ -104,7 +104,7 @@ def create_memory(request: Request, world: World) -> Answer:
 def list_memories(request: Request, world: World) -> Answer:
     """The memories of a scope, newest first unless `order=asc`, of one `kind` when asked for."""
     scope, kind = request.body["scope"], request.query.get("kind")
-    every = _settle_updates(request, world).items.values()
+    every = _settled_store(request, world).items.values()
     shown = [each for each in every if each["scope"] == scope and kind in (None, each["kind"])]
     return Answer(200, page_list(shown, request.query, id_member="memory_id"))
 
@@ -135,10 +135,7 @@ def _store_of(request: Request, world: World) -> Memories:
     return world.store.memory_stores[request.params["name"]]
 
 
-def _settle_updates(request: Request, world: World) -> Memories:
-    """The store after its updates: nothing waits for one that nobody polls."""
+def _settled_store(request: Request, world: World) -> Memories:
     store = _store_of(request, world)
-    for update in store.updates.values():
-        if update.is_waiting:
-            store.carry_out(update, world.tick(), lambda: new_memory_id(world))
+    settle_updates(world, store)
     return store

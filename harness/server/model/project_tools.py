@@ -40,7 +40,7 @@ from harness.items.kind import Item
 from harness.server.model.least_instance import filled_instance
 from harness.server.model.reading import Reading
 from harness.server.model.tool_picker import pick_tool
-from harness.world.project_resources import new_memory_id
+from harness.world.project_resources import settle_updates
 
 SOURCE_MARK = "【6:0†source】"
 """How a text cites the first document that a search has found; recorded 2026-03 of a first search."""
@@ -139,9 +139,7 @@ def _search_memories(tool: Json, reading: Reading) -> list[Item]:
     store: Memories | None = world and world.store.memory_stores.get(as_string(tool.get("memory_store_name")))
     if not (world and store and scope):
         return [memory_search_call()]
-    for update in store.updates.values():
-        if update.is_waiting:
-            store.carry_out(update, world.now, lambda: new_memory_id(world))
+    settle_updates(world, store)
     asked = {"scope": scope, "items": reading.user_text, "options": tool.get("search_options")}
     found = store.search(world.ids.hex("", 32), asked)
     update_id = world.ids.guid()
