@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from calendar import monthrange, timegm
+from calendar import isleap, monthrange, timegm
 from collections.abc import Iterable
-from email.utils import formatdate, parsedate
 from typing import Protocol
 
 from harness.core.errors import ConfigError
@@ -19,6 +18,10 @@ CONTRACT_DATE = "2026-11-22"
 """The day of the newest evidence in this release, which is today for every World that names no other."""
 ALWAYS = ""
 """The start of an epoch before all changes."""
+_DAY_SECONDS = 86_400
+_WEEKDAYS = ("Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed")
+"""The days of a week, from that of 1970-01-01 on."""
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _DAY = re.compile(r"([1-9]\d{3})-(\d\d)(?:-(\d\d))?")
 
 
@@ -72,9 +75,25 @@ def start_of_clock(day: str) -> int:
 
 def iso_time(seconds: int) -> str:
     """Unix seconds as the services of Azure write them: `2026-03-21T13:49:40.0000000+00:00`."""
-    parts = parsedate(formatdate(seconds))
-    assert parts is not None
-    return "{}-{:02}-{:02}T{:02}:{:02}:{:02}.0000000+00:00".format(*parts)
+    return "{}-{:02}-{:02}T{:02}:{:02}:{:02}.0000000+00:00".format(*_time_parts(seconds))
+
+
+def http_time(seconds: int) -> str:
+    """Unix seconds as headers of HTTP write them: `Sat, 21 Mar 2026 13:49:40 GMT`."""
+    year, month, day, *time = _time_parts(seconds)
+    weekday = _WEEKDAYS[seconds // _DAY_SECONDS % 7]
+    return f"{weekday}, {day:02} {_MONTHS[month - 1]} {year} {':'.join(f'{part:02}' for part in time)} GMT"
+
+
+def _time_parts(seconds: int) -> tuple[int, ...]:
+    """Year, month, day, hour, minute and second of unix seconds from 1970 on."""
+    days, rest = divmod(seconds, _DAY_SECONDS)
+    year, month = 1970, 1
+    while days >= (length := 365 + isleap(year)):
+        days, year = days - length, year + 1
+    while days >= (length := monthrange(year, month)[1]):
+        days, month = days - length, month + 1
+    return year, month, days + 1, rest // 3600, rest // 60 % 60, rest % 60
 
 
 def day_of_recording(date: str) -> str:

@@ -10,8 +10,10 @@ from harness.core.dates import (
     CONTRACT_DATE,
     day_of_recording,
     days_of_change,
+    http_time,
     is_uncertain_on,
     is_valid_on,
+    iso_time,
     parse_as_of,
     start_of_epoch,
 )
@@ -95,3 +97,17 @@ def test_a_recording_is_of_its_own_day_and_none_is_newer_than_the_contract() -> 
     assert day_of_recording("2025-04-01T10:00:00Z") == "2025-04-01"
     assert day_of_recording("2999-01-01") == CONTRACT_DATE
     assert day_of_recording("") == CONTRACT_DATE
+
+
+@pytest.mark.parametrize(
+    ("seconds", "iso", "http"),
+    [
+        (0, "1970-01-01T00:00:00", "Thu, 01 Jan 1970 00:00:00 GMT"),
+        (1_774_100_980, "2026-03-21T13:49:40", "Sat, 21 Mar 2026 13:49:40 GMT"),
+        (1_709_164_799, "2024-02-28T23:59:59", "Wed, 28 Feb 2024 23:59:59 GMT"),
+        (1_709_251_199, "2024-02-29T23:59:59", "Thu, 29 Feb 2024 23:59:59 GMT"),
+        (4_102_444_800, "2100-01-01T00:00:00", "Fri, 01 Jan 2100 00:00:00 GMT"),
+    ],
+)
+def test_a_time_is_written_as_services_and_headers_do(seconds: int, iso: str, http: str) -> None:
+    assert (iso_time(seconds), http_time(seconds)) == (f"{iso}.0000000+00:00", http)

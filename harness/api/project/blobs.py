@@ -11,12 +11,12 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as NotBase64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from email.utils import formatdate
 from hashlib import md5
-from html import unescape
+from html import escape, unescape
 from typing import Any, NamedTuple
 from urllib.parse import quote
-from xml.sax.saxutils import escape
+
+from harness.core.dates import http_time
 
 BLOB_ROOT = "/_blobs"
 """Where a project of the mock has its containers; the service has them at another host."""
@@ -49,7 +49,7 @@ class Blob(NamedTuple):
         return {
             "content-type": self.content_type,
             "etag": f'"0x{md5(self.data, usedforsecurity=False).hexdigest()[:15].upper()}"',
-            "last-modified": formatdate(self.modified, usegmt=True),
+            "last-modified": http_time(self.modified),
             "x-ms-blob-type": "BlockBlob",
             "accept-ranges": "bytes",
         }

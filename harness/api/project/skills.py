@@ -9,7 +9,6 @@ import re
 import zlib
 from collections.abc import Iterable, Mapping
 from io import BytesIO
-from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from harness.api.project.versions import Versioned, named_id
 from harness.core.exchange import Json
@@ -72,6 +71,8 @@ def write_package(name: str, content: Json) -> bytes:
 
 def zip_files(files: Iterable[tuple[str, bytes]]) -> bytes:
     """Files with their paths as the bytes of a zip, always the same."""
+    from zipfile import ZipFile, ZipInfo  # they take longer to import than all else here
+
     made = BytesIO()
     with ZipFile(made, "w") as archive:
         for path, data in files:
@@ -89,6 +90,8 @@ def package_of(files: Iterable[tuple[str, bytes]]) -> bytes:
 
 def read_skill_file(package: bytes) -> str:
     """The SKILL.md of a package, with the end of lines of Unix; empty without one."""
+    from zipfile import BadZipFile, ZipFile
+
     try:
         with ZipFile(BytesIO(package)) as archive:
             found = [each for each in archive.infolist() if each.filename.rpartition("/")[2] == SKILL_FILE]
