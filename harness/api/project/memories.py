@@ -22,8 +22,8 @@ DEFAULT_DELAY = 300
 """Seconds that an update waits for more unless it says otherwise (documented)."""
 MOST_FOUND = 20
 """How many memories a search finds unless asked otherwise (assumed)."""
-MOST_SEARCHES = 1000
-"""The searches of a store that a later one can continue, the newest ones."""
+MOST_KEPT = 1000
+"""The searches and the updates of a store that can be gone on with, the newest ones."""
 _WORD = re.compile(r"\w+")
 _COMMON = frozenset(
     re.findall(r"\w+", "a an and are at be do for how i in is it me my of on or that the to what when where who you")
@@ -75,6 +75,8 @@ class Memories:
                 update.superseded_by = id
                 made.messages = [*update.messages, *made.messages]
         self.updates[id] = made
+        for oldest in oldest_beyond(self.updates, MOST_KEPT):
+            del self.updates[oldest]
         return made
 
     def carry_out(self, update: MemoryUpdate, now: int, new_id: Callable[[], str]) -> None:
@@ -94,7 +96,7 @@ class Memories:
         asked = " ".join(text_of(message) for message in messages_of(body.get("items")))
         wanted = word_set(f"{self.searches.get(str(body.get('previous_search_id')), '')} {asked}")
         self.searches[id] = " ".join(sorted(wanted))
-        for oldest in oldest_beyond(self.searches, MOST_SEARCHES):
+        for oldest in oldest_beyond(self.searches, MOST_KEPT):
             del self.searches[oldest]
         scores = {
             each: len(wanted & word_set(item["content"])) if asked else item["kind"] == USER_PROFILE

@@ -240,3 +240,14 @@ def test_odd_members_do_no_harm(project: ProjectClient, odd: Any) -> None:
     project.ask("POST /memory_stores/n:update_memories", {**SCOPE, "items": "a", "previous_update_id": odd})
     assert project.ask("POST /memory_stores/n:search_memories", {**SCOPE, "items": "a"}).status == 200
     assert project.mock.world.problems == []
+
+
+def test_old_updates_and_searches_are_forgotten(project: ProjectClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.api.project.memories.MOST_KEPT", 20)
+    for number in range(50):
+        project.ask("POST /memory_stores/m:update_memories", {**SCOPE, "items": f"fact {number}", "update_delay": 0})
+        project.ask("POST /memory_stores/m:search_memories", {**SCOPE, "items": "fact"})
+    store = project.mock.world.store.memory_stores["m"]
+    assert len(store.updates) <= 20
+    assert len(store.searches) <= 20
+    assert len(store.items) == 50
