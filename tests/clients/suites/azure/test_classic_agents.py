@@ -11,8 +11,8 @@ CITED = message("See the report.", annotations=[file_citation("file-1", "report.
 
 
 @pytest.fixture
-def agents(mock, credential, by_key):
-    with AgentsClient(mock.project_endpoint, credential, authentication_policy=by_key) as client:
+def agents(mock, foundry_credential):
+    with AgentsClient(mock.project_endpoint, foundry_credential) as client:
         yield client
 
 

@@ -12,9 +12,9 @@ CITED = message("See the report.", annotations=[file_citation("file-1", "report.
 
 
 @pytest.fixture(params=["foundry", "azure"])
-def chat(mock, async_credential, request):
+def chat(mock, foundry_credential, request):
     if request.param == "foundry":
-        return FoundryChatClient(project_endpoint=mock.project_endpoint, model="mine", credential=async_credential)
+        return FoundryChatClient(project_endpoint=mock.project_endpoint, model="mine", credential=foundry_credential)
     return OpenAIChatClient(azure_endpoint=mock.azure_endpoint, api_key=mock.api_key, model="mine")
 
 
@@ -58,14 +58,14 @@ async def test_chat_session(mock, chat):
     assert (await agent.run("Who am I?", session=session)).text == "You are Ann."
 
 
-async def test_agent_of_a_project(mock, async_credential):
+async def test_agent_of_a_project(mock, foundry_credential):
     mock.organization(agents={"helper": {"model": "mine", "instructions": "Help."}})
     mock.when(agent="helper").script(function_call("deploy", {"ref": "v2"}), message("v2 is out."))
     agent = FoundryAgent(
         project_endpoint=mock.project_endpoint,
         agent_name="helper",
         agent_version="1",
-        credential=async_credential,
+        credential=foundry_credential,
         tools=[deploy],
     )
     result = await agent.run("Ship.")

@@ -13,8 +13,8 @@ PARAMETERS = {"type": "object", "properties": {}, "required": [], "additionalPro
 
 
 @pytest.fixture
-def project(mock, credential, by_key):
-    with AIProjectClient(mock.project_endpoint, credential, authentication_policy=by_key, allow_preview=True) as client:
+def project(mock, foundry_credential):
+    with AIProjectClient(mock.project_endpoint, foundry_credential, allow_preview=True) as client:
         yield client
 
 
