@@ -378,3 +378,30 @@ class TestWhatARecordingMakes:
         assert verdicts(tmp_path, make, read)["requests"]["accepted"] == 2
         del read["RequestHeaders"]["x-ms-user-identity"]
         assert verdicts(tmp_path, make, read)["requests"]["unverifiable"] == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "body", "answer"),
+    [
+        ("GET /agents", None, {"data": [5], "object": "list"}),
+        ("GET /agents/helper/versions", None, {"data": [version(2) | {"id": []}, 5, version(3) | {"version": 3}]}),
+        (
+            "POST /agents/helper/versions",
+            {"definition": {"kind": "prompt", "model": "m"}},
+            version(structured_inputs=5),
+        ),
+        ("POST /memory_stores", {"name": "m", "definition": {"kind": "default"}}, {"name": "m", "definition": {}}),
+        ("POST /memory_stores/m", [5], {}),
+        ("PATCH /toolboxes/mine", {"default_version": 5}, {"default_version": []}),
+    ],
+)
+def test_odd_exchanges_are_no_crash(tmp_path: Path, call: str, body: Any, answer: Any) -> None:
+    method, path = call.split()
+    one = entry(method, f"{PROJECT}{path}?api-version=v1", body, answer)
+    one["RequestHeaders"]["Foundry-Features"] = "MemoryStores=V1Preview"
+    follow = entry("POST", RESPONSES, {"agent_reference": REFERENCE, "input": "hi"}, {**BARE, "id": "resp_1"})
+    lists = [
+        entry("GET", f"{PROJECT}{path}?api-version=v1", None, {"data": [{}]}) for path in ("/agents", "/memory_stores")
+    ]
+    report = judged(tmp_path, proxy_file(tmp_path, made(), one, follow, *lists), respelled=True)[1]
+    assert report["unreadable"] == []

@@ -51,7 +51,7 @@ def resolve_definition(version: Json | None, inputs: Any = None) -> Json:
     """
     own = (version or {}).get("definition") or {}
     given = {name: own[name] for name in REQUEST_MEMBERS if own.get(name) is not None}
-    if declared := own.get("structured_inputs"):
+    if isinstance(declared := own.get("structured_inputs"), dict):
         values = input_values(declared, inputs)
         given |= {name: _fill(given[name], values) for name in _TEMPLATED_MEMBERS if name in given}
     text = given.get("text")

@@ -6,6 +6,7 @@ from harness.api.operations import operation
 from harness.api.project.memories import USER_PROFILE, Memories, render_update
 from harness.api.project.versions import page_list
 from harness.core.exchange import Answer, Request
+from harness.core.loose_json import as_object
 from harness.world.project_resources import new_memory_id, origin_of, put_memory_store, settle_updates
 from harness.world.world import World
 
@@ -39,7 +40,7 @@ def retrieve(request: Request, world: World) -> Answer:
 def update(request: Request, world: World) -> Answer:
     """Change the description or the metadata."""
     store = _store_of(request, world)
-    changes = {name: value for name, value in (request.body or {}).items() if name in ("description", "metadata")}
+    changes = {name: value for name, value in as_object(request.body).items() if name in ("description", "metadata")}
     store.object = {**store.object, **changes, "updated_at": world.tick()}
     return Answer(200, store.object)
 

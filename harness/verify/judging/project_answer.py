@@ -102,10 +102,15 @@ def _view_answer(answer: Json, left_out: Collection[str]) -> Any:
     """An answer as it is compared: of a list the first object, or only that there is one, if just one side lists any."""
     lists = {name: answer[name] for name in LIST_MEMBERS if isinstance(answer.get(name), list)}
     firsts = {
-        name: "a list" if name in left_out else [{**one, "name": "…"} if "name" in one else one for one in several[:1]]
+        name: "a list" if name in left_out else [_unnamed(one) for one in several[:1]]
         for name, several in lists.items()
     }
     return _view(answer | firsts)
+
+
+def _unnamed(one: Any) -> Any:
+    """An object of a list, which may be any that was there."""
+    return {**one, "name": "…"} if isinstance(one, dict) and "name" in one else one
 
 
 def _view(value: Any, name: str = "") -> Any:

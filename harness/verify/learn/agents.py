@@ -23,7 +23,7 @@ def _put_version(world: World, version: object) -> None:
     name, number = version.get("name"), version.get("version")
     if isinstance(name, str) and isinstance(number, str) and number.isdecimal():
         others = [each for each in world.store.agents.get(name, ()) if each.get("version") != number]
-        world.store.agents[name] = [*others, version]
+        world.store.agents[name] = [*others, {**version, "id": f"{name}:{number}"}]
 
 
 @learns_from(f"POST {VERSIONS_PATH}", f"GET {VERSIONS_PATH}/{{agent_version}}")

@@ -41,7 +41,8 @@ def _learn_deployments(world: World, request: Request, answer: Json, events: Seq
 @learns_from("POST /memory_stores", f"GET {STORE}", f"POST {STORE}")
 def _learn_memory_store(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     """A store with the id that it was given."""
-    if isinstance(answer.get("name"), str) and isinstance(answer.get("definition"), dict):
+    texts = all(isinstance(answer.get(name), str) for name in ("name", "id"))
+    if texts and isinstance(answer.get("definition"), dict) and isinstance(answer.get("created_at"), int):
         put_memory_store(world, answer).object = answer
 
 
