@@ -147,10 +147,15 @@ def _run_sample(launcher, api, base_url, file, sample, output):
     return ended
 
 
+SHOWN_REFUSALS = {"hosted_agents/sample_agent_user_identity_isolation.py": "user_isolated"}
+"""The rules by which samples are to be refused, as that is what they show."""
+
+
 def judge(sample, code, mock, output):
     """The verdict on a sample that ended with an exit code, by what its World saw."""
     exchanges = mock.exchanges
-    refused = [one for one in exchanges if one.status >= 400 and not _is_clean_up(one, exchanges)]
+    faults = [one for one in exchanges if one.status >= 400 and one.answer.rule != SHOWN_REFUSALS.get(sample)]
+    refused = [one for one in faults if not _is_clean_up(one, exchanges)]
     ended = Ended(sample, WORKS, items=_items(mock), output=output)
     ended.requests = [f"{one.request.method} {one.request.path} {one.status}" for one in exchanges]
     ended.refused = [_refusal(one) for one in refused]
