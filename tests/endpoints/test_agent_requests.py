@@ -132,8 +132,9 @@ class TestBesideAnAgent:
 
     def test_it_settles_more_from_day_to_day(self, api: MockApi) -> None:
         api.open("mine").world.as_of = "2026-02-20"
-        assert ask(api, {**ASKED, "tools": [{"type": "web_search"}], "reasoning": {}}).status == 200
-        assert refusal(ask(api, {**ASKED, "temperature": 1}))[2] == "temperature"
+        assert ask(api, {**ASKED, "instructions": "Be brief.", "reasoning": {"effort": "low"}}).status == 200
+        error = ask(api, {**ASKED, "tools": [{"type": "web_search"}]}).body["error"]
+        assert (error["message"], [each["target"] for each in error["details"]]) == ("Invalid payload", ["tools"])
 
 
 class TestAMessage:
