@@ -55,6 +55,7 @@ VARIABLES = {
     "AGENT_ID": "asst_abc123",
     "AI_SEARCH_INDEX_NAME": "products",
     "APPLICATIONINSIGHTS_CONNECTION_STRING": f"InstrumentationKey={SUBSCRIPTION};IngestionEndpoint=https://harness.invalid/",
+    "APPINSIGHTS_RESOURCE_ID": f"{ACCOUNT}/microsoft.insights/components/harness",
     "APP_INSIGHTS_RESOURCE_ID": f"{ACCOUNT}/microsoft.insights/components/harness",
     "AZURE_AI_PROJECTS_AZURE_AOAI_ACCOUNT": "harness",
     "AZURE_AI_PROJECTS_AZURE_RESOURCE_GROUP": "harness",

@@ -13,17 +13,17 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from assets import add_assets
 from project import prepare, variables_of
-from scripts import SCRIPTS
+from scripts import SCRIPTS, eager
 
 from harness.items.kind import Item
 from harness.server.asgi import serve_in_thread
 from harness.server.mock_api import MockApi
-from harness.server.model.default_model import small_talk
 from harness.server.tls.certificate import make_certificate
 from harness.world.script import Script
 
@@ -88,8 +88,8 @@ class NotedScript(Script):
 
     __slots__ = ("types",)
 
-    def __init__(self):
-        super().__init__(small_talk)
+    def __init__(self, world):
+        super().__init__(partial(eager, world))
         self.types = []
 
     def next(self, request, world=None):
@@ -128,7 +128,7 @@ def run_samples(root, samples, output, python=sys.executable):
 def _run_sample(launcher, api, base_url, file, sample, output):
     name = sample.removesuffix(".py").replace("/", "-")
     mock = api.open(f"sk-{name}", name=name, base_url=base_url)
-    mock.world.script = NotedScript()
+    mock.world.script = NotedScript(mock.world)
     prepare(mock)
     if script := SCRIPTS.get(sample):
         script(mock)
