@@ -28,6 +28,8 @@ AWAITED_CALLS = {"function_call": "function", "computer_call": "function", "mcp_
 RUN_ERROR_CODES = ("server_error", "rate_limit_exceeded", "invalid_prompt")
 """The error codes of a failed run."""
 
+_NO_PARAMETERS: Json = {"type": "object", "properties": {}}
+
 
 class RunWriter:
     """Writes the events of a turn of a run to `events`.
@@ -168,10 +170,10 @@ class RunWriter:
         self._append_event(f"thread.{kind}.delta", {"id": id, "object": f"thread.{kind}.delta", "delta": delta})
 
     def _write_mcp_tools(self, item: Item) -> None:
-        """The tools of an MCP server: recorded of Foundry only."""
+        """The tools of an MCP server: recorded of Foundry only, whose clients read the properties of each."""
         step = self._start_step({"type": "activities", "activities": []})
         tools = {
-            tool["name"]: {"description": tool["description"], "parameters": tool["input_schema"]}
+            tool["name"]: {"description": tool["description"], "parameters": {**_NO_PARAMETERS, **tool["input_schema"]}}
             for tool in item.members["tools"]
         }
         activity: Json = {"id": self._ids.alphanumeric("activity_"), "type": "mcp_list_tools"}

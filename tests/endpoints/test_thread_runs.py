@@ -230,6 +230,15 @@ class TestOnFoundry:
         assert told[0]["data"]["step_details"]["tool_calls"][0]["output"] is None
         assert told[-2]["data"]["status"] == "completed"
 
+    def test_what_was_approved_is_what_the_next_turn_is_asked_with(self, desk: Desk) -> None:
+        run = desk.stream(mcp_approval_request("s", "f"), ON_FOUNDRY)[-2]["data"]
+        (call,) = run["required_action"]["submit_tool_approval"]["tool_calls"]
+        seen: list[Any] = []
+        desk.mock.script(lambda request: [seen.append(request.body["input"][-1]) or message("done"), ON_FOUNDRY])
+        given = {"tool_approvals": [{"tool_call_id": call["id"], "approve": True}]}
+        desk.send(f"POST /api/projects/p{path(run)}/submit_tool_outputs", given, **AZURE)
+        assert [(each["type"], each["server_label"], each["name"]) for each in seen] == [("mcp_call", "s", "f")]
+
     def test_leave_is_given_there_alone(self, desk: Desk) -> None:
         run = desk.stream(mcp_approval_request("s", "f"), ON_FOUNDRY)[-2]["data"]
         refused = desk.send(f"POST {path(run)}/submit_tool_outputs", {"tool_approvals": []})

@@ -207,6 +207,9 @@ def _call_items(step: Json) -> Iterator[Json]:
         elif call["type"] == COMPUTER_USE and (output := call[COMPUTER_USE]["output"]):
             yield {"type": "computer_call", "call_id": call["id"], "action": call[COMPUTER_USE]["action"]}
             yield {"type": "computer_call_output", "call_id": call["id"], "output": output}
+        elif call["type"] == "mcp" and step["status"] == "completed":
+            named = {name: call[name] for name in ("server_label", "name", "arguments")}
+            yield {"type": "mcp_call", "id": call["id"], **named, "output": call.get("output")}
 
 
 def _name_and_arguments(function: Json) -> Json:

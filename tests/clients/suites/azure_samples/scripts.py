@@ -1,4 +1,4 @@
-"""What the model says to the samples: it uses a tool whenever there is one, and follows a script where that is not enough."""
+"""What the model says to the samples: it uses a tool whenever there is one; where that is not enough, what a script says."""
 
 from collections.abc import Callable
 
@@ -22,7 +22,7 @@ FOUND = "That is what I have found."
 def eager(world, request):
     """A model without a script that uses a tool of the request whenever the user has spoken, and cites what it found."""
     body = request.body
-    spoken = Reading(request).said and not request.path.endswith("/submit_tool_outputs")
+    spoken = Reading(request).said
     if body.get("tools") and spoken and body.get("tool_choice") in (None, "auto"):
         request = request._replace(body={**body, "tool_choice": "required"})
     turn = small_talk(request)
