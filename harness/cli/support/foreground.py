@@ -48,7 +48,7 @@ def serve_foreground(
     listening, announce = listen(host, port, entrance, secured)
     server = StoppableServer(uvicorn_config(app, tls=context_of(secured)))
     server.at_end = app.close if isinstance(app, App) else None
-    with _stopped_by_signals(server), closing(listening), rare_collections():
+    with _stopped_by_signals(server, secured), closing(listening), rare_collections():
         announce()
         server.run(sockets=[listening])
         if server.cut_off:
@@ -74,9 +74,15 @@ def listen(host: str, port: int, entrance: Entrance, secured: Secured | None) ->
 
 
 @contextmanager
-def _stopped_by_signals(server: StoppableServer) -> Iterator[None]:
+def _stopped_by_signals(server: StoppableServer, secured: Secured | None) -> Iterator[None]:
     """The first signal stops a server, the second one without delay, even when a script keeps it from noticing."""
-    last_resort = Timer(LAST_RESORT_SECONDS, os._exit, [ExitCode.FOUND])
+
+    def end_at_once() -> None:
+        if secured:
+            secured.remove_files()
+        os._exit(ExitCode.FOUND)
+
+    last_resort = Timer(LAST_RESORT_SECONDS, end_at_once)
     last_resort.daemon = True
 
     def stop(_: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,10 +25,11 @@ EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 @dataclass(frozen=True)
 class Secured:
-    """How a server speaks TLS: its certificate, and the variables by which clients trust it."""
+    """How a server speaks TLS: its certificate, the variables by which clients trust it, what removes their files."""
 
     certificate: ServerCertificate
     variables: Mapping[str, str]
+    remove_files: Callable[[], None] = lambda: None
 
 
 def secure(
@@ -53,7 +54,7 @@ def secure(
         return Secured(made, {})
     folder = TemporaryDirectory(prefix="harness-tls-")
     command.call_on_close(folder.cleanup)
-    return Secured(made, write_trust(made.anchors, Path(folder.name), os.environ))
+    return Secured(made, write_trust(made.anchors, Path(folder.name), os.environ), folder.cleanup)
 
 
 def origin_for_clients(secured: Secured | None, host: str, port: int) -> str:
