@@ -17,8 +17,10 @@ from harness.core.ids import Ids
 
 STATUS_DATE = "2026-03-18"
 """The first day on which a version is shown with its status: none of those recorded up to the day before is."""
-IDENTITY_DATE = "2026-05-05"
+IDENTITY_DATE = "2026-04-17"
 """The first day on which an agent was recorded with identities and an endpoint; the last day without is 2026-03-17."""
+GUID_DATE = "2026-05-05"
+"""The first day on which a version was recorded with the `agent_guid`; the last day without is 2026-04-17."""
 STATE_DATE = "2026-07-01"
 """The first day on which an agent is shown with its state and the configuration of its protocols; the last day without is
 2026-06-06 (both recorded)."""
@@ -102,6 +104,8 @@ def new_version(known: Sequence[Json], name: str, body: Json, now: int, as_of: s
         made["status"] = "creating" if body["definition"].get("kind") in PROVISIONED_KINDS else "active"
     if as_of >= IDENTITY_DATE:
         made |= identity_of(known, name, ids)
+        if as_of < GUID_DATE:
+            del made["agent_guid"]
         if body.get("blueprint_reference"):
             made["blueprint_reference"] = body["blueprint_reference"]
     return made
@@ -109,9 +113,10 @@ def new_version(known: Sequence[Json], name: str, body: Json, now: int, as_of: s
 
 def identity_of(known: Sequence[Json], name: str, ids: Ids) -> Json:
     """The identities of an agent with these versions; those of one that has no version yet are made."""
-    if known and "agent_guid" in known[-1]:
-        return {member: known[-1][member] for member in (*_IDENTITY_MEMBERS, "agent_guid")}
-    return make_identity(name, ids)
+    if not known or "blueprint" not in known[-1]:
+        return make_identity(name, ids)
+    shared = {member: known[-1][member] for member in _IDENTITY_MEMBERS if member in known[-1]}
+    return {**shared, "agent_guid": known[-1].get("agent_guid") or ids.guid()}
 
 
 def render_agent(project: FoundryProject, name: str) -> Json:

@@ -25,10 +25,19 @@ def test_an_agent_had_no_state_at_first(day: str, has_state: bool) -> None:
     assert ("state" in shown, "protocol_configuration" in shown["agent_endpoint"]) == (has_state, has_state)
 
 
-@pytest.mark.parametrize(("day", "has_identity"), [("2026-05-04", False), ("2026-05-05", True)])
-def test_an_agent_had_no_identity_at_first(day: str, has_identity: bool) -> None:
-    made = ProjectClient(as_of=day).ask("POST /agents/helper/versions", PROMPT).body
-    assert ("instance_identity" in made) == has_identity
+@pytest.mark.parametrize(
+    ("day", "has_identity", "has_guid"),
+    [("2026-04-16", False, False), ("2026-04-17", True, False), ("2026-05-05", True, True)],
+)
+def test_an_agent_had_no_identity_at_first(day: str, has_identity: bool, has_guid: bool) -> None:
+    project = ProjectClient(as_of=day)
+    first, second = (
+        project.ask("POST /agents/helper/versions", {"definition": {**PROMPT["definition"], "instructions": text}}).body
+        for text in ("One.", "Two.")
+    )
+    assert ("instance_identity" in first, "agent_guid" in first) == (has_identity, has_guid)
+    assert first.get("blueprint") == second.get("blueprint")
+    assert first.get("agent_guid") == second.get("agent_guid")
 
 
 def test_an_agent_that_is_read_must_exist() -> None:
