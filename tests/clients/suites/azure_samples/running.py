@@ -7,6 +7,7 @@ with `-v` their requests and what they printed.
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -35,6 +36,8 @@ WORKS, NOT_MOCKED, FAILS = "works", "not mocked", "fails"
 NOT_MOCKED_CODE = "not_mocked"
 FAILED = ("failed", "incomplete", "expired")
 """States of a response or a run that is no success."""
+RAISED = re.compile(r"[\w.]+(Error|Exception)\b")
+"""How the line of a traceback begins that says what was raised."""
 SHOWN = 300
 """Characters of a message that are shown."""
 
@@ -154,7 +157,8 @@ SHOWN_REFUSALS = {"hosted_agents/sample_agent_user_identity_isolation.py": "user
 def judge(sample, code, mock, output):
     """The verdict on a sample that ended with an exit code, by what its World saw."""
     exchanges = mock.exchanges
-    faults = [one for one in exchanges if one.status >= 400 and one.answer.rule != SHOWN_REFUSALS.get(sample)]
+    shown = SHOWN_REFUSALS.get(sample)
+    faults = [one for one in exchanges if one.status >= 400 and not (shown and one.answer.rule == shown)]
     refused = [one for one in faults if not _is_clean_up(one, exchanges)]
     ended = Ended(sample, WORKS, items=_items(mock), output=output)
     ended.requests = [f"{one.request.method} {one.request.path} {one.status}" for one in exchanges]
@@ -180,7 +184,9 @@ def _is_clean_up(exchange, exchanges):
 def _failure(code, exchanges, output):
     """Why a sample of which nothing was refused does not work; empty when it does."""
     if code:
-        return next((line for line in reversed(output.splitlines()) if line.strip()), f"ended with {code}")
+        lines = [line for line in output.splitlines() if line.strip()]
+        raised = [line for line in lines if RAISED.match(line)]
+        return [f"ended with {code}", *lines, *raised][-1]
     if not exchanges:
         return "it sent no request"
     bodies = [one.answer.body for one in exchanges if isinstance(one.answer.body, dict)]
