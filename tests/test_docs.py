@@ -26,6 +26,7 @@ from harness.report.formats import FORMATS
 from harness.world.conditions import CONDITIONS
 from harness.world.mock import Mock
 from harness.world.scripting.document import DOCUMENT_KEYS, parse_document, parse_route
+from tests.clients import samples
 from tests.support.processes import run, spawn
 from tests.support.texts.pages import Block, fenced, in_order
 
@@ -319,3 +320,8 @@ def test_make_and_ci_build_the_pages():
     steps = ('.venv/bin/pip install -q -e ".[docs]"', ".venv/bin/mkdocs build --strict")
     for name in ("Makefile", ".ci/run"):
         in_order(steps, text_of(ROOT / name))
+
+
+def test_the_table_of_samples_is_what_their_suite_expects():
+    page = text_of(samples.PAGE)
+    assert samples.render_samples(page, samples.read_ends()) == page
