@@ -38,6 +38,8 @@ FAILED = ("failed", "incomplete", "expired")
 """States of a response or a run that is no success."""
 RAISED = re.compile(r"[\w.]+(Error|Exception)\b")
 """How the line of a traceback begins that says what was raised."""
+NAMED = re.compile("is not part of this mock: (.+?) are another API")
+"""How the mock names a service that it has not."""
 SHOWN = 300
 """Characters of a message that are shown."""
 
@@ -164,8 +166,8 @@ def judge(sample, code, mock, output):
     ended.requests = [f"{one.request.method} {one.request.path} {one.status}" for one in exchanges]
     ended.refused = [_refusal(one) for one in refused]
     if refused:
-        ended.verdict = NOT_MOCKED if _error(refused[0]).get("code") == NOT_MOCKED_CODE else FAILS
-        ended.reason = ended.refused[0]
+        named = NAMED.search(_refusal(refused[0])) if _error(refused[0]).get("code") == NOT_MOCKED_CODE else None
+        ended.verdict, ended.reason = (NOT_MOCKED, named[1]) if named else (FAILS, ended.refused[0])
     elif reason := _failure(code, exchanges, output):
         ended.verdict, ended.reason = FAILS, reason
     return ended
