@@ -12,8 +12,8 @@ PROJECT = f"{HOST}/api/projects/sanitized"
 VERSIONS = f"{PROJECT}/agents/helper/versions?api-version=v1"
 RESPONSES = f"{PROJECT}/openai/v1/responses"
 REFERENCE = {"type": "agent_reference", "name": "helper"}
-HEADERS = {"Content-Type": "application/json; charset=utf-8", "Date": "Mon, 20 Apr 2026 10:00:00 GMT"}
-AT = 1776679200
+HEADERS = {"Content-Type": "application/json; charset=utf-8", "Date": "Thu, 16 Apr 2026 10:00:00 GMT"}
+AT = 1776333600
 
 
 def entry(

@@ -92,7 +92,7 @@ def test_a_request_is_judged_by_the_definition_of_its_agent(tmp_path: Path) -> N
 
 
 def test_an_id_of_a_workflow_or_a_hosted_agent_is_not_made_up(tmp_path: Path) -> None:
-    wrong = {"object": "response", "output": 3, "created_at": 1776679200}
+    wrong = {"object": "response", "output": 3, "created_at": AT}
     named = [
         entry("POST", RESPONSES, {"agent_reference": REFERENCE, "input": "hi"}, {**wrong, "id": id})
         for id in ("wfresp_662dd709d07d95ea00UIxFMPr55o6qkSX0", "caresp_662dd709d07d95ea00UIxFMPr55o6qkSX0", "resq_1")
@@ -236,7 +236,7 @@ class TestErrorsOfAProject:
     def differences(self, tmp_path: Path, **members: Any) -> dict[str, Any]:
         """Those of a 404 whose error has these members beside its words."""
         unknown = {"agent_reference": {**REFERENCE, "name": "none"}, "input": "hi"}
-        world = World(as_of="2026-04-20")
+        world = World(as_of="2026-04-16")
         world.store.agents["helper"] = [version()]
         (one,) = read_recording(proxy_file(tmp_path, entry("POST", RESPONSES, unknown, {}, 404)))
         violation = check(rebuild_request(one)[1], world)
@@ -258,7 +258,7 @@ class TestErrorsOfAProject:
         answer = {
             "error": {"code": "UserError", "message": "Could not find it", "severity": None, "additionalInfo": None},
             "correlation": {"operation": "1", "request": "2"},
-            "time": "2026-04-20T10:00:00+00:00",
+            "time": "2026-04-16T10:00:00+00:00",
             "statusCode": 404,
         }
         report = verdicts(tmp_path, entry("GET", AGENT, None, answer, 404))
