@@ -57,7 +57,7 @@ class Examination:
         self.timeout = timeout
         self._client = client
         self._model = model
-        self._is_azure = dialect_of(client.root) == AZURE
+        self._dialect = dialect_of(client.root)
         self._lock = Lock()
         self._faults = 0
 
@@ -163,7 +163,7 @@ class Examination:
     def _with_key(self, headers: Mapping[str, str]) -> Mapping[str, str]:
         """The headers of an example with the key for the server."""
         headers = {name: value.replace(EXAMPLE_KEY, self._client.key) for name, value in headers.items()}
-        if self._is_azure and headers.get("authorization") == f"Bearer {self._client.key}":
+        if self._dialect == AZURE and headers.get("authorization") == f"Bearer {self._client.key}":
             headers["api-key"] = headers.pop("authorization").removeprefix("Bearer ")
         return headers
 
@@ -190,7 +190,7 @@ class Examination:
             verdict = judge_run_stream(recorded) if is_assistants_operation(on) else judge_response_stream(recorded)
             self.score.add_form(kind, on, [] if is_refused(reply) else verdict.findings)
         elif root := "Error" if kind == "errors" else operation and operation.answer_schema:
-            found = check_answer(root, recorded.answer)
+            found = check_answer(root, recorded.answer, dialect=self._dialect)
             self.score.add_form(kind, on, [found] if found else [])
 
     def _count_left_out(self, reason: str) -> None:

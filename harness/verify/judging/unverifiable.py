@@ -140,7 +140,9 @@ def match_rules(status: int, error: Mapping[str, Any]) -> Iterator[Rule]:
 
 @cache
 def _message_pattern(id: str) -> re.Pattern[str]:
-    parts = Formatter().parse(RULES[id].error.message)
+    parts = list(Formatter().parse(RULES[id].error.message))
+    if not any(text for text, *_ in parts):
+        return re.compile("(?!)")  # the words of a rule that has none of its own tell nothing
     return re.compile("".join(re.escape(text) + (".*" if field is not None else "") for text, field, *_ in parts), re.S)
 
 

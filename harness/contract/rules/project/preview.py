@@ -94,7 +94,7 @@ _SAID = (
         Case({"definition": {"kind": "hosted", "cpu": "1", "memory": "2Gi"}}, on=_ON_VERSIONS),
     ],
     since=ASKED,
-    fix="Send the header `Foundry-Features`; the SDK does with `AIProjectClient(…, allow_preview=True)`.",
+    fix="Send the header `Foundry-Features`; the SDK does so for a client that has `allow_preview` set.",
 )
 def preview_feature_required(request: Request, world: WorldView) -> Iterator[Json]:
     """What is a preview must be asked for by the header `Foundry-Features`, as long as it is one."""
