@@ -47,5 +47,5 @@ def test_connections(mock, play):
 
 
 def test_unknown_agent(mock, play):
-    with mock.refuses("agent_not_found"):
+    with mock.refuses("agent_not_there"):
         assert play("unknown")["statusCode"] == 404
