@@ -130,12 +130,15 @@ def test_tls_is_refused_where_plain_http_is_spoken() -> None:
         connection.close()
 
 
-def test_a_client_that_turns_the_certificate_down_is_reported_once(server: Server, reported: list[str]) -> None:
+def test_a_client_that_turns_the_certificate_down_is_reported_once(
+    server: Server, trusting: ssl.SSLContext, reported: list[str]
+) -> None:
     for _ in range(2):
         connection = http.client.HTTPSConnection(server.host, server.port, context=ssl.create_default_context())
         with pytest.raises(ssl.SSLCertVerificationError):
             connection.request("GET", "/v1/models")
         connection.close()
+    assert answers(server, trusting)  # so it has read what the others said
     assert wait_until(lambda: bool(reported))
     assert [text.partition(".")[0] for text in reported] == [
         "a client turned down the certificate of this server (unknown ca)"
@@ -147,8 +150,7 @@ def test_a_client_that_leaves_after_the_handshake_is_reported(
 ) -> None:
     with socket.create_connection((server.host, server.port), 10) as wire:
         trusting.wrap_socket(wire, server_hostname=server.host).close()
-    assert wait_until(lambda: bool(reported))
-    assert "right after it, as Node does" in reported[0]
+    assert wait_until(lambda: any("right after it, as Node does" in text for text in reported))
 
 
 def test_a_client_that_asks_is_not_reported(server: Server, client: openai.OpenAI, reported: list[str]) -> None:
