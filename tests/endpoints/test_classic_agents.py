@@ -111,6 +111,14 @@ class TestAFileInTheStorageOfTheProject:
         assert batch["file_counts"]["total"] == 2
         assert classic.send(f"GET /vector_stores/{store['id']}").body["file_counts"]["total"] == 3
 
+    @pytest.mark.parametrize("source", [None, 5, "x", [], [5]])
+    def test_that_is_none_is_a_missing_file(self, classic: Classic, source: Any) -> None:
+        store = classic.make("/vector_stores", {})
+        answer = classic.send(f"POST /vector_stores/{store['id']}/files", {"data_source": source})
+        assert (answer.status, answer.body["error"]["message"]) == (400, "Missing required parameter: 'file_id'.")
+        answer = classic.send(f"POST /vector_stores/{store['id']}/file_batches", {"data_source": source})
+        assert (answer.status, answer.body["error"]["param"]) == (400, "file_ids")
+
     def test_is_taken_into_the_store_of_an_assistant(self, classic: Classic) -> None:
         stores = [{"name": "v", "configuration": {"data_sources": [ASSET]}}]
         made = classic.make("/assistants", {"model": "m", "tool_resources": {"file_search": {"vector_stores": stores}}})

@@ -52,7 +52,7 @@ def omit_classic_members(operation: str, body: Json) -> Json:
     shown = body
     for place in _PLACES:
         shown = _omit(shown, place)
-    if "data_source" in body and "file_id" not in body:
+    if operation.endswith("/files") and isinstance(body.get("data_source"), dict) and "file_id" not in body:
         shown = {**shown, "file_id": ASSET_FILE}
     if isinstance(outputs := shown.get("tool_outputs"), list) and isinstance(told := body.get("tool_outputs"), list):
         shown = {**shown, "tool_outputs": [_as_text(*pair) for pair in zip(outputs, told, strict=True)]}
