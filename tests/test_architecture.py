@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from graphlib import TopologicalSorter
@@ -35,8 +34,6 @@ EXCEPTIONS = {
     "harness/world/scripting/python_file.py": {"pathlib"},
     "harness/world/scripting/yaml_file.py": {"pathlib"},
 }
-MOST_MODULES = 15
-"""Modules of a package beyond which it is two."""
 IMPORTS_TEST = re.compile(r"^\s*(?:from|import) tests\.(?:\S+\.)?(?:test_|conftest)", re.M)
 MAINTAINERS = "harness/contract/schemagen/"
 
@@ -130,11 +127,6 @@ def test_every_package_says_what_lives_there():
     for name, file in modules().items():
         if file.name == "__init__.py":
             assert ast.get_docstring(tree(file)), f"{name} does not say what lives there"
-
-
-def test_no_package_holds_more_modules_than_one_can_look_over():
-    held = Counter(file.parent for file in modules().values() if file.name != "__init__.py")
-    assert not {place(folder): number for folder, number in held.items() if number > MOST_MODULES}
 
 
 def test_nobody_imports_another_modules_private_names():
