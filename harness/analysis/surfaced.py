@@ -26,10 +26,13 @@ from harness.analysis.text_match import (
 )
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
+from harness.core.loose_json import as_string
 from harness.core.replies import ModelReplies, ModelReply, annotations_of, sum_token_counts, text_parts, token_counts
 from harness.core.text.shorten import quote, shorten
 
 POSITIONS = ("start_index", "end_index")
+QUOTING_TYPES = ("file_citation",)
+"""The types of annotation that have a quote in the API's form: that of a message of a thread."""
 
 
 def surfaced(result: Any, said: Any, *, only: Iterable[str] = ()) -> None:
@@ -40,6 +43,7 @@ def surfaced(result: Any, said: Any, *, only: Iterable[str] = ()) -> None:
     returns one; parts that it cannot express are not compared. `said` is `mock.said` or some of its replies. `only` names
     the parts to compare, which the result must then be able to express.
     """
+    __tracebackhide__ = True
     if problem := describe_difference(result, said, only):
         raise AssertionError(problem)
 
@@ -132,7 +136,7 @@ class _SurfaceComparison:
         """Differences in the annotations."""
         if self._shown.annotations is None:
             return []
-        left, lines = list(self._shown.annotations), list[str]()
+        left, lines, altered = list(self._shown.annotations), list[str](), list[Json]()
         used = (
             self._used_messages
             or self._named_messages
@@ -143,13 +147,17 @@ class _SurfaceComparison:
                 note for note in annotations_of(each.message) if note["type"] in (self._shown.kinds or {note["type"]})
             ]
             lost = _remove_matching(expected, left, self._shown.text, reply_message_text(each))
-            lines += _describe_lost_annotations(lost, expected, reply_message_text(each))
+            lines += _describe_lost_annotations(lost, expected, reply_message_text(each), self._shown.annotations)
+            altered += lost
         _remove_matching(
             [note for each in self._messages if each not in used for note in annotations_of(each.message)],
             left,
             None,
             "",
         )
+        for note in altered:
+            if (near := next((one for one in left if _has_same_source(one, note)), None)) is not None:
+                left.remove(near)
         every_annotation = [note for each in self._messages for note in annotations_of(each.message)]
         doubled = [
             found
@@ -232,7 +240,9 @@ def _remove_matching(
             (
                 one
                 for one in unmatched
-                if _has_same_source(one, note) and _has_same_position(one, note, text, original_text)
+                if _has_same_source(one, note)
+                and _has_same_position(one, note, text, original_text)
+                and _has_same_quote(one, note)
             ),
             None,
         )
@@ -261,6 +271,16 @@ def _has_same_position(shown: Json, note: Json, text: str | None, original_text:
     return (start, end) == (first, last) or text[start:end] == original_text[first:last]
 
 
+def _has_same_quote(shown: Json, note: Json) -> bool:
+    """Whether an annotation has the quote that was said; one in a form that is not the API's may leave it out."""
+    said, own = _quote_of(note), _quote_of(shown)
+    return own == said or not said or (not own and shown.get("type") not in QUOTING_TYPES)
+
+
+def _quote_of(note: Json) -> str:
+    return " ".join(as_string(dict(_leaf_members(note)).get("quote")).split())
+
+
 def _leaf_members(thing: Any) -> Iterator[tuple[str, Any]]:
     """The members at any depth whose values are neither objects nor lists."""
     inside = thing if isinstance(thing, list) else thing.values() if isinstance(thing, dict) else ()
@@ -274,13 +294,26 @@ def _string_values(thing: Json) -> Iterator[str]:
     return (value for _, value in _leaf_members(thing) if isinstance(value, str))
 
 
-def _describe_lost_annotations(lost: Sequence[Json], due: Sequence[Json], text: str) -> list[str]:
+def _describe_lost_annotations(
+    lost: Sequence[Json], due: Sequence[Json], text: str, shown: Sequence[Json]
+) -> list[str]:
     if not lost:
         return []
     kinds = {note["type"] for note in due}
     what = f"{len(lost)} of {len(due)} {kinds.pop() if len(kinds) == 1 else 'annotations'}"
     named = ", ".join(_source_name(note) if not kinds else _describe_annotation(note) for note in lost)
-    return [f"annotations lost: {what} ({named}) of the message {quote(text, 40)} are not in the result"]
+    quotes = "".join(_describe_quote(note, shown) for note in lost)
+    return [f"annotations lost: {what} ({named}) of the message {quote(text, 40)} are not in the result{quotes}"]
+
+
+def _describe_quote(note: Json, shown: Sequence[Json]) -> str:
+    """What became of the quote of a lost annotation whose source is in the result."""
+    found = [one for one in shown if _has_same_source(one, note)]
+    if not found or any(_has_same_quote(one, note) for one in found):
+        return ""
+    own = _quote_of(found[0])
+    became = f"is {quote(own)}" if own else "is gone"
+    return f"; of {_source_name(note)} the quote {quote(_quote_of(note))} {became}"
 
 
 def _describe_annotation(note: Json) -> str:

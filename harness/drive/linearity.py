@@ -20,6 +20,7 @@ def linear(exchanges: Iterable[Exchange], texts: Sequence[str] = ()) -> None:
     (`chat.texts`) none of them may occur more often than it was sent, not even inside a joined message. Requests to other
     endpoints are ignored.
     """
+    __tracebackhide__ = True
     model_requests = [exchange for exchange in exchanges if asks_model(exchange.request)]
     for lane in group_by_lane(model_requests).values():
         previous: Exchange | None = None

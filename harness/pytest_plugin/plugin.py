@@ -116,7 +116,7 @@ def mock(
     mock_server.api.close(world.api_key)
     problems = _count_problems(world)
     if problems > request.node.stash.get(_JUDGED_STASH_KEY, problems):
-        _fail_test(world)
+        _fail_test(world, shown=_is_showing_judged(request.node))
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)
@@ -125,7 +125,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     result = yield
     if world := item.stash.get(WORLD_STASH_KEY, None):
         item.stash[_JUDGED_STASH_KEY] = _count_problems(world)
-        _fail_test(world, _disallowed_losses(item, world, accepted_only=True), unused=_is_unused_fatal(item))
+        losses = _disallowed_losses(item, world, accepted_only=True)
+        _fail_test(world, losses, unused=_is_unused_fatal(item), shown=_is_showing_judged(item))
     return result
 
 
@@ -159,7 +160,8 @@ def _report_sections(
     causes: list[Cause] = []
     if _JUDGED_STASH_KEY in item.stash:
         losses = _disallowed_losses(item, world, accepted_only=True)
-        causes = failure.find_verdict(world, losses, unused=unused, strays=True)
+        shown = _is_showing_judged(item)
+        causes = failure.find_verdict(world, losses, unused=unused, strays=True, shown=shown)
     elif not is_own and (world.exchanges or report.when == "call"):
         causes = failure.find_suspects(world, _disallowed_losses(item, world, accepted_only=False), unused=unused)
     if text := failure.render_section(world, causes, told=report.longreprtext, verbose=verbose):
@@ -182,12 +184,18 @@ def _disallowed_losses(node: pytest.Item, world: World, *, accepted_only: bool) 
 
 
 def _count_problems(world: World) -> int:
-    """How many requests were not answered, or refused although nobody asked for it."""
-    return len(world.problems) + len(world.refusals.unasked) + len(world.refusals.unasked_strays)
+    """How many requests were not answered or refused although nobody asked for it, and what a client shows otherwise."""
+    refused = len(world.refusals.unasked) + len(world.refusals.unasked_strays)
+    return len(world.shown_otherwise) + len(world.problems) + refused
 
 
 def _is_unused_fatal(node: pytest.Item) -> bool:
     return bool(read_marker_options(node)["unused"] == "fail")
+
+
+def _is_showing_judged(node: pytest.Item) -> bool:
+    """Whether what a client shows otherwise than it was said fails a test."""
+    return bool(read_marker_options(node)["losses"] != "allow")
 
 
 def api_key_for(name: str) -> str:
@@ -195,8 +203,8 @@ def api_key_for(name: str) -> str:
     return f"sk-harness-{blake2b(name.encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"
 
 
-def _fail_test(world: World, losses: Sequence[Lost] = (), *, unused: bool = False) -> None:
+def _fail_test(world: World, losses: Sequence[Lost] = (), *, unused: bool = False, shown: bool = True) -> None:
     from harness.report import failure
 
-    if text := failure.verdict(world, losses, unused=unused, strays=True):
+    if text := failure.verdict(world, losses, unused=unused, strays=True, shown=shown):
         pytest.fail(text, pytrace=False)

@@ -18,6 +18,7 @@ from harness.report.find_causes import (
     loss_cause,
     no_request_cause,
     refusal_cause,
+    shown_otherwise_cause,
     stray_cause,
     unanswered_cause,
     unasked_causes,
@@ -39,13 +40,13 @@ _NO_LIMIT = 1000
 
 
 def find_verdict(
-    world: World, losses: Sequence[Lost] = (), *, unused: bool = True, strays: bool = False
+    world: World, losses: Sequence[Lost] = (), *, unused: bool = True, strays: bool = False, shown: bool = True
 ) -> list[Cause]:
     """Why a test fails although its own assertions passed, the oldest first; none when it does not fail.
 
     `losses` are those of accepted requests; `unused` says whether unused turns of the script fail a test, `strays` whether
-    requests do that came with keys of no World. Turns left where a request was refused or not answered are no cause of
-    their own.
+    requests do that came with keys of no World, `shown` whether that does which a client shows otherwise than it was said.
+    Turns left where a request was refused or not answered are no cause of their own.
     """
     unused_turns = world.script.unused if unused else []
     refused = unasked_causes(world, losses)
@@ -54,15 +55,18 @@ def find_verdict(
     return [
         *([dropped_world_cause()] if world.was_dropped else []),
         *_sort_causes(world, losses, refused),
+        *(shown_otherwise_cause(world, message) for message in world.shown_otherwise if shown),
         *stray,
         *map(absence_cause, world.refusals.missing),
         *([_unused_or_no_request(world)] if unused_turns and not explains_unused else []),
     ]
 
 
-def verdict(world: World, losses: Sequence[Lost] = (), *, unused: bool = True, strays: bool = False) -> str:
+def verdict(
+    world: World, losses: Sequence[Lost] = (), *, unused: bool = True, strays: bool = False, shown: bool = True
+) -> str:
     """The text of `find_verdict`; empty when the test does not fail."""
-    found = find_verdict(world, losses, unused=unused, strays=strays)
+    found = find_verdict(world, losses, unused=unused, strays=strays, shown=shown)
     return escape_controls(render_causes(found, world.vocabulary))
 
 

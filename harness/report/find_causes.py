@@ -82,6 +82,16 @@ def loss_cause(lost: Lost, vocabulary: Vocabulary) -> Cause:
     return Cause(f"Loss {lost.loss} in request {lost.exchange}: {lost.message}", rows, lost.exchange)
 
 
+def shown_otherwise_cause(world: World, message: str) -> Cause:
+    """What a client shows otherwise than it was said, as `POST /_harness/surfaced` told it."""
+    rows = [
+        ("fix", "Look where the client makes its result of what it received; GET /_harness/said has that."),
+        ("allow", world.vocabulary.allow_losses([])),
+        ("source", "POST /_harness/surfaced compared them"),
+    ]
+    return Cause(f"The client does not show what was said: {message}", rows)
+
+
 def unanswered_cause(world: World, request: Request, text: str) -> Cause:
     """A request that the harness could not answer: why, what differed from the nearest route, what it sent, the fix.
 

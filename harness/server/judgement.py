@@ -25,7 +25,7 @@ def judge_world(mock: Mock, *, unused: bool = True, losses: bool = True, verbose
     With `verbose` the report has every cause in full, the evidence and the bodies.
     """
     lost = losses_in_accepted(mock.exchanges) if losses else ()
-    verdict = failure.find_verdict(mock.world, lost, unused=unused)
+    verdict = failure.find_verdict(mock.world, lost, unused=unused, shown=losses)
     causes = verdict or failure.find_suspects(mock.world, mock.losses)
     report = failure.render_section(mock.world, causes, verbose=verbose)
     return Judgement(

@@ -41,6 +41,8 @@ from harness.world.store import MemoryStore, PendingResponse, Store, StoredRespo
 
 CLOCK_START = 1_790_000_000
 """Unix seconds at which every World's clock starts (2026-09-21)."""
+MAX_SHOWN_OTHERWISE = 100
+"""How many differences between what was said and what a client showed are kept, the first ones."""
 
 
 class World:
@@ -57,7 +59,8 @@ class World:
     `exchanges` is the journal; `exchange_count` counts those dropped of it, too; `refusals` says which of
     its refusals were asked for. `problems` are the requests that the harness could not answer, with the reason. `strays`
     are requests that came meanwhile with keys of no World, each with the number of this World's exchanges before it.
-    `tool_runs` are the executions of the client's tools that a test records.
+    `tool_runs` are the executions of the client's tools that a test records. `shown_otherwise` are the messages of
+    `surfaced` over HTTP, about what a client showed otherwise than it was said.
     """
 
     # What few Worlds set is here: an object with more than 30 attributes of its own is slower, and larger by 1,600 bytes.
@@ -65,6 +68,7 @@ class World:
     automatic = True
     citations: CitationPlacement = "both"
     explorer: Explorer | None = None
+    shown_otherwise: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -187,6 +191,10 @@ class World:
         self.strays.append((self.exchange_count, stray))
         del self.strays[:-keep]
         self.refusals.add_stray(Exchange(self.exchange_count, stray.request, stray.answer))
+
+    def add_shown_otherwise(self, message: str) -> None:
+        """Note once that a client shows something otherwise than it was said."""
+        self.shown_otherwise = tuple(dict.fromkeys([*self.shown_otherwise, message]))[:MAX_SHOWN_OTHERWISE]
 
     def add_item_ids(self, items: Sequence[Json], owner: str, now: int) -> list[Json]:
         """Items as they are stored: each has an id, the client's own where it gave one; `owner` is a response's id."""

@@ -16,6 +16,7 @@ from harness.analysis.surfaces import read
 from harness.analysis.surfaces.base import READERS, Surface, find_registered, register_reader, to_plain_json
 from harness.core.errors import ConfigError, RegistrationError
 from harness.core.exchange import Json
+from harness.core.replies import ModelReply
 from harness.items import (
     container_file_citation,
     file_citation,
@@ -74,6 +75,10 @@ def fault(result: Any, client: Client, **options: Any) -> str:
     with pytest.raises(AssertionError) as raised:
         surfaced(result, client.mock.said, **options)
     return str(raised.value)
+
+
+def output_part(text: str, annotations: list[Json]) -> Json:
+    return {"type": "output_text", "text": text, "annotations": annotations}
 
 
 class TestAText:
@@ -166,6 +171,30 @@ class TestAnnotations:
         client = said(message(TEXT, annotations=NOTES[:1]))
         surfaced({"annotations": [{"title": "report.pdf"}]}, client.mock.said)
         assert "lost" in fault({"annotations": [{"title": "report.pdf", "file_id": "file-9"}]}, client)
+
+    def test_of_a_thread_have_the_quote_that_was_said(self) -> None:
+        cited = {"type": "file_citation", "file_citation": {"file_id": "file-1", "quote": "Store it cold."}}
+        reply = ModelReply("run_1", 1, [{"type": "message", "content": [output_part(TEXT, [cited])]}])
+        for shown in (cited, {"file_id": "file-1"}, {"file": "file-1", "quote": " Store it\ncold. "}, {"id": "file-1"}):
+            surfaced({"annotations": [shown]}, reply)
+        for wrong, words in (
+            ({"file_id": "file-1"}, '; of file-1 the quote "Store it cold." is gone'),
+            ({"file_id": "file-1", "quote": ""}, '; of file-1 the quote "Store it cold." is gone'),
+            ({"file_id": "file-1", "quote": "Store it."}, '; of file-1 the quote "Store it cold." is "Store it."'),
+            ({"file_id": "file-2", "quote": "Store it cold."}, ""),
+        ):
+            with pytest.raises(AssertionError) as raised:
+                surfaced({"annotations": [{"type": "file_citation", "file_citation": wrong}]}, reply)
+            told = 'annotations lost: 1 of 1 file_citation (file-1) of the message "See the report, all of it." are not'
+            assert str(raised.value) == f"{told} in the result{words}"
+        with pytest.raises(AssertionError, match=r'the quote "Store it cold\." is "Warm\."'):
+            surfaced({"annotations": [{"file": "file-1", "quote": "Warm."}]}, reply)
+
+    def test_without_a_quote_may_be_shown_with_an_empty_one(self) -> None:
+        cited = {"type": "file_citation", "file_citation": {"file_id": "file-1", "quote": ""}}
+        reply = ModelReply("run_1", 1, [{"type": "message", "content": [output_part(TEXT, [cited])]}])
+        for shown in (cited, {"type": "file_citation", "file_citation": {"file_id": "file-1"}}, {"file": "file-1"}):
+            surfaced({"annotations": [shown]}, reply)
 
     def test_more_than_once_are_doubled(self) -> None:
         shown = {"text": TEXT, "annotations": [*CITED, CITED[0]]}

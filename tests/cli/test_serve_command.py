@@ -114,6 +114,18 @@ class TestTheExitCode:
         assert "pytest" not in ended.stderr
 
     @pytest.mark.slow
+    def test_is_1_when_a_client_does_not_show_what_was_said(self) -> None:
+        sending = (
+            "import json; base = os.environ['HARNESS_URL'] + '/_harness/surfaced'; ask(); "
+            "head = {'authorization': f\"Bearer {os.environ['OPENAI_API_KEY']}\"}; "
+            "urllib.request.urlopen(urllib.request.Request(base, json.dumps({'result': 'Sorry.'}).encode(), head))"
+        )
+        ended = serve(*program(sending))
+        assert ended.returncode == 1, ended.stderr
+        assert "The client does not show what was said: text lost: " in ended.stderr
+        assert "\n  allow   GET /_harness/report?losses=allow\n" in ended.stderr
+
+    @pytest.mark.slow
     def test_is_judged_for_each_key_that_the_command_uses(self, script: str) -> None:
         ended = serve("--script", script, *program("[ask(key) for key in ('sk-a', 'sk-a', 'sk-b', 'sk-c', 'sk-c')]"))
         assert (ended.returncode, ended.stderr.count("harness: ")) == (1, 1)

@@ -285,3 +285,24 @@ def loosened(monkeypatch):
 """
     run(relying).assert_outcomes(passed=1)
     run(loosened + relying).assert_outcomes(failed=1)
+
+
+def test_what_compares_is_no_part_of_a_traceback(run):
+    result = run("""
+from harness import surfaced
+from harness.drive import linear
+
+def test_shown(mock, client):
+    mock.script(message("Paris it is."))
+    client.responses.create(model="gpt-4.1", input="Where?")
+    surfaced("Paris", mock.said)
+
+def test_linear(mock, client):
+    mock.script(message("Paris it is."))
+    client.responses.create(model="gpt-4.1", input=[{"role": "user", "content": " "}])
+    linear(mock.exchanges)
+""")
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["E*AssertionError: text truncated: *", "test_*.py:*: AssertionError"])
+    result.stdout.no_fnmatch_line("*harness/analysis/*")
+    result.stdout.no_fnmatch_line("*harness/drive/*")

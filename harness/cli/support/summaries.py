@@ -35,7 +35,13 @@ def _summarize_world(world: World) -> str:
     losses = f"{len(lost)} {'loss' if len(lost) == 1 else 'losses'} ({named})" if lost else ""
     unexpected = len(world.refusals.unasked)
     note = f" ({unexpected} unexpected)" if unexpected else ""
-    wrong = [f"{refused} refused{note}" if refused else "", f"{unanswered} unanswered" if unanswered else "", losses]
+    shown = len(world.shown_otherwise)
+    wrong = [
+        f"{refused} refused{note}" if refused else "",
+        f"{unanswered} unanswered" if unanswered else "",
+        losses,
+        f"{shown} shown otherwise than said" if shown else "",
+    ]
     return (
         ", ".join([f"{shorten(world.name, 24)}: {pluralize(world.exchange_count, 'exchange')}", *filter(None, wrong)])
         if any(wrong)

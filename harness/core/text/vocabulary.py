@@ -19,6 +19,7 @@ _PLURALS = {
 _MAKER_CALLS = {f"mock.{name}({what})": f'{{"{key}": {{…}}}}' for name, key in _PLURALS.items() for what in ("", "…")}
 """What a test calls to have something, and how a script document says it."""
 _VERBOSE_REPORT = "GET /_harness/report?verbose=true"
+_ALLOWED = "GET /_harness/report?{}=allow"
 _JSON_TYPES = {"a list of str": "a list of texts", "Give a str": "Give a text"}
 _PYTHON_VALUES = {"None": "null", "True": "true", "False": "false"}
 _PYTHON_VALUE = re.compile(r" is (None|True|False)\b")
@@ -48,13 +49,18 @@ class Vocabulary:
         """How unused turns are permitted."""
         if self.language == "javascript":
             return 'useMock({ unused: "allow" })'
+        if not self.mark:
+            return _ALLOWED.format("unused")
         return self.mark.format('unused="allow"')
 
     def allow_losses(self, ids: Iterable[str]) -> str:
-        """How these losses are permitted."""
+        """How these losses are permitted; without ids how all are."""
         if self.language == "javascript":
             return 'useMock({ losses: "allow" })'
-        return self.mark.format(f"losses=[{', '.join(json.dumps(id) for id in ids)}]")
+        if not self.mark:
+            return _ALLOWED.format("losses")
+        named = ", ".join(map(json.dumps, ids))
+        return self.mark.format(f"losses=[{named}]" if named else 'losses="allow"')
 
     def expect_refusals(self, ids: Sequence[str]) -> str:
         """How refusals by these rules are expected: the first of them where it comes, or all for a whole test."""

@@ -194,10 +194,15 @@ async def report(request: Request, unused: Outcome = "fail", losses: Outcome = "
 async def compare(request: Request) -> Json:
     """Compare what a client shows with what was said: `{"result": {"text": "…", "annotations": […]}, "only": []}`.
 
-    `message` says what the client lost, doubled, cut or changed; it is null when it did not.
+    `message` says what the client lost, doubled, cut or changed; it is null when it did not. A message is in the `verdict`
+    of the report from then on, unless the body has `"losses": "allow"`.
     """
-    mock, sent = _mock_of(request), check_members(await _read_object(request), "member", ("result", "only"))
-    return {"message": describe_difference(sent.get("result"), mock.said, sent.get("only", ()))}
+    mock, sent = _mock_of(request), check_members(await _read_object(request), "member", ("result", "only", "losses"))
+    allowed = "losses" in sent and _ALLOWED.check("losses", sent["losses"]) == ALLOW
+    message = describe_difference(sent.get("result"), mock.said, sent.get("only", ()))
+    if message and not allowed:
+        mock.world.add_shown_otherwise(message)
+    return {"message": message}
 
 
 async def open_gate(request: Request) -> Json:
@@ -226,6 +231,7 @@ async def begin(request: Request) -> Json:
     return {"name": _api(request).open(key, name, vocabulary=VOCABULARIES[language]).world.name}
 
 
+_ALLOWED = ValueForm(f'"{ALLOW}"', lambda value: value == ALLOW)
 _LANGUAGE = ValueForm(f"one of {', '.join(VOCABULARIES)}", lambda value: value in list(VOCABULARIES))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from harness.core.exchange import Json
 from harness.core.text.vocabulary import VOCABULARIES
+from harness.world.scripting.settings import ALLOW
 
 _TEXT: Json = {"type": "string"}
 _OBJECT: Json = {"type": "object"}
@@ -25,7 +26,9 @@ BODIES: Mapping[str, Json] = {
         "refusals",
         refusals={"anyOf": [{**_TEXT, "minLength": 1}, {"type": "array", "items": {**_TEXT, "minLength": 1}}]},
     ),
-    "/surfaced": _members("result", result={}, only={"anyOf": [_TEXT, {"type": "array", "items": _TEXT}]}),
+    "/surfaced": _members(
+        "result", result={}, only={"anyOf": [_TEXT, {"type": "array", "items": _TEXT}]}, losses={"const": ALLOW}
+    ),
     "/open": _members("gate", gate=_TEXT),
     "/world": _members("name", name=_TEXT, language={"enum": [*VOCABULARIES]}),
 }

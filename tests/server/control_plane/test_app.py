@@ -273,6 +273,37 @@ class TestWhatWasSaid:
             "annotations not in the result"
         )
 
+    def test_that_a_client_shows_otherwise_fails(self, client: Client) -> None:
+        client.send("POST", "/_harness/world", {"name": "it", "language": "json"})
+        guide = {"type": "url_citation", "url": "https://e.org", "title": "E", "start_index": 0, "end_index": 3}
+        turn = {"type": "message", "content": [{"type": "output_text", "text": "See it.", "annotations": [guide]}]}
+        client.send("POST", "/_harness/script", {"turns": [[turn], [turn]]})
+        client.ask()
+        shown = {"result": {"text": "See it.", "annotations": []}}
+        assert client.send("POST", "/_harness/surfaced", {**shown, "losses": "allow"})[1]["message"]
+        client.ask()
+        assert client.send("GET", "/_harness/report")[1]["verdict"] is None
+        message = client.send("POST", "/_harness/surfaced", shown)[1]["message"]
+        assert client.send("POST", "/_harness/surfaced", shown)[1]["message"] == message
+        client.send("POST", "/_harness/surfaced", {"result": "See"})
+        told = client.send("GET", "/_harness/report")[1]
+        assert told["verdict"].startswith("The client does not show what was said: annotations lost: 1 of 1 url_cit")
+        _, _, *rest = told["verdict"].splitlines()
+        assert [line.split()[0] for line in rest] == ["fix", "allow", "source", "and", "The"]
+        assert "?losses=allow" in rest[1]
+        assert "The client does not show what was said: text truncated" in rest[-1]
+        assert told["report"].startswith(told["verdict"])
+        assert client.send("GET", "/_harness/report?losses=allow")[1]["verdict"] is None
+        client.send("POST", "/_harness/world", {"name": "again"})
+        assert client.send("GET", "/_harness/report")[1]["verdict"] is None
+
+    @pytest.mark.parametrize("losses", ["fail", 7, None, ["allow"]])
+    def test_is_not_compared_with_losses_that_are_no_word(self, client: Client, losses: Any) -> None:
+        client.ask()
+        status, told = client.send("POST", "/_harness/surfaced", {"result": "Sorry.", "losses": losses})
+        assert (status, told["error"]["message"][:6]) == (400, "losses")
+        assert client.send("GET", "/_harness/report")[1]["verdict"] is None
+
     @pytest.mark.parametrize("body", [{}, {"result": 7}, {"result": {"text": 7}}, {"result": "x", "only": 7}])
     def test_is_not_compared_with_what_is_no_result(self, client: Client, body: Any) -> None:
         client.ask()
@@ -458,6 +489,16 @@ class TestTheReport:
             assert verdict in client.send("GET", f"/_harness/report?{query}")[1]["verdict"]
         assert client.send("GET", "/_harness/report?unused=allow&losses=allow")[1]["verdict"] is None
         assert client.send("GET", "/_harness/report?unused=maybe")[0] == 422
+
+    def test_offers_what_allows_its_cause(self, client: Client) -> None:
+        client.send("POST", "/_harness/world", {"name": "it", "language": "json"})
+        client.send("POST", "/_harness/script", {"script": [{"message": text} for text in ("Paris it is.", "Sure.")]})
+        client.ask("Where?")
+        allowed = "\n  allow   GET /_harness/report?{}=allow\n"
+        assert allowed.format("unused").strip("\n") in client.send("GET", "/_harness/report")[1]["verdict"]
+        said = [("user", "Where?"), ("assistant", "Paris it is.Paris it is."), ("user", "Sure?")]
+        client.ask([{"role": role, "content": text} for role, text in said])
+        assert allowed.format("losses") in client.send("GET", "/_harness/report")[1]["verdict"]
 
     def test_has_no_verdict_when_nothing_is_wrong(self, client: Client) -> None:
         client.ask()
