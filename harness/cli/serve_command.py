@@ -50,7 +50,7 @@ def run_with_mock(
         environment = {**os.environ, **({TOKEN_VARIABLE: access.token} if access.token else {})}
         environment |= secured.variables if secured else {}
         code = run_command(command, _command_environment(origin, dialect, key, environment))
-    if not api.request_count and not api.strays:
+    if not api.request_count and not api.strays.number:
         _print_stderr(_describe_silence(dialect, is_plain=secured is None))
         return code or NOTHING_JUDGED
     problems = list(_problems(api))
@@ -90,11 +90,11 @@ def _problems(api: MockApi) -> Iterator[str]:
     from harness.server.judgement import judge_world
     from harness.world.mock import Mock
 
-    if api.strays:
-        request, answer, *_ = api.strays[-1]
+    if api.strays.kept:
+        _, (request, answer, *_) = api.strays.kept[-1]
         error = answer.body.get("error", answer.body) if isinstance(answer.body, dict) else {}
         yield (
-            f"{pluralize(len(api.strays), 'request')} came with a key that the mock does not know, the last one "
+            f"{pluralize(api.strays.number, 'request')} came with a key that the mock does not know, the last one "
             f"{request.method} {request.path}: {answer.status} {error.get('message', '')}"
         )
     for world in api.worlds.values():

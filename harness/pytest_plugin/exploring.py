@@ -36,9 +36,11 @@ class WorldExplorer:
     @contextmanager
     def _fresh(self) -> Iterator[Mock]:
         from harness.drive.counted import record_runs
+        from harness.world.strays import StrayLog
 
         api, world = self.api, self.world
         del api.worlds[world.api_key]
+        strays, api.strays = api.strays, StrayLog()
         try:
             made = api.open(world.api_key, world.name, world.base_url, world.vocabulary)
             made.world.dialect, made.world.own_contract = world.dialect, world.own_contract
@@ -46,4 +48,4 @@ class WorldExplorer:
             with record_runs(made.world.tool_runs, ""):
                 yield made
         finally:
-            api.worlds[world.api_key] = world
+            api.worlds[world.api_key], api.strays = world, strays

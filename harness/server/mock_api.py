@@ -6,7 +6,7 @@ operation. What a user of the harness has to fix comes back as a 418 that no SDK
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -35,6 +35,7 @@ from harness.server.api_key import key_of, opens_world
 from harness.server.repeated_requests import RepeatedRequests
 from harness.server.websocket.session import SocketSession
 from harness.world.mock import Mock
+from harness.world.strays import StrayLog
 from harness.world.websocket_state import ConnectionWorld
 from harness.world.world import World
 
@@ -43,8 +44,6 @@ API_ROOT = "/v1"
 RESPONSES_PATH = "/responses"
 CONTROL_ROOT = "/_harness"
 """Paths below it are the control plane's, not the API's."""
-MAX_STRAYS = 100
-"""How many requests without a World are kept, the newest ones."""
 MAX_CLOSED = 10_000
 """How many closed Worlds are remembered by name, the newest ones."""
 
@@ -87,7 +86,7 @@ class MockApi:
     ) -> None:
         self.worlds: OrderedDict[str, World] = OrderedDict()
         self.dropped_count = 0
-        self.strays: deque[Stray] = deque(maxlen=MAX_STRAYS)
+        self.strays = StrayLog()
         self.request_count = 0
         self.stray_count = 0
         self._aliases: dict[str, str] = {}
@@ -131,6 +130,7 @@ class MockApi:
             world.kept_settings = None if self._limits is UNLIMITED else self._kept_settings
             world.script.pace = self._pace
             world.was_dropped = key in self._dropped
+            world.hear_strays(self.strays)
             self._prepare(Mock(world))
             self.put_world(world)
         return self.worlds[key]
@@ -161,6 +161,7 @@ class MockApi:
         """Forget a World and its aliases."""
         self._dropped.pop(key, None)
         if world := self.worlds.pop(key, None):
+            world.heard_strays.end()
             self._closed[key] = world.name
         if len(self._closed) > MAX_CLOSED:
             self._closed.popitem(last=False)
@@ -270,12 +271,9 @@ class MockApi:
         return azure.add_headers(request, answer, lambda: str(UUID(int=self.stray_count)), MODELS, self.as_of)
 
     def _add_stray(self, request: Request, answer: Answer) -> None:
-        """Keep a request without a World, also for the Worlds that may have been meant."""
+        """Keep a request without a World, which the Worlds that may have been meant hear of."""
         key = key_of(request.headers, request.dialect, request.query) or ""
-        stray = Stray(request, answer, key, self._closed.get(key, ""))
-        self.strays.append(stray)
-        for world in self.worlds.values():
-            world.add_stray(stray, MAX_STRAYS)
+        self.strays.add(Stray(request, answer, key, self._closed.get(key, "")))
 
 
 def _parse_request(

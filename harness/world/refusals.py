@@ -7,15 +7,17 @@ the client's error of that very request.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import inf
 from types import TracebackType
 from typing import Any
 
 import harness.contract.rules  # noqa: F401  (registers every rule)
 from harness.contract.own_contract import AREA
 from harness.contract.rule import RULES
-from harness.core.exchange import Exchange, Json
+from harness.core.exchange import Answer, Exchange, Json
 from harness.core.registry import suggest_name
 from harness.core.text.shorten import answer_error, pluralize, shorten
+from harness.world.strays import HeardStray, HeardStrays
 
 REQUEST_ID_HEADERS = ("x-request-id", "apim-request-id")
 """The headers of an answer that name its request, one for each provider."""
@@ -29,15 +31,16 @@ class ExpectedRefusal:
     """Refusals that are expected, for the time of a `with` block or until `end`: one has to come, more may.
 
     `text` is the id of a rule, an area of rules, or a part of the error's message. With `required` False none has to come.
-    `exchanges` are the refusals that came, oldest first.
     """
 
-    def __init__(self, text: str, journal: Sequence[Exchange], *, required: bool = True) -> None:
+    def __init__(self, text: str, journal: Sequence[Exchange], strays: HeardStrays, *, required: bool = True) -> None:
         self.text = text
         self.required = required
-        self.exchanges: list[Exchange] = []
+        self._taken: list[Exchange] = []
         self._journal = journal
-        self._first = journal[-1].number + 1 if journal else 1
+        self._strays = strays
+        self._after_stray, self._last_stray = strays.number, inf
+        self._first = _last_number(journal) + 1
         self._last: int | None = None
 
     def __enter__(self) -> ExpectedRefusal:
@@ -54,7 +57,10 @@ class ExpectedRefusal:
 
     def end(self) -> None:
         """Expect no more from now on."""
-        self._last = self._journal[-1].number if self._journal else 0
+        if self.is_open:
+            self._last_stray = self._strays.number
+            self._taken = self.exchanges
+            self._last = _last_number(self._journal)
 
     @property
     def is_open(self) -> bool:
@@ -65,9 +71,23 @@ class ExpectedRefusal:
         """Take a refusal that comes now, if it is such a one."""
         if not self.is_open or not _is_refused_by(exchange, self.text):
             return False
-        if len(self.exchanges) < MAX_KEPT:
-            self.exchanges.append(exchange)
+        if len(self._taken) < MAX_KEPT:
+            self._taken.append(exchange)
         return True
+
+    def takes_stray(self, heard: HeardStray) -> bool:
+        """Whether it takes a request without a World."""
+        is_during = self._after_stray < heard.number <= self._last_stray
+        return is_during and is_refused(heard.stray.answer) and _is_refused_by(_as_exchange(heard, 0), self.text)
+
+    @property
+    def exchanges(self) -> list[Exchange]:
+        """The refusals that came, oldest first; those of requests without a World have the number of the one before."""
+        if not self.is_open:
+            return self._taken
+        last = _last_number(self._journal)
+        strays = [_as_exchange(heard, last) for heard in self._strays.read() if self.takes_stray(heard)]
+        return sorted([*self._taken, *strays], key=lambda exchange: exchange.number) if strays else self._taken
 
     @property
     def exchange(self) -> Exchange:
@@ -117,16 +137,16 @@ class ExpectedRefusal:
 class RefusalLedger:
     """What is known about the refusals in a journal: which are expected, and the errors that a test has caught itself."""
 
-    def __init__(self, journal: Sequence[Exchange]) -> None:
+    def __init__(self, journal: Sequence[Exchange], strays: HeardStrays) -> None:
         self.expected: list[ExpectedRefusal] = []
         self._journal = journal
         self._caught: set[str] = set()
         self._unexpected: list[Exchange] = []
-        self._stray: list[Exchange] = []
+        self._strays = strays
 
     def expect(self, text: str, *, required: bool = True) -> ExpectedRefusal:
         """Expect refusals from now on."""
-        self.expected.append(ExpectedRefusal(text, self._journal, required=required))
+        self.expected.append(ExpectedRefusal(text, self._journal, self._strays, required=required))
         return self.expected[-1]
 
     def end_expected(self) -> list[ExpectedRefusal]:
@@ -142,18 +162,11 @@ class RefusalLedger:
 
     def add(self, exchange: Exchange) -> None:
         """Add an exchange that has just come, whose answer is a refusal or not."""
-        self._add_unexpected(exchange, self._unexpected)
-
-    def add_stray(self, exchange: Exchange) -> None:
-        """Add a request that was refused because its key leads to no World, which may have been meant for this one."""
-        self._add_unexpected(exchange, self._stray)
-
-    def _add_unexpected(self, exchange: Exchange, unexpected: list[Exchange]) -> None:
-        if exchange.answer.rule is None or exchange.status < 400:
+        if not is_refused(exchange.answer):
             return
         expected = [each.take(exchange) for each in self.expected]
-        if not any(expected) and not exchange.answer.asked and len(unexpected) < MAX_KEPT:
-            unexpected.append(exchange)
+        if not any(expected) and not exchange.answer.asked and len(self._unexpected) < MAX_KEPT:
+            self._unexpected.append(exchange)
 
     @property
     def unasked(self) -> list[Exchange]:
@@ -163,7 +176,14 @@ class RefusalLedger:
     @property
     def unasked_strays(self) -> list[Exchange]:
         """The refused requests of keys that lead to no World for which nobody asked, oldest first."""
-        return self._without_caught(self._stray)
+        refused = [
+            heard
+            for heard in self._strays.read()
+            if is_refused(heard.stray.answer)
+            and not heard.stray.answer.asked
+            and not any(each.takes_stray(heard) for each in self.expected)
+        ]
+        return self._without_caught([_as_exchange(heard, _last_number(self._journal)) for heard in refused])
 
     def _without_caught(self, refused: Sequence[Exchange]) -> list[Exchange]:
         return [
@@ -176,6 +196,20 @@ class RefusalLedger:
     def missing(self) -> list[ExpectedRefusal]:
         """What was expected and did not come."""
         return [expected for expected in self.expected if expected.required and not expected.exchanges]
+
+
+def is_refused(answer: Answer) -> bool:
+    """Whether a rule has refused the request of an answer."""
+    return answer.rule is not None and answer.status >= 400
+
+
+def _as_exchange(heard: HeardStray, last: int) -> Exchange:
+    stray = heard.stray
+    return Exchange(last if heard.before is None else heard.before, stray.request, stray.answer)
+
+
+def _last_number(journal: Sequence[Exchange]) -> int:
+    return journal[-1].number if journal else 0
 
 
 def rule_names() -> set[str]:

@@ -38,6 +38,7 @@ from harness.world.prompt_cache import PromptCache
 from harness.world.refusals import RefusalLedger
 from harness.world.script import Script
 from harness.world.store import MemoryStore, PendingResponse, Store, StoredResponse
+from harness.world.strays import MAX_SHOWN, NO_STRAYS, HeardStrays, StrayLog
 
 CLOCK_START = 1_790_000_000
 """Unix seconds at which every World's clock starts (2026-09-21)."""
@@ -57,10 +58,9 @@ class World:
     its server has dropped another World of this key before. `kept_settings` is where requests find what others with the same
     members besides `input` have asked.
     `exchanges` is the journal; `exchange_count` counts those dropped of it, too; `refusals` says which of
-    its refusals were asked for. `problems` are the requests that the harness could not answer, with the reason. `strays`
-    are requests that came meanwhile with keys of no World, each with the number of this World's exchanges before it.
-    `tool_runs` are the executions of the client's tools that a test records. `shown_otherwise` are the messages of
-    `surfaced` over HTTP, about what a client showed otherwise than it was said.
+    its refusals were asked for. `problems` are the requests that the harness could not answer, with the reason. `tool_runs`
+    are the executions of the client's tools that a test records. `shown_otherwise` are the messages of `surfaced` over
+    HTTP, about what a client showed otherwise than it was said.
     """
 
     # What few Worlds set is here: an object with more than 30 attributes of its own is slower, and larger by 1,600 bytes.
@@ -108,9 +108,8 @@ class World:
         self.approval_ledger = ApprovalLedger()
         self.exchanges: list[Exchange] = []
         self.exchange_count = 0
-        self.refusals = RefusalLedger(self.exchanges)
         self.problems: list[tuple[Request, str]] = []
-        self.strays: list[tuple[int, Stray]] = []
+        self.hear_strays(NO_STRAYS)
         self.tool_runs = ToolRuns()
 
     def set_date(self, as_of: str) -> None:
@@ -168,6 +167,7 @@ class World:
         """Write an exchange to the journal."""
         self.exchange_count += 1
         exchange = Exchange(self.exchange_count, request, answer)
+        self.heard_strays.note(self.exchange_count - 1)
         self.exchanges.append(exchange)
         if answer.rule is not None:
             self.refusals.add(exchange)
@@ -186,11 +186,16 @@ class World:
         if self.limits.responses is not None:
             self.store.keep_newest(self.limits.responses)
 
-    def add_stray(self, stray: Stray, keep: int) -> None:
-        """Note a request whose key leads to no World, which may have been meant for this one; `keep` of them stay."""
-        self.strays.append((self.exchange_count, stray))
-        del self.strays[:-keep]
-        self.refusals.add_stray(Exchange(self.exchange_count, stray.request, stray.answer))
+    def hear_strays(self, log: StrayLog) -> None:
+        """Hear from now on of the requests whose keys lead to no World, which may have been meant for this one."""
+        self.heard_strays = HeardStrays(log)
+        self.refusals = RefusalLedger(self.exchanges, self.heard_strays)
+
+    @property
+    def strays(self) -> list[tuple[int, Stray]]:
+        """The newest of them, each with the number of this World's exchanges before it."""
+        heard = self.heard_strays.read()[-MAX_SHOWN:]
+        return [(self.exchange_count if each.before is None else each.before, each.stray) for each in heard]
 
     def add_shown_otherwise(self, message: str) -> None:
         """Note once that a client shows something otherwise than it was said."""

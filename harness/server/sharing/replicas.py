@@ -16,8 +16,7 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from harness.core.delivery import Delivery
-from harness.core.exchange import Answer, Json, Stray
-from harness.server.mock_api import MAX_STRAYS
+from harness.core.exchange import Answer, Json
 from harness.server.sharing.gate_watch import GateWatch
 from harness.server.sharing.log_entries import (
     Append,
@@ -39,7 +38,7 @@ from harness.server.sharing.logged_request import (
     LoggedRequest,
     decode_request,
 )
-from harness.server.sharing.redis_log import MOST_STRAYS, SNAPSHOT_EVERY
+from harness.server.sharing.redis_log import SNAPSHOT_EVERY
 from harness.server.sharing.replicated_api import ReplicatedApi
 from harness.server.sharing.snapshot import Snapshot, SnapshotError, decode_snapshot, encode_snapshot
 from harness.server.websocket.session import SocketSession
@@ -73,11 +72,10 @@ ControlPlane = Callable[[LoggedRequest], Awaitable[ControlAnswer]]
 
 @dataclass(slots=True)
 class _Replica:
-    """How far the World of a key is: entry number `position` of the log is applied, and so many strays."""
+    """How far the World of a key is: entry number `position` of the log is applied."""
 
     epoch: str = ""
     position: int = 0
-    strays: int | None = None
     sessions: OrderedDict[str, SocketSession] = field(default_factory=OrderedDict)
     own_sessions: set[str] = field(default_factory=set)
 
@@ -105,7 +103,6 @@ class Replicas:
         self._process = secrets.token_hex(6)
         self._numbers = count(1)
         self._replicas: OrderedDict[str, _Replica] = OrderedDict()
-        self._strays: deque[Stray | None] = deque(maxlen=MOST_STRAYS)
         self._stray_epoch, self._stray_position = "", 0
         self._queue: deque[_Waiting] = deque()
         self._sent: dict[str, _Waiting] = {}
@@ -177,13 +174,13 @@ class Replicas:
         return found is not None
 
     def _put_replica(self, key: str, stored: StoredSnapshot, snapshot: Snapshot) -> None:
-        self._replicas[key] = _Replica(stored.epoch, stored.position, snapshot.strays, snapshot.sessions)
+        self._replicas[key] = _Replica(stored.epoch, stored.position, snapshot.sessions)
         if snapshot.world is not None:
             self._api.put_world(snapshot.world)
 
     async def _store_snapshot(self, key: str, replica: _Replica) -> None:
         """Store a snapshot of a World as it is now, unless that cannot be made or kept: it only saves work."""
-        snapshot = Snapshot(self._api.worlds.get(key), replica.strays, replica.sessions)
+        snapshot = Snapshot(self._api.worlds.get(key), replica.sessions)
         with suppress(SnapshotError, StoreLost):
             encoded = encode_snapshot(snapshot, self._api.own_objects)
             await self._log.put_snapshot(key, StoredSnapshot(replica.epoch, replica.position, encoded))
@@ -236,8 +233,8 @@ class Replicas:
             self._replicas.pop(key, None)
             self._api.worlds.pop(key, None)
         else:
-            self._strays.clear()
             self._stray_epoch, self._stray_position = "", 0
+            self._api.strays.restart()
 
     async def _apply_lines(self, key: str, tail: Tail) -> None:
         replica = self._replicas.get(key)
@@ -253,7 +250,7 @@ class Replicas:
         for number, line in enumerate(tail.lines, tail.start + 1):
             if number != replica.position + 1:
                 continue
-            self._add_strays(key, replica, line.strays)
+            self._api.strays.number = line.strays
             replica.position = number
             await self._carry_out(replica, line)
             if number % SNAPSHOT_EVERY == 0 and line.mark.startswith(self._process):
@@ -261,31 +258,16 @@ class Replicas:
             if number % STEP == 0:
                 await asyncio.sleep(0)
 
-    def _add_strays(self, key: str, replica: _Replica, known: int) -> None:
-        """Tell a World of the requests without a World that came before its next one."""
-        if replica.strays is None:
-            replica.strays = known
-        world = self._api.worlds.get(key)
-        first = self._stray_position - len(self._strays)
-        for number in range(max(replica.strays, first), known):
-            if world is not None and (stray := self._strays[number - first]):
-                world.add_stray(stray, MAX_STRAYS)
-        replica.strays = max(replica.strays, known)
-
     async def _apply_strays(self, epoch: str, start: int, lines: Sequence[LogLine]) -> None:
-        if epoch and epoch != self._stray_epoch:
-            self._forget("")
+        if (epoch and epoch != self._stray_epoch) or start > self._stray_position:
             self._stray_epoch, self._stray_position = epoch, start
-        elif start > self._stray_position:
-            self._strays.clear()
-            self._stray_position = start
+            self._api.strays.restart(epoch, start)
         for number, line in enumerate(lines, start + 1):
             if number != self._stray_position + 1:
                 continue
             self._stray_position = number
-            self._api.stray_count = number - 1
+            self._api.stray_count = self._api.strays.number = number - 1
             await self._carry_out(_Replica(), line)
-            self._strays.append(self._api.take_stray())
 
     async def _carry_out(self, replica: _Replica, line: LogLine) -> None:
         own = self._sent.get(line.mark)

@@ -19,20 +19,13 @@ from harness.world.websocket_state import SILENT_SCRIPT
 
 
 class ReplicatedApi(MockApi):
-    """A mock whose Worlds hear of a request without a World when their own next request comes, in all processes alike."""
+    """A mock whose requests without a World are counted as the log of the store counts them, in all processes alike."""
 
-    _stray: Stray | None = None
     is_own = False
     """Whether the request that is carried out now came to this process."""
 
     def _add_stray(self, request: Request, answer: Answer) -> None:
-        self._stray = Stray(request, answer, key_of(request.headers, request.dialect, request.query) or "")
-        self.strays.append(self._stray)
-
-    def take_stray(self) -> Stray | None:
-        """The request without a World that came last, once; None for one outside of the API."""
-        taken, self._stray = self._stray, None
-        return taken
+        self.strays.add(Stray(request, answer, key_of(request.headers, request.dialect, request.query) or ""))
 
     @property
     def own_objects(self) -> Mapping[str, object]:
@@ -51,6 +44,7 @@ class ReplicatedApi(MockApi):
             "pace": self._pace,
             "settings": self._kept_settings,
             "silence": SILENT_SCRIPT,
+            "strays": self.strays,
             "unlimited": UNLIMITED,
             "vocabulary": self._vocabulary,
         }

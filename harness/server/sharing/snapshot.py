@@ -50,10 +50,9 @@ class SnapshotError(Exception):
 
 
 class Snapshot(NamedTuple):
-    """The World of a key after some of its requests, the requests without a World by then, and its open WebSockets."""
+    """The World of a key after some of its requests, and its open WebSockets."""
 
     world: World | None
-    strays: int | None
     sessions: OrderedDict[str, SocketSession]
 
 

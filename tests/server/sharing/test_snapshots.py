@@ -113,7 +113,7 @@ def test_a_connection_that_is_observed_comes_back(api):
     observe(api, [lambda request: None])
     session = api.open_session("/v1/responses", headers, {})
     assert session.receive('{"type": "response.create", "model": "gpt-4.1", "input": "hi"}')
-    snapshot = Snapshot(api.worlds[KEY], None, OrderedDict(one=session))
+    snapshot = Snapshot(api.worlds[KEY], OrderedDict(one=session))
     made = decode_snapshot(encode_snapshot(snapshot, api.own_objects), api.own_objects)
     events = made.sessions["one"].receive('{"type": "response.create", "model": "gpt-4.1", "input": "and?"}')
     assert events[-1]["type"] == "response.completed"
@@ -141,9 +141,8 @@ def post(api, body, path="/v1/responses"):
 def test_a_world_that_is_made_of_bytes_shares_what_the_process_has(api):
     first = post(api, {"model": "gpt-4.1", "input": "hi"})["id"]
     world = api.worlds[KEY]
-    made = decode_snapshot(encode_snapshot(Snapshot(world, 3, OrderedDict()), api.own_objects), api.own_objects)
+    made = decode_snapshot(encode_snapshot(Snapshot(world, OrderedDict()), api.own_objects), api.own_objects)
     assert made.world is not None
-    assert made.strays == 3
     assert made.world is not world
     assert (made.world.models, made.world.account) == (world.models, world.account)
     assert made.world.account is world.account
@@ -164,7 +163,7 @@ def test_a_long_chain_and_a_long_conversation_come_back(api):
         last = post(api, {"model": "gpt-4.1", "input": "on", "previous_response_id": last})["id"]
         post(api, {"model": "gpt-4.1", "input": "on", "conversation": held})
     world = api.worlds[KEY]
-    made = decode_snapshot(encode_snapshot(Snapshot(world, 0, OrderedDict()), api.own_objects), api.own_objects).world
+    made = decode_snapshot(encode_snapshot(Snapshot(world, OrderedDict()), api.own_objects), api.own_objects).world
     assert made is not None
     assert made.store.conversations[held].items == world.store.conversations[held].items
     assert list(made.store.responses[last].chain) == list(world.store.responses[last].chain)
@@ -175,9 +174,7 @@ def test_the_resources_of_a_project_come_back(api):
     for kind in RESOURCES:
         make_resource(mock.world, kind, "mine", SAMPLES.get(kind, {}))
     mock.world.store.memory_stores["mine"].queue("update_1", {"scope": "s", "items": "I like cats."})
-    made = decode_snapshot(
-        encode_snapshot(Snapshot(mock.world, 0, OrderedDict()), api.own_objects), api.own_objects
-    ).world
+    made = decode_snapshot(encode_snapshot(Snapshot(mock.world, OrderedDict()), api.own_objects), api.own_objects).world
     assert made is not None
     assert made.store == mock.world.store
 
@@ -189,9 +186,7 @@ def test_the_agents_of_a_project_come_back(api):
     mock.world.store.agent_settings["helper"] = {"state": "disabled"}
     mock.world.store.agent_sessions["helper/s"] = new_session("s", "1", 0, "alice")
     mock.world.store.owners["resp_1"] = "alice"
-    made = decode_snapshot(
-        encode_snapshot(Snapshot(mock.world, 0, OrderedDict()), api.own_objects), api.own_objects
-    ).world
+    made = decode_snapshot(encode_snapshot(Snapshot(mock.world, OrderedDict()), api.own_objects), api.own_objects).world
     assert made is not None
     assert made.store == mock.world.store
 
@@ -204,7 +199,7 @@ def test_a_script_that_runs_is_no_snapshot(api):
     api.open(KEY).script(script)
     post(api, {"model": "gpt-4.1", "input": "hi"})
     with pytest.raises(SnapshotError, match="generator"):
-        encode_snapshot(Snapshot(api.worlds[KEY], None, OrderedDict()), api.own_objects)
+        encode_snapshot(Snapshot(api.worlds[KEY], OrderedDict()), api.own_objects)
 
 
 def test_a_script_that_repeats_itself_goes_on_where_it_was(api):
@@ -212,7 +207,7 @@ def test_a_script_that_repeats_itself_goes_on_where_it_was(api):
     body = {"model": "gpt-4.1", "input": "hi"}
     said = [post(api, body)["output"][0]["content"][0]["text"] for _ in range(4)]
     made = decode_snapshot(
-        encode_snapshot(Snapshot(api.worlds[KEY], 0, OrderedDict()), api.own_objects), api.own_objects
+        encode_snapshot(Snapshot(api.worlds[KEY], OrderedDict()), api.own_objects), api.own_objects
     ).world
     assert made is not None
     api.worlds[KEY] = made
@@ -222,7 +217,7 @@ def test_a_script_that_repeats_itself_goes_on_where_it_was(api):
 
 def test_one_that_is_too_large_is_neither_made_nor_read(api, monkeypatch):
     post(api, {"model": "gpt-4.1", "input": "hi" * 1000})
-    snapshot = Snapshot(api.worlds[KEY], None, OrderedDict())
+    snapshot = Snapshot(api.worlds[KEY], OrderedDict())
     made = encode_snapshot(snapshot, api.own_objects)
     monkeypatch.setattr("harness.server.sharing.snapshot.MOST_BYTES", 1000)
     with pytest.raises(SnapshotError, match="more than 1,000 bytes"):
@@ -247,7 +242,7 @@ class Call:
         (zlib.compress(b"rubbish"), "Error"),
         (zlib.compress(pickle.dumps(Call(eval, "1"))), "builtins.eval is no part of a World"),
         (zlib.compress(pickle.dumps(Call(print, "hi"))), "builtins.print is no part of a World"),
-        (zlib.compress(pickle.dumps(((), Limits(1, 2), None, OrderedDict()))), "it holds something else"),
+        (zlib.compress(pickle.dumps(((), Limits(1, 2), OrderedDict()))), "it holds something else"),
         (zlib.compress(pickle.dumps(encode_snapshot)), "harness.server.sharing.snapshot.encode_snapshot is no class"),
     ],
 )

@@ -1,0 +1,100 @@
+"""Requests whose keys lead to no World: one list for all Worlds of a server, read when one of them is judged."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import deque
+from math import inf
+from typing import NamedTuple
+
+from harness.core.exchange import Stray
+
+MAX_STRAYS = 1_000
+"""How many requests without a World are kept, the newest ones."""
+MAX_SHOWN = 100
+"""How many of them a World shows, the newest ones."""
+MAX_BODY = 16 * 1024
+"""Bytes of the largest body that is kept of such a request; who sends it is known by its head."""
+
+
+class StrayLog:
+    """The newest requests without a World; `number` is that of the last one before what is answered now.
+
+    Numbers of another `epoch` say nothing about those of this one.
+    """
+
+    def __init__(self) -> None:
+        self.kept: deque[tuple[int, Stray]] = deque(maxlen=MAX_STRAYS)
+        self.number = 0
+        self.epoch = ""
+
+    def add(self, stray: Stray) -> None:
+        """Keep a request, without its body if that is large."""
+        request = stray.request
+        if len(request.raw) > MAX_BODY or (request.body and not request.raw):
+            stray = stray._replace(request=request._replace(body=None, raw=b""))
+        self.number += 1
+        self.kept.append((self.number, stray))
+
+    def restart(self, epoch: str = "", number: int = 0) -> None:
+        """Forget all, and count on from a number."""
+        self.kept.clear()
+        self.epoch, self.number = epoch, number
+
+
+NO_STRAYS = StrayLog()
+"""What a World without a server hears of."""
+
+
+class HeardStray(NamedTuple):
+    """One of them: its number in the log, and how many exchanges of the World came before it, None for all by now."""
+
+    number: int
+    before: int | None
+    stray: Stray
+
+
+class HeardStrays:
+    """The requests of a log that came while a World was there.
+
+    A World costs nothing when one comes: it notes at its own exchanges how many have come.
+    """
+
+    __slots__ = ("_epoch", "_first", "_last", "_log", "_marks")
+
+    def __init__(self, log: StrayLog) -> None:
+        self._log = log
+        self._epoch, self._first, self._last = log.epoch, log.number, inf
+        self._marks: list[tuple[int, int]] = []
+
+    @property
+    def number(self) -> int:
+        """The number of the last one by now."""
+        return self._log.number
+
+    def note(self, exchange_count: int) -> None:
+        """Note that an exchange of the World comes now, after so many."""
+        if self._log.epoch != self._epoch:
+            self._epoch, self._first = self._log.epoch, 0
+            self._marks.clear()
+        number = self._log.number
+        if number > (self._marks[-1][0] if self._marks else self._first):
+            self._marks.append((number, exchange_count))
+            del self._marks[:-MAX_SHOWN]
+
+    def end(self) -> None:
+        """Hear of no more."""
+        self._last = self._log.number
+
+    def read(self) -> list[HeardStray]:
+        """Those that are still kept, oldest first."""
+        if not self._log.kept:
+            return []
+        is_same = self._log.epoch == self._epoch
+        first, marks = (self._first, self._marks) if is_same else (0, [])
+        noted, counts = [number for number, _ in marks], [*(count for _, count in marks), None]
+        return [
+            HeardStray(number, counts[bisect_left(noted, number)], stray)
+            for number, stray in self._log.kept
+            if first < number <= self._last
+        ]
