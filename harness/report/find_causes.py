@@ -10,9 +10,11 @@ from harness.analysis.loss import Lost
 from harness.contract.rules.http.access import mask_key
 from harness.core.delivery import Fault
 from harness.core.exchange import Exchange, Request
+from harness.core.text.raised import DETAIL_MARKS, describe_code
 from harness.core.text.shorten import pluralize, summarize_item
 from harness.core.text.vocabulary import Vocabulary
 from harness.ending import Ending
+from harness.items import message
 from harness.items.kind import Item
 from harness.report.cause import Cause
 from harness.report.refusal import describe_source, rank_sources
@@ -95,13 +97,14 @@ def shown_otherwise_cause(world: World, message: str) -> Cause:
 def unanswered_cause(world: World, request: Request, text: str) -> Cause:
     """A request that the harness could not answer: why, what differed from the nearest route, what it sent, the fix.
 
-    The first line of the text says what is wrong; lines that begin with `-` or `+` show a difference, others the fix.
+    The first line of the text says what is wrong; lines that begin with `-` or `+` show a difference, those of
+    `DETAIL_MARKS` what code of the test has raised, others the fix.
     """
     number = next((exchange.number for exchange in world.exchanges if is_same_request(exchange, request)), 0)
     what, *rest = text.splitlines() or [""]
-    differing = [line.strip() for line in rest if line.lstrip().startswith(("-", "+"))]
-    fix = " ".join(line.strip() for line in rest if line.strip() not in differing)
-    rows = [("where", "\n".join(differing)), ("sent", _sent_gist(request)), ("fix", fix)]
+    shown = [line.strip() for line in rest if line.lstrip().startswith(("-", "+", *DETAIL_MARKS))]
+    fix = " ".join(line.strip() for line in rest if line.strip() not in shown)
+    rows = [("where", "\n".join(shown)), ("sent", _sent_gist(request)), ("fix", fix)]
     return Cause(f"Request {number}, {request.method} {request.path}, could not be answered: {what}", rows, number)
 
 
@@ -193,9 +196,11 @@ def summarize_turn(turn: Any) -> str:
 
 
 def _summarize_line(line: Any) -> str:
-    """An item, ending or fault of a turn; else the function that would return them."""
+    """An item, ending or fault of a turn, a text as the message that it is; else the function that would return them."""
+    if isinstance(line, str):
+        line = message(line)
     if isinstance(line, Item):
         return summarize_item({**line.members, "role": line.type})
     if isinstance(line, Ending | Fault):
         return getattr(line, "status", type(line).__name__.lower())
-    return f"the function {getattr(line, '__name__', type(line).__name__)}"
+    return f"the function {describe_code(line)}"

@@ -38,22 +38,27 @@ class ChangedResult:
         return "\n".join([*lines, *(f"  {problem}" for problem in self.problems)])
 
 
-@dataclass(frozen=True, slots=True)
-class Exploration:
-    """How many variations were `tried`, and those that `changed` the result: of each kind the smallest."""
+class Exploration(str):
+    """How many variations were `tried`, and those that `changed` the result: of each kind the smallest.
+
+    It is the text that tells them, so that `assert not found.changed, found` shows all of it.
+    """
 
     tried: int
     changed: Sequence[ChangedResult]
+
+    def __new__(cls, tried: int, changed: Sequence[ChangedResult]) -> Exploration:
+        """Tell what was found."""
+        kinds = "1 kind changes" if len(changed) == 1 else f"{len(changed)} kinds change"
+        told = "\n".join([f"{pluralize(tried, 'variation')} tried, {kinds} the result", *map(str, changed)])
+        found = super().__new__(cls, told)
+        found.tried, found.changed = tried, changed
+        return found
 
     @property
     def wrong(self) -> list[ChangedResult]:
         """Those that no client should show: another result without an error, or an error although all was said."""
         return [each for each in self.changed if each.lossless or not each.error]
-
-    def __str__(self) -> str:
-        kinds = "1 kind changes" if len(self.changed) == 1 else f"{len(self.changed)} kinds change"
-        told = f"{pluralize(self.tried, 'variation')} tried, {kinds} the result"
-        return "\n".join([told, *map(str, self.changed)])
 
 
 class Explorer(Protocol):

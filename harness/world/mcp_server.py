@@ -11,6 +11,7 @@ import orjson
 from harness.answers.response import check_item
 from harness.core.errors import ConfigError, HarnessError, ScriptError
 from harness.core.exchange import Json
+from harness.core.text.raised import describe_raised, user_frames
 from harness.items import mcp_call, mcp_list_tools
 from harness.items.kind import Item
 
@@ -68,10 +69,12 @@ class McpServer:
             ended = {"output": _output_text(_run_tool(self.results[name], arguments, where))}
         except ToolError as failure:
             ended = {"error": failure.error}
-        except HarnessError:
-            raise
+        except HarnessError as problem:
+            if not user_frames(problem):
+                raise
+            raise ScriptError(describe_raised(problem)) from problem
         except Exception as problem:
-            raise ScriptError(f"{where}: it raised {type(problem).__name__}: {problem}") from problem
+            raise ScriptError(f"{where}: it raised {describe_raised(problem)}") from problem
         made = mcp_call(self.label, name, arguments, approval_request_id=approval_request_id, **ended)
         if finding := check_item(made):
             raise ScriptError(f"{where} is not what the API could say: {finding.message} (at {finding.at})")

@@ -65,9 +65,9 @@ class Mock:
         """What a client for Azure AI Foundry takes as the endpoint of its project."""
         return self.azure_endpoint + API_ROOTS[FOUNDRY].removesuffix("/openai/v1")
 
-    def script(self, *turns: Turn) -> Route:
-        """Add turns for the next requests that no `when` route answers, one turn a request."""
-        return self.world.script.add(turns)
+    def script(self, *turns: Turn, repeat: bool = False) -> Route:
+        """Add turns for the next requests that no `when` route answers, one turn a request; with `repeat` over and over."""
+        return self.world.script.add(turns, repeat)
 
     def when(
         self,

@@ -22,6 +22,7 @@ from harness.api.http.body import copy_body
 from harness.core.delivery import Fault, Pace
 from harness.core.errors import HarnessError, NoTurn, ScriptError
 from harness.core.exchange import Json, Request
+from harness.core.text.raised import describe_code, describe_raised, user_frames
 from harness.core.text.shorten import pluralize, shorten
 from harness.core.text.vocabulary import PYTHON, Vocabulary
 from harness.ending import DEFAULT_ENDING, Ending, TurnLine
@@ -35,9 +36,9 @@ from harness.world.pattern_search import SEARCH_SECONDS, SearchTooLongError
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
-    """Turns that are played over and over."""
+    """Turns that are played over and over; a function among them is called each time."""
 
-    turns: Sequence[Sequence[TurnLine]]
+    turns: Sequence[Turn]
 
 
 Turn = str | TurnLine | Sequence[str | TurnLine] | Callable[[Request], Any] | Iterator[Any] | Repeated
@@ -57,11 +58,14 @@ class Route:
     validated_items: dict[int, Item] = field(default_factory=dict)
     vocabulary: Vocabulary = PYTHON
 
-    def script(self, *turns: Turn) -> Route:
-        """Add turns; an invalid turn is a ScriptError here, not in the middle of a test."""
-        for turn in turns:
+    def script(self, *turns: Turn, repeat: bool = False) -> Route:
+        """Add turns, with `repeat` over and over; an invalid turn is a ScriptError here, not in the middle of a test."""
+        if not isinstance(repeat, bool) or (repeat and not turns):
+            raise ScriptError(f"{self}: repeat is {repeat!r}. Give True, after the turns to repeat.")
+        given = (Repeated(turns),) if repeat else turns
+        for turn in given:
             _validate_turn(turn, self)
-        self.turns.extend(turns)
+        self.turns.extend(given)
         return self
 
     def unmet_conditions(self, request: Request) -> list[tuple[str, Matcher, Any]]:
@@ -80,6 +84,8 @@ class Route:
                 f"({describe_length(actual)}) within {SEARCH_SECONDS} s of CPU time. Write it without a repeat in a "
                 "repeat, so that it need not try every way to split a text."
             ) from None
+        except Exception as problem:
+            raise ScriptError(f"{self}: the condition `{name}` raised {describe_raised(problem)}") from problem
 
     def next(self, request: Request, world: Any = None) -> list[TurnLine]:
         """The lines of the next turn; a generator gives its next yield, and none when it returns: then it is done.
@@ -91,29 +97,38 @@ class Route:
         if callable(turn) and inspect.isgeneratorfunction(turn):
             turn = self.turns[0] = turn(_lend(request, world))
         if isinstance(turn, Repeated):
-            turned = turn.turns[self.replayed % len(turn.turns)]
+            turn = turn.turns[self.replayed % len(turn.turns)]
             self.replayed += 1
-        elif isinstance(turn, Iterator):
-            if (turned := self._call_user_code(_resume_turns, turn, request, world)) is _EXHAUSTED:
+        elif not isinstance(turn, Iterator):
+            self.turns.popleft()
+        if isinstance(turn, Iterator):
+            turned = self._call_user_code(_resume_turns, turn, request, world)
+            if turned is _EXHAUSTED:
                 self.turns.popleft()
                 return []
         else:
-            self.turns.popleft()
             turned = self._call_user_code(turn, _lend(request, world)) if callable(turn) else turn
         self.taken += 1
-        lines = parse_turn(turned, self)
+        try:
+            lines = parse_turn(turned, self)
+        except ScriptError as problem:
+            if turned is turn:
+                raise
+            raise ScriptError(f"{problem}\n  at {describe_code(turn)}, which returned it") from problem
         if isinstance(lines[0], Refusal):
             raise ScriptedRefusal(lines[0])
         return lines
 
     def _call_user_code(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Call a function or generator of the user; what it raises becomes a ScriptError, so that the test fails."""
+        """Call a function or generator of the user; what it raises becomes a ScriptError with its place and frames."""
         try:
             return function(*args)
-        except HarnessError:
-            raise
+        except HarnessError as problem:
+            if not user_frames(problem):
+                raise
+            raise ScriptError(describe_raised(problem)) from problem
         except Exception as problem:
-            raise ScriptError(f"{self}: a turn raised {type(problem).__name__}: {problem}") from problem
+            raise ScriptError(f"{self}: a turn raised {describe_raised(problem)}") from problem
 
     def has_begun(self, turn: Turn) -> bool:
         """Whether a turn of this route that plays several has played one."""
@@ -149,7 +164,11 @@ def _is_started(turn: Iterator[Any]) -> TypeGuard[GeneratorType[Any, Any, Any]]:
 def _validate_turn(turn: Any, route: Route) -> None:
     if isinstance(turn, Repeated):
         for each in turn.turns:
-            parse_turn(each, route)
+            if isinstance(each, Iterator) or inspect.isgeneratorfunction(each):
+                raise ScriptError(f"{route}: {describe_code(each)} cannot be repeated. Let the generator loop itself.")
+            _validate_turn(each, route)
+    elif inspect.iscoroutinefunction(turn) or inspect.isasyncgenfunction(turn):
+        raise ScriptError(f"{route}: {describe_code(turn)} is async, and no turn. Give a plain function or generator.")
     elif not isinstance(turn, Iterator) and not callable(turn):
         parse_turn(turn, route)
 
@@ -224,9 +243,9 @@ class Script:
         self.routes.append(Route(conditions, vocabulary=self.vocabulary))
         return self.routes[-1]
 
-    def add(self, turns: Sequence[Turn]) -> Route:
-        """More turns for requests that no other route answers."""
-        self.default = (self.default or Route({}, vocabulary=self.vocabulary)).script(*turns)
+    def add(self, turns: Sequence[Turn], repeat: bool = False) -> Route:
+        """More turns for requests that no other route answers, with `repeat` over and over."""
+        self.default = (self.default or Route({}, vocabulary=self.vocabulary)).script(*turns, repeat=repeat)
         return self.default
 
     @property

@@ -195,3 +195,9 @@ class TestMistakes:
     def test_a_mock_of_no_test(self) -> None:
         with pytest.raises(ConfigError, match="only the fixture `mock`"):
             Mock().explore(lambda mock: 1)
+
+
+def test_what_was_found_is_shown_whole_as_the_message_of_an_assertion(mock: Mock, client: openai.OpenAI) -> None:
+    found = mock.explore(scenario_of(swallow, client), "streams/error")
+    assert isinstance(found, str)  # of anything else pytest shows no more than the beginning
+    assert found == f"1 variation tried, 1 kind changes the result\n{found.changed[0]}"

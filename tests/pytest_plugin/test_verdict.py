@@ -6,7 +6,7 @@ from tests.support.slow import slow_except
 
 UNUSED = """
 def test_it(mock, client):
-    mock.script(message("hi"), [message("there"), function_call("f", {"a": 1})])
+    mock.script(message("hi"), "at last", [message("there"), function_call("f", {"a": 1})])
     mock.when(instructions="ops").script(lambda request: message("x"))
     client.responses.create(model="gpt-4.1", input="x")
 """
@@ -23,8 +23,9 @@ def test_a_turn_that_no_request_took_fails_the_test(run):
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            "2 turns of the script no request took.",
-            "  where   when(instructions='ops'): the function <lambda>",
+            "3 turns of the script no request took.",
+            "  where   when(instructions='ops'): the function <lambda> (test_*.py:*)",
+            '          script: message "at last"',
             '          script: message "there" + function_call f {"a":1}',
             '  allow   @pytest.mark.harness(unused="allow")',
             "*- responses-harness -*",
@@ -184,7 +185,14 @@ def test_it(mock, turn):
         openai.OpenAI().responses.create(model="gpt-4.1", input="x")
 """)
     result.assert_outcomes(failed=2)
-    result.stdout.fnmatch_lines(["*AssertionError: the app must say y*", "*a turn raised KeyError: 'city'*"])
+    result.stdout.fnmatch_lines(
+        [
+            "*AssertionError: the app must say y*",
+            "  where   at *, in reply: assert request.body*",
+            "*a turn raised KeyError: 'city', at*",
+            '  where   at *, in turns: raise KeyError("city")',
+        ]
+    )
 
 
 def test_a_request_that_fails_after_the_body_is_reported_too(run):

@@ -128,12 +128,16 @@ def test_a_tool_fails_by_a_tool_error(result, error):
 @pytest.mark.parametrize(
     ("result", "arguments", "says"),
     [
-        (raising(KeyError("ref")), "{}", r"^mcp_call\('prod', 'deploy'\): it raised KeyError: 'ref'$"),
+        (
+            raising(KeyError("ref")),
+            "{}",
+            r"^mcp_call\('prod', 'deploy'\): it raised KeyError: 'ref', at .*\.py:\d+\n  at ",
+        ),
         (lambda ref: ref, "{}", "it raised TypeError: .*'ref'"),
         (lambda: object(), "{}", "it raised TypeError: Type is not JSON serializable"),
         (lambda ref: ref, "[]", r"the arguments are \[\]\. A tool's function takes those of an object by name"),
         (lambda ref: ref, "{", r"the arguments are \{\. A tool's function"),
-        (raising(ScriptError("mine")), "{}", "^mine$"),
+        (raising(ScriptError("mine")), "{}", r"^mine, at .*\.py:\d+\n  at "),
         (ToolError({"type": "odd"}), "{}", r"is not what the API could say: .* \(at output\[0\]\.error"),
     ],
 )

@@ -111,8 +111,92 @@ class TestATurn:
 
         script = Script()
         script.add([strict])
-        with pytest.raises(ScriptError, match=r"^asked too early$"):
+        with pytest.raises(
+            ScriptError, match=r"^asked too early, at .*test_script\.py:\d+\n  at test_script.*, in strict"
+        ):
             script.next(ask())
+
+    def test_that_raises_is_told_with_its_line_and_the_frames_that_led_there(self) -> None:
+        def look_up(name: str) -> str:
+            return {"a": "b"}[name]
+
+        def model(request: Request) -> Item:
+            return message(look_up(request.body["input"]))
+
+        script = Script()
+        script.add([model])
+        with pytest.raises(ScriptError) as told:
+            script.next(ask("x"))
+        first, outer, inner = str(told.value).splitlines()
+        line = model.__code__.co_firstlineno
+        assert re.fullmatch(rf"script: a turn raised KeyError: 'x', at /.*/test_script\.py:{line - 2}", first)
+        assert outer == f'  at test_script.py:{line + 1}, in model: return message(look_up(request.body["input"]))'
+        assert inner == f'  at test_script.py:{line - 2}, in look_up: return {{"a": "b"}}[name]'
+
+    def test_that_gives_a_builder_what_it_does_not_take_is_told_with_its_line(self) -> None:
+        script = Script()
+        script.add([lambda request: function_call("", {})])
+        with pytest.raises(ScriptError, match=r"^function_call: name is ''.*, at .*test_script\.py:\d+\n  at "):
+            script.next(ask())
+
+    def test_that_returns_what_no_turn_is_names_the_function(self) -> None:
+        def model(request: Request) -> Any:
+            return 5
+
+        script = Script()
+        script.add([model])
+        with pytest.raises(
+            ScriptError, match=r"5 is not a turn.*\n  at model \(test_script\.py:\d+\), which returned it"
+        ):
+            script.next(ask())
+
+    def test_that_is_async_is_refused_when_it_is_scripted(self) -> None:
+        async def model(request: Request) -> Item:
+            return message("x")
+
+        with pytest.raises(ScriptError, match=r"^script: model \(test_script\.py:\d+\) is async, and no turn"):
+            Script().add([model])
+
+    def test_whose_condition_raises_is_told_with_its_line(self) -> None:
+        script = Script()
+        script.when({"input": lambda text: text.no}).script(message("x"))
+        with pytest.raises(
+            ScriptError, match=r"the condition `input` raised AttributeError: .*, at .*test_script\.py:\d+"
+        ):
+            script.next(ask("x"))
+
+
+class TestRepeatedTurns:
+    def test_are_played_over_and_over(self) -> None:
+        script = Script()
+        script.add([message("a"), lambda request: message(request.body["input"])], repeat=True)
+        assert [answer(script, word) for word in ("1", "2", "3", "4")] == ["a", "2", "a", "4"]
+        assert script.unused == []
+
+    def test_that_no_request_took_are_unused(self) -> None:
+        script = Script()
+        script.when({"input": "x"}).script("a", "b", repeat=True)
+        assert len(script.unused) == 1
+
+    def test_go_on_after_a_function_has_raised(self) -> None:
+        script = Script()
+        script.add([lambda request: request.body["metadata"]["a"]], repeat=True)
+        for _ in range(2):
+            with pytest.raises(ScriptError, match="a turn raised KeyError"):
+                script.next(ask())
+
+    def test_hold_no_generator(self) -> None:
+        def model(request: Request) -> Iterator[Item]:
+            yield message("x")
+
+        for turn in (model, iter(["x"])):
+            with pytest.raises(ScriptError, match=r"^script: .* cannot be repeated\. Let the generator loop itself\."):
+                Script().add([turn], repeat=True)
+
+    @pytest.mark.parametrize(("turns", "repeat"), [([], True), (["x"], 2), (["x"], None)])
+    def test_are_turns_and_a_truth(self, turns: list[str], repeat: Any) -> None:
+        with pytest.raises(ScriptError, match=r"^script: repeat is .* Give True, after the turns to repeat\.$"):
+            Script().add(turns, repeat)
 
 
 class TestARoute:

@@ -9,7 +9,7 @@ import ast
 import inspect
 import sys
 import traceback
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,7 +38,8 @@ class PythonRoute:
     def add_to(self, mock: Mock) -> None:
         """Add it to the script of a mock."""
         route = add_route(mock, self.conditions)
-        route.script(*(self.turns if isinstance(self.turns, list) else [_answer_always(self.turns, route)]))
+        turns = self.turns if isinstance(self.turns, list) else [self.turns]
+        route.script(*turns, repeat=turns is not self.turns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,20 +73,6 @@ def run_script_file(path: Path, text: str) -> PythonScript:
     return _build_script(path, ast.parse(text), module)
 
 
-def _answer_always(model: AnswerFunction, route: Route) -> AnswerFunction:
-    """A turn that is never spent: the function answers request after request, also after it has failed once."""
-
-    def always(request: Request) -> Generator[Any, Request, None]:
-        try:
-            while True:
-                request = yield model(request)
-        except ScriptError:
-            route.script(always)
-            raise
-
-    return always
-
-
 @contextmanager
 def _locate_errors(path: Path) -> Iterator[None]:
     """What the file's own code raises becomes a ScriptError with the last line of the file that it came through."""
@@ -107,9 +94,9 @@ def _build_script(path: Path, tree: ast.Module, module: ModuleType) -> PythonScr
     at = f"{path}:{_find_line(tree, 'routes')}: routes"
     if not isinstance(routes or [], list | tuple):
         raise ScriptError(f"{at} is {routes!r}. Give a list of ({{condition: text}}, [turns]).")
-    parts = [_parse_route(f"{at}[{index}]", route, path) for index, route in enumerate(routes or [])]
+    parts = [_parse_route(f"{at}[{index}]", route) for index, route in enumerate(routes or [])]
     if script is not None:
-        parts.append(PythonRoute({}, _parse_turns(f"{path}:{_find_line(tree, 'script')}: script", script, path)))
+        parts.append(PythonRoute({}, _parse_turns(f"{path}:{_find_line(tree, 'script')}: script", script)))
     return PythonScript(path, _check_setup(f"{path}:{_find_line(tree, 'setup')}: setup", setup), tuple(parts))
 
 
@@ -135,61 +122,36 @@ def _find_line(tree: ast.Module, name: str) -> int:
     return 1
 
 
-def _parse_route(at: str, route: Any, path: Path) -> PythonRoute:
+def _parse_route(at: str, route: Any) -> PythonRoute:
     if not isinstance(route, list | tuple) or len(route) != 2 or not isinstance(route[0], dict) or not route[0]:
         raise ScriptError(f"{at} is {route!r}. Give ({{'instructions': 'planner'}}, [turns]).")
     conditions, script = route
     for name in conditions:
         if name not in CONDITIONS:
             raise ScriptError(f"{at}: no condition {name!r}. {suggest_name(name, CONDITIONS)}")
-    return PythonRoute(conditions, _parse_turns(at, script, path))
+    return PythonRoute(conditions, _parse_turns(at, script))
 
 
-def _parse_turns(at: str, script: Any, path: Path) -> list[Turn] | AnswerFunction:
+def _parse_turns(at: str, script: Any) -> list[Turn] | AnswerFunction:
     """What a Python file gives as a script: one turn, a list of them, or a function for every request."""
     turns = script if isinstance(script, list) else [script]
     if not turns:
         raise ScriptError(f"{at} is empty. Give turns: [message('…')].")
-    guarded = [_guard_turn(at, turn, path) for turn in turns]
+    checked = [_check_turn(at, turn) for turn in turns]
     if callable(script) and not inspect.isgeneratorfunction(script):
-        function: AnswerFunction = guarded[0]
+        function: AnswerFunction = checked[0]
         return function
-    return guarded
+    return checked
 
 
-def _guard_turn(at: str, turn: Any, path: Path) -> Any:
-    """A checked turn; a function is wrapped, so that what it raises names the file and line."""
-    if isinstance(turn, Iterator) or inspect.iscoroutinefunction(turn) or inspect.isasyncgenfunction(turn):
-        raise ScriptError(
-            f"{at}: {turn!r} is not a turn. Give the function itself, not what it returns, and no async one."
-        )
-    if inspect.isgeneratorfunction(turn):
-        return _guard_generator(turn, path)
-    if callable(turn):
-        return _guard_function(at, turn, path)
-    if turn in ([], ()):
+def _check_turn(at: str, turn: Any) -> Any:
+    """A turn that can be one."""
+    if isinstance(turn, Iterator):
+        raise ScriptError(f"{at}: {turn!r} is not a turn. Give the function itself, not what it returns.")
+    if isinstance(turn, list | tuple) and not turn:
         raise ScriptError(f"{at} holds an empty turn. Give items: [message('…')].")
     try:
         Route({}).script(turn)
     except ScriptError as problem:
         raise ScriptError(f"{at}{str(problem).removeprefix('script')}") from problem
     return turn
-
-
-def _guard_generator(turn: AnswerFunction, path: Path) -> AnswerFunction:
-    def guarded(request: Request) -> Generator[Any, Request, None]:
-        with _locate_errors(path):
-            yield from turn(request)
-
-    return guarded
-
-
-def _guard_function(at: str, turn: AnswerFunction, path: Path) -> AnswerFunction:
-    def guarded(request: Request) -> Any:
-        with _locate_errors(path):
-            result = turn(request)
-        if result == []:
-            raise ScriptError(f"{at}: the function returned no item. Return an item or a list of items.")
-        return result
-
-    return guarded

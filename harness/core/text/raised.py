@@ -1,0 +1,53 @@
+"""What code of the user has raised: the exception, the line that raised it, and the frames that led there."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from traceback import StackSummary, walk_tb
+from typing import Any
+
+from harness.core.errors import HarnessError
+
+MAX_FRAMES = 4
+"""How many frames are shown, the last ones."""
+DETAIL_MARKS = ("at ", "| ")
+"""What the lines begin with that follow the first one: frames, and more of the exception's text."""
+_PACKAGE = __file__[: -len("core/text/raised.py")]
+"""The folder of the harness, whose own frames nobody needs to see; those of its `with` blocks are of `contextlib`."""
+
+
+def describe_raised(problem: BaseException) -> str:
+    """The exception and its place, then a line for each of the last frames: `KeyError: 'city', at /app/test_x.py:12`.
+
+    The place is the last line of the file in which the user's code began. An error of the harness says itself what it is.
+    """
+    kind = "" if isinstance(problem, HarnessError) else type(problem).__name__
+    first, *more = ": ".join(filter(None, [kind, str(problem)])).splitlines() or [""]
+    frames = user_frames(problem)
+    place = next((frame for frame in reversed(frames) if frame.filename == frames[0].filename), None)
+    head = f"{first}, at {place.filename}:{place.lineno}" if place else first
+    shown = [
+        f"at {_file_name(frame.filename)}:{frame.lineno}, in {frame.name}{f': {frame.line}' if frame.line else ''}"
+        for frame in frames[-MAX_FRAMES:]
+    ]
+    return "\n".join([head, *(f"  {line}" for line in shown), *(f"  | {line}" for line in more)])
+
+
+def describe_code(code: Any) -> str:
+    """A function or a generator by its name and its place: `model (test_x.py:12)`."""
+    own = getattr(code, "__code__", None) or getattr(code, "gi_code", None)
+    name = getattr(code, "__name__", type(code).__name__)
+    return f"{name} ({_file_name(own.co_filename)}:{own.co_firstlineno})" if own else name
+
+
+def _file_name(path: str) -> str:
+    return re.split(r"[/\\]", path)[-1]
+
+
+def user_frames(problem: BaseException) -> StackSummary:
+    """The frames between the harness and what was raised, the outermost first."""
+    frames = StackSummary.extract(walk_tb(problem.__traceback__))
+    return StackSummary.from_list(
+        [frame for frame in frames if not frame.filename.startswith(_PACKAGE) and frame.filename != contextlib.__file__]
+    )
