@@ -19,6 +19,7 @@ from typer.testing import CliRunner, Result
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import serve
 
+from harness.answers.sse import encode_event
 from harness.cli import app
 from harness.contract.schema import load, schemas_directory
 from harness.core.errors import ConfigError
@@ -103,8 +104,8 @@ def mocked(change: Callable[[str, str, Any], Any] = lambda method, path, body: b
             return message.status, dict(message.headers), message.body
         if message.events is None:
             return message.status, JSON, json.dumps(change(method, below, message.body)).encode()
-        frames = "".join(f"data: {json.dumps(change(method, below, event))}\n\n" for event in message.events)
-        return message.status, {"content-type": "text/event-stream"}, frames.encode()
+        frames = map(encode_event, (change(method, below, event) for event in message.events))
+        return message.status, {"content-type": "text/event-stream"}, b"".join(frames)
 
     return answer
 
@@ -250,14 +251,15 @@ def wrong_errors() -> Iterator[tuple[Score, list[int]]]:
 
 @pytest.fixture(scope="module")
 def forgetful() -> Iterator[Score]:
-    """The score of a server that doubles histories, cancels nothing, calls no custom tool and leaves out a member."""
+    """The score of a server that doubles histories, cancels nothing, calls no custom tool, lacks a member and an event."""
     answer = mocked(lambda method, path, body: _without_member(_twice(path, _without_custom_calls(body))))
 
     def deaf(method: str, path: str, headers: Any, raw: bytes) -> Reply:
         if path.endswith("/cancel"):
             return 500, JSON, b"{}"
         resumed = "starting_after" in path
-        return answer(method, path.partition("?")[0] if resumed else path, headers, raw)
+        status, named, body = answer(method, path.partition("?")[0] if resumed else path, headers, raw)
+        return status, named, body.replace(b"event: response.created\n", b"event: message\n")
 
     with server(deaf) as url:
         yield examine_server(url, jobs=2)
@@ -352,6 +354,14 @@ class TestAWrongServer:
         assert sum(each["times"] for each in answers) == forgetful.forms["answers"]["findings"]
 
     @pytest.mark.slow
+    def test_events_that_no_client_of_event_source_hears(self, forgetful: Score) -> None:
+        found = {(each["kind"], each.get("at"), each.get("message")) for each in forgetful.findings}
+        assert (
+            "streams",
+            "events[0]",
+            "its line is 'event: message', its data has the type 'response.created'",
+        ) in found
+
     def test_a_stream_that_is_cut(self, small: Score) -> None:
         assert small.forms["streams"]["conform"] == 0
         assert any("cut off" in text for text in kinds(small))

@@ -178,6 +178,45 @@ def test_events_must_belong_to_one_response(tmp_path: Path) -> None:
     assert "add up to" in found["message"]
 
 
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("totally.wrong", "its line is 'event: totally.wrong', its data has the type 'response.in_progress'"),
+        (None, "there is no 'event:' line before its data"),
+    ],
+)
+@pytest.mark.parametrize("provider", ["openai", "azure"])
+def test_the_line_by_which_clients_dispatch_names_the_event(
+    tmp_path: Path, name: Any, message: str, provider: str
+) -> None:
+    (one,) = recorded({**HI, "stream": True})
+    one["events"][1]["event"] = name
+    report = judge(tmp_path, [{**one, "provider": provider}])["streams"]
+    assert [(found["at"], found["message"]) for found in report["findings"]] == [("events[1]", message)]
+    assert report["conform"] == 0
+
+
+def test_a_name_that_means_another_event_is_found(tmp_path: Path) -> None:
+    (one,) = recorded({**HI, "stream": True})
+    one["events"][2]["event"] = "error"
+    (found,) = judge(tmp_path, [one])["streams"]["findings"]
+    assert (found["at"], found["message"][:25]) == ("events[2]", "its line is 'event: error")
+
+
+def test_names_that_a_publication_left_out_are_none_of_the_api(tmp_path: Path) -> None:
+    (one,) = recorded({**HI, "stream": True})
+    for event in one["events"]:
+        event["event"] = None
+    assert judge(tmp_path, [{**one, "transcribed": True}])["streams"]["conform"] == 1
+
+
+def test_data_that_is_no_object_is_found_in_the_middle_of_a_stream(tmp_path: Path) -> None:
+    (one,) = recorded({**HI, "stream": True})
+    one["events"].insert(2, {"event": "response.in_progress", "data": '{"type": "resp'})
+    (found,) = judge(tmp_path, [one])["streams"]["findings"]
+    assert (found["at"], found["message"]) == ("events[2]", "its data is no JSON object")
+
+
 def test_a_cut_stream_is_not_read_as_a_whole(tmp_path: Path) -> None:
     (one,) = recorded({**HI, "stream": True})
     one["events"] = one["events"][:-2]

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from harness.api.http.body import parse_body
-from harness.core.exchange import Json
+from harness.core.exchange import Finding, Json
+from harness.core.text.shorten import shorten
 
 MAX_DECODED_SIZE = 1 << 28
 """The maximum size in bytes of a decompressed body."""
@@ -33,17 +34,23 @@ _LINE_BREAK = re.compile(r"\r\n|\n|\r")
 _DONE = "[DONE]"
 _NAMED_EVENT_PREFIXES = ("thread.", "error")
 """Prefixes of the event names that the Assistants API sends in the `event` field, not in the data."""
+NO_EVENT_LINE = "there is no 'event:' line before its data"
+"""What is said of an event without a name: each event of a recorded stream of a response has its type there."""
+_SHOWN = 80
+"""Characters that are shown of a name."""
 
 
 class DecodedAnswer(NamedTuple):
     """The body of an answer: a JSON value, or the data of its events in order, with flags for its anomalies.
 
-    An event of the Assistants API is `{"event", "data"}`, as its data does not contain its type.
+    An event of the Assistants API is `{"event", "data"}`, as its data does not contain its type. `misframed` says of the
+    other events what the `event` and `data` lines around them have wrong, each thing once.
     """
 
     body: Any = None
     events: list[Json] | None = None
     flags: frozenset[str] = frozenset()
+    misframed: tuple[Finding, ...] = ()
 
 
 UNREADABLE_ANSWER = DecodedAnswer(flags=frozenset({"unread-answer"}))
@@ -104,18 +111,37 @@ def parse_sse(text: str) -> list[tuple[str, str]]:
 
 def _decode_events(pairs: Sequence[tuple[str, str]]) -> DecodedAnswer:
     events: list[Json] = []
+    misframed: dict[str, Finding] = {}
     flags = set[str]() if pairs else {"cut"}
     for index, (name, text) in enumerate(pairs):
-        data = _parse_event_data(text)
+        data, wrong = _parse_event_data(text), ""
         if isinstance(data, dict):
-            beside = name.startswith(_NAMED_EVENT_PREFIXES) and name != data.get("type")
+            beside = name.startswith(_NAMED_EVENT_PREFIXES) and not _is_named_within(name, data.get("type"))
             events.append({"event": name, "data": data} if beside else data)
-            flags |= {"event-names"} if name and name != data.get("type") and not beside else set()
+            wrong = "" if beside else _explain_name(name, data.get("type"))
         elif data == _DONE:
             flags.add("done-marker")
+        elif data is None and index == len(pairs) - 1:
+            flags.add("cut")
         else:
-            flags.add("cut" if data is None and index == len(pairs) - 1 else "unread-answer")
-    return DecodedAnswer(None, events, frozenset(flags))
+            flags.add("unread-answer")
+            wrong = "its data is no JSON object"
+        if wrong:
+            misframed.setdefault(wrong, Finding(f"events[{index}]", wrong))
+    return DecodedAnswer(None, events, frozenset(flags), tuple(misframed.values()))
+
+
+def _is_named_within(name: str, type: Any) -> bool:
+    """Whether the data of an event has its name in it: the event is one of a response, whatever the line says."""
+    return name == type or (isinstance(type, str) and type.startswith("response."))
+
+
+def _explain_name(name: str, type: Any) -> str:
+    """What is wrong with the name in the `event` line before data of a type; clients of `EventSource` go by the name."""
+    if not isinstance(type, str) or name == type:
+        return ""
+    shown = shorten(name, _SHOWN), shorten(type, _SHOWN)
+    return "its line is 'event: {}', its data has the type '{}'".format(*shown) if name else NO_EVENT_LINE
 
 
 def _parse_event_data(data: str) -> Any:

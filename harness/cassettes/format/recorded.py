@@ -26,7 +26,7 @@ from harness.api.http.providers import (
 )
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.format.other_recorders import FLAG_MEMBERS
-from harness.core.exchange import Json
+from harness.core.exchange import Finding, Json
 
 UNREAD_MEMBER = "_raw"
 """The only member of an answer that was no JSON, in flat exchanges."""
@@ -54,11 +54,12 @@ class Recorded(NamedTuple):
     the conversation with the API that it is part of. `path` is the complete path, as recorded, `host` empty if the
     recording has none; `headers` and `answer_headers` have names in lower case. `request` is the JSON sent, `raw` the
     bytes sent if they are no JSON. `answer` is the JSON received, `events` the data of a stream, in order.
-    `provider` is openai, azure, foundry or empty, `date` ISO 8601 or empty, `status` 0 where none was recorded.
+    `provider` is openai, azure, foundry or empty, `date` ISO 8601 or empty, `status` 0 where none was recorded. `misframed`
+    says what the lines around the events of a stream have wrong.
 
     Flags: `no_request` (the request is not known), `cut` (the stream or long values are cut), `inferred` (some of
     method, path, status and provider were), `sanitized`, `sequence_gaps`, `transcribed`, `done-marker` (`[DONE]` was
-    sent), `event-names` (they differ from the types), `unread-answer` (neither JSON nor events), `no-status`, `socket`
+    sent), `unread-answer` (neither JSON nor events), `no-status`, `socket`
     (over a WebSocket; `harness.verify.judging.websockets.exchanges`).
     """
 
@@ -78,6 +79,7 @@ class Recorded(NamedTuple):
     provider: str
     date: str
     flags: frozenset[str]
+    misframed: tuple[Finding, ...] = ()
 
 
 def parse_recorded(interaction: Interaction, name: str, number: int) -> Recorded:
@@ -114,6 +116,7 @@ def parse_recorded(interaction: Interaction, name: str, number: int) -> Recorded
         provider=provider,
         date=_find_date(interaction, answer),
         flags=frozenset(flags | ({"inferred"} if guessed else set())),
+        misframed=answer.misframed,
     )
 
 

@@ -86,6 +86,7 @@ def parse_reply(interaction: Interaction, path: str) -> ServerReply:
         provider=OPENAI,
         date="",
         flags=decoded.flags | ({"cut"} if fault else frozenset()),
+        misframed=decoded.misframed,
     )
     is_unread = decoded.body is None and decoded.events is None and not FILE_CONTENT_PATH.fullmatch(path)
     if is_unread and interaction.status and not fault:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from harness.answers.reader import StreamError
 from harness.answers.stream import read_recorded
+from harness.api.http.decoding import NO_EVENT_LINE
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.check import check_answer
 from harness.contract.dialect_body import read_answer_by_schema
@@ -42,17 +43,30 @@ def judge_response_stream(
 
 
 def judge_events(recorded: Recorded, root: str, as_of: str) -> StreamJudgment:
-    """Judge each event by the schema `root` of a day."""
+    """Judge each event by the schema `root` of a day, and the lines that it came in."""
     read = (read_answer_by_schema(event, recorded.provider) for event in recorded.events or ())
     events = [(index, event) for index, event in enumerate(read) if not has_only_known(root, event, as_of)]
     return StreamJudgment(
-        [_prefix_event_index(index, found) for index, event in events if (found := check_answer(root, event, as_of))],
+        [
+            *_find_misframed(recorded),
+            *(
+                _prefix_event_index(index, found)
+                for index, event in events
+                if (found := check_answer(root, event, as_of))
+            ),
+        ],
         [
             _prefix_event_index(index, each)
             for index, event in events
             for each in find_unknown_members(root, event, as_of)
         ],
     )
+
+
+def _find_misframed(recorded: Recorded) -> Iterator[Finding]:
+    """What the lines around the events have wrong; who writes a stream down for others to read may leave out the names."""
+    named = "transcribed" not in recorded.flags
+    yield from (each for each in recorded.misframed if named or each.message != NO_EVENT_LINE)
 
 
 def is_complete_stream(recorded: Recorded) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harness.api.http import decoding
-from harness.api.http.decoding import decode_answer, decode_request, parse_sse
+from harness.api.http.decoding import NO_EVENT_LINE, decode_answer, decode_request, parse_sse
 
 EVENTS = {"content-type": "text/event-stream; charset=utf-8"}
 
@@ -34,7 +34,7 @@ def test_frames_follow_the_rules_of_server_sent_events(text: str, events: list[t
     [
         ('data: {"type": "a"}\n\ndata: [DONE]\n\n', [{"type": "a"}], {"done-marker"}),
         ('event: a\ndata: {"type": "a"}\n\n', [{"type": "a"}], set()),
-        ('event: b\ndata: {"type": "a"}\n\n', [{"type": "a"}], {"event-names"}),
+        ('event: b\ndata: {"type": "a"}\n\n', [{"type": "a"}], set()),
         ('data: {"type": "a"}\n\ndata: {"type": "b", "de', [{"type": "a"}], {"cut"}),
         ('data: x\n\ndata: {"type": "a"}\n\n', [{"type": "a"}], {"unread-answer"}),
         ("data: 7\n\n", [], {"unread-answer"}),
@@ -43,7 +43,31 @@ def test_frames_follow_the_rules_of_server_sent_events(text: str, events: list[t
     ],
 )
 def test_a_stream_is_the_data_of_its_events(said: str, events: list[Any], flags: set[str]) -> None:
-    assert decode_answer(said.encode(), EVENTS) == (None, events, flags)
+    assert decode_answer(said.encode(), EVENTS)[:3] == (None, events, flags)
+
+
+@pytest.mark.parametrize(
+    ("said", "wrong"),
+    [
+        ('event: a\ndata: {"type": "a"}\n\n', []),
+        (': ping\nid: 1\nretry: 9\nevent:a\ndata:{"type":\ndata:"a"}\n\n', []),
+        ('event: b\ndata: {"type": "a"}\n\n', [("events[0]", "its line is 'event: b', its data has the type 'a'")]),
+        ('event: a \ndata: {"type": "a"}\n\n', [("events[0]", "its line is 'event: a ', its data has the type 'a'")]),
+        (
+            'event: a\ndata: {"type": "a"}\n\ndata: {"type": "a"}\n\ndata: {"type": "a"}\n\n',
+            [("events[1]", NO_EVENT_LINE)],
+        ),
+        (
+            'event: a\ndata: {"type": \n\nevent: b\ndata: {"type": "b"}\n\n',
+            [("events[0]", "its data is no JSON object")],
+        ),
+        ('event: a\ndata: {"type": "a"}\n\nevent: b\ndata: {"ty', []),
+        ("event: done\ndata: [DONE]\n\n", []),
+        ('event: thread.created\ndata: {"id": "thread_1"}\n\n', []),
+    ],
+)
+def test_the_lines_around_the_data_of_an_event_are_looked_at(said: str, wrong: list[tuple[str, str]]) -> None:
+    assert [each[:2] for each in decode_answer(said.encode(), EVENTS).misframed] == wrong
 
 
 def test_a_stream_needs_no_header() -> None:
@@ -55,7 +79,7 @@ def test_a_stream_needs_no_header() -> None:
     [(None, None), (b"", None), (b" ", None), (b"[1]", [1]), (b'{"a": 1}', {"a": 1})],
 )
 def test_an_answer_is_json(said: Any, body: Any) -> None:
-    assert decode_answer(said, {}) == (body, None, set())
+    assert decode_answer(said, {})[:3] == (body, None, set())
 
 
 @pytest.mark.parametrize(
@@ -68,7 +92,7 @@ def test_an_answer_is_json(said: Any, body: Any) -> None:
     ],
 )
 def test_what_cannot_be_read_is_flagged(said: Any, headers: dict[str, str]) -> None:
-    assert decode_answer(said, headers) == (None, None, {"unread-answer"})
+    assert decode_answer(said, headers)[:3] == (None, None, {"unread-answer"})
 
 
 def test_a_json_error_in_place_of_a_stream_is_json() -> None:
