@@ -145,12 +145,12 @@ class DirectHttpProtocol(HttpProtocol):
         if len(body) == body_size and headers.get("content-length") == str(body_size):
             self._known.put(head, KnownHead(path, headers, body_size), len(head))
 
-    def _parse(self, data: bytes) -> bytes | None:
+    def _parse(self, data: memoryview) -> int:
         """Parse bytes; a request of which a part is still to come is one for ASGI."""
-        rest = super()._parse(data)
+        taken = super()._parse(data)
         if self._held is not None:
             self._go_through(self.app)
-        return rest
+        return taken
 
     def on_message_begin(self) -> None:
         """Begin a request, without what only ASGI needs."""

@@ -7,6 +7,8 @@ answered in chunks.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from functools import partial
 from typing import Any, cast
 
 import httptools
@@ -18,6 +20,7 @@ REQUEST_SECONDS = 20.0
 """Seconds in which a request has to be whole, and one more for each RECEIVED_PER_SECOND bytes that came."""
 RECEIVED_PER_SECOND = 500
 TOO_SLOW = "The request did not become whole in time."
+CONNECT = "CONNECT"
 INVALID = "Invalid HTTP request received."
 TWO_HOSTS = "A request has one Host header, this one has several."
 
@@ -49,6 +52,7 @@ class HttpProtocol(HttpToolsProtocol):
 
     request_begun: float | None
     received: int
+    _last: Callable[[], None] | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wrap the transport of a new connection, from which a request is expected."""
@@ -73,36 +77,45 @@ class HttpProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Take what the client sends; white space between two requests is the begin of one, too."""
+        if self._last is not None:
+            return
         if self.request_begun is None:
             self._expect_request()
         self.received += len(data)
         self._unset_keepalive_if_required()
-        rest: bytes | None = data
-        while rest is not None:
-            rest = self._parse(rest)
+        rest = memoryview(data)
+        while rest and not self.transport.is_closing():
+            rest = rest[self._parse(rest) :]
 
-    def _parse(self, data: bytes) -> bytes | None:
-        """Parse bytes; those of a request that asks for an upgrade that nobody makes are returned without its wish.
+    def _parse(self, data: memoryview) -> int:
+        """Parse bytes; returns how many were taken, at least one: all, or those up to an upgrade that nobody makes.
 
-        The parser takes what follows the head of such a request for another protocol, though it is its body.
+        The parser takes what follows the head of such a request for another protocol, though it is its body. After a
+        CONNECT nothing is read.
         """
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
+            if self.scope["method"] == CONNECT:
+                return len(data)
             if self.scope["method"] != "GET" or self._get_upgrade() != b"websocket":
-                self.parser = httptools.HttpRequestParser(self)
-                self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
-                return self._head_without_upgrade() + data[upgrade.args[0] :]
-            self.handle_websocket_upgrade()
+                self._parse_without_upgrade()
+                return max(1, int(upgrade.args[0]))
+            self._end_with(self.handle_websocket_upgrade)
         except httptools.HttpParserError:
             self.send_400_response(INVALID)
-        return None
+        return len(data)
 
-    def _head_without_upgrade(self) -> bytes:
-        """The head of the request that was parsed last, without its `Upgrade`."""
+    def _parse_without_upgrade(self) -> None:
+        """Parse the head of the request that was parsed last again, without its `Upgrade`."""
         start = f"{self.scope['method']} {self.url.decode('latin-1')} HTTP/{self.scope['http_version']}"
         kept = [name + b": " + value for name, value in self.headers if name != b"upgrade"]
-        return b"\r\n".join([start.encode("latin-1"), *kept, b"", b""])
+        self.parser = httptools.HttpRequestParser(self)
+        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
+        try:
+            self.parser.feed_data(b"\r\n".join([start.encode("latin-1"), *kept, b"", b""]))
+        except (httptools.HttpParserUpgrade, httptools.HttpParserError):
+            self.send_400_response(INVALID)
 
     def on_message_begin(self) -> None:
         """Begin a request."""
@@ -114,6 +127,8 @@ class HttpProtocol(HttpToolsProtocol):
         if self._host_count > 1:
             raise BadRequest
         super().on_headers_complete()
+        if self.cycle is not None and self.scope["method"] == CONNECT:
+            self.cycle.keep_alive = False
         if self.scope["http_version"] == "1.0" and self.cycle is not None and self.cycle.scope is self.scope:
             self.cycle.__class__ = UnchunkedCycle  # uvicorn has no way to give it one
 
@@ -130,14 +145,42 @@ class HttpProtocol(HttpToolsProtocol):
         if self.flow.read_paused or (self.cycle and not self.cycle.response_complete and not self.cycle.more_body):
             self.request_begun = now
         elif now - self.request_begun > REQUEST_SECONDS + self.received / RECEIVED_PER_SECOND:
-            if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
-                self._write_error(408, TOO_SLOW)
-            self.transport.close()
+            self._refuse(408, TOO_SLOW)
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is no request."""
-        self._write_error(400, TWO_HOSTS if self._host_count > 1 else msg)
+        self._refuse(400, TWO_HOSTS if self._host_count > 1 else msg)
+
+    def _refuse(self, status: int, text: str) -> None:
+        """Refuse what the client is sending, and close the connection; a request whose answer has begun is cut off."""
+        cycle = self.cycle
+        if cycle is not None and cycle.more_body and not cycle.response_complete:  # its body is what is refused
+            if self.pipeline and self.pipeline[0][0] is cycle:
+                self.pipeline.popleft()
+            else:
+                if not cycle.response_started:
+                    self._write_error(status, text)
+                self.transport.close()
+                return
+        self._end_with(partial(self._write_last, status, text))
+
+    def _write_last(self, status: int, text: str) -> None:
+        self._write_error(status, text)
         self.transport.close()
+
+    def _end_with(self, last: Callable[[], None]) -> None:
+        """Do what ends the requests of the connection, once those that came before are answered."""
+        if self.cycle is None or self.cycle.response_complete:
+            last()
+        elif self._last is None:
+            self._last = last
+
+    def on_response_complete(self) -> None:
+        """Go on after an answer."""
+        is_last = not self.pipeline
+        super().on_response_complete()
+        if is_last and self._last is not None and not self.transport.is_closing():
+            self._last()
 
     @property
     def _host_count(self) -> int:
@@ -151,5 +194,5 @@ class HttpProtocol(HttpToolsProtocol):
         self.transport.write(STATUS_LINE[status] + head.encode() + text.encode())
 
     def _should_upgrade(self) -> bool:
-        """Whether to wait with a request that asks for an upgrade: always, `_parse` says what becomes of it."""
-        return True
+        """Whether to wait with a request that asks for an upgrade: `_parse` says what becomes of it, unless CONNECT does."""
+        return bool(self.scope["method"] != CONNECT)

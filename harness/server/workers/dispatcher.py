@@ -17,8 +17,8 @@ from zlib import crc32
 
 from harness.server.tls.context import ServerContext
 from harness.server.workers.channel import CONNECTION, STRAY, Channel, ChannelClosed, open_channel
-from harness.server.workers.request_key import HEAD_END, LARGEST_HEAD, KeyReader
-from harness.server.workers.tls_relay import SecuredSocket, TlsRelay
+from harness.server.workers.request_key import HeadReader, KeyReader
+from harness.server.workers.tls_relay import READ_SIZE, SecuredSocket, TlsRelay
 
 RELAY_SECONDS = 1.0
 """Seconds in which the last bytes of workers that have ended go to their clients."""
@@ -53,14 +53,15 @@ class _Arriving:
 
     connection: socket.socket | SecuredSocket
     begun: float
-    data: bytes = b""
+    head: HeadReader = field(default_factory=HeadReader)
+    parts: list[bytes] = field(default_factory=list)
 
     def receive(self) -> bytes | None:
         """What has come, None if nothing has, empty when the client has left."""
         if isinstance(self.connection, SecuredSocket):
             return self.connection.receive()
         try:
-            return self.connection.recv(LARGEST_HEAD)
+            return self.connection.recv(READ_SIZE)
         except BlockingIOError:
             return None
         except OSError:
@@ -141,13 +142,15 @@ class Dispatcher:
     def _read(self, arriving: _Arriving) -> None:
         if (data := arriving.receive()) is None:
             return
-        arriving.data += data
         if not data:
             self._forget(arriving)
-            if isinstance(arriving.connection, SecuredSocket) and not arriving.data:
+            if isinstance(arriving.connection, SecuredSocket) and not arriving.parts:
                 arriving.connection.note_silence()
             arriving.connection.close()
-        elif HEAD_END in arriving.data or len(arriving.data) >= LARGEST_HEAD:
+            return
+        arriving.parts.append(data)
+        arriving.head.feed(data)
+        if arriving.head.is_whole:
             self._hand_over(arriving)
 
     def _forget(self, arriving: _Arriving) -> None:
@@ -164,7 +167,7 @@ class Dispatcher:
             self._relays.add(TlsRelay(arriving.connection, own, self._selector))
         else:
             plain = arriving.connection
-        self._give(plain.detach(), arriving.data)
+        self._give(plain.detach(), b"".join(arriving.parts))
 
     def _pump(self, relay: TlsRelay) -> None:
         if not relay.has_ended:
@@ -179,7 +182,7 @@ class Dispatcher:
 
     def _give(self, connection: int, head: bytes) -> None:
         """Send a connection to the worker of the key in its first request."""
-        worker = self._workers[self._owner(self.keys.read(head) if HEAD_END in head else "")]
+        worker = self._workers[self._owner(self.keys.read(head))]
         self._send(worker, CONNECTION, head, connection)
 
     def _owner(self, key: str) -> int:

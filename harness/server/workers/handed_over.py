@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from harness.server.transport.direct_protocol import DirectHttpProtocol
 from harness.server.transport.http_protocol import BadRequest
-from harness.server.workers.request_key import HEAD_END, LARGEST_HEAD
+from harness.server.workers.request_key import HeadReader
 
-IsOwn = Callable[[bytes], bool]
-"""Whether the request with this head belongs to the worker."""
+IsOwn = Callable[[bytes, Mapping[bytes, bytes]], bool]
+"""Whether the request with this address and these headers belongs to the worker."""
 GiveBack = Callable[[int, bytes], None]
 """Takes the descriptor of a connection whose next request begins with these bytes."""
 PIPELINED = (
     "Requests of several keys were sent over one connection before the answers came: harness serve --workers cannot."
 )
+MOST_EARLY = 1 << 20
+"""Bytes behind a request that are kept until it is answered; then no more are read."""
 
 
 class HandedOverProtocol(DirectHttpProtocol):
@@ -28,7 +30,9 @@ class HandedOverProtocol(DirectHttpProtocol):
         self._first = first
         self._is_own = is_own
         self._give_back = give_back
-        self._head = b""
+        self._head = HeadReader()
+        self._parts: list[bytes] = []
+        self._behind = bytearray()
         self._is_judged = False
         self._is_foreign = False
 
@@ -36,45 +40,55 @@ class HandedOverProtocol(DirectHttpProtocol):
         """Begin with what came before."""
         super().connection_made(transport)
         first, self._first = self._first, b""
-        self._is_judged = True
-        super().data_received(first)
+        if first:
+            self.data_received(first)
 
     def data_received(self, data: bytes) -> None:
         """Take what the client sends; a request that belongs to another worker leaves with its connection."""
-        is_begin = self.request_begun is None and not self.is_waiting
-        if not (is_begin or self._head):
+        if self.request_begun is None and self.is_waiting and self._early is None:
+            self._behind += data
+            if len(self._behind) > MOST_EARLY:
+                self.flow.pause_reading()
+            return
+        if self.is_waiting or not (self.request_begun is None or not self.received):
             super().data_received(data)
             return
-        if is_begin:
+        if self.request_begun is None:
             self._expect_request()
-        head = self._head + data
-        if HEAD_END not in head and len(head) < LARGEST_HEAD:
-            self._head = head
-            return
-        self._head = b""
-        if self._is_own(head):
-            self._is_judged = True
-            super().data_received(head)
+        self._parts.append(data)
+        self._head.feed(data)
+        if self._head.is_whole:
+            self._judge()
+
+    def _judge(self) -> None:
+        """Begin with a request whose head is whole, or give it back with its connection."""
+        head, data = self._head, b"".join(self._parts)
+        self._head, self._parts = HeadReader(), []
+        self._is_judged = not head.url or self._is_own(head.url, head.headers)
+        if self._is_judged:
+            super().data_received(data)
         else:
-            self._give_back(os.dup(self.transport.get_extra_info("socket").fileno()), head)
+            self._give_back(os.dup(self.transport.get_extra_info("socket").fileno()), data)
             self.transport.close()
+
+    def on_response_complete(self) -> None:
+        """Go on after an answer with what came meanwhile."""
+        super().on_response_complete()
+        if self._behind and not self.is_waiting and not self.transport.is_closing():
+            behind, self._behind = bytes(self._behind), bytearray()
+            self.data_received(behind)
 
     def on_headers_complete(self) -> None:
         """Begin to answer a request."""
-        if not self._is_judged and not self._is_own(self._rebuilt_head()):
+        if not self._is_judged and not self._is_own(self.url, dict(self.headers)):
             self._is_foreign = True
             raise BadRequest
         self._is_judged = False
         super().on_headers_complete()
 
-    def _rebuilt_head(self) -> bytes:
-        start = b"%s %s HTTP/1.1" % (self.parser.get_method(), self.url)
-        return b"\r\n".join([start, *(name + b": " + value for name, value in self.headers), b"", b""])
-
     def send_400_response(self, msg: str) -> None:
         """Refuse what is no request, or not one of this worker."""
         if self._is_foreign:
-            self._write_error(400, PIPELINED)
-            self.transport.close()
+            self._refuse(400, PIPELINED)
         else:
             super().send_400_response(msg)

@@ -125,8 +125,8 @@ class Worker:
     def _tell_stray(self, request: Request) -> None:
         self._send(STRAY, encode_stray(request))
 
-    def _is_own(self, head: bytes) -> bool:
-        return self._keys.read(head) in self._own_keys
+    def _is_own(self, url: bytes, headers: Mapping[bytes, bytes]) -> bool:
+        return self._keys.read_from(url, headers) in self._own_keys
 
     def _give_back(self, connection: int, head: bytes) -> None:
         self._send(CONNECTION, head, connection)

@@ -30,16 +30,19 @@ class _Faults(logging.Handler):
         self.found.append(f"{record.getMessage()} {record.exc_info[1]!r}" if record.exc_info else record.getMessage())
 
 
-class _Wire(asyncio.Transport):
-    """A connection whose other end takes everything."""
+class Wire(asyncio.Transport):
+    """A connection whose other end takes everything; `said` is what it got."""
 
     def __init__(self) -> None:
         super().__init__({"peername": ("127.0.0.1", 1), "sockname": ("127.0.0.1", 2)})
         self.protocol: Any = None
         self.closed = False
+        self.said = bytearray()
 
     def write(self, data: Any) -> None:
-        """Send nothing."""
+        """Send bytes, unless the connection is closed."""
+        if not self.closed:
+            self.said += data
 
     def close(self) -> None:
         self.closed = True
@@ -88,7 +91,7 @@ def feed_connection(raw: bytes) -> None:
     loop.set_exception_handler(lambda _, context: faults.found.append(f"loop: {context}"))
     for name in ("uvicorn.error", "asyncio", "websockets"):
         logging.getLogger(name).addHandler(faults)
-    (api, config), wire = _server(), _Wire()
+    (api, config), wire = _server(), Wire()
     for key in [*api.worlds]:
         api.close(key)
     try:
@@ -100,7 +103,7 @@ def feed_connection(raw: bytes) -> None:
     assert not faults.found, faults.found
 
 
-async def _feed(wire: _Wire, raw: bytes) -> None:
+async def _feed(wire: Wire, raw: bytes) -> None:
     wire.protocol.connection_made(wire)
     for piece in raw.split(b"\xff")[:8]:
         if piece and not wire.closed:

@@ -89,6 +89,57 @@ def test_pipelined_requests_of_two_keys_are_refused(workers):
     assert b"400 Bad Request" in said
 
 
+LONG = 8_000_000
+
+
+def answers_of(wire: socket.socket, count: int) -> list[bytes]:
+    """So many answers of a connection, as statuses with bodies."""
+    wire.settimeout(20)
+    answers, said = [], b""
+    for _ in range(count):
+        if b"\r\n\r\n" not in said:
+            said += read_until(wire, b"\r\n\r\n")
+        head, _, said = said.partition(b"\r\n\r\n")
+        size = int(re.findall(rb"content-length: (\d+)", head.lower())[0])
+        while len(said) < size and (more := wire.recv(1 << 20)):
+            said += more
+        answers.append(head[9:12] + b" " + said[:size])
+        said = said[size:]
+    return answers
+
+
+@pytest.mark.parametrize("apart", [True, False], ids=["apart", "in one write"])
+def test_what_is_sent_behind_a_request_waits_for_its_long_answer(workers, apart):
+    long_key, key = f"sk-long-{apart}", f"sk-behind-{apart}"
+    ask(workers.port, "POST", "/_harness/script", {"script": [{"message": "x" * LONG}]}, long_key)
+    create(workers.port, key=key)
+    first, second = request(long_key), request(key)
+    with workers.say(first, *([] if apart else [second])) as wire:
+        if apart:
+            assert wire.recv(12, socket.MSG_PEEK) == b"HTTP/1.1 200"  # its answer has begun
+            wire.sendall(second)
+        [long, behind] = answers_of(wire, 2)
+    assert len(long) > LONG
+    assert json.loads(long[4:])["output"][0]["content"][0]["text"] == "x" * LONG
+    assert (behind[:3], b"--workers cannot" in behind) == ((b"200", False) if apart else (b"400", True))
+
+
+@pytest.mark.parametrize(
+    "before", [b"\r\n", b"\r\n\r\n", b"POST /v1/responses HTTP/1.1\r\nX-Long: " + b"x" * 100_000 + b"\r\n"]
+)
+def test_a_head_of_any_form_leads_to_the_world_of_its_key(workers, before):
+    keys = [f"sk-form-{len(before)}-{number}" for number in range(4)]
+    for key in keys:
+        sent = request(key)
+        sent = before + (sent.partition(b"\r\n")[2] if before[:4] == b"POST" else sent)
+        with workers.say(sent) as wire:
+            assert [each[:3] for each in answers_of(wire, 1)] == [b"200"]
+            wire.sendall(sent)
+            assert [each[:3] for each in answers_of(wire, 1)] == [b"200"]
+        assert create(workers.port, key=key).status == 200
+    assert [len(ask(workers.port, "GET", "/_harness/exchanges", key=key).json) for key in keys] == [3] * 4
+
+
 def report(port: int, key: str) -> str:
     return str(ask(port, "GET", "/_harness/report", key=key).json["report"])
 

@@ -1,0 +1,28 @@
+"""A client's bytes are answered as a bare uvicorn answers them, whatever they are and wherever they are cut."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from tests.fuzz.differential import METHODS, run
+
+
+def test_a_few_hundred_connections_are_answered_as_a_bare_server_does() -> None:
+    figures = run(seed=1, count=150)
+    assert figures.differences == []
+    assert figures.answers > 500
+
+
+@pytest.mark.slow
+def test_thousands_of_connections_are_answered_as_a_bare_server_does(capsys: pytest.CaptureFixture[str]) -> None:
+    begun = time.monotonic()
+    figures = run(seed=2, count=15_000)
+    with capsys.disabled():
+        print(
+            f"\n{figures.connections} connections, {figures.sent:,} bytes, {len(figures.methods)} methods, "
+            f"{figures.answers} answers, {time.monotonic() - begun:.0f} s: {len(figures.differences)} differences"
+        )
+    assert figures.differences == []
+    assert figures.methods == set(METHODS)
