@@ -28,6 +28,14 @@ def echo_reasoning(family: Model, reasoning: Json) -> Json:
     }
 
 
+def names_summary_twice(family: Model, tools: Sequence[Json]) -> bool:
+    """Whether an answer has `reasoning.generate_summary`, the first name of `summary`.
+
+    Recorded (2025-08, 2026-02): only with a tool of computer-use-preview, and then always.
+    """
+    return family.truncations != () and any(tool.get("type") == "computer_use_preview" for tool in tools)
+
+
 def echo_text(text: Json) -> Json:
     """The text options with defaults: plain text."""
     format = text.get("format") or {"type": "text"}

@@ -19,6 +19,7 @@ from harness.answers.echo import (
     echo_text,
     echo_tools,
     echo_unchanged,
+    names_summary_twice,
 )
 from harness.api.models import Model
 from harness.core.exchange import Json
@@ -128,7 +129,7 @@ parameter(
 )
 parameter("access_programs", default=None, decided_by=[ACCOUNT], since="2026-09-04")
 parameter("background", default=False, since="2025-06-03")
-parameter("moderation", echo=echo_moderation, default=None, since="2026-04-21")
+parameter("moderation", echo=echo_moderation, default=None, since="2026-04-23")
 parameter("previous_response_id", default=None)
 parameter("prompt", echo=echo_prompt)
 parameter("reasoning", echo=None, default=lambda family: echo_reasoning(family, {}), decided_by=[MODEL, TEMPLATE])
@@ -145,8 +146,11 @@ def echo_request(body: Json, family: Model, items: Sequence[Json]) -> Json:
     }
     if tools := echo_tools(body, items):
         echoed["tools"] = tools
-    if reasoning := body.get("reasoning"):
-        echoed["reasoning"] = echo_reasoning(family, reasoning)
+    reasoning, shows_first_name = body.get("reasoning"), names_summary_twice(family, echoed.get("tools") or ())
+    if reasoning or shows_first_name:
+        echoed["reasoning"] = echo_reasoning(family, reasoning or {})
+    if shows_first_name:
+        echoed["reasoning"]["generate_summary"] = (reasoning or {}).get("generate_summary")
     return echoed
 
 

@@ -54,6 +54,7 @@ FACTS: Mapping[str, str] = {
     "flex": "`service_tier: flex`",
     "background": "background responses",
     "truncation": "`truncation: auto`",
+    "truncations": "values of `truncation`",
     "compaction": "`context_management`",
     "moderation": "moderation of input and output",
     "needs_tools": "it needs one of these tools",

@@ -70,6 +70,7 @@ class Model:
     only_tools: tuple[str, ...] = ()
     encrypts: bool = False
     name_only: bool = False
+    truncations: tuple[str, ...] = ()
 
     def has_ended(self, day: str) -> bool:
         """Whether it is gone on a day (YYYY-MM-DD)."""
@@ -197,6 +198,7 @@ def _build_family(name: str, facts: Mapping[str, Sequence[Any]]) -> Model:
         only_tools=value("only_tools", ()),
         encrypts=value("encrypts", False),
         name_only=reasons is None,
+        truncations=value("truncations", ()),
     )
 
 

@@ -11,6 +11,8 @@ from harness.core.exchange import Json
 FILTER_CATEGORIES = ("hate", "sexual", "violence", "self_harm", "jailbreak")
 """The categories of Azure's content filter for prompts."""
 ASSISTANTS_STATES = ("v2", "gone")
+PROJECT_ID = "proj_harness"
+"""The id of the project that every key of a World belongs to, in errors that name it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,8 @@ class Organization:
 
     `models` lists the models of the key, None accepts every name but those of `deleted_models`; `scopes` None grants
     all; `locked` are conversations that another process holds, and Foundry agents, by name, that another request is
-    changing; `prompts` are the ids of stored prompt templates; `unreachable` are addresses from which the API gets a 404;
+    changing; `prompts` are the ids of stored prompt templates; `unreachable` are addresses from which the API gets a 404,
+    `unlisted` those of MCP servers that cannot list their tools;
     `files` are the ids of files and vector stores that exist from the start, `largest_file` is the maximum size of an
     upload in bytes. `blocked` are the filter categories for which Azure refuses every prompt. `agents` are definitions of
     Foundry agents by name, with `model`, `instructions` and `tools`; agents with other names exist as well, their
@@ -50,6 +53,7 @@ class Organization:
     locked: frozenset[str] = frozenset()
     prompts: frozenset[str] = frozenset()
     unreachable: frozenset[str] = frozenset()
+    unlisted: frozenset[str] = frozenset()
     files: frozenset[str] = frozenset()
     largest_file: int = 512 * 1024 * 1024
     verified: bool = True

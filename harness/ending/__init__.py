@@ -24,6 +24,12 @@ SERVER_ERROR_MESSAGE = (
     "center at help.openai.com if the error persists."
 )
 
+WINDOW_EXCEEDED = "Your input exceeds the context window of this model. Please adjust your input and try again."
+_MESSAGES: Mapping[str, str] = {"context_length_exceeded": WINDOW_EXCEEDED}
+"""The words of a failure by its code, where they are known to be others than those of a server error."""
+_PARAMS: Mapping[str, str] = {"context_length_exceeded": "input"}
+"""The param of a failure that is an HTTP error, by its code."""
+
 _STATUS_AND_TYPE: Mapping[str, tuple[int, str]] = {
     "insufficient_quota": (429, "insufficient_quota"),
     "rate_limit_exceeded": (429, "tokens"),
@@ -74,14 +80,15 @@ def incomplete(reason: str = "max_output_tokens") -> Ending:
     return Ending("incomplete", {"incomplete_details": {"reason": reason}}, off_schema=True)
 
 
-def failed(code: str = "server_error", message: str = SERVER_ERROR_MESSAGE) -> Ending:
+def failed(code: str = "server_error", message: str | None = None) -> Ending:
     """The response fails: a stream has an `error` event and `response.failed`, any other answer is an HTTP error.
 
-    A stream has the items of the turn first, the last of them without `output_item.done`.
+    A stream has the items of the turn first, the last of them without `output_item.done`. Without a `message` it has the
+    API's words for the code (`context_length_exceeded`), or those of a server error.
     """
-    return Ending(
-        "failed", {"error": {"code": require_text("code", code), "message": require_text("message", message)}}, True
-    )
+    known = _MESSAGES.get(require_text("code", code), SERVER_ERROR_MESSAGE)
+    said = known if message is None else require_text("message", message)
+    return Ending("failed", {"error": {"code": code, "message": said}}, True)
 
 
 ENDINGS: Registry[Callable[..., Ending]] = Registry(
@@ -112,4 +119,4 @@ def line_from_wire(wire: Json, others: Mapping[str, Callable[..., TurnLine]] = E
 def to_api_error(error: Json) -> ApiError:
     """The HTTP error for the `error` (`code`, `message`) of a failed response."""
     status, kind = _STATUS_AND_TYPE.get(error["code"], (400, "invalid_request_error"))
-    return ApiError(status, error["message"], None, error["code"], kind)
+    return ApiError(status, error["message"], _PARAMS.get(error["code"]), error["code"], kind)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from harness.api.operations import Cursors, operation
 from harness.api.paging import page
+from harness.api.resources.assistants import keep_metadata
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Answer, Json, Request
 from harness.endpoints.threads import add_messages, find_thread
@@ -49,7 +50,7 @@ def update(request: Request, world: World) -> Answer:
     Recorded (2025-09 and 2025-10): this answer alone has `file_ids` in place of `attachments`.
     """
     known = _find_message(request, world)
-    changed = known | ({"metadata": request.body["metadata"] or {}} if "metadata" in request.body else {})
+    changed = known | ({"metadata": keep_metadata(request.body["metadata"])} if "metadata" in request.body else {})
     find_thread(request, world).messages[known["id"]] = changed
     shown = {"file_ids" if name == "attachments" else name: value for name, value in changed.items()}
     return Answer(200, {**shown, "file_ids": []})

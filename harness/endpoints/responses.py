@@ -14,7 +14,7 @@ from harness.api.operations import ITEM_LIST, Cursors, operation
 from harness.api.paging import page
 from harness.api.tokens import make_usage
 from harness.contract.check import drop_nulls
-from harness.contract.rules.request.limits import WINDOW_EXCEEDED, exceeds_window
+from harness.contract.rules.request.limits import exceeds_window
 from harness.core.exchange import Answer, Json, Request
 from harness.ending import TurnLine, failed, to_api_error
 from harness.endpoints.create.model_run import read_turn, run_model
@@ -35,7 +35,7 @@ def create(request: Request, world: World) -> Answer:
     body = drop_nulls(request.body)
     if body.get("stream") and exceeds_window(request, world):
         prompt = _read_prompt(request, body, world)
-        said = read_turn(prompt, [failed("context_length_exceeded", WINDOW_EXCEEDED)], world)
+        said = read_turn(prompt, [failed("context_length_exceeded")], world)
         return _build_answer(run_model(prompt, said, world), prompt, (), world)
     lines, held = _next_turn(request, body, world)
     prompt = _read_prompt(request, body, world)

@@ -131,7 +131,7 @@ def update(request: Request, world: World) -> Answer:
     """Set the metadata of a run."""
     runs, id = find_thread(request, world).runs, request.params["run_id"]
     if "metadata" in request.body:
-        runs[id] = {**runs[id], "metadata": request.body["metadata"] or {}}
+        runs[id] = {**runs[id], "metadata": assistants.keep_metadata(request.body["metadata"])}
     return Answer(200, runs[id])
 
 

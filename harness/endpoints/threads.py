@@ -46,7 +46,10 @@ def retrieve(request: Request, world: World) -> Answer:
 def update(request: Request, world: World) -> Answer:
     """Set the metadata or the resources of a thread; what the body does not name stays."""
     thread = find_thread(request, world)
-    thread.object = thread.object | {name: value or {} for name, value in request.body.items()}
+    changes = {name: value or {} for name, value in request.body.items()}
+    if "metadata" in changes:
+        changes["metadata"] = assistants.keep_metadata(changes["metadata"])
+    thread.object = thread.object | changes
     return Answer(200, thread.object)
 
 

@@ -52,6 +52,20 @@ def test_reasoning_has_the_members_of_the_day(as_of: str, members: set[str]) -> 
     assert set(ask(as_of, model="gpt-5")["reasoning"]) == members
 
 
+@pytest.mark.parametrize("as_of", ["2025-08-01", "2026-02-05", "2026-06-30"])
+def test_a_model_for_computers_shows_the_first_name_of_its_summary_beside_its_tool(as_of: str) -> None:
+    computer = {"type": "computer_use_preview", "environment": "windows", "display_width": 1, "display_height": 1}
+    asked = {"model": "computer-use-preview", "truncation": "auto"}
+    shown = ask(as_of, tools=[computer], **asked)["reasoning"]
+    assert (shown["effort"], shown["generate_summary"], shown["summary"]) == ("medium", None, None)
+    assert "generate_summary" not in ask(as_of, **asked)["reasoning"]
+
+
+def test_an_answer_speaks_of_moderation_since_the_first_day_that_was_recorded() -> None:
+    assert "moderation" not in ask("2026-04-21", model="gpt-4o-mini")
+    assert ask("2026-04-23", model="gpt-4o-mini")["moderation"] is None
+
+
 def test_members_that_came_later_are_absent_unless_they_are_asked_for() -> None:
     then = ask("2025-07-01", model="gpt-4.1", safety_identifier="me")
     assert then.keys().isdisjoint({"prompt_cache_key", "frequency_penalty", "moderation", "access_programs"})

@@ -52,6 +52,29 @@ def test_a_member_and_a_value_are_known_up_to_their_day() -> None:
     assert refusal(ASSISTANT, "2024-12-18", model="gpt-4", tools=[{"type": "retrieval"}]) == "invalid_value"
 
 
+def test_metadata_of_version_1_took_what_is_no_text() -> None:
+    body = {"model": "gpt-4", "metadata": {"modified": True}}
+    assert refusal(ASSISTANT, "2024-04-27", **body) == ""
+    found = check(ASSISTANT._replace(body=body), World(as_of="2024-04-29"))
+    assert found is not None
+    assert found.error.message == "Invalid type for 'metadata.modified': expected a string, but got a boolean instead."
+    assert (found.error.param, found.error.code) == ("metadata.modified", "invalid_type")
+
+
+def test_a_chosen_tool_was_named_by_its_type_until_its_name_was_said() -> None:
+    body = {"model": "gpt-5-nano", "input": "hi", "tool_choice": {"type": "function", "name": "f"}}
+    request = RUN._replace(
+        path="/responses", operation="POST /responses", params={}, schema="CreateResponse", body=body
+    )
+    words = []
+    for day in ("2026-01-19", "2026-04-20", "2026-10-07"):
+        found = check(request, World(as_of=day))
+        assert found is not None
+        words.append((found.error.message, found.error.param, found.error.code))
+    before = ("Tool choice 'function' not found in 'tools' parameter.", "tool_choice", None)
+    assert words == [before, before, ("Tool choice 'f' must be specified with 'tools' parameter.", "tool_choice", None)]
+
+
 def test_a_version_of_the_api_ends_on_its_day() -> None:
     first = ASSISTANT._replace(headers={**ASSISTANT.headers, "openai-beta": "assistants=v1"})
     assert refusal(first, "2024-12-17", model="gpt-4") == ""
@@ -68,7 +91,7 @@ def test_an_answer_is_held_against_the_schema_of_its_day() -> None:
 
 
 def test_schemas_are_compiled_once_for_the_days_between_two_changes() -> None:
-    assert schema.validator("CreateRun", "2024-01-01") is schema.validator("CreateRun", "2024-04-30")
+    assert schema.validator("CreateRun", "2024-01-01") is schema.validator("CreateRun", "2024-04-28")
     assert schema.validator("CreateRun", "2024-05-01") is not schema.validator("CreateRun", "2024-04-30")
     assert schema.validator("CreateRun", CONTRACT_DATE) is schema.validator("CreateRun")
     assert schema.validator("CreateVectorStore", "2024-01-01") is schema.validator("CreateVectorStore")

@@ -48,6 +48,7 @@ def refusals() -> Iterator[Refusal]:
         if family.served and not family.name_only:
             yield from refused_options(family)
             yield from refused_tier(family)
+            yield from refused_truncation(family)
             yield from refused_tools(family)
 
 
@@ -56,6 +57,12 @@ def refused_tier(family: Model) -> Iterator[Refusal]:
         older = "Invalid service_tier argument"
         message = "Flex is not available for this model." if family.name.startswith("gpt-5") else older
         yield Refusal(family, {"service_tier": "flex"}, message, replace(family, flex=True))
+
+
+def refused_truncation(family: Model) -> Iterator[Refusal]:
+    if family.truncations:
+        words = f"Computer model {family.name} should be used with 'truncation=auto', found 'truncation=disabled'."
+        yield Refusal(family, {"truncation": "disabled"}, words, replace(family, truncations=()))
 
 
 def refused_options(family: Model) -> Iterator[Refusal]:
@@ -112,7 +119,8 @@ def judge(body: dict[str, Any], family: Model) -> Violation | None:
     world.models = MODELS.with_family(family)
     search = {"type": "file_search", **TOOLS["file_search"]}
     tools = {"tools": [search]} if family.needs_tools and "tools" not in body else {}
-    return check(REQUEST._replace(body={"model": family.name, "input": "JSON!", **tools, **body}), world)
+    truncation = {"truncation": family.truncations[0]} if family.truncations else {}
+    return check(REQUEST._replace(body={"model": family.name, "input": "JSON!", **tools, **truncation, **body}), world)
 
 
 ALL = list(refusals())
@@ -150,7 +158,8 @@ def test_what_the_table_grants_is_taken(family: Model) -> None:
 @pytest.mark.parametrize("family", [each for each in MODELS.values() if each.gone], ids=lambda each: each.name)
 def test_a_model_is_there_until_the_day_it_is_gone(family: Model) -> None:
     tools = [{"type": "web_search_preview"}] if family.needs_tools else []
-    body = {"model": family.name, "input": "hi", "tools": tools}
+    truncation = {"truncation": family.truncations[0]} if family.truncations else {}
+    body = {"model": family.name, "input": "hi", "tools": tools, **truncation}
     request = REQUEST._replace(body=body)
     gone = check(request, World())
     assert gone is not None

@@ -34,6 +34,14 @@ def refused(body: dict[str, Any]) -> str | None:
         ({"text": {"format": {"type": "json_schema", "name": "out", "schema": {}}}}, "response_schema"),
         ({"input": [HI, {**CALL, "arguments": "x" * 1_048_577}, OUTPUT]}, "string_above_max_length"),
         ({"input": [{"role": "user", "content": [{**FILE, "file_data": "JVBERi0xLjQ="}]}]}, "file_data_prefix"),
+        (
+            {
+                "input": [
+                    {"role": "user", "content": [{**FILE, "file_data": "data:application/pdf;base64,https://x.org/"}]}
+                ]
+            },
+            "file_data_base64",
+        ),
         ({"tools": [{"type": "mcp", "server_label": "a", "server_url": "http://[::1]:8000/mcp"}]}, "mcp_loopback"),
     ],
 )

@@ -156,3 +156,8 @@ def test_null_elsewhere_is_refused() -> None:
 def test_what_the_api_took_once_has_a_last_day(body: dict[str, Any], at: str, last: str) -> None:
     assert refusal(body, as_of=last) is None
     assert refusal(body, as_of="2026-10-07") == (f"Unknown parameter: '{at}'.", at)
+
+
+def test_a_model_for_code_searches_its_tools() -> None:
+    deferred = {**TOOL, "defer_loading": True}
+    assert refusal({"model": "gpt-5.3-codex", "tools": [{"type": "tool_search"}, deferred]}) is None

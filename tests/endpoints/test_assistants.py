@@ -242,3 +242,36 @@ class TestTheAccount:
     def test_has_one_of_two(self, desk: Desk) -> None:
         with pytest.raises(ConfigError, match=r"assistants='v1'.*one of v2, gone"):
             desk.mock.organization(assistants="v1")
+
+
+def test_metadata_that_is_no_text_is_kept_as_one_and_an_active_run_cannot_be_changed(desk: Desk) -> None:
+    desk.world.as_of = "2024-04-27"
+    thread, body = desk.thread("hi"), {"metadata": {"modified": True}}
+    said = desk.send(f"GET /threads/{thread}/messages").body["data"][0]["id"]
+    for call in (f"/threads/{thread}", f"/threads/{thread}/messages/{said}", f"/assistants/{desk.assistant}"):
+        assert desk.send(f"POST {call}", body).body["metadata"] == {"modified": "True"}
+    run = desk.run(thread, **body).body
+    assert run["metadata"] == {"modified": "True"}
+    desk.read(run)
+    assert error(desk.send(f"POST {path(run)}", body)) == (
+        400,
+        "Cannot update run with status 'in_progress'.",
+        None,
+        None,
+    )
+    desk.settled(run)
+    assert desk.send(f"POST {path(run)}", body).body["metadata"] == {"modified": "True"}
+
+
+def test_ids_of_another_form_were_not_found_in_version_1(desk: Desk) -> None:
+    run = desk.run(desk.thread("hi")).body
+    today = error(desk.send(f"GET {path(run)}/steps/123"))
+    assert today == (
+        400,
+        "Invalid 'step_id': '123'. Expected an ID that begins with 'step'.",
+        "step_id",
+        "invalid_value",
+    )
+    desk.world.as_of = "2024-04-27"
+    assert error(desk.send(f"GET {path(run)}/steps/123")) == (404, "No run step found with id '123'.", None, None)
+    assert error(desk.send("GET /threads/undefined")) == (404, "No thread found with id 'undefined'.", None, None)

@@ -142,7 +142,7 @@ class TestInput:
         id = made(client)["id"]
         assert client.ask(asking(id, kind)).status == 200
         client.send(f"DELETE /files/{id}")
-        assert error(client.ask(asking(id, kind))) == (404, f"File with id '{id}' not found.", "input", None)
+        assert error(client.ask(asking(id, kind))) == (404, f"Files [{id}] were not found", None, None)
 
     def test_a_file_of_another_key_is_not_there(self, client):
         id = made(client)["id"]

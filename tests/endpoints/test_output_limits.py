@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from harness.core.exchange import Answer
-from harness.ending import incomplete
+from harness.ending import failed, incomplete
 from harness.items import (
     mcp_call,
     message,
@@ -89,9 +89,19 @@ class TestAnInputThatExceedsTheWindow:
         answer = client.ask(model="gpt-4", input="more " * 8_193, stream=True)
         events = list(answer.events or ())
         assert answer.status == 200
-        assert [event["type"] for event in events[-2:]] == ["error", "response.failed"]
+        kinds = ["response.created", "response.in_progress", "error", "response.failed"]
+        assert [event["type"] for event in events] == kinds
         assert events[-1]["response"]["error"]["code"] == "context_length_exceeded"
         assert client.ask(model="gpt-4", input="hi").body["output"][0]["content"][0]["text"] == "Next."
+
+    def test_can_be_scripted_for_any_model(self, client: Client) -> None:
+        for _ in range(2):
+            client.mock.script(failed("context_length_exceeded"))
+        events = list(client.ask(model="my-model", input="hi", stream=True).events or ())
+        kinds = ["response.created", "response.in_progress", "error", "response.failed"]
+        assert [event["type"] for event in events] == kinds
+        refused = client.ask(model="my-model", input="hi")
+        assert (refused.status, refused.body) == (400, client.ask(model="gpt-4", input="more " * 8_193).body)
 
     def test_is_refused_without_a_stream(self, client: Client) -> None:
         assert client.ask(model="gpt-4", input="more " * 8_193).status == 400

@@ -24,6 +24,9 @@ def counts(body) -> tuple[int, ...]:
     return tuple(body["file_counts"][state] for state in ("in_progress", "completed", "cancelled", "total"))
 
 
+ELSEWHERE = "not found in organization org-harness, project proj_harness."
+
+
 class TestLife:
     def test_an_empty_store_is_completed_at_once(self, client):
         body = client.send("POST /vector_stores", {"name": "Docs", "metadata": {"a": "b"}}).body
@@ -82,10 +85,12 @@ class TestLife:
         body = client.send("POST /vector_stores/vs_old/files", {"file_id": "file-old"}).body
         assert (body["id"], body["status"]) == ("file-old", "in_progress")
         client.send("DELETE /vector_stores/vs_old")
-        assert error(client.ask(tools=tools))[:2] == (404, "Vector store with id ['vs_old'] not found.")
+        assert error(client.ask(tools=tools))[:2] == (404, f"Vector store vs_old {ELSEWHERE}")
 
-    def test_all_stores_that_are_missing_are_named(self, client, store):
+    def test_the_first_store_that_is_missing_is_named_and_all_of_them_were_in_2025(self, client, store):
         tools = [{"type": "web_search"}, {"type": "file_search", "vector_store_ids": ["vs_a", store, "vs_b"]}]
+        assert error(client.ask(tools=tools)) == (404, f"Vector store vs_a {ELSEWHERE}", None, None)
+        client.world.set_date("2025-12-31")
         assert error(client.ask(tools=tools))[1] == "Vector store with id ['vs_a', 'vs_b'] not found."
 
 

@@ -31,7 +31,14 @@ def update_from_body(body: Json, current: Json) -> Json:
 
 
 def _echo_value(name: str, value: Any) -> Any:
-    return [with_tool_defaults(tool) for tool in value] if name == "tools" and value is not None else value
+    if value is not None and name in ("tools", "metadata"):
+        return [with_tool_defaults(tool) for tool in value] if name == "tools" else keep_metadata(value)
+    return value
+
+
+def keep_metadata(metadata: Json | None) -> Json:
+    """Metadata as it is kept: what is no text becomes one, `True` (recorded 2023-11 to 2024-04)."""
+    return {name: str(value) for name, value in (metadata or {}).items()}
 
 
 def with_tool_defaults(tool: Json) -> Json:
@@ -97,7 +104,7 @@ def new_thread(body: Json, ids: Ids, now: int, make_store: StoreMaker) -> Json:
     head = {"id": ids.alphanumeric("thread_"), "object": "thread", "created_at": now}
     return {
         **head,
-        "metadata": body.get("metadata") or {},
+        "metadata": keep_metadata(body.get("metadata")),
         "tool_resources": make_tool_resources(body, make_store, **THREAD_STORE_EXPIRY),
     }
 
@@ -116,7 +123,7 @@ def new_message(body: Json, thread_id: str, ids: Ids, now: int) -> Json:
         "role": body["role"],
         "content": [_content_part(part) for part in parts],
         "attachments": body.get("attachments") or [],
-        "metadata": body.get("metadata") or {},
+        "metadata": keep_metadata(body.get("metadata")),
     }
 
 

@@ -11,9 +11,9 @@ from harness.contract.rules.request.models.family import family_of
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
+from harness.ending import WINDOW_EXCEEDED
 from harness.items.history.transcript import input_items
 
-WINDOW_EXCEEDED = "Your input exceeds the context window of this model. Please adjust your input and try again."
 _VERIFY_HINT = (
     "Please go to: https://platform.openai.com/settings/organization/general and click on Verify Organization. If you just "
     "verified, it can take up to 15 minutes for access to propagate."

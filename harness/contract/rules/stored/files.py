@@ -75,20 +75,23 @@ def file_not_downloadable(request: Request, world: WorldView) -> Iterator[Json]:
 @rule(
     when="input[]",
     mentions="file_id",
-    error=ApiError(404, "File with id '{id}' not found.", "input"),
-    source=assumed(
-        "that it is refused; the words are those for a response, a conversation or an item that is not there, and of a "
-        "public client's test"
-    ),
+    error=ApiError(404, "Files [{ids}] were not found"),
+    source=[
+        recorded("a public project: a picture", "2026"),
+        assumed("that it is said of an `input_file`, too; that several are joined as those of a vector store"),
+    ],
     rejects={
-        "File with id 'file-x' not found.": after(ANY_UPLOAD, _image_body("file-x")),
-        "File with id 'file-y' not found.": after(ANY_UPLOAD, _file_body("file-y")),
-        "File with id '{0.id}' not found.": after(ANY_UPLOAD, Case(on="DELETE /files/{0.id}"), _file_body("{0.id}")),
-        "File with id 'file-z' not found.": after(
+        "Files [file-x] were not found": after(ANY_UPLOAD, _image_body("file-x")),
+        "Files [file-y] were not found": after(ANY_UPLOAD, _file_body("file-y")),
+        "Files [{0.id}] were not found": after(ANY_UPLOAD, Case(on="DELETE /files/{0.id}"), _file_body("{0.id}")),
+        "Files [file-z] were not found": after(
             ANY_UPLOAD, Case({"model": "gpt-4.1", **_file_body("file-z")}, on="POST /responses/compact")
         ),
-        "File with id 'file-w' not found.": after(
+        "Files [file-w] were not found": after(
             ANY_UPLOAD, Case({"model": "gpt-4.1", **_image_body("file-w")}, on="POST /responses/input_tokens")
+        ),
+        "Files [file-a, file-b] were not found": after(
+            ANY_UPLOAD, {"input": [*_image_body("file-a")["input"], *_image_body("file-b")["input"]]}
         ),
     },
     accepts=[
@@ -109,7 +112,7 @@ def input_file_not_found(request: Request, world: WorldView) -> Iterator[Json]:
         return
     missing = [id for _, id in find_part_texts(request, "file_id") if world.uploads.file(id) is None]
     if missing:
-        yield {"id": missing[0], "missing": missing}
+        yield {"ids": ", ".join(dict.fromkeys(missing)), "missing": missing}
 
 
 READABLE_FILES = (

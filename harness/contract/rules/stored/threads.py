@@ -32,9 +32,11 @@ STARTED_RUN = (CREATE_ASSISTANT, CREATE_GREETED_THREAD, START_RUN)
     error=ApiError(
         400, "Invalid '{name}': '{id}'. Expected an ID that begins with '{prefix}'.", "{name}", "invalid_value"
     ),
+    since="2024-05",
     source=[
         reported("https://github.com/openai/openai-node/issues/1545: thread_id", "2025-06-14"),
-        assumed("that each id of a path is judged alike, the first one first"),
+        recorded(f"{RUBY_CASSETTES}: a step with id 123 was not found, with version 1", "2024-04-27"),
+        assumed("that each id of a path is judged alike, the first one first; that it came with version 2"),
     ],
     rejects={
         "Invalid 'thread_id': 'undefined'. Expected an ID that begins with 'thread'.": Case(
@@ -156,10 +158,14 @@ def assistant_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 @rule(
     on="*{thread_id}*",
     error=ApiError(404, "No thread found with id '{id}'."),
-    source=[recorded(f"{RUBY_CASSETTES}: the form, of a step"), LIKE_STEPS],
+    source=[
+        recorded(f"{RUBY_CASSETTES}: the form, of a step"),
+        reported("public tests of three clients with the whole error", "2024"),
+    ],
     rejects={
         "No thread found with id 'thread_x'.": Case(on="GET /threads/thread_x"),
         "No thread found with id 'thread_y'.": Case(HI, on="POST /threads/thread_y/messages"),
+        "No thread found with id 'undefined'.": Case(on="GET /threads/undefined", as_of="2024-04-27"),
         "No thread found with id '{0.id}'.": after(
             CREATE_THREAD, Case(on="DELETE /threads/{0.id}"), Case(on="GET /threads/{0.id}/messages")
         ),
@@ -222,7 +228,10 @@ def run_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     rejects={
         "No run step found with id 'step_123'.": after(
             *STARTED_RUN, Case(on="GET /threads/{1.id}/runs/{2.id}/steps/step_123")
-        )
+        ),
+        "No run step found with id '123'.": after(
+            *STARTED_RUN, Case(on="GET /threads/{1.id}/runs/{2.id}/steps/123", as_of="2024-04-27")
+        ),
     },
     fix="Use an id from the list of the run's steps.",
 )

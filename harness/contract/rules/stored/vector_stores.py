@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from harness.api.http.dialects import OPENAI
 from harness.api.project.classic import sources_of
 from harness.api.resources.assistants import requested_stores
-from harness.contract.rule import Case, WorldView, after, assumed, documented, reported, rule
+from harness.contract.rule import Case, WorldView, after, assumed, documented, recorded, reported, rule
 from harness.contract.rules.stored.files import ACCOUNT_WITH_OLD_FILES
 from harness.contract.rules.stored.uploads import upload
+from harness.core.account import PROJECT_ID
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
@@ -30,6 +32,17 @@ def _new_store_body(file: str) -> Json:
 
 def _file_search_body(*ids: str) -> Json:
     return {"tools": [{"type": "file_search", "vector_store_ids": list(ids)}]}
+
+
+_SEARCHED_STORES = (
+    after(CREATE_STORE, _file_search_body("{0.id}")),
+    Case(_file_search_body("vs_elsewhere")),
+    Case(_file_search_body("vs_old"), account=ACCOUNT_WITH_OLD_FILES),
+)
+_MAKE_STORE = (
+    "Make it first: `POST /vector_stores`, or `mock.vector_store()` in a test; `mock.organization(files=…)` names what is "
+    "there."
+)
 
 
 @rule(
@@ -248,28 +261,61 @@ def files_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 
 @rule(
     when="tools",
+    dialects=OPENAI,
+    since="2026",
+    error=ApiError(404, "Vector store {id} not found in organization {organization}, project {project}."),
+    source=[
+        recorded("a public project", "2026"),
+        reported("the tests of a public application, with the status: a key of another project", "2026"),
+        assumed(
+            "that it is said of the first one that is missing, and of OpenAI alone; the day when the words changed"
+        ),
+    ],
+    rejects={
+        f"Vector store vs_x not found in organization org-harness, project {PROJECT_ID}.": after(
+            CREATE_STORE, _file_search_body("vs_x")
+        ),
+        f"Vector store {{0.id}} not found in organization org-harness, project {PROJECT_ID}.": after(
+            CREATE_STORE, Case(on="DELETE /vector_stores/{0.id}"), _file_search_body("{0.id}", "vs_y")
+        ),
+    },
+    accepts=_SEARCHED_STORES,
+    fix=_MAKE_STORE,
+)
+def file_search_store_missing(request: Request, world: WorldView) -> Iterator[Json]:
+    """The vector stores of `file_search` must be there, made with the same key, once the key has stored anything."""
+    for missing in _missing_stores(request, world):
+        named = {"id": missing[0], "organization": world.account.name, "project": PROJECT_ID}
+        yield {**named, "missing": missing}
+
+
+@rule(
+    when="tools",
     error=ApiError(404, "Vector store with id {ids} not found."),
     source=[
-        reported("public notes of three origins, one with the status, one with the form of the ids", "2026"),
+        reported("public notes of three origins, one with the status, one with the form of the ids", "2025-08-21"),
         assumed("that there is neither `param` nor `code`"),
     ],
     rejects={
-        "Vector store with id ['vs_x'] not found.": after(CREATE_STORE, _file_search_body("vs_x")),
-        "Vector store with id ['{0.id}'] not found.": after(
-            CREATE_STORE, Case(on="DELETE /vector_stores/{0.id}"), _file_search_body("{0.id}")
+        "Vector store with id ['vs_x'] not found.": after(
+            CREATE_STORE, Case(_file_search_body("vs_x"), as_of="2025-12-31")
+        ),
+        "Vector store with id ['vs_y'] not found.": after(
+            Case({}, on="POST !/openai/v1/vector_stores"),
+            Case({"model": "gpt-4.1", "input": "hi", **_file_search_body("vs_y")}, on="POST !/openai/v1/responses"),
         ),
     },
-    accepts=[
-        after(CREATE_STORE, _file_search_body("{0.id}")),
-        _file_search_body("vs_elsewhere"),
-        Case(_file_search_body("vs_old"), account=ACCOUNT_WITH_OLD_FILES),
-    ],
-    fix="Make it first: `POST /vector_stores`, or `mock.vector_store()` in a test; `mock.organization(files=…)` names what "
-    "is there.",
+    accepts=_SEARCHED_STORES,
+    fix=_MAKE_STORE,
 )
 def file_search_store_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """The vector stores of `file_search` must be there, made with the same key, once the key has stored anything."""
+    """The words of 2025 for a vector store that is not there, and those of Azure."""
+    yield from ({"ids": missing, "missing": missing} for missing in _missing_stores(request, world))
+
+
+def _missing_stores(request: Request, world: WorldView) -> Iterator[list[str]]:
+    """The ids of each `file_search` that name no vector store of a key that has stored something."""
     for tool in request.body.get("tools") or ():
         is_checked = tool["type"] == "file_search" and world.uploads.has_known_files
-        if missing := [id for id in tool["vector_store_ids"] if world.uploads.store(id) is None] if is_checked else ():
-            yield {"ids": missing, "missing": missing}
+        if missing := [id for id in tool["vector_store_ids"] if world.uploads.store(id) is None] if is_checked else []:
+            yield missing

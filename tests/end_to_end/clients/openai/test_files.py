@@ -27,7 +27,7 @@ def test_a_file_is_uploaded_read_queried_and_deleted(mock, client):
     assert client.files.delete(file.id).deleted
     with pytest.raises(openai.NotFoundError, match="No such File object: file-"):
         client.files.retrieve(file.id)
-    with pytest.raises(openai.NotFoundError, match=f"File with id '{file.id}' not found."):
+    with pytest.raises(openai.NotFoundError, match=rf"Files \[{file.id}\] were not found"):
         client.responses.create(model=MODEL, input=asking(file.id))
 
 

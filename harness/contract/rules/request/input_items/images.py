@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
+from harness.api.http.dialects import AZURE_DIALECTS
 from harness.api.images import MAX_DECODED_IMAGES, is_valid_image
-from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, reported, rule
+from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, assumed, reported, rule
 from harness.contract.rules.request.input_items.media_parts import (
+    CHECKED_CHARACTERS,
     body_with_part,
     find_data_urls,
     find_part_texts,
@@ -21,8 +23,6 @@ from harness.core.exchange import Json, Request
 from harness.items.image import ONE_PIXEL_PNG
 
 AREA = "media"
-CHECKED_CHARACTERS = 64
-"""Characters of base64 of which the alphabet is checked before a picture is decoded."""
 _BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}")
 _EXPECTED_IMAGE = (
     "Expected a base64-encoded data URL with an image MIME type (e.g. 'data:image/png;base64,aW1nIGJ5dGVzIGhlcmU='), "
@@ -100,6 +100,31 @@ def image_not_valid(request: Request) -> Iterator[Json]:
 def _join_lines(data: str) -> str:
     """The beginning of base64 that may be broken into lines, as MIME does: recorded in 2025-08."""
     return re.sub(r"[\r\n]", "", data[: 2 * CHECKED_CHARACTERS])
+
+
+@rule(
+    when="input[]",
+    mentions="file_url",
+    dialects=AZURE_DIALECTS,
+    error=ApiError(400, "Failed to download file.", "url", "invalid_value"),
+    source=[
+        reported("https://github.com/strands-agents/harness-sdk/issues/3576", "2026"),
+        assumed("that a project of Foundry says the same"),
+    ],
+    rejects=[
+        Case(
+            {
+                "model": "gpt-4.1",
+                **body_with_part({"type": "input_file", "file_url": "data:application/pdf;base64,JVBERi0xLjQ="}),
+            },
+            on="POST !/openai/v1/responses",
+        )
+    ],
+    fix="Send the file itself as `file_data`, or give an `http` or `https` address.",
+)
+def file_url_with_data(request: Request) -> Iterator[Json]:
+    """Azure tries to fetch the address of a file, even one that is the data of the file itself."""
+    yield from ({} for _, url in find_part_texts(request, "file_url") if url.startswith("data:"))
 
 
 @rule(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from harness.contract.rule import Case, after, recorded, reported, retired, rule
+from harness.api.http.dialects import AZURE_DIALECTS
+from harness.contract.rule import Case, after, assumed, recorded, reported, retired, rule
 from harness.contract.rules.request.input_items.media_parts import (
+    CHECKED_CHARACTERS,
     body_with_part,
     file_body,
     find_data_urls,
@@ -134,6 +137,38 @@ def file_mime_type(request: Request) -> Iterator[Json]:
             yield {"path": path, "mime": mime_type(url)}
 
 
+_RAW_FILE_OUTPUT: Json = {
+    "model": "gpt-4.1",
+    "input": [
+        _CALL,
+        {
+            "type": "function_call_output",
+            "call_id": "call_1",
+            "output": [{"type": "input_file", "filename": "a.pdf", "file_data": "JVBERi0xLjQ="}],
+        },
+    ],
+}
+
+
+@rule(
+    when="input[]",
+    mentions="file_data",
+    dialects=AZURE_DIALECTS,
+    error=ApiError(400, "Invalid '{path}'.", "{path}", "invalid_value"),
+    source=[
+        reported("https://github.com/strands-agents/harness-sdk/issues/3576", "2026"),
+        assumed("the code, which is that of the other words; that a project of Foundry says the same"),
+    ],
+    rejects={"Invalid 'input[1].output[0].file_data'.": Case(_RAW_FILE_OUTPUT, on="POST !/openai/v1/responses")},
+    fix="Write `data:application/pdf;base64,` before the base64.",
+)
+def output_file_data_prefix(request: Request) -> Iterator[Json]:
+    """Azure has words of its own for a file in a tool's output whose data is base64 alone."""
+    for path, text in find_part_texts(request, "file_data"):
+        if "].output[" in path and not text.startswith("data:"):
+            yield {"path": path}
+
+
 @rule(
     when="input[]",
     mentions="file_data",
@@ -145,8 +180,7 @@ def file_mime_type(request: Request) -> Iterator[Json]:
         "invalid_value",
     ),
     source=[
-        reported("issue 3576 of strands-agents/harness-sdk, which met the refusal on Azure", "2026"),
-        reported("public reports of two more origins, with the words for pictures and PDFs", "2026"),
+        reported("public reports of two origins, with the words for pictures and PDFs", "2026"),
         reported("public probe, project smg: an empty text; that it has the same words is assumed", "2026-08-21"),
     ],
     rejects={
@@ -157,7 +191,7 @@ def file_mime_type(request: Request) -> Iterator[Json]:
         "Invalid file data: 'input[1].output[0].file_data'. Expected a base64-encoded data URL with a valid file MIME type "
         "(e.g. 'data:text/plain;base64,SGVsbG8sIFdvcmxkIQ=='), but got a value without the 'data:' prefix.": {
             "input": [
-                {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"},
+                _CALL,
                 {
                     "type": "function_call_output",
                     "call_id": "call_1",
@@ -172,6 +206,47 @@ def file_mime_type(request: Request) -> Iterator[Json]:
 def file_data_prefix(request: Request) -> Iterator[Json]:
     """The data of a file is a data URL; base64 alone is not taken."""
     yield from ({"path": path} for path, text in find_part_texts(request, "file_data") if not text.startswith("data:"))
+
+
+@rule(
+    when="input[]",
+    mentions="file_data",
+    error=ApiError(
+        400,
+        "Invalid file data: '{path}'. Expected a base64-encoded data URL with a valid file MIME type (e.g. "
+        "'data:text/plain;base64,SGVsbG8sIFdvcmxkIQ=='), but got an invalid base64-encoded value. Please see "
+        "https://platform.openai.com/docs/assistants/tools/file-search#supported-files for supported file types.",
+        "{path}",
+        "invalid_value",
+    ),
+    source=[
+        reported("https://github.com/vercel/ai/issues/7776: an address in place of the base64, gpt-4o", "2025-08-05"),
+        assumed("the param and the code: those of a file without a prefix"),
+    ],
+    rejects={
+        "Invalid file data: 'input[0].content[1].file_data'. Expected a base64-encoded data URL with a valid file MIME type "
+        "(e.g. 'data:text/plain;base64,SGVsbG8sIFdvcmxkIQ=='), but got an invalid base64-encoded value. Please see "
+        "https://platform.openai.com/docs/assistants/tools/file-search#supported-files for supported file types.": file_body(
+            "data:application/pdf;base64,https://example.org/a.pdf"
+        ),
+    },
+    accepts=[
+        file_body("data:application/pdf;base64,JVBERi0xLjQ="),
+        file_body("data:application/pdf;base64,JVBE\r\nRi0x LjQ"),
+        file_body("data:application/pdf;base64,JVBE_i0-"),
+        file_body("data:text/plain,hello!"),
+    ],
+    fix="Encode the bytes of the file; an address goes into `file_url`.",
+)
+def file_data_base64(request: Request) -> Iterator[Json]:
+    """What a data URL calls base64 must be some; lines, blanks and the letters of addresses are let be."""
+    for path, url in find_data_urls(request, "file_data"):
+        head, _, data = url.partition(",")
+        if head.endswith(";base64") and _NO_BASE64.search(data, 0, CHECKED_CHARACTERS):
+            yield {"path": path}
+
+
+_NO_BASE64 = re.compile(r"[^A-Za-z0-9+/=_\-\s]")
 
 
 retired(

@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from harness.core.exchange import Json, Request
 from harness.items.history.transcript import input_items
 
+CHECKED_CHARACTERS = 64
+"""Characters of base64 of which the alphabet is checked: a picture is decoded after that, a file is not."""
+
 
 def body_with_part(part: Json) -> Json:
     """An example: a message with a text and this part."""

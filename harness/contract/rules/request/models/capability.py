@@ -94,6 +94,42 @@ NO_FLEX = ApiError(400, "Invalid service_tier argument", "service_tier")
 
 
 @rule(
+    error=ApiError(
+        400,
+        "Computer model {model} should be used with 'truncation=auto', found 'truncation={truncation}'.",
+        "truncation",
+    ),
+    source=[
+        recorded("a public project: disabled", "2026"),
+        reported(
+            "https://github.com/AIProxyTeam/AIProxySwift/pull/137: it is required, so its absence is refused",
+            "2025-04-13",
+        ),
+        assumed(
+            "the words for its absence, those of `disabled`, the default; that a dated model is named as asked for"
+        ),
+    ],
+    rejects={
+        "Computer model computer-use-preview should be used with 'truncation=auto', found 'truncation=disabled'.": Case(
+            {"model": "computer-use-preview", "truncation": "disabled"}, as_of="2026-06"
+        ),
+        "Computer model computer-use-preview-2025-03-11 should be used with 'truncation=auto', found "
+        "'truncation=disabled'.": Case({"model": "computer-use-preview-2025-03-11"}, as_of="2026-06"),
+    },
+    accepts=[
+        Case({"model": "computer-use-preview", "truncation": "auto"}, as_of="2026-06"),
+        {"truncation": "disabled"},
+    ],
+    fix="Set `truncation: auto`.",
+)
+def truncation_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
+    """The model for computer use takes no request that it may not truncate."""
+    family, truncation = family_of(request, world), request.body.get("truncation") or "disabled"
+    if family and family.truncations and truncation not in family.truncations:
+        yield {"model": request.body["model"], "truncation": truncation}
+
+
+@rule(
     when="service_tier",
     error=NO_FLEX,
     source=[

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from harness.api.http.dialects import agent_of
-from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, assumed, reported, rule
+from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, assumed, recorded, reported, rule
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
@@ -28,8 +28,45 @@ def _chosen_tool_names(choice: object) -> list[str]:
 
 @rule(
     when="tool_choice",
+    until="2026-09",
+    error=ApiError(400, "Tool choice '{type}' not found in 'tools' parameter.", "tool_choice"),
+    source=[
+        recorded("a public project: a function, gpt-5-nano", "2026-01-19"),
+        reported(
+            "https://github.com/vllm-project/vllm/pull/40399, which asked the API, with an empty list, too",
+            "2026-04-20",
+        ),
+        assumed("that a tool of another type was named alike, and when the words changed"),
+    ],
+    rejects={
+        "Tool choice 'function' not found in 'tools' parameter.": {"tool_choice": {"type": "function", "name": "f"}},
+        "Tool choice 'image_generation' not found in 'tools' parameter.": {
+            "tools": [],
+            "tool_choice": {"type": "image_generation"},
+        },
+    },
+    accepts=[Case({"tool_choice": "auto"}, as_of="2026-04-20"), Case({"tool_choice": "none"}, as_of="2026-04-20")],
+    fix="Declare the tool, or leave the choice out.",
+)
+def chosen_tool_without_tools(request: Request) -> Iterator[Json]:
+    """The former words for the choice of one tool without `tools`: it is named by its type."""
+    choice = request.body.get("tool_choice")
+    if (
+        isinstance(choice, dict)
+        and choice.get("type") != "allowed_tools"
+        and not request.body.get("tools")
+        and not _may_bring_tools(request)
+    ):
+        yield {"type": choice["type"]}
+
+
+@rule(
+    when="tool_choice",
     error=ApiError(400, "Tool choice '{name}' must be specified with 'tools' parameter.", "tool_choice"),
-    source=reported("public reports of three origins", "2026-10-07"),
+    source=[
+        reported("public reports of three origins: required", "2026-10-07"),
+        reported("public report of a function that is named: gpt-6-luna", "2026-10-07"),
+    ],
     rejects={
         "Tool choice 'required' must be specified with 'tools' parameter.": {"tool_choice": "required"},
         "Tool choice 'f' must be specified with 'tools' parameter.": {"tool_choice": {"type": "function", "name": "f"}},
@@ -307,6 +344,36 @@ def mcp_unreachable(request: Request, world: WorldView) -> Iterator[Json]:
     """An MCP server is asked for its tools before the model runs; the status of a failure is 424."""
     for tool in _declared_mcp_tools(request):
         if tool.get("server_url") in world.account.unreachable:
+            yield {"label": tool["server_label"]}
+
+
+@rule(
+    when=LIMITED_ACCOUNT,
+    error=ApiError(
+        424,
+        "Error retrieving tool list from MCP server: '{label}'. Http status code: 424 (Failed Dependency)",
+        "tools",
+        "http_error",
+        type="external_connector_error",
+    ),
+    source=[
+        reported("public reports of two origins: the whole error with another status code", "2025"),
+        reported("a public report: 424 (Failed Dependency)", "2026"),
+    ],
+    rejects={
+        "Error retrieving tool list from MCP server: 'a'. Http status code: 424 (Failed Dependency)": Case(
+            {"tools": [_mcp_tool("a")]}, account=Organization(unlisted=frozenset(["https://mcp.example.org/sse"]))
+        )
+    },
+    accepts=[
+        Case({"tools": [_mcp_tool("a")]}, account=Organization(unlisted=frozenset(["https://mcp.example.org/x"])))
+    ],
+    fix="Scripted: `mock.organization(unlisted=…)`. With the real API see that the server answers `tools/list`.",
+)
+def mcp_unlisted(request: Request, world: WorldView) -> Iterator[Json]:
+    """An MCP server that is there may fail to list its tools; the API answers with the status of that failure."""
+    for tool in _declared_mcp_tools(request):
+        if tool.get("server_url") in world.account.unlisted:
             yield {"label": tool["server_label"]}
 
 
