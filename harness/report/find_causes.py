@@ -66,9 +66,15 @@ def absence_cause(expected: ExpectedRefusal) -> Cause:
 def dropped_world_cause() -> Cause:
     """The server has dropped an earlier World of this key, and nobody knows what was in it."""
     return Cause(
-        "The server had dropped what this key did before, to keep no more Worlds than its limit or as a worker had ended; "
-        "nothing of it is judged.",
-        [("fix", "Serve with a higher --worlds, or end each test with DELETE /_harness/world.")],
+        "The server had dropped what this key did before, to keep no more Worlds than its limit, as a worker had ended, or "
+        "as its store had lost it; nothing of it is judged.",
+        [
+            (
+                "fix",
+                "Serve with a higher --worlds, from a store that evicts nothing, or end each test with DELETE "
+                "/_harness/world.",
+            )
+        ],
     )
 
 

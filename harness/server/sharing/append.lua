@@ -1,29 +1,48 @@
 -- Appends a request to the log of a key, unless the log is another one than the process knows, and returns what is new.
 --
--- A log is a list: its first element is "EPOCH BASE BEGIN", the others are entries, "MARK STRAYS\nREQUEST". BASE counts
--- the entries that were dropped before the first one, BEGIN those before the World began: a World can be made from the
--- log while both are equal. STRAYS counts the requests without a World that came before the entry.
+-- A log is a list: its first element is "EPOCH BASE BEGIN LOST …", the others are entries, "MARK STRAYS\nREQUEST". BASE
+-- counts the entries that were dropped before the first one, BEGIN those before the World began: a World can be made from
+-- the log while both are equal. STRAYS counts the requests without a World that came before the entry. LOST are the epochs
+-- of logs of this key that are gone: an entry notes that once, and who followed one of them can follow this log.
 local record, log, strays, snapshot = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local known_record, known_epoch, position = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local known_stray_epoch, stray_position = ARGV[4], tonumber(ARGV[5])
 local request, mark, is_reset, is_repeated = ARGV[6], ARGV[7], ARGV[8] == '1', ARGV[9] == '1'
 local new_epoch, seconds, page, most = ARGV[10], ARGV[11], tonumber(ARGV[12]), tonumber(ARGV[13])
 local expected = tonumber(ARGV[14]) -- the position after what the process has sent together with this
+local last_mark = ARGV[15]
 
 local function read_head(key)
   local head = redis.call('LINDEX', key, 0)
-  if not head then return '', 0, 0, 0 end
-  local epoch, base, begin = string.match(head, '^(%x+) (%d+) (%d+)$')
+  if not head then return '', 0, 0, 0, '' end
+  local epoch, base, begin, lost = string.match(head, '^(%x+) (%d+) (%d+)(.*)$')
   base = tonumber(base)
-  return epoch, base, base + redis.call('LLEN', key) - 1, tonumber(begin)
+  return epoch, base, base + redis.call('LLEN', key) - 1, tonumber(begin), lost
 end
 
 if redis.call('GET', record) ~= known_record then return {'other'} end
-local epoch, base, count, begin = read_head(log)
-if known_epoch ~= '' and (epoch ~= known_epoch or count < position) then return {'gone'} end
+local epoch, base, count, begin, lost = read_head(log)
+local stray_epoch, stray_base, stray_count = read_head(strays)
+local is_gone = known_epoch ~= '' and (epoch ~= known_epoch or count < position)
+if not is_gone and known_epoch ~= '' and last_mark ~= '' and position > base then
+  local line = redis.call('LINDEX', log, position - base)
+  is_gone = not (line and string.find(line, last_mark, 1, true) == 1)
+end
+if is_gone then
+  if log == strays or string.find(lost, known_epoch, 1, true) then return {'moved'} end
+  lost = lost .. ' ' .. known_epoch
+  if epoch == '' then
+    redis.call('RPUSH', log, new_epoch .. ' 0 0' .. lost)
+  else
+    if epoch == known_epoch then epoch = new_epoch end
+    redis.call('LSET', log, 0, epoch .. ' ' .. base .. ' ' .. begin .. lost)
+  end
+  redis.call('RPUSH', log, 'lost ' .. stray_count .. '\n')
+  redis.call('EXPIRE', log, seconds)
+  return {'gone'}
+end
 local is_late = log ~= strays and base > begin and (known_epoch ~= epoch or position < base)
 if is_late and not is_reset then return {'late', base - begin} end
-local stray_epoch, stray_base, stray_count = read_head(strays)
 local stray_from = stray_epoch == known_stray_epoch and math.max(stray_position, stray_base) or stray_base
 local last_stray = stray_count
 
@@ -42,7 +61,7 @@ if request ~= '' and not is_found then
   elseif is_reset then
     base, begin = count, count
     redis.call('DEL', log, snapshot)
-    redis.call('RPUSH', log, epoch .. ' ' .. base .. ' ' .. begin, line)
+    redis.call('RPUSH', log, epoch .. ' ' .. base .. ' ' .. begin .. lost, line)
   else
     redis.call('RPUSH', log, line)
   end
@@ -63,7 +82,7 @@ end
 if count - base > most then
   local dropped = count - base - math.floor(most / 2)
   redis.call('LTRIM', log, dropped, -1)
-  redis.call('LSET', log, 0, epoch .. ' ' .. (base + dropped) .. ' ' .. begin)
+  redis.call('LSET', log, 0, epoch .. ' ' .. (base + dropped) .. ' ' .. begin .. lost)
 end
 redis.call('EXPIRE', log, seconds)
 redis.call('EXPIRE', strays, seconds)

@@ -9,17 +9,27 @@ from harness.core.errors import HarnessError
 
 
 class StoreLost(HarnessError):
-    """The store cannot be used now; the text says why. With `is_unknown` the request may have got into the log."""
+    """The store cannot be used now; the text says why. With `is_unknown` the request may have got into the log.
 
-    def __init__(self, text: str, *, is_unknown: bool = False) -> None:
+    With `is_late` it has not answered in time.
+    """
+
+    def __init__(self, text: str, *, is_unknown: bool = False, is_late: bool = False) -> None:
         super().__init__(text)
         self.is_unknown = is_unknown
+        self.is_late = is_late
+
+    @property
+    def may_come_again(self) -> bool:
+        """Whether the same request may be sent once more."""
+        return not self.is_unknown
 
 
 class Append(NamedTuple):
     """What a process asks of the log of a key: to append a request, empty for none, and to say what is new.
 
-    `epoch` and `position` are those of the process; `expected` is its position once what it has sent before is applied.
+    `epoch` and `position` are those of the process, `last_mark` the mark of the entry there, empty when it is not known;
+    `expected` is its position once what it has sent before is applied.
     """
 
     key: str
@@ -28,9 +38,14 @@ class Append(NamedTuple):
     expected: int
     stray_epoch: str
     stray_position: int
+    last_mark: str = ""
     request: bytes = b""
     mark: str = ""
     is_reset: bool = False
+
+
+LOST = "lost"
+"""The mark of an entry that no process has sent: what the key did before is lost."""
 
 
 class LogLine(NamedTuple):
@@ -60,10 +75,19 @@ class Tail(NamedTuple):
 
 
 class LogGone(StoreLost):
-    """The log of a key is not one that this process can follow."""
+    """The log of a key is not the one that this process has carried out; the store notes there that something is lost."""
+
+    @property
+    def may_come_again(self) -> bool:
+        """No: the World that it was for is gone, and one that begins anew would take it."""
+        return False
 
 
-class LogDropped(LogGone):
+class LogMoved(LogGone):
+    """The same, but it is noted there already: the process can follow the log that there is."""
+
+
+class LogDropped(StoreLost):
     """The log has dropped requests that this process has not carried out; nothing was appended."""
 
 
@@ -76,16 +100,28 @@ class StoredSnapshot(NamedTuple):
 
 
 class RequestLog(Protocol):
-    """Where the requests of all processes are put in order."""
+    """Where the requests of all processes are put in order.
 
-    async def append(self, calls: Sequence[Append]) -> list[Tail | StoreLost]:
+    The log of a key expires `seconds` after its last request. A `deadline` is a time of the event loop: a store that has not
+    answered by then counts as lost. Without one it is that of what is asked now.
+    """
+
+    seconds: int
+
+    def deadline(self) -> float:
+        """The time by which the store has to have answered what it is asked from now on."""
+
+    async def append(self, calls: Sequence[Append], deadline: float | None = None) -> list[Tail | StoreLost]:
         """Append requests, and say for each what is new in its log."""
 
     async def put_snapshot(self, key: str, snapshot: StoredSnapshot) -> None:
         """Keep the snapshot of a key in place of an earlier one."""
 
-    async def get_snapshots(self, keys: Sequence[str]) -> dict[str, StoredSnapshot]:
+    async def get_snapshots(self, keys: Sequence[str], deadline: float | None = None) -> dict[str, StoredSnapshot]:
         """The snapshots of these keys after which their logs can be followed."""
+
+    async def get_epochs(self, keys: Sequence[str]) -> dict[str, str]:
+        """The epoch of the log of each of these keys, empty for one that has none; nothing lasts longer by that."""
 
     async def close(self) -> None:
         """Close what it has opened."""

@@ -21,6 +21,7 @@ from harness.server.sharing.log_entries import (
     LogDropped,
     LogGone,
     LogLine,
+    LogMoved,
     StoredSnapshot,
     StoreLost,
     Tail,
@@ -32,8 +33,9 @@ from harness.server.sharing.server_record import ServerRecord
 APPEND = (Path(__file__).parent / "append.lua").read_bytes()
 SNAPSHOT = (Path(__file__).parent / "snapshot.lua").read_bytes()
 CONNECT_SECONDS = 2.0
+"""Seconds for a connection, of those."""
 ANSWER_SECONDS = 5.0
-"""Seconds after which a server that does not answer counts as lost."""
+"""Seconds after which a server that does not answer counts as lost, whatever has to be asked for a request."""
 PAGE = 1_000
 """Entries of a log that are read at once."""
 MOST_ENTRIES = 100_000
@@ -61,82 +63,102 @@ class RedisLog:
         self._prefix = prefix
         self._own_record = record
         self._record = b""
-        self._seconds = seconds
+        self.seconds = seconds
         self._connection: Any = None
         self._append_sha = self._snapshot_sha = b""
+
+    def deadline(self) -> float:
+        """The time of the event loop by which the store has to have answered what it is asked from now on."""
+        return asyncio.get_running_loop().time() + ANSWER_SECONDS
 
     async def open(self) -> None:
         """Connect, and take part in what other servers share here; ConfigError when that is not possible."""
         try:
-            await self._connect()
+            await self._connect(self.deadline())
         except StoreLost as problem:
             raise ConfigError(f"--store {problem}") from problem
 
     async def close(self) -> None:
-        """Close the connection."""
+        """Close the connection, without a wait for a server that takes nothing any more."""
         connection, self._connection = self._connection, None
         if connection is not None:
-            await connection.disconnect()
+            await connection.disconnect(nowait=True)
 
-    async def append(self, calls: Sequence[Append]) -> list[Tail | StoreLost]:
+    async def append(self, calls: Sequence[Append], deadline: float | None = None) -> list[Tail | StoreLost]:
         """Append requests in this order, in one round trip; each gets what is new in its log, or why it has not got in.
 
         When the connection breaks before the answer, each is asked for once more and appended only if it was not.
         """
+        deadline = deadline or self.deadline()
         try:
-            return await self._exchange(calls, is_repeated=False)
+            return await self._exchange(calls, deadline, is_repeated=False)
         except _Broken as problem:
             if not problem.is_sent:
-                return [StoreLost(str(problem))] * len(calls)
+                return [problem.as_lost()] * len(calls)
+            if problem.is_late:
+                return [problem.as_lost(is_unknown=True)] * len(calls)
         try:
-            return await self._exchange(calls, is_repeated=True)
+            return await self._exchange(calls, deadline, is_repeated=True)
         except _Broken as problem:
-            return [StoreLost(str(problem), is_unknown=True)] * len(calls)
+            return [problem.as_lost(is_unknown=True)] * len(calls)
 
     async def put_snapshot(self, key: str, snapshot: StoredSnapshot) -> None:
         """Keep the snapshot of a key in place of an earlier one; StoreLost when the store does not take it."""
-        [answer] = await self._run_snapshot([self._snapshot_command(key, snapshot)])
+        [answer] = await self._run_snapshot([self._snapshot_command(key, snapshot)], self.deadline())
         if isinstance(answer, redis_errors.RedisError):
             raise StoreLost(self._describe(answer))
 
-    async def get_snapshots(self, keys: Sequence[str]) -> dict[str, StoredSnapshot]:
+    async def get_snapshots(self, keys: Sequence[str], deadline: float | None = None) -> dict[str, StoredSnapshot]:
         """The snapshots of these keys after which their logs can be followed, in one round trip."""
         none = StoredSnapshot("", 0, b"")
-        answers = await self._run_snapshot([self._snapshot_command(key, none) for key in keys])
+        answers = await self._run_snapshot(
+            [self._snapshot_command(key, none) for key in keys], deadline or self.deadline()
+        )
         found = {key: answer for key, answer in zip(keys, answers, strict=True) if isinstance(answer, bytes)}
         return {key: parse_snapshot(answer) for key, answer in found.items()}
 
-    async def _run_snapshot(self, calls: Sequence[tuple[Any, ...]]) -> list[Any]:
+    async def get_epochs(self, keys: Sequence[str]) -> dict[str, str]:
+        """The epoch of the log of each of these keys, empty for one that has none; nothing lasts longer by that."""
+        heads = await self._ask([("LINDEX", self._name("world", key), 0) for key in keys], self.deadline())
+        return {
+            key: bytes(head or b"").partition(b" ")[0].decode()
+            for key, head in zip(keys, heads, strict=True)
+            if not isinstance(head, redis_errors.RedisError)
+        }
+
+    async def _run_snapshot(self, calls: Sequence[tuple[Any, ...]], deadline: float) -> list[Any]:
         """The answers of the script of snapshots; StoreLost when the connection breaks."""
+        return await self._ask([("EVALSHA", self._snapshot_sha, 2, *call) for call in calls], deadline)
+
+    async def _ask(self, commands: Sequence[tuple[Any, ...]], deadline: float) -> list[Any]:
         try:
             if self._connection is None:
-                await self._connect()
-            return await self._send([("EVALSHA", self._snapshot_sha, 2, *call) for call in calls])
+                await self._connect(deadline)
+            return await self._send(commands, deadline)
         except _Broken as problem:
-            raise StoreLost(str(problem)) from problem
+            raise problem.as_lost() from problem
 
     def _snapshot_command(self, key: str, snapshot: StoredSnapshot) -> tuple[Any, ...]:
-        return (self._name("world", key), self._name("snapshot", key), *snapshot, self._seconds)
+        return (self._name("world", key), self._name("snapshot", key), *snapshot, self.seconds)
 
-    async def _exchange(self, calls: Sequence[Append], *, is_repeated: bool) -> list[Tail | StoreLost]:
-        was_open = self._connection is not None
+    async def _exchange(self, calls: Sequence[Append], deadline: float, *, is_repeated: bool) -> list[Tail | StoreLost]:
         try:
-            if not was_open:
-                await self._connect()
+            if self._connection is None:
+                await self._connect(deadline)
         except StoreLost as problem:
-            raise _Broken(str(problem), is_sent=False) from problem
-        answers = await self._send(self._commands(calls, is_repeated))
+            raise _Broken(str(problem), is_sent=False, is_late=problem.is_late) from problem
+        answers = await self._send(self._commands(calls, is_repeated), deadline)
         if any(isinstance(answer, redis_errors.NoScriptError) for answer in answers) or [b"other"] in answers:
-            return await self._after_restart(calls)
+            return await self._after_restart(calls, deadline)
         return [self._read(call, answer) for call, answer in zip(calls, answers, strict=True)]
 
-    async def _after_restart(self, calls: Sequence[Append]) -> list[Tail | StoreLost]:
+    async def _after_restart(self, calls: Sequence[Append], deadline: float) -> list[Tail | StoreLost]:
         """The server has lost its scripts or its data, or others have taken the prefix: join again, and try once more."""
         try:
-            await self._join()
+            await self._join(deadline)
         except StoreLost as problem:
             return [problem] * len(calls)
-        again = await self._send(self._commands(calls, is_repeated=True))
+        again = await self._send(self._commands(calls, is_repeated=True), deadline)
         return [self._read(call, answer) for call, answer in zip(calls, again, strict=True)]
 
     def _commands(self, calls: Sequence[Append], is_repeated: bool) -> list[tuple[Any, ...]]:
@@ -147,8 +169,8 @@ class RedisLog:
         keys = (self._name("server"), self._name("strays") if not call.key else self._name("world", call.key))
         known = (call.epoch, call.position, call.stray_epoch, call.stray_position)
         most = MOST_ENTRIES if call.key else MOST_STRAYS
-        how = (int(call.is_reset), int(is_repeated), new_epoch, self._seconds, PAGE, most, call.expected)
-        args = (self._record, *known, call.request, call.mark, *how)
+        how = (int(call.is_reset), int(is_repeated), new_epoch, self.seconds, PAGE, most, call.expected)
+        args = (self._record, *known, call.request, call.mark, *how, call.last_mark)
         return ("EVALSHA", self._append_sha, 4, *keys, self._name("strays"), self._name("snapshot", call.key), *args)
 
     def _name(self, *parts: str) -> bytes:
@@ -158,10 +180,11 @@ class RedisLog:
         if isinstance(answer, redis_errors.RedisError):
             return StoreLost(self._describe(answer))
         kind, *rest = answer
-        if kind == b"gone":
-            return LogGone(
-                f"{self._place}: what it held of this key is gone: it has expired, was deleted or evicted, or this is "
-                f"another server than before. The next request begins anew."
+        if kind in (b"gone", b"moved"):
+            gone = LogGone if kind == b"gone" else LogMoved
+            return gone(
+                f"{self._place}: what it held of this key is gone: it was deleted or evicted, the server has lost its data, "
+                "or this is another one than before. The verdict on the key says so; POST /_harness/world begins anew."
             )
         if kind == b"late":
             return LogDropped(
@@ -180,10 +203,10 @@ class RedisLog:
             *(stray_epoch.decode(), stray_start, [parse_line(line) for line in strays]),
         )
 
-    async def _send(self, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
+    async def _send(self, commands: Sequence[tuple[Any, ...]], deadline: float) -> list[Any]:
         connection = self._connection
         try:
-            async with asyncio.timeout(ANSWER_SECONDS):
+            async with asyncio.timeout_at(deadline):
                 await connection.send_packed_command(b"".join(map(hiredis.pack_command, commands)))
                 answers = []
                 for _ in commands:
@@ -194,32 +217,35 @@ class RedisLog:
         except BaseException as problem:
             await self.close()
             if isinstance(problem, redis_errors.RedisError | OSError):
-                raise _Broken(self._describe(problem), is_sent=True) from problem
+                raise _Broken(self._describe(problem), is_sent=True, is_late=_is_late(problem)) from problem
             raise
         return answers
 
-    async def _connect(self) -> None:
+    async def _connect(self, deadline: float) -> None:
         connection = self._pool.make_connection()  # type: ignore[no-untyped-call]
         try:
-            async with asyncio.timeout(CONNECT_SECONDS + ANSWER_SECONDS):
+            async with asyncio.timeout_at(deadline):
                 await connection.connect()
-        except (redis_errors.RedisError, OSError) as problem:
-            raise StoreLost(self._describe(problem)) from problem
+        except BaseException as problem:
+            await connection.disconnect(nowait=True)
+            if isinstance(problem, redis_errors.RedisError | OSError):
+                raise StoreLost(self._describe(problem), is_late=_is_late(problem)) from problem
+            raise
         self._connection = connection
         try:
-            await self._join()
+            await self._join(deadline)
         except _Broken as problem:
-            raise StoreLost(str(problem)) from problem
+            raise problem.as_lost() from problem
         except StoreLost:
             await self.close()
             raise
 
-    async def _join(self) -> None:
+    async def _join(self, deadline: float) -> None:
         """Load the script, and write the record of the servers at this prefix, or compare one that is there."""
         record = self._name("server")
         mine = self._own_record.encode(secrets.token_hex(8))
         loads = [("SCRIPT", "LOAD", script) for script in (APPEND, SNAPSHOT)]
-        answers = await self._send([*loads, ("SET", record, mine, "NX", "EX", self._seconds), ("GET", record)])
+        answers = await self._send([*loads, ("SET", record, mine, "NX", "EX", self.seconds), ("GET", record)], deadline)
         for answer in answers:
             if isinstance(answer, redis_errors.RedisError):
                 raise StoreLost(self._describe(answer))
@@ -232,7 +258,7 @@ class RedisLog:
 
     def _describe(self, problem: BaseException) -> str:
         """Why the server cannot be used, and what to do."""
-        is_late = isinstance(problem, redis_errors.TimeoutError | TimeoutError)
+        is_late = _is_late(problem)
         why = " ".join(str(problem).split()).rstrip(".") or ("no answer" if is_late else type(problem).__name__)
         advice = "Start it, or give the address of one that runs"
         if isinstance(problem, redis_errors.AuthenticationError | redis_errors.AuthorizationError):
@@ -253,9 +279,18 @@ class RedisLog:
 class _Broken(Exception):
     """The connection has failed, before or after something was sent."""
 
-    def __init__(self, text: str, *, is_sent: bool) -> None:
+    def __init__(self, text: str, *, is_sent: bool, is_late: bool) -> None:
         super().__init__(text)
         self.is_sent = is_sent
+        self.is_late = is_late
+
+    def as_lost(self, *, is_unknown: bool = False) -> StoreLost:
+        """What those are told who use the log."""
+        return StoreLost(str(self), is_unknown=is_unknown, is_late=self.is_late)
+
+
+def _is_late(problem: BaseException) -> bool:
+    return isinstance(problem, redis_errors.TimeoutError | TimeoutError)
 
 
 def _printable_url(url: str) -> str:

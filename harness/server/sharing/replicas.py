@@ -18,11 +18,14 @@ from typing import Any, NamedTuple
 from harness.core.delivery import Delivery
 from harness.core.exchange import Answer, Json
 from harness.server.sharing.gate_watch import GateWatch
+from harness.server.sharing.key_watch import LOOK_SECONDS, KeyWatch
 from harness.server.sharing.log_entries import (
+    LOST,
     Append,
     LogDropped,
     LogGone,
     LogLine,
+    LogMoved,
     RequestLog,
     StoredSnapshot,
     StoreLost,
@@ -72,10 +75,11 @@ ControlPlane = Callable[[LoggedRequest], Awaitable[ControlAnswer]]
 
 @dataclass(slots=True)
 class _Replica:
-    """How far the World of a key is: entry number `position` of the log is applied."""
+    """How far the World of a key is: entry number `position` of the log is applied, `last_mark` is its mark."""
 
     epoch: str = ""
     position: int = 0
+    last_mark: str = ""
     sessions: OrderedDict[str, SocketSession] = field(default_factory=OrderedDict)
     own_sessions: set[str] = field(default_factory=set)
 
@@ -107,6 +111,9 @@ class Replicas:
         self._queue: deque[_Waiting] = deque()
         self._sent: dict[str, _Waiting] = {}
         self._sender: asyncio.Task[None] | None = None
+        self._looker: asyncio.Task[None] | None = None
+        self._is_look_due = False
+        self._watch = KeyWatch(log)
         self.gates = GateWatch(self._bring_up_to_date)
 
     def submit(self, key: str, request: LoggedRequest | None, *, is_reset: bool = False) -> asyncio.Future[Any]:
@@ -118,9 +125,20 @@ class Replicas:
         mark = f"{self._process}{next(self._numbers):x}."
         outcome: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._queue.append(_Waiting(key, request, mark, is_reset, outcome))
+        self._wake_sender()
+        if self._looker is None:
+            self._looker = asyncio.create_task(self._look_each_second())
+        return outcome
+
+    def _wake_sender(self) -> None:
         if self._sender is None or self._sender.done():
             self._sender = asyncio.create_task(self._send_queue())
-        return outcome
+
+    async def _look_each_second(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            self._is_look_due = True
+            self._wake_sender()
 
     async def leave(self, key: str, session: str) -> None:
         """Note the end of a WebSocket of this process."""
@@ -132,8 +150,9 @@ class Replicas:
     async def close(self) -> None:
         """Stop looking into the logs, and close their connection."""
         self.gates.close()
-        if self._sender is not None:
-            self._sender.cancel()
+        for task in (self._looker, self._sender):
+            if task is not None:
+                task.cancel()
         await self._log.close()
 
     async def _bring_up_to_date(self, key: str) -> None:
@@ -141,14 +160,14 @@ class Replicas:
             await self.submit(key, None)
 
     async def _send_queue(self) -> None:
-        while self._queue:
+        while self._queue or self._is_look_due:
+            if not self._queue:
+                await self._look()
             batch = [self._queue.popleft() for _ in range(min(len(self._queue), MOST_SENT))]
             self._sent |= {each.mark: each for each in batch}
             try:
-                await self._restore([each.key for each in batch])
-                for each, tail in zip(batch, await self._log.append(self._calls(batch)), strict=True):
-                    await self._take(each, tail)
-            except Exception as problem:  # a bug, which must not stop all clients
+                await self._send_batch(batch)
+            except Exception as problem:  # a bug, or a store that is lost: it must not stop all clients
                 for each in batch:
                     _fail(each.outcome, problem)
             finally:
@@ -156,25 +175,64 @@ class Replicas:
                     self._sent.pop(each.mark, None)
             self._drop_least_recently_used()
 
-    async def _restore(self, keys: Sequence[str]) -> None:
+    async def _send_batch(self, batch: Sequence[_Waiting]) -> None:
+        if not batch:
+            return
+        deadline = self._log.deadline()
+        for key in [each.key for each in batch if self._watch.has_expired(each.key)]:
+            self._forget(key)
+            self._watch.forget(key)
+        try:
+            await self._restore([each.key for each in batch], deadline)
+            tails = await self._log.append(self._calls(batch), deadline)
+        except StoreLost as problem:
+            tails = [problem] * len(batch)
+        if late := next((tail for tail in tails if isinstance(tail, StoreLost) and tail.is_late), None):
+            self._fail_queue(StoreLost(str(late)))
+        for each, tail in zip(batch, tails, strict=True):
+            await self._take(each, tail, deadline)
+
+    def _fail_queue(self, problem: StoreLost) -> None:
+        """Let those who have waited meanwhile wait no longer for a store that does not answer."""
+        while self._queue:
+            _fail(self._queue.popleft().outcome, problem)
+
+    async def _look(self) -> None:
+        """Look for logs that the store has lost, and have it noted in those that there are now, for other processes too."""
+        self._is_look_due = False
+        try:
+            changed = await self._watch.find_changed()
+        except StoreLost as problem:
+            if problem.is_late:
+                self._fail_queue(problem)
+            return
+        for key in changed:
+            if self._watch.has_expired(key):
+                self._forget(key)
+                self._watch.forget(key)
+            else:
+                self.submit(key, None).add_done_callback(lambda done: done.cancelled() or done.exception())
+
+    async def _restore(self, keys: Sequence[str], deadline: float) -> None:
         """Make the Worlds of keys that are not known here from their snapshots, as far as there are any."""
         unknown = [key for key in dict.fromkeys(keys) if key and key not in self._replicas]
-        with suppress(StoreLost):  # what is appended next will say so
-            for key, stored in (await self._log.get_snapshots(unknown) if unknown else {}).items():
+        for key, stored in (await self._log.get_snapshots(unknown, deadline) if unknown else {}).items():
+            if self._watch.epoch_of(key) in ("", stored.epoch):
                 with suppress(SnapshotError):
                     self._put_replica(key, stored, decode_snapshot(stored.encoded, self._api.own_objects))
 
-    async def _restore_again(self, key: str) -> bool:
+    async def _restore_again(self, key: str, deadline: float) -> bool:
         """Make a World, of which the log has dropped requests, from its snapshot; whether there is one."""
         before = self._replicas.get(key) or _Replica()
         self._forget(key)
-        await self._restore([key])
+        with suppress(StoreLost):
+            await self._restore([key], deadline)
         if found := self._replicas.get(key):
             found.own_sessions = before.own_sessions
         return found is not None
 
     def _put_replica(self, key: str, stored: StoredSnapshot, snapshot: Snapshot) -> None:
-        self._replicas[key] = _Replica(stored.epoch, stored.position, snapshot.sessions)
+        self._replicas[key] = _Replica(stored.epoch, stored.position, sessions=snapshot.sessions)
         if snapshot.world is not None:
             self._api.put_world(snapshot.world)
 
@@ -185,29 +243,46 @@ class Replicas:
             encoded = encode_snapshot(snapshot, self._api.own_objects)
             await self._log.put_snapshot(key, StoredSnapshot(replica.epoch, replica.position, encoded))
 
-    def _calls(self, batch: list[_Waiting]) -> list[Append]:
+    def _calls(self, batch: Sequence[_Waiting]) -> list[Append]:
         ahead: dict[str, int] = {}
         calls = []
         for each in batch:
-            epoch, position = self._place(each.key)
+            epoch, position, last_mark = self._place(each.key)
             sent = ahead.get(each.key, 0)
             raw = each.request.encode() if each.request else b""
-            known = (epoch, position, position + sent, self._stray_epoch, self._stray_position)
+            known = (epoch, position, position + sent, self._stray_epoch, self._stray_position, last_mark)
             calls.append(Append(each.key, *known, raw, each.mark, each.is_reset))
             ahead[each.key] = sent + bool(raw)
         return calls
 
-    def _place(self, key: str) -> tuple[str, int]:
+    def _place(self, key: str) -> tuple[str, int, str]:
+        """The epoch of the log of a key, how far it is applied here, and the mark of the last entry that is."""
         if not key:
-            return self._stray_epoch, self._stray_position
+            return self._stray_epoch, self._stray_position, ""
         replica = self._replicas.get(key)
-        return (replica.epoch, replica.position) if replica else ("", 0)
+        return (replica.epoch, replica.position, replica.last_mark) if replica else (self._watch.epoch_of(key), 0, "")
 
-    async def _take(self, each: _Waiting, tail: Tail | StoreLost) -> None:
+    async def _follow(self, each: _Waiting, tail: Tail | StoreLost, deadline: float) -> Tail | StoreLost:
+        """What is new for a request once its World is that of the log that there is; or why it is not carried out.
+
+        A request that was meant for a World that is lost is not, unless it only reads, or begins anew.
+        """
+        for _ in range(3):
+            if isinstance(tail, LogGone):
+                self._forget(each.key)
+                self._watch.forget(each.key)
+                may_follow = isinstance(tail, LogMoved) or each.request is None or each.is_reset
+            else:
+                may_follow = isinstance(tail, LogDropped) and await self._restore_again(each.key, deadline)
+            if not may_follow:
+                break
+            [tail] = await self._log.append(self._calls([each]), deadline)
+        return tail
+
+    async def _take(self, each: _Waiting, tail: Tail | StoreLost, deadline: float) -> None:
         """Apply what is new in the log of a request, up to the request itself, or without one to its end."""
         last = None
-        if isinstance(tail, LogDropped) and await self._restore_again(each.key):
-            [tail] = await self._log.append(self._calls([each]))
+        tail = await self._follow(each, tail, deadline)
         while not isinstance(tail, StoreLost):
             last = last or tail.own or tail.last
             await self._apply_strays(tail.stray_epoch, tail.stray_start, tail.strays)
@@ -216,14 +291,14 @@ class Replicas:
                 if each.key
                 else self._apply_strays(tail.epoch, tail.start, tail.lines)
             )
-            epoch, position = self._place(each.key)
+            epoch, position, last_mark = self._place(each.key)
+            if each.key and epoch:
+                self._watch.note(each.key, epoch)
             if position >= last:
                 break
-            known = (epoch, position, position, self._stray_epoch, self._stray_position)
+            known = (epoch, position, position, self._stray_epoch, self._stray_position, last_mark)
             [tail] = await self._log.append([Append(each.key, *known)])
         if isinstance(tail, StoreLost):
-            if isinstance(tail, LogGone):
-                self._forget(each.key)
             _fail(each.outcome, tail)
         elif not each.outcome.done():
             each.outcome.set_result(None)
@@ -251,7 +326,10 @@ class Replicas:
             if number != replica.position + 1:
                 continue
             self._api.strays.number = line.strays
-            replica.position = number
+            replica.position, replica.last_mark = number, line.mark
+            if line.mark == LOST:
+                self._api.mark_lost(key)
+                continue
             await self._carry_out(replica, line)
             if number % SNAPSHOT_EVERY == 0 and line.mark.startswith(self._process):
                 await self._store_snapshot(key, replica)

@@ -49,6 +49,10 @@ class ReplicatedApi(MockApi):
             "vocabulary": self._vocabulary,
         }
 
+    def mark_lost(self, key: str) -> None:
+        """Note that the store has lost what a key did before; its World begins anew."""
+        self.open(key).world.was_dropped = True
+
     def make_empty(self) -> MockApi:
         """A mock that knows the same keys and has no World."""
         return MockApi(None if self._keys is None else sorted(self._keys), dialect=self.dialect)

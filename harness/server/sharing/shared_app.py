@@ -189,11 +189,12 @@ class SharedSession:
 
 
 def unavailable_answer(problem: StoreLost) -> Answer:
-    """The 503 of a request that the store cannot take now; it is not to be sent again when it may have been carried out."""
+    """The 503 of a request that the store cannot take now; SDKs send it again unless `problem` says that they must not."""
     text = f"harness: the shared store cannot be used. {problem}"
     headers = {"content-type": "application/json"}
     if problem.is_unknown:
         text += " It has broken off in the middle: this request may have been carried out without an answer."
+    if not problem.may_come_again:
         headers["x-should-retry"] = "false"
     return Answer(
         503, {"error": {"message": text, "type": "server_error", "param": None, "code": "store_lost"}}, headers

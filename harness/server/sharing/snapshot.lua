@@ -4,7 +4,7 @@ local epoch, position, bytes, seconds = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARG
 
 local head = redis.call('LINDEX', log, 0)
 if not head then return false end
-local log_epoch, base, begin = string.match(head, '^(%x+) (%d+) (%d+)$')
+local log_epoch, base, begin = string.match(head, '^(%x+) (%d+) (%d+)')
 local count = tonumber(base) + redis.call('LLEN', log) - 1
 
 local function can_follow(known_epoch, place)

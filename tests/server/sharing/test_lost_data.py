@@ -1,0 +1,121 @@
+"""A store that has lost what a key did: no SDK asks again what has failed, and the verdict says that nothing was judged."""
+
+from __future__ import annotations
+
+import openai
+import pytest
+
+from tests.support.processes import free_port, wait_until
+from tests.support.servers.json_client import ask, create, text_of
+from tests.support.servers.redis_server import Wire, say, serving_redis
+
+pytestmark = pytest.mark.slow
+TURNS = ["one", "two", "three"]
+
+
+def script(port: int, **more: str) -> None:
+    assert ask(port, "POST", "/_harness/script", {"script": TURNS}, **more).status == 200
+
+
+def verdict(port: int, **more: str) -> str | None:
+    answer = ask(port, "GET", "/_harness/report", **more)
+    assert answer.status == 200
+    return answer.json["verdict"]
+
+
+def is_lost(port: int, **more: str) -> bool:
+    return (verdict(port, **more) or "").startswith("The server had dropped what this key did before")
+
+
+def assert_told_once(port: int) -> None:
+    """A request for what is gone fails for good, and what begins anew is not green."""
+    refused = create(port)
+    assert (refused.status, refused.headers["x-should-retry"]) == (503, "false")
+    assert "is gone" in refused.json["error"]["message"]
+    assert create(port).status == 200
+    assert is_lost(port)
+
+
+def test_a_store_that_comes_back_empty(start):
+    port = free_port()
+    with serving_redis(port=port):
+        served = start("--store", f"redis://127.0.0.1:{port}/0")
+        script(served.port)
+        assert text_of(create(served.port)) == "one"
+    with serving_redis(port=port):
+        client = openai.OpenAI(base_url=f"http://127.0.0.1:{served.port}/v1", api_key="sk-team")
+        with pytest.raises(openai.InternalServerError, match="is gone"):
+            client.responses.create(model="gpt-4.1", input="hi")
+        assert is_lost(served.port)
+        ask(served.port, "POST", "/_harness/world", {"name": "the next test"})
+        assert verdict(served.port) is None
+
+
+def lose_all(port: int, prefix: str) -> None:
+    for key in say(port, "KEYS", f"{prefix}:*").split():
+        say(port, "DEL", key)
+
+
+def lose_one(port: int, prefix: str) -> None:
+    say(port, "DEL", f"{prefix}:world:sk-team")
+
+
+def lose_the_end(port: int, prefix: str) -> None:
+    """As a replica that takes over and has not got the last requests."""
+    say(port, "RPOP", f"{prefix}:world:sk-team")
+
+
+@pytest.mark.parametrize("lose", [lose_all, lose_one, lose_the_end])
+def test_however_it_is_lost_each_server_that_knew_it_says_so(start, store, redis_port, lose):
+    ours, other = start(*store), start(*store)
+    script(ours.port)
+    assert [text_of(create(each.port)) for each in (ours, other, ours)] == TURNS
+    lose(redis_port, store[-1])
+    assert_told_once(ours.port)
+    assert is_lost(other.port)
+    assert 503 not in [create(each.port).status for each in (other, ours)]
+    ask(other.port, "POST", "/_harness/world", {"name": "the next test"})
+    assert [verdict(each.port) for each in (ours, other)] == [None, None]
+
+
+def test_a_log_that_others_have_continued_after_it_was_shorter(start, store, redis_port):
+    """The one server has carried out what the other never saw, and is found out by the last entry it knows."""
+    ours, other = start(*store), start(*store)
+    script(ours.port)
+    for _ in range(2):
+        create(ours.port)
+    lose_the_end(redis_port, store[-1])
+    assert text_of(create(other.port)) == "two"
+    assert create(ours.port).headers["x-should-retry"] == "false"
+    assert is_lost(other.port)
+    assert ask(ours.port, "GET", "/_harness/exchanges").body == ask(other.port, "GET", "/_harness/exchanges").body
+
+
+@pytest.mark.parametrize("lose", [lose_all, lose_one])
+def test_what_begins_anew_on_a_server_that_never_knew_it(start, store, redis_port, lose):
+    ours, other = start(*store), start(*store)
+    script(ours.port)
+    create(other.port, key="sk-else")
+    lose(redis_port, store[-1])
+    assert create(other.port).status == 200
+    assert wait_until(lambda: is_lost(other.port), 5)
+
+
+def test_another_store_behind_the_same_address(start):
+    with serving_redis() as first, serving_redis() as second:
+        wire = Wire(("127.0.0.1", first), ("127.0.0.1", second))
+        served = start("--store", f"redis://127.0.0.1:{wire.port}/0")  # tried once at the start, as it is now
+        for _ in range(2):
+            create(served.port, "hi")
+        wire.cut()
+        assert create(served.port).headers["x-should-retry"] == "false"
+        assert is_lost(served.port)
+        wire.close()
+
+
+def test_what_a_server_does_not_have_in_memory_any_more(start, store, redis_port):
+    served = start(*store, "--worlds", "1")
+    script(served.port)
+    create(served.port, key="sk-else")
+    lose_all(redis_port, store[-1])
+    assert_told_once(served.port)

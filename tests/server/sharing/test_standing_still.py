@@ -1,0 +1,122 @@
+"""A store that takes connections and answers nothing: whoever waits for it waits no longer than the manual says."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import pytest
+from websockets.sync.client import connect
+
+from tests.support.servers.json_client import ask, create
+from tests.support.servers.redis_server import Wire
+from tests.support.servers.served import Served, refused_start, serving
+
+pytestmark = pytest.mark.slow
+SECONDS = 0.6
+PATCH = f"from harness.server.sharing import redis_log; redis_log.ANSWER_SECONDS = {SECONDS}"
+SLACK = 0.5
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    begun = time.monotonic()
+    yield
+    assert time.monotonic() - begun < seconds
+
+
+@pytest.fixture
+def wire(redis_port: int) -> Iterator[Wire]:
+    made = Wire(("127.0.0.1", redis_port))
+    yield made
+    made.delay = 0
+    made.close()
+
+
+@pytest.fixture
+def served(wire: Wire, store: tuple[str, ...]) -> Iterator[Served]:
+    with serving("--store", f"redis://127.0.0.1:{wire.port}/0", *store[2:], "--metrics", patch=PATCH) as made:
+        assert create(made.port).status == 200
+        yield made
+
+
+def stand_still(wire: Wire) -> None:
+    """Take what comes, old connections and new ones, and answer none of it."""
+    wire.delay = 3600
+
+
+def test_at_the_start() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent, within(9):
+        said = refused_start("--store", f"redis://127.0.0.1:{silent.getsockname()[1]}/0")
+    assert "no answer. It has 5 s for an answer." in said
+
+
+def test_requests_of_all_kinds(served: Served, wire: Wire) -> None:
+    stand_still(wire)
+    with within(SECONDS + SLACK):
+        late = create(served.port)
+    assert (late.status, late.headers["x-should-retry"]) == (503, "false")
+    asked = [
+        lambda: create(served.port),  # over a new connection, on which nothing was sent
+        lambda: create(served.port, key="sk-new"),
+        lambda: create(served.port, key=""),
+        lambda: ask(served.port, "GET", "/_harness/report"),
+        lambda: ask(served.port, "POST", "/_harness/script", {"script": ["one"]}),
+        lambda: ask(served.port, "DELETE", "/_harness/world"),
+    ]
+    for each in asked:
+        with within(SECONDS + SLACK):
+            answer = each()
+        assert (answer.status, answer.headers.get("x-should-retry")) == (503, None)
+
+
+def test_those_who_come_meanwhile_do_not_wait_one_after_another(served: Served, wire: Wire) -> None:
+    stand_still(wire)
+    with within(2 * SECONDS + SLACK), ThreadPoolExecutor(20) as clients:
+        asked = []
+        for number in range(20):
+            asked.append(clients.submit(create, served.port, key=f"sk-{number}"))
+            time.sleep(SECONDS / 25)
+        assert {each.result().status for each in asked} == {503}
+
+
+def test_health_and_metrics_do_not_wait_at_all(served: Served, wire: Wire) -> None:
+    stand_still(wire)
+    with ThreadPoolExecutor(1) as client:
+        client.submit(create, served.port)
+        with within(SECONDS):
+            assert ask(served.port, "GET", "/_harness/health", key="").status == 200
+            assert ask(served.port, "GET", "/_harness/metrics", key="").status == 200
+
+
+def test_a_websocket(served: Served, wire: Wire) -> None:
+    url, headers = f"ws://127.0.0.1:{served.port}/v1/responses", {"Authorization": "Bearer sk-team"}
+    with connect(url, additional_headers=headers) as client:
+        stand_still(wire)
+        client.send(json.dumps({"type": "response.create", "model": "gpt-4.1", "input": "hi"}))
+        with within(SECONDS + SLACK):
+            assert json.loads(client.recv(10))["status"] == 503
+
+
+def test_the_end_of_the_server(served: Served, wire: Wire) -> None:
+    stand_still(wire)
+    with ThreadPoolExecutor(1) as client:
+        asked = client.submit(create, served.port)
+        time.sleep(0.1)
+        seconds, code, said = served.end(signal.SIGTERM)
+        assert asked.result().status == 503
+    assert (code, seconds < SECONDS + 2) == (0, True)
+    assert "Traceback" not in said
+
+
+def test_a_store_that_goes_on(served: Served, wire: Wire) -> None:
+    stand_still(wire)
+    assert create(served.port).status == 503
+    wire.delay = 0
+    with within(SECONDS + SLACK):
+        assert create(served.port).status == 200
