@@ -36,8 +36,6 @@ CASSETTE_SUFFIXES = (".yaml", ".yml")
 MAX_COMMAND_LENGTH = 400
 """Characters of a command that a cassette holds; a longer one is a program, not a command."""
 DEFAULT_LISTEN = "127.0.0.1:0"
-LEARNED_VERDICTS = ("requests.refused", "refusals.missed", "refusals.different", "answers.drift", "streams.drift")
-"""What `harness learn` could change."""
 NOTHING_RECORDED = "nothing was recorded."
 NO_REQUEST_HINT = "Does the command read OPENAI_BASE_URL?"
 KEY_HINTS = {401: "is the key of the command right, and in its environment?", 429: "the limits of the key are reached"}
@@ -125,7 +123,7 @@ def record(
         if judge:
             judge.close()
         _print_result(recording, file, judge)
-    if judge and recording.interactions and any(judge.tally.counts[at] for at in LEARNED_VERDICTS):
+    if judge and recording.interactions and judge.tally.is_learnable:
         _offer_learning(file, api)
     raise typer.Exit(code or _exit_code(recording, judge if strict else None))
 

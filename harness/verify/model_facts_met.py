@@ -16,12 +16,11 @@ from harness.api.models import MODELS, Model
 from harness.cassettes.format.recorded import Recorded
 from harness.core.dates import day_of_recording
 from harness.core.exchange import Json
-from harness.verify.judging.judge import Verdict, answer_object
+from harness.verify.judging.judge import answer_object
+from harness.verify.judging.verdict import AGREEMENTS, DISAGREEMENTS, Verdict
 from harness.verify.run import verify_recordings
 from harness.world.world import World
 
-RIGHT_VERDICTS = ("requests.accepted", "refusals.same")
-WRONG_VERDICTS = ("requests.refused", "refusals.different", "refusals.missed")
 _SAMPLING = ("temperature", "top_p", "presence_penalty", "frequency_penalty")
 _OPTIONS = {"effort": "efforts", "mode": "modes", "context": "contexts", "summary": "summaries"}
 _PARTS = {"input_image": "input.image", "input_file": "input.file", "input_audio": "input.audio"}
@@ -62,9 +61,9 @@ class MetFacts:
 
     def note_verdict(self, verdict: Verdict) -> None:
         """Count the facts that the request met: the table was right if the mock decided as the API did."""
-        if verdict.at in RIGHT_VERDICTS or verdict.at in WRONG_VERDICTS:
+        if verdict.kind in (*AGREEMENTS, *DISAGREEMENTS):
             for fact in self._asked:
-                self._count(fact, verdict.at in RIGHT_VERDICTS)
+                self._count(fact, verdict.kind in AGREEMENTS)
 
     def close(self) -> None:
         """Every exchange of the file was judged."""

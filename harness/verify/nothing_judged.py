@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterator
 from harness.cassettes.listing import printable_path
 from harness.core.text.shorten import pluralize
 from harness.verify.judging.gateways import is_host_of
+from harness.verify.judging.verdict import UNVERIFIABLE
 from harness.verify.output import JUDGED_MEMBERS, SECTIONS, count_reasons
-from harness.verify.run import UNVERIFIABLE_VERDICTS, Tally
+from harness.verify.run import Tally
 
 MAX_REASONS = 5
 """Reasons that are told, the most frequent ones."""
@@ -70,7 +71,7 @@ def _explain_exchanges(tally: Tally) -> str:
 
 
 def _reasons(tally: Tally) -> Iterator[str]:
-    for at in ("skipped", *UNVERIFIABLE_VERDICTS):
+    for at in ("skipped", *UNVERIFIABLE):
         yield from (f"{times} × {why}" for why, times in count_reasons(tally, at).items())
 
 

@@ -11,7 +11,8 @@ from rich.table import Table
 
 from harness.core.exchange import Json
 from harness.core.text.shorten import pluralize, shorten
-from harness.verify.run import FINDING_VERDICTS, UNVERIFIABLE_VERDICTS, Tally
+from harness.verify.judging.verdict import FINDINGS, UNVERIFIABLE, VerdictKind
+from harness.verify.run import Tally
 
 VERSION = 1
 MAX_SHOWN = 20
@@ -101,7 +102,7 @@ def counts_table(tally: Tally) -> Table:
     made = Table("", "judged", "good", "findings", "unverifiable", "drift", box=None, pad_edge=False)
     for section, members in _sections_of(tally).items():
         good = tally.counts[f"{section}.{next(iter(members))}"]
-        wrong = sum(tally.counts[at] for at in FINDING_VERDICTS if at.startswith(f"{section}."))
+        wrong = sum(tally.counts[at] for at in FINDINGS if at.startswith(f"{section}."))
         unknown, drift = (tally.counts[f"{section}.{name}"] for name in ("unverifiable", "drift"))
         numbers = (count_judged(tally, section), good, wrong, unknown, drift)
         made.add_row(section, *(str(number or "-") for number in numbers))
@@ -113,14 +114,14 @@ def summary_lines(tally: Tally, verbose: bool = False) -> Iterator[str]:
 
     With `verbose` each file that is no recording, too.
     """
-    found = ((at, entry) for at in FINDING_VERDICTS for entry in tally.entries(at))
+    found = ((at, entry) for at in FINDINGS for entry in tally.entries(at))
     for at, entry in islice(found, MAX_SHOWN):
         yield f"{at}  {entry.get('id') or entry['file']}"
         yield from (f"  {text}" for text in finding_lines(entry))
     if more := sum(1 for _ in found):
         yield f"… and {more} more; --json FILE has them all."
-    for at in (*UNVERIFIABLE_VERDICTS, "skipped"):
-        yield from (f"{at}  {times} × {why}" for why, times in count_reasons(tally, at).items())
+    for kind in (*UNVERIFIABLE, VerdictKind.SKIPPED):
+        yield from (f"{kind}  {times} × {why}" for why, times in count_reasons(tally, kind).items())
     if unlisted := count_reasons(tally, "models"):
         yield f"models  nothing is known of what they can do, so that nothing was refused for it: {', '.join(unlisted)}"
     for host, times in count_reasons(tally, "gateways").items():

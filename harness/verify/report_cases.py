@@ -21,21 +21,20 @@ from harness.report.collect_findings import fill_case
 from harness.report.formats import CHECKOUT_VARIABLE
 from harness.report.report import Report, ReportCase, ReportFinding
 from harness.report.sanitize import sanitize_value
-from harness.verify.judging.judge import Verdict
 from harness.verify.judging.to_journal import rebuild_exchange
+from harness.verify.judging.verdict import FINDINGS, Verdict, VerdictKind
 from harness.verify.line_numbers import find_record_lines
 from harness.verify.output import finding_lines
-from harness.verify.run import FINDING_VERDICTS
 from harness.world.world import World
 
-VERDICT_TEXTS: Mapping[str, str] = {
-    "requests.refused": "The API took the request, the mock refuses it.",
-    "refusals.different": "The API and the mock refuse the request in different words.",
-    "refusals.missed": "The API refused the request, the mock takes it.",
-    "answers.findings": "The answer does not conform.",
-    "streams.findings": "The stream does not conform.",
-    "respelled.different": "The mock tells the stream in other events.",
-    "unreadable": "It was not judged.",
+VERDICT_TEXTS: Mapping[VerdictKind, str] = {
+    VerdictKind.REQUEST_REFUSED: "The API took the request, the mock refuses it.",
+    VerdictKind.REFUSAL_DIFFERENT: "The API and the mock refuse the request in different words.",
+    VerdictKind.REFUSAL_MISSED: "The API refused the request, the mock takes it.",
+    VerdictKind.ANSWER_FINDING: "The answer does not conform.",
+    VerdictKind.STREAM_FINDING: "The stream does not conform.",
+    VerdictKind.RESPELLED_DIFFERENT: "The mock tells the stream in other events.",
+    VerdictKind.UNREADABLE: "It was not judged.",
 }
 """The first line of the message of a finding, by its verdict."""
 FIX_DISAGREEMENT = (
@@ -67,11 +66,11 @@ class CaseWriter:
 
     def note_verdict(self, verdict: Verdict) -> None:
         """Note a verdict on the exchange that was begun last, or on the file."""
-        if verdict.at not in FINDING_VERDICTS or verdict.entry is None:
+        if verdict.kind not in FINDINGS or verdict.entry is None:
             return
         name = self._recording.as_posix()
         file, number, exchange = self._at if verdict.entry.get("file") != name else (name, 0, None)
-        found = replace(_build_finding(verdict.at, verdict.entry), exchange=exchange, line=number)
+        found = replace(_build_finding(verdict.kind, verdict.entry), exchange=exchange, line=number)
         self._found.setdefault(file, []).append(found)
 
     def close(self) -> None:
@@ -117,15 +116,15 @@ def _line_number(lines: list[int], number: int) -> int:
     return lines[number - 1] if 0 < number <= len(lines) else 0
 
 
-def _build_finding(at: str, entry: Json) -> ReportFinding:
+def _build_finding(kind: VerdictKind, entry: Json) -> ReportFinding:
     """A finding of a report, with the errors of both sides."""
-    if at == "unreadable":
+    if kind is VerdictKind.UNREADABLE:
         return ReportFinding("unreadable", False, entry["message"], fix=FIX_UNREADABLE)
     mock = entry.get("mock") or entry.get("error")
     error = mock if isinstance(mock, dict) else {}
     where = entry.get("at") or error.get("param")
-    rule = entry.get("rule") or error.get("rule") or at
-    message = "\n".join([VERDICT_TEXTS[at], *([entry["message"]] if "message" in entry else finding_lines(entry))])
+    rule = entry.get("rule") or error.get("rule") or kind.value
+    message = "\n".join([VERDICT_TEXTS[kind], *([entry["message"]] if "message" in entry else finding_lines(entry))])
     return ReportFinding(
         "disagreement", False, message, rule, at=where if isinstance(where, str) else "", fix=FIX_DISAGREEMENT
     )

@@ -14,11 +14,12 @@ from tempfile import TemporaryDirectory
 import orjson
 
 from harness.cassettes.format.recorded import Recorded
-from harness.contract.check import applicable_rules, check
+from harness.contract.check import applicable_rules
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
-from harness.verify.judging.judge import Verdict, rebuild_request, recorded_error
+from harness.verify.judging.judge import recorded_error
 from harness.verify.judging.unverifiable import match_rules
+from harness.verify.judging.verdict import DISAGREEMENTS, Verdict, VerdictKind
 from harness.verify.nothing_judged import explain_nothing_judged
 from harness.verify.run import verify_recordings
 from harness.world.world import World
@@ -88,19 +89,17 @@ class RulesMet:
 
     def note_verdict(self, verdict: Verdict) -> None:
         """Count a verdict on the request for the rules that it is about; the World has not learned from the answer yet."""
-        at, entry = verdict
-        if at == "requests.accepted":
-            for rule in applicable_rules(rebuild_request(self._recorded)[1], self._world):
+        own = [verdict.violation.rule.id] if verdict.violation else []
+        if verdict.kind is VerdictKind.REQUEST_ACCEPTED and verdict.request:
+            for rule in applicable_rules(verdict.request, self._world):
                 self.records[rule.id].passed += 1
-        elif at == "refusals.same":
-            violation = check(rebuild_request(self._recorded)[1], self._world)
-            self._count([violation.rule.id] if violation else [], right=True)
-        elif at == "requests.refused" and entry:
-            self._count([entry["rule"]], right=False)
-        elif at in ("refusals.different", "refusals.missed") and entry:
-            own = [entry["mock"]["rule"]] if "mock" in entry else []
+        elif verdict.kind is VerdictKind.REFUSAL_SAME:
+            self._count(own, right=True)
+        elif verdict.kind is VerdictKind.REQUEST_REFUSED:
+            self._count(own, right=False)
+        elif verdict.kind in DISAGREEMENTS:
             self._count({*own, *self._rules_in_words()}, right=False)
-        elif at == "refusals.unverifiable":
+        elif verdict.kind is VerdictKind.REFUSAL_UNVERIFIABLE:
             for id in self._rules_in_words():
                 self.records[id].undecided += 1
 

@@ -24,27 +24,22 @@ from harness.core.errors import HarnessError
 from harness.core.exchange import Json
 from harness.core.text.redact import redact
 from harness.verify.judging.gateways import adopt_gateway, looks_like_gateway
-from harness.verify.judging.judge import Verdict, judge
+from harness.verify.judging.judge import judge
 from harness.verify.judging.rerender import judge_rerendering
 from harness.verify.judging.unlisted_model import unlisted_model
+from harness.verify.judging.verdict import (
+    COUNTED_BY_REASON,
+    DISAGREEMENTS,
+    DRIFTS,
+    FINDINGS,
+    Verdict,
+    VerdictKind,
+)
 from harness.verify.read_files import NotARecording, Recorded, read_numbered
 from harness.world.world import World
 
 MAX_OPEN_WORLDS = 32
 """Worlds that are held at a time: JSON lines may mix the exchanges of several recordings."""
-EXCHANGE_VERDICT, EVENT_VERDICT = "exchanges", "streams.events"
-"""The verdicts that only count: one before the others on an exchange, and one with the number of events of a stream."""
-UNVERIFIABLE_VERDICTS = tuple(
-    f"{section}.unverifiable" for section in ("requests", "refusals", "answers", "streams", "respelled")
-)
-"""Verdicts on what a recording does not show."""
-COUNTED_BY_REASON = (*UNVERIFIABLE_VERDICTS, "skipped", "hosts", "gateways", "models")
-"""Verdicts that are counted by their reason and not listed.
-
-`hosts` and `gateways` are counted by the host of the exchange, `models` by an unlisted model that it names.
-"""
-GROUPED_VERDICTS = ("answers.drift", "streams.drift")
-"""Verdicts whose equal entries, whatever their indices, are listed once, with `times`."""
 MAX_GROUPED = 10_000
 """Grouped entries that are listed at most."""
 OBSERVER_SUFFIX = ".seen"
@@ -101,19 +96,12 @@ class Tally:
     @property
     def is_clean(self) -> bool:
         """Whether there are no findings; drift and unverifiable exchanges are none."""
-        return not any(self.counts[at] for at in FINDING_VERDICTS)
+        return not any(self.counts[kind] for kind in FINDINGS)
 
-
-FINDING_VERDICTS = (
-    "requests.refused",
-    "refusals.different",
-    "refusals.missed",
-    "answers.findings",
-    "streams.findings",
-    "respelled.different",
-    "unreadable",
-)
-"""Verdicts that are findings against the mock or the recording."""
+    @property
+    def is_learnable(self) -> bool:
+        """Whether there is anything that `harness learn` could change."""
+        return any(self.counts[kind] for kind in (*DISAGREEMENTS, *DRIFTS))
 
 
 class JudgeObserver(Protocol):
@@ -223,27 +211,28 @@ def _judge_file(
 def tally_verdicts(verdicts: Iterable[Verdict], spool: Path) -> Tally:
     """The tally of these verdicts; entries are written to the file `spool`, which is deleted again when it stays empty.
 
-    The verdicts on an exchange follow its EXCHANGE_VERDICT.
+    The verdicts on an exchange follow that of kind EXCHANGE.
     """
     tally = Tally()
-    counted: set[str] = set()
+    counted: set[VerdictKind] = set()
     with spool.open("wb") as lines:
-        for at, entry in verdicts:
-            if at == EXCHANGE_VERDICT:
+        for verdict in verdicts:
+            kind, entry = verdict.kind, verdict.entry
+            if kind is VerdictKind.EXCHANGE:
                 counted.clear()
-            if at == EVENT_VERDICT and entry:
-                tally.counts[at] += entry["times"]
+            if kind is VerdictKind.STREAM_EVENTS and entry:
+                tally.counts[kind] += entry["times"]
                 continue
-            tally.counts[at] += at not in counted
-            counted.add(at)
+            tally.counts[kind] += kind not in counted
+            counted.add(kind)
             if entry is None:
                 continue
-            if at in COUNTED_BY_REASON:
-                tally.reasons[at, entry["why"]] += 1
-            elif at in GROUPED_VERDICTS:
-                tally.add_grouped(at, entry)
+            if kind in COUNTED_BY_REASON:
+                tally.reasons[kind, entry["why"]] += 1
+            elif kind in DRIFTS:
+                tally.add_grouped(kind, entry)
             else:
-                lines.write(orjson.dumps([at, entry]) + b"\n")
+                lines.write(orjson.dumps([kind, entry]) + b"\n")
     if spool.stat().st_size:
         tally.spools.append(spool)
     else:
@@ -273,18 +262,19 @@ def _judge_recording(
             world.own_contract = own_contract
             if observer:
                 observer.begin_exchange(number, recorded, world)
-            yield Verdict(EXCHANGE_VERDICT)
+            yield Verdict(VerdictKind.EXCHANGE)
             if recorded.host:
-                yield Verdict("hosts", {"why": recorded.host})
+                yield Verdict(VerdictKind.HOST, {"why": recorded.host})
             if looks_like_gateway(recorded):
-                yield Verdict("gateways", {"why": recorded.host})
+                yield Verdict(VerdictKind.GATEWAY, {"why": recorded.host})
             if model := unlisted_model(recorded):
-                yield Verdict("models", {"why": model})
+                yield Verdict(VerdictKind.MODEL, {"why": model})
             yield from judge_exchange(recorded, world, respelled)
     except NotARecording as problem:
-        yield Verdict("unreadable" if explicit else "others", _unreadable_entry(recording, problem))
+        kind = VerdictKind.UNREADABLE if explicit else VerdictKind.OTHER_FILE
+        yield Verdict(kind, _unreadable_entry(recording, problem))
     except HarnessError as problem:
-        yield Verdict("unreadable", _unreadable_entry(recording, problem))
+        yield Verdict(VerdictKind.UNREADABLE, _unreadable_entry(recording, problem))
 
 
 def judge_exchange(recorded: Recorded, world: World, respelled: bool = False) -> Iterator[Verdict]:
@@ -297,7 +287,7 @@ def judge_exchange(recorded: Recorded, world: World, respelled: bool = False) ->
             message = (
                 f"the harness failed on {recorded.id}: {last.name} raised {type(problem).__name__}; please report it"
             )
-            yield Verdict("unreadable", {"file": recorded.id, "message": redact(message)})
+            yield Verdict(VerdictKind.UNREADABLE, {"file": recorded.id, "message": redact(message)})
 
 
 def _unreadable_entry(recording: Path, problem: HarnessError) -> Json:

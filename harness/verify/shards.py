@@ -100,7 +100,7 @@ def write_part(tally: Tally, shard: Shard, run: Json, paths: Sequence[Path], out
         "shard": shard.number,
         "of": shard.count,
         "run": run,
-        "counts": tally.counts,
+        "counts": {str(kind): times for kind, times in tally.counts.items()},
         "reasons": [[at, why, times] for (at, why), times in tally.reasons.items()],
         "grouped": [[at, entry] for (at, *_), entry in tally.grouped.items()],
         "paths": [path.as_posix() for path in paths],

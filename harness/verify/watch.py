@@ -14,9 +14,10 @@ from pathlib import Path
 from harness.api.http.upstream import Upstream
 from harness.cassettes.format.interaction import Interaction
 from harness.contract.own_contract import OwnContract
-from harness.verify.judging.judge import Verdict, predict_violation
+from harness.verify.judging.judge import predict_violation
+from harness.verify.judging.verdict import Verdict, VerdictKind
 from harness.verify.judging.websockets.exchanges import to_recorded
-from harness.verify.run import EXCHANGE_VERDICT, Tally, judge_exchange, tally_verdicts
+from harness.verify.run import Tally, judge_exchange, tally_verdicts
 from harness.world.world import World
 
 
@@ -84,5 +85,5 @@ class RecordingJudge:
     def _verdicts(self, interaction: Interaction) -> Iterator[Verdict]:
         for each in to_recorded(interaction, f"{self._name}#{self._judged_count}", self._upstream):
             if each.status:
-                yield Verdict(EXCHANGE_VERDICT)
+                yield Verdict(VerdictKind.EXCHANGE)
                 yield from judge_exchange(each, self._world, respelled=True)

@@ -14,6 +14,7 @@ from harness.cassettes.format.recorded import parse_recorded
 from harness.ending import incomplete
 from harness.items import function_call, mcp_approval_request, message, reasoning, web_search_call
 from harness.verify import output
+from harness.verify.judging.verdict import VerdictKind
 from harness.verify.judging.websockets.exchanges import to_http_interactions
 from harness.verify.read_files import Recorded, read_recording
 from harness.verify.run import judge_exchange
@@ -60,7 +61,9 @@ def failures(exchanges: list[Recorded]) -> list[str]:
     """What the judge reports as failures of its own."""
     world = World("recording")
     verdicts = (verdict for one in exchanges for verdict in judge_exchange(one, world, True))
-    return [verdict.entry["message"] for verdict in verdicts if verdict.at == "unreadable" and verdict.entry]
+    return [
+        verdict.entry["message"] for verdict in verdicts if verdict.kind is VerdictKind.UNREADABLE and verdict.entry
+    ]
 
 
 @given(data=st.data())

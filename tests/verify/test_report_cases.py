@@ -15,8 +15,8 @@ from harness.contract.schema import schemas_directory
 from harness.items import message
 from harness.report.formats.json_file import read_report
 from harness.report.report import Report, ReportCase, ReportFinding, Totals
+from harness.verify.judging.verdict import FINDINGS
 from harness.verify.report_cases import VERDICT_TEXTS
-from harness.verify.run import FINDING_VERDICTS
 from tests.support.recordings import HI, KEY, exchange, recorded, write_jsonl
 from tests.support.websockets import cassette, connection, create, frames_sent, scripted
 
@@ -176,7 +176,7 @@ def test_no_secret_is_reported() -> None:
 
 
 def test_every_finding_of_verify_has_words() -> None:
-    assert set(FINDING_VERDICTS) <= VERDICT_TEXTS.keys()
+    assert set(FINDINGS) <= VERDICT_TEXTS.keys()
 
 
 # Where it stands, and in which form

@@ -18,7 +18,7 @@ from harness.verify.compare import ABSENT, ERROR, compare, select_error_members
 from harness.verify.judging.judge import answer_object
 from harness.verify.judging.mock_answer import is_response_request, render_mock_answer, renderable_response
 from harness.verify.judging.unverifiable import ACCOUNT_STATUSES
-from harness.verify.run import FINDING_VERDICTS
+from harness.verify.judging.verdict import AGREEMENTS, DRIFTS, FINDINGS, VerdictKind
 from harness.world.world import World
 
 MODEL_OUTPUT_PLACES = re.compile(r"answer\.output\[|events\[[^]]*\]\.(?:item|part|annotation|response\.output\[)")
@@ -28,8 +28,8 @@ MODEL_GONE_CODES = ("model_not_found", "DeploymentNotFound")
 TRANSIENT_CODES = ("server_error", "rate_limit_exceeded", "vector_store_timeout", "websocket_connection_limit_reached")
 """Codes of errors that do not concern the request; the last one ends a WebSocket after an hour."""
 
-Verdicts = Mapping[str, Sequence[Json | None]]
-"""The verdicts on an exchange: their entries by their place in the report."""
+Verdicts = Mapping[VerdictKind, Sequence[Json | None]]
+"""The verdicts on an exchange: the entries of each kind."""
 
 
 class DriftDifference(NamedTuple):
@@ -78,15 +78,16 @@ def compare_answers(
 
 def _new_findings(then: Verdicts, now: Verdicts) -> Iterator[DriftDifference]:
     """The findings about the live answer, of verdicts that the recorded one does not have."""
-    for at in sorted(now.keys() & set(FINDING_VERDICTS) - then.keys()):
-        for entry in (entry or {} for entry in now[at]):
-            yield DriftDifference(entry.get("at") or at, "conforms", entry.get("message") or "does not", "recording")
+    for kind in sorted(now.keys() & set(FINDINGS) - then.keys()):
+        for entry in (entry or {} for entry in now[kind]):
+            yield DriftDifference(
+                entry.get("at") or kind.value, "conforms", entry.get("message") or "does not", "recording"
+            )
 
 
 def _side_of_mock(then: Verdicts, now: Verdicts) -> str:
     """The answers with which the mock agrees, by the verdicts on them."""
-    good = ("requests.accepted", "refusals.same")
-    agrees = any(at in then for at in good), any(at in now for at in good)
+    agrees = any(kind in then for kind in AGREEMENTS), any(kind in now for kind in AGREEMENTS)
     return {(True, True): "both", (True, False): "recording", (False, True): "live"}.get(agrees, "neither")
 
 
@@ -126,7 +127,8 @@ def _side_by_form(at: str, then: Verdicts, now: Verdicts) -> str:
 
 def _has_fault_at(verdicts: Verdicts, name: str) -> bool:
     """Whether a finding concerns a member of this name, or no schema knows it."""
-    entries = (entry for at in verdicts if at.endswith((".findings", ".drift")) for entry in verdicts[at])
+    kinds = (VerdictKind.ANSWER_FINDING, VerdictKind.STREAM_FINDING, *DRIFTS, VerdictKind.REFUSAL_DRIFT)
+    entries = (entry for kind in kinds for entry in verdicts.get(kind, ()))
     return any(name in re.split(r"[.\[\]]", entry["at"]) for entry in entries if entry)
 
 

@@ -40,6 +40,7 @@ from harness.verify.judging.unverifiable import (
     DEPLOYMENT_HIDES_MODEL,
     ENDED_UNSEEN,
 )
+from harness.verify.judging.verdict import UNVERIFIABLE, VerdictKind
 from harness.verify.judging.websockets.exchanges import to_recorded
 from harness.world.world import World
 
@@ -156,22 +157,22 @@ def _compare_exchange(recorded: Recorded, live: Recorded, then: Verdicts, world:
     found = compare_answers(recorded, live, (then, now), mock)
     if not found or found[0].at == "model":
         return ResentExchange(recorded.id, "", found)
-    is_refused = "refusals.same" in then and live.status >= 400
+    is_refused = VerdictKind.REFUSAL_SAME in then and live.status >= 400
     why = _external_reason(then, is_refused) or _external_reason(now, is_refused)
     return ResentExchange(recorded.id, why, [] if why else found)
 
 
 def _external_reason(verdicts: Verdicts, is_refused: bool) -> str:
     """Why an answer may differ although API and mock are right; a refused unknown id is as unknown today."""
-    entries = [entry for at in verdicts if at.endswith(".unverifiable") for entry in verdicts[at] if entry]
+    entries = [entry for kind in UNVERIFIABLE for entry in verdicts.get(kind, ()) if entry]
     reasons = [entry["why"] for entry in entries if not (is_refused and entry["why"] == BEGAN_BEFORE)]
     return next((why for why in reasons if why in EXTERNAL_REASONS), "")
 
 
 def _collect_verdicts(recorded: Recorded, world: World) -> Verdicts:
-    verdicts = defaultdict[str, list[Json | None]](list)
+    verdicts = defaultdict[VerdictKind, list[Json | None]](list)
     for verdict in judge(recorded, world):
-        verdicts[verdict.at].append(verdict.entry)
+        verdicts[verdict.kind].append(verdict.entry)
     return dict(verdicts)
 
 

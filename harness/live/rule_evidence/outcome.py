@@ -17,8 +17,9 @@ from harness.core.text.shorten import shorten
 from harness.live.rule_evidence.probes import Probe, select_headers, wrong_key
 from harness.verify.evidence import SourcedInteraction
 from harness.verify.examples import build_request
-from harness.verify.judging.judge import Verdict, answer_object, judge
+from harness.verify.judging.judge import answer_object, judge
 from harness.verify.judging.unverifiable import ACCOUNT_STATUSES, match_rules
+from harness.verify.judging.verdict import UNVERIFIABLE, Verdict, VerdictKind
 from harness.verify.judging.websockets.exchanges import to_http_interactions
 from harness.verify.judging.websockets.pairs import SocketExchange
 from harness.world.world import World
@@ -55,7 +56,7 @@ def judge_probe(probe: Probe, run: Sequence[SourcedInteraction], fresh: bool = T
     outcome = partial(ProbeOutcome, probe, date=last.origin.date, fresh=fresh)
     if why := _explain_unfinished(probe, last, answers):
         return outcome("unclear", why=why)
-    verdicts = {verdict.at: verdict for verdict in _judge_last(run)}
+    verdicts = {verdict.kind: verdict for verdict in _judge_last(run)}
     if probe.expected_message is None:
         return outcome("confirmed") if last.status < 400 else _judge_unexpected_refusal(outcome, verdicts, last)
     expected, received = probe.expected_error(answers[:-1]), _error_with_status(last)
@@ -81,10 +82,10 @@ def _explain_unfinished(probe: Probe, last: SourcedInteraction, answers: Sequenc
 
 
 def _judge_unexpected_refusal(
-    outcome: OutcomeFactory, verdicts: Mapping[str, Verdict], last: SourcedInteraction
+    outcome: OutcomeFactory, verdicts: Mapping[VerdictKind, Verdict], last: SourcedInteraction
 ) -> ProbeOutcome:
     why, received = _unverifiable_reason(verdicts), _error_with_status(last)
-    if not why and "refusals.same" in verdicts:
+    if not why and VerdictKind.REFUSAL_SAME in verdicts:
         why = f"the mock refuses it too: {_summarize_error(last)}"
     if why:
         return outcome("unclear", why=why, received=received)
@@ -92,16 +93,16 @@ def _judge_unexpected_refusal(
 
 
 def _judge_missing_refusal(
-    outcome: OutcomeFactory, verdicts: Mapping[str, Verdict], last: SourcedInteraction, expected: Json
+    outcome: OutcomeFactory, verdicts: Mapping[VerdictKind, Verdict], last: SourcedInteraction, expected: Json
 ) -> ProbeOutcome:
     why = _unverifiable_reason(verdicts)
-    if "requests.refused" in verdicts or (last.interaction.frames and not why):
+    if VerdictKind.REQUEST_REFUSED in verdicts or (last.interaction.frames and not why):
         return outcome("contradicted", why="it is taken", expected=expected)
     return outcome("unclear", why=why or "what was stored before is not what it was", expected=expected)
 
 
 def _judge_other_refusal(
-    outcome: OutcomeFactory, verdicts: Mapping[str, Verdict], probe: Probe, last: SourcedInteraction
+    outcome: OutcomeFactory, verdicts: Mapping[VerdictKind, Verdict], probe: Probe, last: SourcedInteraction
 ) -> ProbeOutcome:
     why = _unverifiable_reason(verdicts)
     matching = [rule.id for rule in match_rules(last.status, _error_with_status(last))]
@@ -112,9 +113,9 @@ def _judge_other_refusal(
     return outcome("new words")
 
 
-def _unverifiable_reason(verdicts: Mapping[str, Verdict]) -> str:
+def _unverifiable_reason(verdicts: Mapping[VerdictKind, Verdict]) -> str:
     """Why the mock, which has seen the earlier answers, cannot judge the last one; empty when it can."""
-    entries = [verdicts[at].entry for at in verdicts if at.endswith(".unverifiable")]
+    entries = [verdict.entry for kind, verdict in verdicts.items() if kind in UNVERIFIABLE]
     return next((str(entry["why"]) for entry in entries if entry), "")
 
 

@@ -5,7 +5,7 @@ An entry that turns a right judgement into a wrong one anywhere in the recording
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -15,12 +15,17 @@ from harness.contract.own_contract import Evidence, Exemption, OwnContract, OwnM
 from harness.core.errors import ConfigError
 from harness.verify.disagreements.generalize import join_types, propose_entries
 from harness.verify.disagreements.narrow import narrow_proposal
-from harness.verify.disagreements.observe import DISAGREEMENTS, Observed, Seen, iterate_disagreements, observe
+from harness.verify.disagreements.observe import Observed, Seen, iterate_disagreements, observe
 from harness.verify.disagreements.propose import Proposal, evidence_of
+from harness.verify.judging.verdict import DISAGREEMENTS, VerdictKind
 
 MAX_ROUNDS = 8
 """How often all recordings are judged at most."""
-_BADNESS = {"requests.refused": 2, "refusals.missed": 2, "refusals.different": 1}
+_BADNESS: Mapping[VerdictKind | None, int] = {
+    VerdictKind.REQUEST_REFUSED: 2,
+    VerdictKind.REFUSAL_MISSED: 2,
+    VerdictKind.REFUSAL_DIFFERENT: 1,
+}
 
 
 @dataclass
@@ -72,7 +77,7 @@ def derive_contract(
     return derived
 
 
-def is_worse(verdict: str, before: str) -> bool:
+def is_worse(verdict: VerdictKind | None, before: VerdictKind | None) -> bool:
     """Whether recording and mock disagree more than before: a refusal in other words is nearer than none."""
     return _BADNESS.get(verdict, 0) > _BADNESS.get(before, 0)
 
@@ -108,7 +113,7 @@ def _propose_more(seen: Sequence[Seen], proposals: Sequence[Proposal], touched: 
     again = [
         one
         for one in iterate_disagreements(seen)
-        if one.acted and one.key in touched and one.verdict == "requests.refused" and one.key not in known
+        if one.acted and one.key in touched and one.verdict == VerdictKind.REQUEST_REFUSED and one.key not in known
     ]
     entries = [replace(proposal.entry, seen=()) for proposal in proposals]
     return [one for one in propose_entries(again) if replace(one.entry, seen=()) not in entries]

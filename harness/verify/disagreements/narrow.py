@@ -19,6 +19,7 @@ from harness.verify.disagreements.propose import (
     refused_place,
     shared_atoms,
 )
+from harness.verify.judging.verdict import VerdictKind
 
 
 def narrow_proposal(proposal: Proposal, against: Sequence[Seen]) -> list[Proposal]:
@@ -44,7 +45,7 @@ def _type_key(seen: Seen) -> Any:
 
 
 def _decided_place(seen: Seen) -> tuple[str, Any, Any] | None:
-    return place_of(seen) if seen.verdict == "requests.refused" else refused_place(seen)
+    return place_of(seen) if seen.verdict == VerdictKind.REQUEST_REFUSED else refused_place(seen)
 
 
 def _value_key(seen: Seen) -> Any:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from harness.api.models import is_of_other_vendor
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.body_places import normalize_path
-from harness.contract.check import Violation, check
+from harness.contract.check import Violation
 from harness.contract.own_contract import OwnContract, family_of
 from harness.contract.schema import RESPONSE_EVENT_SCHEMA
 from harness.core.dates import is_day
@@ -21,21 +21,19 @@ from harness.core.exchange import Json, Request
 from harness.core.text.redact import redact, secrets_in_headers
 from harness.verify.judging.gateways import adopt_gateway
 from harness.verify.judging.judge import answer_root, rebuild_request, recorded_error
-from harness.verify.judging.presume import presume
 from harness.verify.judging.recording_day import enter_day
+from harness.verify.judging.verdict import AGREEMENTS, DISAGREEMENTS, Verdict, VerdictKind
 from harness.verify.read_files import read_numbered
 from harness.verify.run import judge_exchange, world_of_file
 from harness.world.world import World
 
-AGREEMENTS = ("requests.accepted", "refusals.same")
-DISAGREEMENTS = ("requests.refused", "refusals.missed", "refusals.different")
 _PLACE = re.compile(r"events\[\d+\]\.?")
 
 
 class Seen(NamedTuple):
     """One exchange as it was judged.
 
-    `key` names it in all passes; `verdict` is one of DISAGREEMENTS, `good`, or empty where it decides nothing. `violation`
+    `key` names it in all passes; `verdict` is that on the request, None where nothing was decided. `violation`
     is why the mock refuses it, `error` the recorded error with its status. `family` is that of the model. `drift` are
     members of the answer that no schema knows, each with the schema. `acted` are the entries, by identity, of the
     contract that changed anything.
@@ -46,7 +44,7 @@ class Seen(NamedTuple):
     number: int
     date: str
     request: Request
-    verdict: str
+    verdict: VerdictKind | None
     violation: Violation | None
     error: Json
     family: str
@@ -101,15 +99,16 @@ def _observe_one(recorded: Recorded, world: World, recording: Path, number: int)
     contract = world.own_contract
     acted: set[int] = contract.acted if contract else set()
     acted.clear()
-    verdict, violation, drift = _read_verdicts(recorded, request, world, operation.answer_schema)
+    verdict, drift = _read_verdicts(recorded, world, operation.answer_schema)
+    disagrees = verdict is not None and verdict.kind in DISAGREEMENTS
     return Seen(
         recorded.id,
         recording.as_posix(),
         number,
         _past_day(recorded.date[:10]),
-        request if verdict in DISAGREEMENTS or acted else request._replace(body=None, raw=b""),
-        verdict,
-        violation,
+        request if disagrees or acted else request._replace(body=None, raw=b""),
+        verdict.kind if verdict else None,
+        verdict.violation if verdict and disagrees else None,
         {"status": recorded.status, **redact(recorded_error(recorded), secrets_in_headers(recorded.headers))},
         family_of(request, world.models),
         drift,
@@ -123,32 +122,24 @@ def _past_day(day: str) -> str:
     return day if is_day(day) and day <= tomorrow else ""
 
 
-def _find_violation(recorded: Recorded, request: Request, world: World) -> Violation | None:
-    """Why the mock refuses a request, before the World learns from its answer; None also where a rule fails."""
-    try:
-        violation = check(request, world)
-        while 200 <= recorded.status < 300 and violation and presume(world, request, violation):
-            violation = check(request, world)
-    except Exception:  # the judge reports it
-        return None
-    return violation
-
-
 def _read_verdicts(
-    recorded: Recorded, request: Request, world: World, root: str | None
-) -> tuple[str, Violation | None, tuple[tuple[str, str], ...]]:
-    verdict, violation = "", None
+    recorded: Recorded, world: World, root: str | None
+) -> tuple[Verdict | None, tuple[tuple[str, str], ...]]:
+    """The verdict on the request, and the members of the answer that no schema knows, each with the schema."""
+    on_request: Verdict | None = None
     drift: dict[tuple[str, str], None] = {}
-    for at, entry in judge_exchange(recorded, world):
-        if at in DISAGREEMENTS:
-            verdict, violation = at, _find_violation(recorded, request, world)  # the World has not yet learned
-        elif at in AGREEMENTS:
-            verdict = "good"
-        elif at == "answers.drift" and entry and root:
-            drift[answer_root(recorded, root) or root, normalize_path(entry["at"])] = None
-        elif at == "streams.drift" and entry and entry["message"].startswith("unknown member"):
-            drift[RESPONSE_EVENT_SCHEMA, normalize_path(_PLACE.sub("", entry["at"]))] = None
-    return verdict, violation, tuple(drift)
+    for verdict in judge_exchange(recorded, world):
+        if verdict.kind in (*AGREEMENTS, *DISAGREEMENTS):
+            on_request = verdict
+        elif verdict.kind is VerdictKind.ANSWER_DRIFT and verdict.entry and root:
+            drift[answer_root(recorded, root) or root, normalize_path(verdict.entry["at"])] = None
+        elif verdict.kind is VerdictKind.STREAM_DRIFT and verdict.entry and _is_unknown_member(verdict.entry):
+            drift[RESPONSE_EVENT_SCHEMA, normalize_path(_PLACE.sub("", verdict.entry["at"]))] = None
+    return on_request, tuple(drift)
+
+
+def _is_unknown_member(entry: Json) -> bool:
+    return str(entry["message"]).startswith("unknown member")
 
 
 def atoms_of(body: Any) -> Mapping[tuple[str, Any], None]:

@@ -18,6 +18,7 @@ from harness.verify.disagreements.own_file import (
     read_contract,
     scrub_contract,
 )
+from harness.verify.judging.verdict import VerdictKind
 
 MAX_SHOWN = 5
 """How many disagreements, and how many entries, are shown; the first ones."""
@@ -62,9 +63,9 @@ def describe_disagreement(one: Seen) -> str:
     what = f"{one.file}#{one.number}, {one.request.method} {one.request.path}"
     recorded = f"{one.error['status']} {one.error.get('message', '')}"
     mock = f"{one.violation.error.message} ({one.violation.rule.id})" if one.violation else ""
-    if one.verdict == "requests.refused":
+    if one.verdict == VerdictKind.REQUEST_REFUSED:
         return shorten(f"{what}: taken, the mock refuses it: {mock}", 400)
-    if one.verdict == "refusals.missed":
+    if one.verdict == VerdictKind.REFUSAL_MISSED:
         return shorten(f"{what}: refused, the mock takes it: {recorded}", 400)
     return shorten(f"{what}: refused in other words: {recorded} (the mock: {mock})", 400)
 

@@ -25,6 +25,7 @@ from harness.core.errors import ApiError
 from harness.core.exchange import Json
 from harness.verify.disagreements.observe import Seen, atoms_of, is_name
 from harness.verify.judging.unverifiable import MODEL_AREAS
+from harness.verify.judging.verdict import VerdictKind
 
 MAX_EVIDENCE = 3
 """Exchanges that an entry names, the first ones of different files."""
@@ -297,7 +298,7 @@ def _named_members(group: Sequence[Seen], known: set[str]) -> list[MemberConditi
 
 def body_of(seen: Seen) -> Any:
     """The body of a request as conditions see it: of a violation about certain items, with no others."""
-    violation = seen.violation if seen.verdict == "requests.refused" else None
+    violation = seen.violation if seen.verdict == VerdictKind.REQUEST_REFUSED else None
     about_items = violation and violation_path(violation.facts, violation.error.param) in WHOLE_PLACES
     return body_about(seen.request.body, violation.facts) if violation and about_items else seen.request.body
 

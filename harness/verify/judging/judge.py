@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import harness.endpoints  # noqa: F401  (registers every operation)
 from harness.api.http.dialects import API_ROOTS, OPENAI, ApiPath, parse_api_path
@@ -28,6 +29,7 @@ from harness.verify.judging.recording_day import enter_day
 from harness.verify.judging.response_stream import judge_response_stream
 from harness.verify.judging.run_stream import judge_run_stream
 from harness.verify.judging.unverifiable import explain_unverifiable_error, explain_unverifiable_violation
+from harness.verify.judging.verdict import Verdict, VerdictKind
 from harness.verify.learn import remember
 from harness.world.world import World
 
@@ -42,23 +44,17 @@ _READ_HEADERS: Mapping[str, re.Pattern[str]] = {
 """The headers that are read of a recording, each with what it begins with; anything else stands for a mask."""
 
 
-class Verdict(NamedTuple):
-    """One verdict: `at` is its place in the report (`requests.refused`), `entry` the details; None when it only counts."""
-
-    at: str
-    entry: Json | None = None
-
-
 def judge(recorded: Recorded, world: World) -> Iterator[Verdict]:
     """Every verdict on one exchange, by the contract of its day; `world` has learned from those before it in its file."""
     enter_day(world, recorded)
     operation, request = rebuild_request(recorded)
     if operation is None:
-        yield Verdict("skipped", {"why": explain_skip(recorded)})
+        yield Verdict(VerdictKind.SKIPPED, {"why": explain_skip(recorded)})
         return
     secrets = secrets_in_headers(recorded.headers) | secrets_in_headers(recorded.answer_headers)
-    for at, entry in _judge_parts(recorded, world, operation, request):
-        yield Verdict(at, None if entry is None else redact({"id": recorded.id, **entry}, secrets))
+    for verdict in _judge_parts(recorded, world, operation, request):
+        entry = None if verdict.entry is None else redact({"id": recorded.id, **verdict.entry}, secrets)
+        yield replace(verdict, entry=entry)
 
 
 def predict_violation(recorded: Recorded, world: World) -> Violation | None:
@@ -96,7 +92,7 @@ def _judge_parts(recorded: Recorded, world: World, operation: Operation, request
     if violation and not accepted and presume_type_of_file(world, violation, recorded_error(recorded)):
         violation = check(request, world)
     if absent:
-        yield Verdict("requests.absent")
+        yield Verdict(VerdictKind.REQUEST_ABSENT)
     elif accepted:
         yield from _judge_accepted(recorded, world, request, violation)
     elif 400 <= recorded.status < 500:
@@ -155,11 +151,12 @@ def _judge_accepted(
     recorded: Recorded, world: World, request: Request, violation: Violation | None
 ) -> Iterator[Verdict]:
     if violation is None:
-        yield Verdict("requests.accepted")
+        yield Verdict(VerdictKind.REQUEST_ACCEPTED, request=request)
     elif why := explain_unverifiable_violation(violation, recorded, request, world):
-        yield Verdict("requests.unverifiable", {"why": why})
+        yield Verdict(VerdictKind.REQUEST_UNVERIFIABLE, {"why": why}, request, violation)
     else:
-        yield Verdict("requests.refused", {"rule": violation.rule.id, "error": violation.error.members()})
+        entry: Json = {"rule": violation.rule.id, "error": violation.error.members()}
+        yield Verdict(VerdictKind.REQUEST_REFUSED, entry, request, violation)
 
 
 def recorded_error(recorded: Recorded) -> Json:
@@ -171,21 +168,23 @@ def _judge_refused(
     recorded: Recorded, world: World, request: Request, violation: Violation | None
 ) -> Iterator[Verdict]:
     if not (error := recorded_error(recorded)):
-        yield Verdict("refusals.unverifiable", {"why": "the answer is no error object"})
+        why = "the answer is no error object"
+        yield Verdict(VerdictKind.REFUSAL_UNVERIFIABLE, {"why": why}, request, violation)
         return
     entry: Json = {"recorded": {"status": recorded.status, **error}}
     if violation:
         entry["mock"] = {"status": violation.error.status, **violation.error.members(), "rule": violation.rule.id}
     different = differing_error_members(entry["recorded"], entry["mock"]) if violation else ["all"]
     if not different:
-        yield Verdict("refusals.same")
+        yield Verdict(VerdictKind.REFUSAL_SAME, None, request, violation)
     elif different == ["list"]:
-        yield Verdict("refusals.same")
-        yield Verdict("refusals.drift", entry)
+        yield Verdict(VerdictKind.REFUSAL_SAME, None, request, violation)
+        yield Verdict(VerdictKind.REFUSAL_DRIFT, entry, request, violation)
     elif why := explain_unverifiable_error(error, violation, recorded, request, world):
-        yield Verdict("refusals.unverifiable", {"why": why, **entry})
+        yield Verdict(VerdictKind.REFUSAL_UNVERIFIABLE, {"why": why, **entry}, request, violation)
     else:
-        yield Verdict("refusals.different" if violation else "refusals.missed", entry)
+        kind = VerdictKind.REFUSAL_DIFFERENT if violation else VerdictKind.REFUSAL_MISSED
+        yield Verdict(kind, entry, request, violation)
 
 
 def answer_root(recorded: Recorded, answer_schema: str | None) -> str | None:
@@ -209,20 +208,27 @@ def _judge_answer(recorded: Recorded, operation: Operation, world: World) -> Ite
     if root is None:
         return
     finding = check_answer(root, recorded.answer, world.as_of, recorded.provider)
-    yield from _finding_verdicts("answers", recorded, [finding] if finding else [])
+    yield from _finding_verdicts(_ANSWER_KINDS, recorded, [finding] if finding else [])
     if finding and explain_edited(recorded):
         return
     unknown = _drop_own(root, find_unknown_members(root, recorded.answer, world.as_of), world)
-    yield from (Verdict("answers.drift", _finding_json(each)) for each in unknown)
+    yield from (Verdict(VerdictKind.ANSWER_DRIFT, _finding_json(each)) for each in unknown)
 
 
-def _finding_verdicts(kind: str, recorded: Recorded, findings: list[Finding]) -> Iterator[Verdict]:
+_ANSWER_KINDS = (VerdictKind.ANSWER_CONFORMS, VerdictKind.ANSWER_UNVERIFIABLE, VerdictKind.ANSWER_FINDING)
+_STREAM_KINDS = (VerdictKind.STREAM_CONFORMS, VerdictKind.STREAM_UNVERIFIABLE, VerdictKind.STREAM_FINDING)
+
+
+def _finding_verdicts(
+    kinds: tuple[VerdictKind, VerdictKind, VerdictKind], recorded: Recorded, findings: list[Finding]
+) -> Iterator[Verdict]:
+    conforms, unverifiable, wrong = kinds
     if not findings:
-        yield Verdict(f"{kind}.conform")
+        yield Verdict(conforms)
     elif why := explain_edited(recorded):
-        yield Verdict(f"{kind}.unverifiable", {"why": why})
+        yield Verdict(unverifiable, {"why": why})
     else:
-        yield from (Verdict(f"{kind}.findings", _finding_json(each)) for each in findings)
+        yield from (Verdict(wrong, _finding_json(finding)) for finding in findings)
 
 
 def _finding_json(finding: Finding) -> Json:
@@ -235,12 +241,12 @@ def _judge_stream(recorded: Recorded, world: World, request: Request) -> Iterato
     else:
         stored = world.store.responses.get(request.params.get("response_id", ""))
         judgment = judge_response_stream(recorded, stored.events if stored else None, world.as_of)
-    yield Verdict("streams.events", {"times": len(recorded.events or ())})
-    yield from _finding_verdicts("streams", recorded, judgment.findings)
+    yield Verdict(VerdictKind.STREAM_EVENTS, {"times": len(recorded.events or ())})
+    yield from _finding_verdicts(_STREAM_KINDS, recorded, judgment.findings)
     events = (each._replace(at=each.at.partition("].")[2]) for each in judgment.drift)
     known = {place for place, each in enumerate(events) if not any(_drop_own(RESPONSE_EVENT_SCHEMA, [each], world))}
     drift = (each for place, each in enumerate(judgment.drift) if place not in known)
-    yield from (Verdict("streams.drift", _finding_json(each)) for each in drift)
+    yield from (Verdict(VerdictKind.STREAM_DRIFT, _finding_json(each)) for each in drift)
 
 
 def answer_object(recorded: Recorded) -> Any:

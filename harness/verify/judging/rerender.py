@@ -24,12 +24,13 @@ from harness.core.exchange import Answer, Json
 from harness.core.text.redact import redact, secrets_in_headers
 from harness.verify.compare import ABSENT, Difference, Profile, compare, map_strings
 from harness.verify.judging.edited import explain_edited
-from harness.verify.judging.judge import Verdict, rebuild_request
+from harness.verify.judging.judge import rebuild_request
 from harness.verify.judging.mock_answer import is_response_request, render_mock_answer, renderable_response
 from harness.verify.judging.project_answer import find_project_differences, find_refusal_differences
 from harness.verify.judging.recording_day import enter_day
 from harness.verify.judging.rerender_profile import THIS_RESPONSE, make_profile
 from harness.verify.judging.response_stream import judge_response_stream
+from harness.verify.judging.verdict import Verdict, VerdictKind
 from harness.world.world import World
 
 UNORDERED_EVENTS = frozenset({"keepalive", "response.rate_limits.updated"})
@@ -69,15 +70,14 @@ def judge_rerendering(recorded: Recorded, world: World | None = None) -> Iterato
     if found is None:
         return
     if found and (why := explain_edited(recorded)):
-        yield Verdict("respelled.unverifiable", {"why": why})
+        yield Verdict(VerdictKind.RESPELLED_UNVERIFIABLE, {"why": why})
         return
     secrets = secrets_in_headers(recorded.headers) | secrets_in_headers(recorded.answer_headers)
     for at, expected, actual in found:
-        yield Verdict(
-            "respelled.different", redact({"id": recorded.id, "at": at, "recorded": expected, "mock": actual}, secrets)
-        )
+        entry = redact({"id": recorded.id, "at": at, "recorded": expected, "mock": actual}, secrets)
+        yield Verdict(VerdictKind.RESPELLED_DIFFERENT, entry)
     if not found:
-        yield Verdict("respelled.same")
+        yield Verdict(VerdictKind.RESPELLED_SAME)
 
 
 def _find_rendering_differences(recorded: Recorded, world: World) -> list[Difference] | None:

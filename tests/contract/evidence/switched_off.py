@@ -26,7 +26,8 @@ from harness.contract.rule import CREATE_RESPONSE, RULES
 from harness.core.dates import start_of_epoch
 from harness.core.exchange import Json, Request
 from harness.verify.compare import differing_error_members
-from harness.verify.judging.judge import Verdict, answer_object, rebuild_request, recorded_error
+from harness.verify.judging.judge import answer_object, recorded_error
+from harness.verify.judging.verdict import AGREEMENTS, Verdict, VerdictKind
 from harness.verify.model_facts_met import asked_facts, day_of_answer, shown_facts
 from harness.verify.run import verify_recordings
 from harness.world.world import World
@@ -118,10 +119,10 @@ class HangingObserver:
         self._one, self._world = one, world
 
     def note_verdict(self, verdict: Verdict) -> None:
-        if verdict.at not in ("refusals.same", "requests.accepted"):
+        request = verdict.request
+        if verdict.kind not in AGREEMENTS or request is None:
             return
-        _, request = rebuild_request(self._one)
-        if verdict.at == "refusals.same":
+        if verdict.kind is VerdictKind.REFUSAL_SAME:
             self._judge_refusal(request)
         elif request.operation == CREATE_RESPONSE and request.dialect == OPENAI and isinstance(request.body, dict):
             self._judge_taken(request)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from harness.verify.judging.verdict import FINDINGS
 from harness.verify.output import count_reasons
-from harness.verify.run import FINDING_VERDICTS, Tally, verify_recordings
+from harness.verify.run import Tally, verify_recordings
 from tests.support.shared import FOUNDRY_RECORDINGS
 
 pytestmark = pytest.mark.skipif(not FOUNDRY_RECORDINGS.is_dir(), reason="the recorded traffic is not here")
@@ -19,7 +20,7 @@ def tally(tmp_path_factory: pytest.TempPathFactory) -> Tally:
     return verify_recordings([FOUNDRY_RECORDINGS], tmp_path_factory.mktemp("spools"), respelled=True)
 
 
-@pytest.mark.parametrize("at", FINDING_VERDICTS)
+@pytest.mark.parametrize("at", FINDINGS)
 def test_no_finding_is_the_mocks(tally: Tally, at: str) -> None:
     assert [entry for entry in tally.entries(at) if not any(part in str(entry) for part in CUT)] == []
 

@@ -9,6 +9,7 @@ import pytest
 from harness.api.models import MODELS, Model
 from harness.cassettes.format.recorded import Recorded
 from harness.verify.judging.judge import judge
+from harness.verify.judging.verdict import VerdictKind
 from harness.verify.model_facts_met import count_met_facts
 from harness.verify.read_files import read_recording
 from harness.world.world import World
@@ -52,7 +53,7 @@ def is_made(recorded: Recorded, *, without: str = "") -> bool:
     world = World()
     if without:
         world.models = MODELS.with_family(Model(without, without, name_only=True))
-    return any(verdict.at == "refusals.same" for verdict in judge(recorded, world))
+    return any(verdict.kind is VerdictKind.REFUSAL_SAME for verdict in judge(recorded, world))
 
 
 def test_every_recorded_refusal_about_a_model_is_made() -> None:

@@ -16,9 +16,10 @@ from harness.contract.rule import RULES, Case
 from harness.items import function_call, message
 from harness.verify.examples import build_request
 from harness.verify.judging.unverifiable import ABOUT_CONNECTION
+from harness.verify.judging.verdict import FINDINGS
 from harness.verify.judging.websockets.exchanges import split_by_client_event, to_http_interactions, to_recorded
 from harness.verify.read_files import read_numbered, read_recording
-from harness.verify.run import FINDING_VERDICTS, Tally, verify_recordings
+from harness.verify.run import Tally, verify_recordings
 from tests.support.recordings import over_http
 from tests.support.tools import functions
 from tests.support.websockets import Socket, cassette, connection, create, frames_of, frames_sent, scripted
@@ -201,7 +202,7 @@ def test_no_example_of_a_rule_about_websockets_is_a_false_alarm(tmp_path: Path) 
     ]
     assert len(over_sockets) > 20
     tally = judged(tmp_path, *(connection(*played(case)) for case in over_sockets))
-    assert {at: list(tally.entries(at)) for at in FINDING_VERDICTS if tally.counts[at]} == {}
+    assert {at: list(tally.entries(at)) for at in FINDINGS if tally.counts[at]} == {}
 
 
 # Where it stands in a file
