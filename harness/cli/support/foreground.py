@@ -39,7 +39,8 @@ def serve_foreground(
 ) -> None:
     """Serve an app in the foreground; it prints the environment of a client as shell commands first, at the end a summary.
 
-    A signal stops the server, which gives answers under way a few seconds; a second one ends it at once.
+    A signal stops the server, which gives answers under way a few seconds, and is ended after these if it hangs; a second
+    one ends it at once.
     """
     from harness.core.text.shorten import pluralize
     from harness.server.asgi import App, uvicorn_config
@@ -76,22 +77,35 @@ def listen(host: str, port: int, entrance: Entrance, secured: Secured | None) ->
 @contextmanager
 def _stopped_by_signals(server: StoppableServer, secured: Secured | None) -> Iterator[None]:
     """The first signal stops a server, the second one without delay, even when a script keeps it from noticing."""
+    from harness.server.transport.stoppable_server import STOP_SECONDS
+
+    timers = list[Timer]()
 
     def end_at_once() -> None:
         if secured:
             secured.remove_files()
         os._exit(ExitCode.FOUND)
 
-    last_resort = Timer(LAST_RESORT_SECONDS, end_at_once)
-    last_resort.daemon = True
+    def end_if_hanging(turns: int) -> None:
+        if server.turns == turns:
+            print_text("harness: stopped, though a request was still being worked on: the server hung.", err=True)
+            end_at_once()
+
+    def end_later(seconds: float, end: Callable[..., None], *given: int) -> None:
+        timers.append(timer := Timer(seconds, end, given))
+        timer.daemon = True
+        timer.start()
 
     def stop(_: int) -> None:
-        if server.should_exit and not server.force_exit:
-            last_resort.start()
+        if not server.should_exit:
+            end_later(STOP_SECONDS + LAST_RESORT_SECONDS, end_if_hanging, server.turns)
+        elif not server.force_exit:
+            end_later(LAST_RESORT_SECONDS, end_at_once)
         server.stop(force=server.should_exit)
 
     try:
         with call_on_signals(stop):
             yield
     finally:
-        last_resort.cancel()
+        for timer in timers:
+            timer.cancel()

@@ -27,12 +27,13 @@ STOP_SECONDS = 3.0
 class StoppableServer(uvicorn.Server):
     """uvicorn's server, which stops as soon as `stop` is called instead of looking every tenth of a second.
 
-    `cut_off` is how many requests had no whole answer when it ended; `at_end` is awaited once no request is left.
+    `cut_off` is how many requests had no whole answer when it ended; `at_end` is awaited once no request is left. `turns`
+    is how often its event loop was seen to turn, which a tick does.
     """
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
-        self.cut_off = 0
+        self.cut_off = self.turns = 0
         self.at_end: Callable[[], Awaitable[None]] | None = None
         self._wake: Callable[[], object] = lambda: None
 
@@ -58,6 +59,7 @@ class StoppableServer(uvicorn.Server):
         ticks = 0
         while not await self.on_tick(ticks):
             ticks += 1
+            self.turns += 1
             if ticks % TICKS_PER_SECOND == 0:
                 for connection in list(self.server_state.connections):
                     if isinstance(connection, HttpProtocol):
@@ -67,6 +69,7 @@ class StoppableServer(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Close the connections, each when its answer has been sent, and the rest when time is up."""
+        self.turns += 1
         for listening in (*self.servers, *(sockets or ())):
             listening.close()
         state, loop = self.server_state, asyncio.get_running_loop()

@@ -17,6 +17,7 @@ from zlib import crc32
 
 from harness.server.tls.context import ServerContext
 from harness.server.workers.channel import CONNECTION, STRAY, Channel, ChannelClosed, open_channel
+from harness.server.workers.hang import HUNG
 from harness.server.workers.request_key import HeadReader, KeyReader
 from harness.server.workers.tls_relay import READ_SIZE, SecuredSocket, TlsRelay
 
@@ -233,6 +234,8 @@ class Dispatcher:
         _, status = os.waitpid(worker.pid, 0)
         code = os.waitstatus_to_exitcode(status)
         how = f"by signal {-code}" if code < 0 else f"with {code}"
+        if code == HUNG:
+            how = "since it hung"
         lost = [key for key, number in self._assigned.items() if number == worker.number] if self.loses_worlds else []
         what = f"; what {len(lost)} of its keys had stored is lost" if lost else ""
         self.report(f"worker {worker.number + 1} has ended {how} and is started again{what}.")
@@ -278,15 +281,18 @@ class Dispatcher:
         for worker in self._workers.values():
             self._selector.unregister(worker.channel)
         self._selector.unregister(self._woken)
-        sent, running = 0, {each.pid for each in self._workers.values()}
+        sent, running = 0, {each.pid: each.number for each in self._workers.values()}
         while running:
             while sent < max(1, self._signals):
                 sent += 1
                 for pid in running:
                     os.kill(pid, signal.SIGTERM)
             for pid in list(running):
-                if os.waitpid(pid, os.WNOHANG)[0]:
-                    running.discard(pid)
+                waited, status = os.waitpid(pid, os.WNOHANG)
+                if waited and os.waitstatus_to_exitcode(status) == HUNG:
+                    self.report(f"worker {running[pid] + 1} was ended since it hung.")
+                if waited:
+                    del running[pid]
             self._relay(0.01)
         ended = time.monotonic()
         while self._relays and time.monotonic() - ended < RELAY_SECONDS:

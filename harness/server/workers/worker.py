@@ -17,7 +17,8 @@ from harness.core.exchange import Answer, Request
 from harness.server.asgi import App, uvicorn_config
 from harness.server.mock_api import MockApi
 from harness.server.transport.direct_protocol import KnownHeads
-from harness.server.transport.stoppable_server import StoppableServer
+from harness.server.transport.stoppable_server import STOP_SECONDS, TICK, StoppableServer
+from harness.server.workers import hang
 from harness.server.workers.channel import CONNECTION, STRAY, Channel, ChannelClosed, Message
 from harness.server.workers.handed_over import HandedOverProtocol
 from harness.server.workers.request_key import KeyReader
@@ -53,6 +54,7 @@ class _WorkerServer(StoppableServer):
         await super().main_loop()
 
     def _tick_each_second(self) -> None:
+        hang.end_after(hang.HANG_SECONDS)
         with suppress(OSError):  # what the others are told is missing, no answer is
             self._tick()
         asyncio.get_running_loop().call_later(1.0, self._tick_each_second)
@@ -91,9 +93,15 @@ class Worker:
         """Serve until SIGTERM, or until the first process has ended; returns how many requests had no whole answer."""
         for number in (signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
-        signal.signal(signal.SIGTERM, lambda *_: self._server.stop(force=self._server.should_exit))
+        signal.signal(signal.SIGTERM, lambda *_: self._stop())
         self._server.run(sockets=[])
+        hang.end_after(0)
         return self._server.cut_off
+
+    def _stop(self) -> None:
+        """Stop serving; called again without delay."""
+        hang.end_after(TICK if self._server.should_exit else STOP_SECONDS)
+        self._server.stop(force=self._server.should_exit)
 
     def _receive(self) -> None:
         try:

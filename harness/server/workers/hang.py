@@ -1,0 +1,19 @@
+"""A process that computes and never comes back to its event loop is ended by the system, whatever holds it.
+
+The time is that of its processor: a process that is stopped, or waits for somebody who reads what it prints, does not hang.
+"""
+
+from __future__ import annotations
+
+import signal
+
+HANG_SECONDS = 30.0
+"""Seconds of computing after which a worker hangs, unless its event loop has turned."""
+HUNG = -signal.SIGPROF
+"""The exit code of a process that was ended so."""
+
+
+def end_after(seconds: float) -> None:
+    """End this process after so many seconds of computing, in place of what was said before; never with 0."""
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
