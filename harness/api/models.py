@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any, Literal, TypeVar
 
 from harness.api.model_facts import read_table, refused_tools
+from harness.api.model_slips import NamesByShape, find_meant, group_by_shape
 
 T = TypeVar("T")
 When = Literal["always", "effort none", "never", "unknown"]
@@ -90,7 +91,7 @@ class Model:
 class Models(Mapping[str, Model]):
     """An immutable table of families by name."""
 
-    __slots__ = ("_defaults", "_families", "_found", "_published")
+    __slots__ = ("_defaults", "_families", "_found", "_meant", "_published", "_shapes")
 
     def __init__(self, families: Iterable[Model] | None = None) -> None:
         """A table of these families; without them, those of the API, which are read when one is first asked for."""
@@ -98,6 +99,8 @@ class Models(Mapping[str, Model]):
         self._families: dict[str, Model] = {family.name: family for family in families or ()}
         self._found: dict[str, Model | None] = dict(_by_every_name(self._families))
         self._defaults: dict[str, Model] = {}
+        self._meant: dict[str, str | None] = {}
+        self._shapes: NamesByShape | None = None
 
     def __getitem__(self, name: str) -> Model:
         return self._all()[name]
@@ -119,6 +122,20 @@ class Models(Mapping[str, Model]):
         except KeyError:
             family = self._all().get(name) or self._found.get(_DATE_SUFFIX.sub("", name))
             return _cache(self._found, name, family)
+
+    def find_meant(self, name: str) -> str | None:
+        """The name of a served model that an unlisted name is one slip from: `gpt-4.1` for `gtp-4.1`."""
+        try:
+            return self._meant[name]
+        except KeyError:
+            meant = None if self.find(name) else self._find_slip(name) or self._find_slip(_DATE_SUFFIX.sub("", name))
+            return _cache(self._meant, name, meant)
+
+    def _find_slip(self, name: str) -> str | None:
+        if self._shapes is None:
+            served = [family for family in self._all().values() if family.served and family.found]
+            self._shapes = group_by_shape({name: None for one in served for name in (one.name, *one.names)})
+        return find_meant(name, self._shapes)
 
     def defaults(self, name: str) -> Model:
         """The defaults that a response echoes: those of the family, or of the nearest one; a dated name is its snapshot."""

@@ -105,9 +105,12 @@ def _print_report(report: Report) -> None:
     from harness.report.api_coverage import DIMENSIONS
     from harness.report.formats.github import annotation_commands
     from harness.report.report import summary_line
+    from harness.report.unknown_models import unknown_model_lines
 
     console = make_console()
     console.print(summary_line(report.totals, report.percent_covered("rules")))
+    for line in unknown_model_lines(report.unknown_models):
+        console.print(line)
     for case, finding in report.unexpected[:MAX_FINDINGS]:
         console.print(f"{':'.join(map(str, case.location_of(finding)))}  {finding.title}: {finding.text}")
     if (hidden := len(report.unexpected) - MAX_FINDINGS) > 0:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from harness.analysis.loss import Lost
     from harness.cassettes.recording.vcr import CassetteSession
     from harness.report.report import Report, ReportCase, Totals
+    from harness.report.unknown_models import UnknownModels
     from harness.world.world import World
 
 _OUTCOMES_BY_SEVERITY = ("passed", "xpassed", "xfailed", "skipped", "failed", "error")
@@ -128,7 +129,10 @@ class _Reporter:
         """Print the last line, problems with the reports, and annotations in GitHub Actions."""
         if self.summaries and (totals := self._sum_totals()).exchanges:
             from harness.report.report import summary_line
+            from harness.report.unknown_models import unknown_model_lines
 
+            for line in unknown_model_lines(self._sum_unknown_models()):
+                terminalreporter.write_line(line)
             terminalreporter.write_line(summary_line(totals, self._build_report().percent_covered("rules")))
         for problem in self.problems:
             terminalreporter.write_line(problem, red=True)
@@ -159,6 +163,11 @@ class _Reporter:
 
         return Totals(*map(sum, zip(*(summary["totals"] for summary in self.summaries.values()), strict=True)))
 
+    def _sum_unknown_models(self) -> UnknownModels:
+        from harness.report.unknown_models import merge_unknown_models
+
+        return merge_unknown_models(summary["unknown_models"] for summary in self.summaries.values())
+
     def _build_report(self) -> Report:
         from harness.report.api_coverage import merge_coverage
         from harness.report.report import Report, ReportCase
@@ -167,7 +176,8 @@ class _Reporter:
         hit = merge_coverage(
             {name: frozenset(names) for name, names in summary["hits"].items()} for summary in summaries
         )
-        return Report([ReportCase.from_json(summary["case"]) for summary in summaries if "case" in summary], hit=hit)
+        cases = [ReportCase.from_json(summary["case"]) for summary in summaries if "case" in summary]
+        return Report(cases, hit=hit, unknown_models=self._sum_unknown_models())
 
 
 def _add_phase(progress: _TestProgress, report: pytest.TestReport, call: pytest.CallInfo[None]) -> _TestProgress:
@@ -205,12 +215,14 @@ def _summarize_test(
     from harness.report.api_coverage import measure_coverage
     from harness.report.collect_findings import PASSED_OUTCOMES, collect_findings, fill_case
     from harness.report.report import count_totals
+    from harness.report.unknown_models import count_unknown_models
 
     options, exchanges = read_marker_options(item), world.exchanges
     losses = losses_of(exchanges, options["losses"] == "strict", world.tool_runs)
     allowed = _allowed_ids(options, losses)
     summary: dict[str, Any] = {
-        "hits": {name: sorted(touched) for name, touched in measure_coverage(exchanges, world).items()}
+        "hits": {name: sorted(touched) for name, touched in measure_coverage(exchanges, world).items()},
+        "unknown_models": dict(count_unknown_models(world)),
     }
     if with_exchanges:
         case = fill_case(_new_case(item, progress), world, losses, allowed, judged=judged)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, replace
 
 from harness.analysis.flow import build_flow
 from harness.analysis.flow_steps import is_unanswered
 from harness.analysis.lanes import LaneExchange, assign_lanes
 from harness.analysis.loss import Lost
-from harness.contract.rule import Rule
 from harness.core.exchange import Exchange, Json
 from harness.core.text.redact import secrets_in_headers
 from harness.core.text.shorten import answer_error
 from harness.report.api_coverage import is_account_rule
 from harness.report.find_causes import summarize_turn
+from harness.report.refusal import advise
 from harness.report.refusal_cause import explain_refusal
 from harness.report.report import ReportCase, ReportFinding
 from harness.report.sanitize import sanitize_value
@@ -53,7 +53,7 @@ def collect_findings(
     findings = [
         _unanswered_finding(one, passed)
         if is_unanswered(one)
-        else _refusal_finding(one, exchanges, losses, world.rules, one.number in asked, one.number in traced)
+        else _refusal_finding(one, exchanges, losses, world, one.number in asked, one.number in traced)
         for one in refused
     ]
     findings += [_loss_finding(lost, lost.loss in allowed or (passed and lost.exchange in known)) for lost in losses]
@@ -77,11 +77,11 @@ def _refusal_finding(
     exchange: Exchange,
     exchanges: Sequence[Exchange],
     losses: Sequence[Lost],
-    rules: Mapping[str, Rule],
+    world: World,
     asked: bool,
     traced: bool,
 ) -> ReportFinding:
-    error, id = answer_error(exchange), exchange.answer.rule or ""
+    error, id, rules = answer_error(exchange), exchange.answer.rule or "", world.rules
     expected, param = asked or is_account_rule(id), error.get("param")
     return ReportFinding(
         "refusal",
@@ -91,7 +91,7 @@ def _refusal_finding(
         exchange.number,
         at=param if isinstance(param, str) else "",
         why=explain_refusal(exchange, exchanges, losses, rules).where if traced and not expected else "",
-        fix=rules[id].fix if id in rules else "",
+        fix=advise(rules[id], exchange, world.models) if id in rules else "",
     )
 
 

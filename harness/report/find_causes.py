@@ -17,7 +17,7 @@ from harness.ending import Ending
 from harness.items import message
 from harness.items.kind import Item
 from harness.report.cause import Cause
-from harness.report.refusal import describe_source, rank_sources
+from harness.report.refusal import advise, describe_source, rank_sources
 from harness.report.refusal_cause import describe_refusal, explain_refusal
 from harness.world.script import Repeated
 
@@ -41,7 +41,7 @@ def refusal_cause(exchange: Exchange, exchanges: Sequence[Exchange], losses: Seq
     rows = [("where", explained.where), ("sent", sent)]
     if rule:
         rows += [
-            ("fix", world.vocabulary.word_fix(rule.fix)),
+            ("fix", world.vocabulary.word_fix(advise(rule, exchange, world.models))),
             ("source", f"{rule.id}: {describe_source(rank_sources(rule)[0])}"),
         ]
     return Cause(explained.what, rows, exchange.number)

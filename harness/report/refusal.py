@@ -8,8 +8,10 @@ from collections.abc import Collection, Iterator, Sequence
 from textwrap import indent
 from typing import Any
 
+from harness.api.models import Models
 from harness.contract.rule import LEVELS, Rule, Source
 from harness.core.exchange import Exchange, Request
+from harness.core.loose_json import as_object
 from harness.core.text.shorten import pluralize, quote, shorten, shorten_json
 
 _PATH_STEP = re.compile(r"\[(\d+)]|([^.\[\]]+)")
@@ -31,6 +33,15 @@ def rank_sources(rule: Rule) -> Sequence[Source]:
 def describe_source(source: Source) -> str:
     """A source in one line: `reported, https://…, 2026-03-27`."""
     return ", ".join(filter(None, [source.level, source.where, source.date]))
+
+
+def advise(rule: Rule, exchange: Exchange, models: Models) -> str:
+    """The fix of a rule; for the name of a model that is one slip from another, with the one that was meant."""
+    request = exchange.request
+    name = request.params.get("model") or as_object(request.body).get("model")
+    is_about_name = rule.error.code == "model_not_found" and isinstance(name, str)
+    meant = models.find_meant(str(name)) if is_about_name else None
+    return f"Did you mean '{meant}'? {rule.fix}" if meant else rule.fix
 
 
 def render_bodies(exchange: Exchange) -> str:

@@ -16,6 +16,7 @@ from harness.contract.rule import RULES
 from harness.core.exchange import Json
 from harness.core.text.shorten import pluralize
 from harness.report.api_coverage import DIMENSIONS, Coverage, api_surface, merge_coverage, percent_covered
+from harness.report.unknown_models import UnknownModels
 
 REPORT_VERSION = 1
 
@@ -116,11 +117,15 @@ class Totals(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The cases of a run; by dimension of the API, the `known` names and those that were `hit`."""
+    """The cases of a run; by dimension of the API, the `known` names and those that were `hit`.
+
+    `unknown_models` are names of models that no table knows, with the number of their requests.
+    """
 
     cases: Sequence[ReportCase] = ()
     known: Coverage = field(default_factory=api_surface)
     hit: Coverage = field(default_factory=lambda: merge_coverage(()))
+    unknown_models: UnknownModels = field(default_factory=dict)
 
     @property
     def totals(self) -> Totals:
@@ -142,7 +147,8 @@ class Report:
     def summary_json(self) -> Json:
         """The members of `schemas/report.json` without the tests."""
         surface = {name: {"known": sorted(self.known[name]), "hit": sorted(self.hit[name])} for name in DIMENSIONS}
-        return {"version": REPORT_VERSION, "totals": self.totals._asdict(), "surface": surface}
+        unknown = {"unknown_models": dict(sorted(self.unknown_models.items()))}
+        return {"version": REPORT_VERSION, "totals": self.totals._asdict(), "surface": surface, **unknown}
 
 
 def count_totals(exchanges: int, findings: Sequence[ReportFinding]) -> Totals:

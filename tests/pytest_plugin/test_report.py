@@ -31,7 +31,7 @@ def test_known(mock, client):
 @pytest.mark.harness(losses="allow", unused="allow")
 def test_allowed(mock, client):
     mock.script(message("See page 3.", annotations=NOTES), message("3"), message("4"))
-    first = client.responses.create(model="gpt-4.1", input="x")
+    first = client.responses.create(model="gpt-5.9", input="x")
     said = {**first.output[0].to_dict(), "content": [{"type": "output_text", "text": "See page 3.", "annotations": []}]}
     user = {"role": "user", "content": "x"}
     client.responses.create(model="gpt-4.1", input=[user, said, {"role": "user", "content": "y"}])
@@ -56,7 +56,7 @@ def _nobody_reads_annotations(monkeypatch):
 
 def test_a_run_ends_with_a_line(run):
     result = run(SUITE)
-    result.stdout.fnmatch_lines([LINE])
+    result.stdout.fnmatch_lines(['model "gpt-5.9": no table knows it, 1 request under it', LINE])
     result.stdout.no_fnmatch_line("::error*")
 
 

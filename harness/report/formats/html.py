@@ -18,6 +18,7 @@ from harness.core.loose_json import as_object, as_string, objects_in
 from harness.core.text.shorten import quote, shorten_json, summarize_item
 from harness.report.api_coverage import DIMENSIONS
 from harness.report.report import Report, ReportCase, explain, summary_line
+from harness.report.unknown_models import unknown_model_lines
 
 _HERE = Path(__file__).parent
 
@@ -43,6 +44,7 @@ def _data_scripts(report: Report) -> Iterator[str]:
     index = {
         **report.summary_json(),
         "line": summary_line(report.totals, report.percent_covered("rules")),
+        "models": unknown_model_lines(report.unknown_models),
         "titles": DIMENSIONS,
     }
     index |= {"explained": _explanations(report), "tests": list(map(_case_json, report.cases))}

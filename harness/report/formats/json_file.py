@@ -17,6 +17,7 @@ from harness.core.errors import ConfigError, Malformed
 from harness.core.exchange import Json
 from harness.report.api_coverage import merge_coverage
 from harness.report.report import REPORT_VERSION, Report, ReportCase
+from harness.report.unknown_models import merge_unknown_models
 
 
 def render(report: Report) -> str:
@@ -61,7 +62,8 @@ def _parse_report(document: Json) -> Report:
         {name: frozenset(dimension[member]) for name, dimension in document["surface"].items()}
         for member in ("known", "hit")
     )
-    return Report(list(map(ReportCase.from_json, document["tests"])), known, hit)
+    unknown_models = document.get("unknown_models", {})  # reports of before have none
+    return Report(list(map(ReportCase.from_json, document["tests"])), known, hit, unknown_models)
 
 
 def merge_reports(reports: Sequence[Report]) -> Report:
@@ -74,4 +76,5 @@ def merge_reports(reports: Sequence[Report]) -> Report:
         timeless = orjson.dumps(replace(case, seconds=0)).decode()
         cases.setdefault(timeless, case)
     hit, known = merge_coverage(report.hit for report in reports), merge_coverage(report.known for report in reports)
-    return Report(list(cases.values()), known, hit)
+    unknown_models = merge_unknown_models(report.unknown_models for report in reports)
+    return Report(list(cases.values()), known, hit, unknown_models)

@@ -7,6 +7,7 @@ from xml.etree import ElementTree as Xml
 
 from harness.report.api_coverage import DIMENSIONS
 from harness.report.report import Report, ReportCase, summary_line
+from harness.report.unknown_models import unknown_model_lines
 
 _INVALID_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML cannot hold."""
@@ -32,7 +33,8 @@ def render(report: Report) -> str:
         Xml.SubElement(properties, "property", {"name": name, "value": value})
     for case in report.cases:
         _add_case(suite, case)
-    Xml.SubElement(suite, "system-out").text = summary_line(report.totals, report.percent_covered("rules"))
+    lines = [summary_line(report.totals, report.percent_covered("rules")), *unknown_model_lines(report.unknown_models)]
+    Xml.SubElement(suite, "system-out").text = "\n".join(lines)
     return render_xml(suites)
 
 

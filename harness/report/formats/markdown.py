@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from harness.core.text.shorten import shorten
 from harness.report.api_coverage import DIMENSIONS
 from harness.report.report import Report, ReportCase, ReportFinding, summary_line
+from harness.report.unknown_models import unknown_model_lines
 
 MAX_FINDINGS = 50
 """How many findings are listed, the first ones: code hosts limit the length of a summary."""
@@ -25,6 +26,9 @@ def render(report: Report) -> str:
 def _lines(report: Report) -> Iterator[str]:
     wrong = [case for case in report.cases if case.unexpected]
     yield f"### {'❌' if wrong else '✅'} {summary_line(report.totals, report.percent_covered('rules'))}"
+    if report.unknown_models:
+        yield ""
+        yield from (f"- {escape_cell(line)}" for line in unknown_model_lines(report.unknown_models))
     yield from _findings_table(report.unexpected)
     for case in wrong[:MAX_DIAGRAMS]:
         if case.diagram:

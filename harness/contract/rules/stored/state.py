@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from harness.api.http.dialects import OPENAI
 from harness.contract.rule import Case, WorldView, after, assumed, recorded, reported, rule
 from harness.contract.rules.request.input_items.ids import BY_CONVERSATION_ID, BY_ITEM_ID, BY_RESPONSE_ID
 from harness.contract.rules.request.models.family import is_missing_model
@@ -233,6 +234,7 @@ def response_not_found(request: Request, world: WorldView) -> Iterator[Json]:
             on="GET /models/gpt-9", account=Organization(models=frozenset(["gpt-4.1"]))
         ),
         "The model 'gpt-nonexistent' does not exist": Case(on="GET /models/gpt-nonexistent"),
+        "The model 'gpt-4.1-mni' does not exist": Case(on="GET /models/gpt-4.1-mni"),
     },
     accepts=[Case(on="GET /models/gpt-4.1"), Case(on="GET /models/ft:gpt-4.1-mini:acme::9aBc"), Case(on="GET /models")],
     fix="Use a name of `GET /models`, or say which there are: `mock.organization(models={…})`.",
@@ -240,8 +242,9 @@ def response_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 def model_path_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """The name in the path must be that of a model this key may use; here the status is 404, and no full stop follows."""
     name, listed = request.params["model"], world.account.models
+    is_slip = request.dialect == OPENAI and world.models.find_meant(name) is not None
     if name in world.account.deleted_models or (
-        is_missing_model(name, world) if listed is None else name not in listed
+        is_slip or is_missing_model(name, world) if listed is None else name not in listed
     ):
         yield {"model": name}
 

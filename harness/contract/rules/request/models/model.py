@@ -120,8 +120,10 @@ def model_not_there(request: Request, world: WorldView) -> Iterator[Json]:
         "The requested model 'bad model' does not exist.": {"model": "bad model"},
         "The requested model 'gpt-5.1-mini' does not exist.": {"model": "gpt-5.1-mini"},
         "The requested model 'o1-mini' does not exist.": {"model": "o1-mini"},
+        "The requested model 'gtp-4.1' does not exist.": {"model": "gtp-4.1"},
     },
     accepts=[
+        *({"model": name} for name in ("gpt-5.9", "gpt-5-prod", "my-gpt-4o", "ft:gtp-4.1:acme::9aBc")),
         *({"model": name} for name in ("any-name", "ft:gpt-4.1-mini:acme::9aBc", "anthropic/claude-sonnet-4-5")),
         Case({"model": "gpt-4.1"}, account=Organization(models=frozenset(["gpt-4.1"]))),
         Case({"model": "claude-local"}, account=Organization(models=frozenset(["claude-local"]))),
@@ -132,12 +134,13 @@ def model_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """`model` must name a model this key may use; the status is 400, not 404.
 
     Unless the account lists its models, every name is taken but an empty one, one that the API refused (`gpt-5.1-mini`),
-    another vendor's (`gemini-1.5-flash`), one that says of itself that it is none (`gpt-nonexistent`), and that of a model
-    that is gone for long.
+    another vendor's (`gemini-1.5-flash`), one that says of itself that it is none (`gpt-nonexistent`), one that is a slip of
+    the keyboard from a model's (`gtp-4.1`), and that of a model that is gone for long.
     """
     name, account, family = request.body.get("model"), world.account, family_of(request, world)
     if name is None or (account.models is not None and name in account.models and name not in account.deleted_models):
         return
     removed = family is not None and "" < family.removed <= world.as_of
-    if account.models is not None or name in account.deleted_models or removed or is_nonexistent_model(name):
+    is_listed_out = account.models is not None or name in account.deleted_models
+    if is_listed_out or removed or is_nonexistent_model(name) or world.models.find_meant(name):
         yield {"model": name}

@@ -1,0 +1,74 @@
+"""Names that are one slip of the keyboard from the name of a model: `gtp-4.1`, `gpt-4.1-mni`, `gpt-5-codx`.
+
+A slip is one letter too many, too few or wrong, or two that changed places, in one word of the name; everything else is as
+it is in the known name, digits above all: another number is another model. What people call models of their own is let be:
+words of one or two letters (`gpt-5o`) have no slips, short words at the end only swapped letters (`gpt-5-prod` is no
+`gpt-5-pro`), later words keep their first letter (`o1-review`), and nothing is put before a name (`xgpt-4o`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+_WORD = re.compile(r"[A-Za-z]+")
+_SHORTEST_WORD = 3
+
+Shape = tuple[str, ...]
+NamesByShape = Mapping[Shape, Sequence[str]]
+"""Known names by what stands between their words."""
+
+
+def group_by_shape(names: Iterable[str]) -> NamesByShape:
+    """The names in which a slip is looked for."""
+    groups: dict[Shape, list[str]] = {}
+    for name in names:
+        groups.setdefault(_shape(name), []).append(name)
+    return groups
+
+
+def find_meant(name: str, known: NamesByShape) -> str | None:
+    """The known name that a name is one slip from; None if there is none."""
+    words = _WORD.findall(name)
+    for other in known.get(_shape(name), ()):
+        differing = [
+            (place, word, meant)
+            for place, (word, meant) in enumerate(zip(words, _WORD.findall(other), strict=True))
+            if word != meant
+        ]
+        if len(differing) == 1 and _is_slip(*differing[0]):
+            return other
+    return None
+
+
+def _shape(name: str) -> Shape:
+    """What stands before, between and after the words of a name."""
+    return tuple(_WORD.split(name))
+
+
+def _is_slip(place: int, word: str, meant: str) -> bool:
+    """Whether a word is one slip from the one that was meant; `place` is its place in the name, from 0."""
+    if len(meant) < _SHORTEST_WORD or word.lower() == meant.lower():
+        return False
+    if _has_swapped_letters(word, meant):
+        return True
+    if place and (len(meant) == _SHORTEST_WORD or word[0] != meant[0]):
+        return False
+    if len(word) == len(meant):
+        return sum(one != other for one, other in zip(word, meant, strict=True)) == 1
+    if len(word) == len(meant) + 1:
+        is_doubled = word[0] == word[1]
+        return any(word[:at] + word[at + 1 :] == meant for at in range(0 if is_doubled else 1, len(word)))
+    return any(meant[:at] + meant[at + 1 :] == word for at in range(len(meant)))
+
+
+def _has_swapped_letters(word: str, meant: str) -> bool:
+    """Whether two neighbouring letters have changed places, and nothing else has."""
+    if len(word) != len(meant):
+        return False
+    differing = [at for at, (one, other) in enumerate(zip(word, meant, strict=True)) if one != other]
+    return (
+        len(differing) == 2
+        and differing[1] == differing[0] + 1
+        and word[differing[0] : differing[1] + 1] == meant[differing[0] : differing[1] + 1][::-1]
+    )

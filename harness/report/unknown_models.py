@@ -1,0 +1,50 @@
+"""Names of models that were taken though no table knows them: another model than was meant may answer to the test."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from harness.api.http.dialects import OPENAI
+from harness.core.loose_json import as_object
+from harness.core.text.shorten import pluralize, quote
+from harness.report.sanitize import sanitize_value
+from harness.world.world import World
+
+MAX_NAMES = 10
+"""How many names have a line, those with the most requests."""
+
+UnknownModels = Mapping[str, int]
+"""The number of requests by the name of a model."""
+
+
+def count_unknown_models(world: World) -> Counter[str]:
+    """The names that requests to OpenAI had answers under, and that neither the table nor the test has told the World of."""
+    told = world.account.models or ()
+    names = (
+        as_object(exchange.request.body).get("model")
+        for exchange in world.exchanges
+        if exchange.request.dialect == OPENAI and 200 <= exchange.status < 300
+    )
+    counted = Counter(name for name in names if isinstance(name, str) and name not in told)
+    return Counter(
+        {sanitize_value(name): number for name, number in counted.items() if world.models.find(name) is None}
+    )
+
+
+def merge_unknown_models(counts: Iterable[UnknownModels]) -> Counter[str]:
+    """The sum of several runs."""
+    merged: Counter[str] = Counter()
+    for each in counts:
+        merged.update(each)
+    return merged
+
+
+def unknown_model_lines(counts: UnknownModels) -> list[str]:
+    """A line for each name, those with the most requests first, and one for the rest."""
+    ranked = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+    lines = [
+        f"model {quote(name)}: no table knows it, {pluralize(number, 'request')} under it" for name, number in ranked
+    ]
+    rest = len(lines) - MAX_NAMES
+    return lines if rest <= 0 else [*lines[:MAX_NAMES], f"… and {rest} more models that no table knows"]
