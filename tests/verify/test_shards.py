@@ -20,7 +20,7 @@ from harness.verify.shards import Shard, merge_parts, parse_shard
 from tests.support.processes import run as run_child
 from tests.support.recordings import HI, recorded, write_jsonl
 
-FLAT_EXCHANGES = 200_000
+FLAT_EXCHANGES = 60_000
 
 
 @pytest.fixture
