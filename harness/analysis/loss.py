@@ -119,9 +119,9 @@ def _declaration_problem(made: Loss) -> str | None:
 def losses_of(exchanges: Sequence[Exchange], strict: bool = False, tool_runs: ToolRuns | None = None) -> list[Lost]:
     """What the clients of a journal lost, oldest first, each once; with `strict` also what may be intended.
 
-    `tool_runs` are the executions of their tools, as far as they are recorded.
+    `tool_runs` are the executions of their tools and the turns of their chat UIs, as far as they are recorded.
     """
-    history = History(collect_sent(exchanges), ToolResults(exchanges, tool_runs))
+    history = History(collect_sent(exchanges), ToolResults(exchanges, tool_runs), tool_runs.turns if tool_runs else ())
     found: dict[tuple[str, int | None, str], Lost] = {}
     for exchange in exchanges:
         request = history.read_request(exchange)

@@ -125,7 +125,8 @@ class Case:
     the headers, `raw` the complete body. `on` is the operation if it is not `POST /responses`. `before` are earlier
     cases; `{n.id}` in a string means the id of the n-th answer, `{n.output.i.id}` is a path in it. `turns` are the
     model's answers to the requests, in order; `account` is that of the last request, `skip` are the seconds of the
-    World that pass before it, `as_of` is the day of the World if the rule is not of today.
+    World that pass before it, `as_of` is the day of the World if the rule is not of today. `sent` are the items that a
+    chat UI had sent the client by then.
     """
 
     body: Any = None
@@ -138,12 +139,13 @@ class Case:
     account: Organization | None = None
     skip: int | None = None
     as_of: str = ""
+    sent: tuple[Json, ...] = ()
 
 
-def after(*steps: Json | Case, turns: Sequence[Any] = ()) -> Case:
+def after(*steps: Json | Case, turns: Sequence[Any] = (), sent: Sequence[Json] = ()) -> Case:
     """A case whose last step is checked after the others were sent; `turns` are the model's answers in order."""
     *earlier, last = (step if isinstance(step, Case) else Case(step) for step in steps)
-    return replace(last, before=tuple(earlier), turns=tuple(turns))
+    return replace(last, before=tuple(earlier), turns=tuple(turns), sent=tuple(sent))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 chat = Chat("http://127.0.0.1:9000/v1", "any key", mode="both")
 for question in ("Who?", "Where?", "When?"):
     chat.say(question)
-linear(mock.exchanges, chat.texts)
+linear(mock.exchanges, chat)
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from harness.api.statuses import END_EVENTS
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
 from harness.core.text.shorten import item_text
+from harness.core.tool_runs import SentTurn
+from harness.drive.counted import RECORDINGS
 
 Mode = Literal["replay", "chain", "both"]
 """How a turn continues: by sending all previous items again, by `previous_response_id`, or by both."""
@@ -34,8 +36,8 @@ class Chat:
     """A conversation with a server that speaks the Responses API at `base_url`, one `say` a turn.
 
     `mode` says how turns continue, `stream` whether they are streamed; further arguments are sent with every request.
-    `texts` are the user's so far, `items` all items of the conversation. An error answer raises the exception of the
-    `openai` package.
+    `texts` are the user's so far, `items` all items of the conversation, `turns` what it was at each `say`. An error
+    answer raises the exception of the `openai` package.
     """
 
     def __init__(
@@ -52,6 +54,7 @@ class Chat:
             raise ConfigError(f"Chat(mode={mode!r}): it is one of {', '.join(get_args(Mode))}.")
         self.texts: list[str] = []
         self.items: list[Json] = []
+        self.turns: list[SentTurn] = []
         self._last_response_id: str | None = None
         self._mode, self._stream = mode, stream
         self._request = {"model": model, **request}
@@ -73,6 +76,7 @@ class Chat:
         request: Json = {**self._request, "input": [message] if self._mode == "chain" else [*self.items, message]}
         if self._last_response_id and self._mode != "replay":
             request["previous_response_id"] = self._last_response_id
+        self._record_turn(message)
         reply = (
             self._send_streamed(request)
             if self._stream
@@ -82,6 +86,13 @@ class Chat:
         self.items += [message, *reply.items]
         self._last_response_id = reply.response["id"]
         return reply
+
+    def _record_turn(self, message: Json) -> None:
+        """Note what the server should tell its model, here and for the running test."""
+        turn = SentTurn(len(self.texts) + 1, [*self.items, message])
+        self.turns.append(turn)
+        for recording in RECORDINGS:
+            recording.turns.append(turn)
 
     def _send_streamed(self, request: Json) -> ChatReply:
         with self._client.responses.create(**request, stream=True) as stream:

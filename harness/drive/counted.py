@@ -12,8 +12,8 @@ from typing import Any, Generic, ParamSpec, Protocol, TypeVar, cast
 from harness.core.errors import ConfigError
 from harness.core.tool_runs import ToolRun, ToolRuns
 
-_RECORDINGS: list[ToolRuns] = []
-"""Who is told of the executions in this process: the running tests."""
+RECORDINGS: list[ToolRuns] = []
+"""Who is told of the executions and of the turns of chat UIs in this process: the running tests."""
 _NAMES_BY_MODULE: dict[str, set[str]] = defaultdict(set)
 """The names of the counted functions that each module defines."""
 P = ParamSpec("P")
@@ -60,7 +60,7 @@ def counted(function: Callable[P, R]) -> Counted[P, R]:
         try:
             yield finish
         finally:
-            for recording in _RECORDINGS:
+            for recording in RECORDINGS:
                 recording.finished.append(finished)
 
     if inspect.iscoroutinefunction(function):
@@ -85,7 +85,7 @@ def _declare(function: Callable[..., Any]) -> str:
     """The name of a tool, made known to the running tests and to those of its module."""
     name = getattr(function, "__name__", "")
     _NAMES_BY_MODULE[getattr(function, "__module__", "")].add(name)
-    for recording in _RECORDINGS:
+    for recording in RECORDINGS:
         recording.names.add(name)
     return name
 
@@ -94,8 +94,8 @@ def _declare(function: Callable[..., Any]) -> str:
 def record_runs(runs: ToolRuns, module: str) -> Iterator[None]:
     """Record the executions of all counted functions meanwhile; those that a module defines are known by name at once."""
     runs.names |= _NAMES_BY_MODULE.get(module, set())
-    _RECORDINGS.append(runs)
+    RECORDINGS.append(runs)
     try:
         yield
     finally:
-        _RECORDINGS.remove(runs)
+        RECORDINGS.remove(runs)

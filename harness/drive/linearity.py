@@ -4,28 +4,44 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING
 
+import harness.analysis.losses  # noqa: F401  (registers every loss)
 from harness.analysis.lanes import asks_model, group_by_lane
+from harness.analysis.loss import losses_in_accepted
 from harness.core.exchange import Exchange, Json
 from harness.core.text.shorten import item_text, quote, summarize_item
+from harness.core.tool_runs import ToolRuns
 from harness.items.history.transcript import input_items
 from harness.items.kind import CALL_OF_OUTPUT
 
+if TYPE_CHECKING:
+    from harness.drive.chat import Chat
 
-def linear(exchanges: Iterable[Exchange], texts: Sequence[str] = ()) -> None:
+SENT_CHANGED = "sent-changed"
+"""The loss that compares the requests with what a chat UI sent."""
+
+
+def linear(exchanges: Iterable[Exchange], texts: Sequence[str] | Chat = ()) -> None:
     """AssertionError when a request to the model has an empty message, an item twice, or more than one new turn.
 
     Each agent is checked by itself. An item may occur as often as in the request before, once more if it is in the output
     for that request, and once more if it is new, which is behind all output of the model. With the user's `texts`
-    (`chat.texts`) none of them may occur more often than it was sent, not even inside a joined message. Requests to other
-    endpoints are ignored.
+    (`chat.texts`) none of them may occur more often than it was sent, not even inside a joined message. With the `chat`
+    itself what it sent must also have arrived (the loss `sent-changed`). Requests to other endpoints are ignored.
     """
     __tracebackhide__ = True
-    model_requests = [exchange for exchange in exchanges if asks_model(exchange.request)]
+    journal = list(exchanges)
+    said: Sequence[str] = texts if isinstance(texts, Sequence) else texts.texts
+    runs = ToolRuns(turns=[] if isinstance(texts, Sequence) else texts.turns)
+    changes = [lost for lost in losses_in_accepted(journal, True, runs) if lost.loss == SENT_CHANGED and runs.turns]
+    model_requests = [exchange for exchange in journal if asks_model(exchange.request)]
     for lane in group_by_lane(model_requests).values():
         previous: Exchange | None = None
         for exchange in lane:
-            if problem := next(_find_problems(exchange, previous, texts), None):
+            found = (f"{lost.at}: {lost.message}" for lost in changes if lost.exchange == exchange.number)
+            if problem := next(chain(_find_problems(exchange, previous, said), found), None):
                 sizes = ", ".join(str(len(_input_items(each))) for each in lane)
                 raise AssertionError(
                     f"request {exchange.number}: {problem}\nitems in the requests of this agent: {sizes}"

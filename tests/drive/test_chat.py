@@ -17,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, StreamingResponse
 from starlette.routing import Route
 
+from harness.analysis.loss import losses_of
 from harness.answers.stream import encode_events
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer, Exchange, Json
@@ -45,6 +46,8 @@ def wrong(body: Json, stored: list[Json]) -> list[Json]:
 
 def _coerced(item: Json) -> Json:
     parts = item.get("content", [])
+    if isinstance(parts, str):
+        return item
     return {"role": item.get("role", "user"), "content": "".join(part.get("text", "") for part in parts)}
 
 
@@ -58,6 +61,54 @@ def joined(body: Json, stored: list[Json]) -> list[Json]:
     """All that the user ever said in one message."""
     said = [_coerced(item)["content"] for item in right(body, stored) if item.get("role") == "user"]
     return [{"role": "user", "content": "\n\n".join(said)}]
+
+
+def without_calls(items: list[Json]) -> list[Json]:
+    return [item for item in items if item.get("type", "message") == "message"]
+
+
+def changed(items: list[Json]) -> list[Json]:
+    return [{**item, "output": "Cleared."} if "output" in item else item for item in items]
+
+
+def _summary(items: list[Json]) -> list[Json]:
+    told = "\n".join(f"{_coerced(item)['role']}: {_coerced(item)['content']}" for item in items)
+    return [{"role": "developer", "content": f"So far:\n{told}"}] if items else []
+
+
+SHORTENED: Any = {
+    "the last message": lambda items: items[-1:],
+    "the last turns": lambda items: items[-6:] if len(items) > 6 else items,
+    "a summary of all": lambda items: [*_summary(items[:-1]), items[-1]],
+    "a summary of what is older": lambda items: [*_summary(items[:-6]), *items[-6:]],
+    "the first and the last": lambda items: [*items[:1], {"role": "user", "content": "(…)"}, *items[-1:]],
+    "other words for it": lambda items: [*items[:-1], {"role": "user", "content": "Answer the last question."}],
+    "typed items with other ids": lambda items: [
+        {**item, "call_id": "call_" + item["call_id"][::-1]} if "call_id" in item else item for item in items
+    ],
+    "marked messages": lambda items: [
+        {"role": item["role"], "content": f"[10:00] {_coerced(item)['content']}"} if "role" in item else item
+        for item in items
+    ],
+}
+
+
+def chat_through(mock: Any, options: Any) -> Chat:
+    """A chat of three turns in mode replay, through a server that says only what is new, and how it goes on."""
+    mock.script(*(message(f"Answer {number}.") for number in range(len(QUESTIONS))))
+    last: list[str] = []
+    upstream = openai.OpenAI(base_url=mock.base_url, api_key=mock.api_key, max_retries=0)
+
+    async def create(request: Request) -> Any:
+        new = (await request.json())["input"][-1:]
+        response = upstream.responses.create(model="gpt-5", **{"input": new, **options(last and last[-1], new)})
+        last.append(response.id)
+        return JSONResponse(response.model_dump(exclude_unset=True))
+
+    with served(create) as url, Chat(url, "key", stream=False) as chat:
+        for question in QUESTIONS:
+            chat.say(question)
+    return chat
 
 
 class App:
@@ -164,6 +215,38 @@ class TestAServer:
         chat = talk(mock, lambda body, stored: [*right(body, stored)[:-1], *joined(body, stored)], "replay")
         with pytest.raises(AssertionError, match=r'request 3: the user\'s text "Who\?" stands there 2 times, said 1'):
             linear(mock.exchanges, chat.texts)
+
+    @pytest.mark.parametrize("mode", MODES)
+    def test_that_forgets_typed_items_is_found_by_the_chat(self, mock: Any, mode: Any) -> None:
+        chat = talk(mock, lambda body, stored: without_calls(right(body, stored)), mode, stream=False)
+        linear(mock.exchanges, chat.texts)
+        with pytest.raises(AssertionError) as raised:
+            linear(mock.exchanges, chat)
+        first, *rest = str(raised.value).splitlines()
+        assert first.startswith("request 3: input[1]: function_call look (call_"), first
+        assert "turn 2, is not in this request, which has what stood before and after it" in first
+        assert rest == ["items in the requests of this agent: 1, 4, 3, 6, 5, 8"]
+        assert [lost.loss for lost in losses_of(mock.exchanges, True, mock.world.tool_runs)] == ["sent-changed"] * 4
+        assert mock.losses == []
+
+    def test_that_changes_typed_items_is_found_by_the_chat(self, mock: Any) -> None:
+        chat = talk(mock, lambda body, stored: changed(right(body, stored)), "replay", stream=False)
+        with pytest.raises(AssertionError, match=r'output .*turn 2, arrived changed: "3" is "Cleared\." now'):
+            linear(mock.exchanges, chat)
+
+    @pytest.mark.harness(losses="allow")
+    @pytest.mark.parametrize("shorten", SHORTENED.values(), ids=SHORTENED)
+    @pytest.mark.parametrize("mode", MODES)
+    def test_that_shortens_what_it_tells_its_model_is_no_loss(self, mock: Any, mode: Any, shorten: Any) -> None:
+        chat = talk(mock, lambda body, stored: shorten(right(body, stored)), mode, stream=False)
+        found = losses_of(mock.exchanges, True, mock.world.tool_runs)
+        assert [lost.message for lost in found if lost.loss == "sent-changed"] == []
+        assert len(chat.turns) == 3
+
+    def test_that_keeps_its_history_at_the_model_is_no_loss(self, mock: Any) -> None:
+        chained = chat_through(mock, lambda last, items: {"previous_response_id": last, "input": items} if last else {})
+        linear(mock.exchanges, chained)
+        assert losses_of(mock.exchanges, True, mock.world.tool_runs) == []
 
     def test_that_refuses_is_raised(self, mock: Any) -> None:
         async def create(request: Request) -> Any:

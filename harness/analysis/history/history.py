@@ -38,6 +38,7 @@ from harness.api.statuses import PENDING_STATUSES
 from harness.contract.rule import CREATE_RESPONSE
 from harness.core.exchange import Exchange, Json
 from harness.core.loose_json import as_string, objects_in
+from harness.core.tool_runs import SentTurn
 from harness.items.history.transcript import conversation_id, input_items
 
 RETRIEVE_RESPONSE = "GET /responses/{response_id}"
@@ -70,6 +71,7 @@ def collect_sent(exchanges: Sequence[Exchange]) -> SentItems:
 class History:
     """What was sent and answered before a request; `sent` is what any request of the journal sends back.
 
+    `turns` are those of chat UIs, whose server under test makes the requests.
     `call_outputs` are the outputs of each call by their texts, the latest last, each with the number of its exchange.
     `doubled_prompts` are the replies to requests that end with one message twice, by the hash of what stands before it.
     `open_calls` are the calls of completed responses that no request answers, by `call_id`. `cited` finds the messages
@@ -79,6 +81,7 @@ class History:
 
     sent: SentItems = field(default_factory=SentItems)
     tool_results: ToolResults = field(default_factory=ToolResults)
+    turns: Sequence[SentTurn] = ()
     replies: list[HistoryReply] = field(default_factory=list)
     by_id: dict[str, OutputItem] = field(default_factory=dict)
     by_call: dict[str, list[OutputItem]] = field(default_factory=dict)

@@ -126,14 +126,14 @@ def call_dropped(request: HistoryRequest, history: History) -> Iterator[LossFact
 
 def _find_unanswered_calls(request: HistoryRequest, history: History, calls: Mapping[str, Json]) -> Iterator[LossFacts]:
     """Calls that no request answers, of responses that this one continues without them."""
-    renamed = {_content_of(item) for id, item in calls.items() if id not in history.by_call}
+    renamed = {content_of(item) for id, item in calls.items() if id not in history.by_call}
     places = _ContinuedReplies(request, history)
     for original in history.open_calls.values():
         if (
             calls.keys().isdisjoint(_answerable_ids(original))
             and (at := places.find(original))
             and _is_same_agent(request, original)
-            and _content_of(original.item) not in renamed
+            and content_of(original.item) not in renamed
         ):
             yield _missing_call_facts(at, original, "is neither in this request nor answered in any")
 
@@ -267,8 +267,8 @@ def call_altered(request: HistoryRequest, history: History) -> Iterator[LossFact
     """
     for at, id, item in request.calls:
         if originals := history.by_call.get(id):
-            member, last = _changed_member(originals[-1].item, item), originals[-1].item
-            if member and all(_changed_member(one.item, item) for one in originals[-MOST_NAMESAKES:-1]):
+            member, last = changed_member(originals[-1].item, item), originals[-1].item
+            if member and all(changed_member(one.item, item) for one in originals[-MOST_NAMESAKES:-1]):
                 changed = {
                     "member": member,
                     "was": shorten_json(last.get(member)),
@@ -277,7 +277,7 @@ def call_altered(request: HistoryRequest, history: History) -> Iterator[LossFact
                 yield {"at": f"{at}.{member}", "said": originals[-1].number, "what": describe_item(last), **changed}
 
 
-def _changed_member(original: Json, sent: Json) -> str:
+def changed_member(original: Json, sent: Json) -> str:
     """The first member in which two calls differ; empty for none."""
     members = ("type", *CONTENT_MEMBERS)
     return next(
@@ -290,7 +290,7 @@ def _changed_member(original: Json, sent: Json) -> str:
     )
 
 
-def _content_of(call: Json) -> str:
+def content_of(call: Json) -> str:
     """What a call executes, as canonical JSON."""
     content = {name: _normalize(call[name]) for name in ("type", *CONTENT_MEMBERS) if call.get(name) is not None}
     return json.dumps(content, sort_keys=True)

@@ -11,6 +11,7 @@ from harness.analysis.losses import AREAS
 from harness.contract.rule import Case, after
 from harness.core.errors import RegistrationError
 from harness.core.exchange import Answer, Exchange
+from harness.core.tool_runs import SentTurn, ToolRuns
 from harness.report.catalogue import loss_json, loss_row, loss_sections
 from harness.server.mock_api import MockApi
 from harness.verify.examples import EXAMPLE_HEADERS, EXAMPLE_KEY, OK_TURN, as_recorded, build_body
@@ -36,15 +37,20 @@ def played(case: Case) -> Sequence[Exchange]:
     return world.exchanges
 
 
+def sent_before(case: Case) -> ToolRuns:
+    """What a chat UI has sent the client before the last request of an example."""
+    return ToolRuns(turns=[SentTurn(1, case.sent)] if case.sent else [])
+
+
 @pytest.mark.parametrize(("expected", "case"), examples("loses"))
 def test_an_example_shows_its_loss_and_no_other(expected: Loss, case: Case) -> None:
     journal = played(case)
-    found = losses_of(journal, expected.strict)
+    found = losses_of(journal, expected.strict, sent_before(case))
     assert {lost.loss for lost in found} == {expected.id}
     for lost in found:
         assert lost.exchange == len(journal)
-        assert lost.said in range(1, len(journal))
-        assert f"exchange {lost.said}" in lost.message
+        assert case.sent or lost.said in range(1, len(journal))
+        assert ("turn 1" if case.sent else f"exchange {lost.said}") in lost.message
         assert "\n" not in lost.message
         assert (lost.at.startswith("input"), lost.fix) == (True, expected.fix)
 
@@ -52,13 +58,13 @@ def test_an_example_shows_its_loss_and_no_other(expected: Loss, case: Case) -> N
 @pytest.mark.parametrize(("expected", "case"), examples("keeps"))
 def test_a_right_conversation_loses_nothing(expected: Loss, case: Case) -> None:
     journal = played(case)
-    assert losses_of(journal, expected.strict) == []
+    assert losses_of(journal, expected.strict, sent_before(case)) == []
     assert journal[-1].status == 200
 
 
 @pytest.mark.parametrize("case", [case for one in LOSSES.values() if one.strict for case in one.loses])
 def test_what_may_be_a_right_habit_is_found_only_on_demand(case: Case) -> None:
-    assert losses_of(played(case)) == []
+    assert losses_of(played(case), tool_runs=sent_before(case)) == []
 
 
 def test_examples_are_whole_conversations() -> None:

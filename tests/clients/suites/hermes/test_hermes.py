@@ -30,6 +30,7 @@ def test_chain_and_replay(mock, server, stream):
     talk(mock, server, "both", stream)
 
 
+@pytest.mark.harness(losses="strict")
 def test_replay(mock, server):
-    """Nothing is empty or doubled; that hermes-agent forgets the calls of replayed turns is a habit the API allows."""
+    """Nothing is empty or doubled, but typed items of the chat UI never reach the model: hermes-agent rebuilds its history."""
     talk(mock, server, "replay")

@@ -1,0 +1,205 @@
+"""What a chat UI sent a server under test, whose client sends it on: it has to reach the model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Set
+from typing import NamedTuple
+
+from harness.analysis.history.history import History
+from harness.analysis.history.items import answered_id, client_call_id, describe_item, item_type, message_text
+from harness.analysis.history.request import HistoryRequest
+from harness.analysis.history.similar_text import letters_of
+from harness.analysis.history.tool_results import output_text
+from harness.analysis.loss import LossFacts, loss
+from harness.analysis.losses.calls import CONTENT_MEMBERS, changed_member, content_of
+from harness.analysis.losses.examples import NEXT, PROMPT, REPLY, TEXT, TOOLS, assistant, call, output, user
+from harness.contract.rule import after
+from harness.core.exchange import Json
+from harness.core.loose_json import as_string
+from harness.core.text.shorten import quote, shorten_json
+from harness.core.tool_runs import SentTurn
+
+SHORTEST_TOLD = 4
+"""Letters and digits of an item by which a message is known to tell it."""
+_MessageKey = tuple[str, str]
+"""Who says a message, and its letters and digits."""
+_OWN = ("user", "assistant")
+_SENT = (PROMPT, call("call_9"), output("call_9"), assistant(TEXT), NEXT)
+_OFFERED: Json = {"tools": TOOLS}
+_FIRST: Json = {"input": [PROMPT], **_OFFERED}
+_GONE = "is not in this request, which has what stood before and after it"
+
+
+@loss(
+    message="{what}, in the conversation that the chat UI goes on with in turn {turn}, {how}",
+    fix="Send each item on as it came; what is shortened on purpose has a summary in its place.",
+    strict=True,
+    loses=[
+        after(_FIRST, {"input": [PROMPT, assistant(TEXT), NEXT], **_OFFERED}, turns=[REPLY], sent=_SENT),
+        after(
+            _FIRST,
+            {"input": [PROMPT, call(arguments='{"ref":"v1"}', call_id="call_9"), output("call_9"), NEXT], **_OFFERED},
+            turns=[REPLY],
+            sent=(PROMPT, call("call_9"), output("call_9"), NEXT),
+        ),
+        after(
+            _FIRST,
+            {"input": [PROMPT, call("call_9"), output("call_9", "[]"), NEXT], **_OFFERED},
+            turns=[REPLY],
+            sent=(PROMPT, call("call_9"), output("call_9"), NEXT),
+        ),
+        after(
+            {"input": [user("Hello.")]},
+            {"input": [PROMPT, assistant("It is."), NEXT]},
+            turns=[REPLY],
+            sent=(PROMPT, user("Is it live?"), assistant("It is."), NEXT),
+        ),
+    ],
+    keeps=[
+        after(_FIRST, {"input": [*_SENT], **_OFFERED}, turns=[REPLY], sent=_SENT),
+        after(_FIRST, {"input": [NEXT], **_OFFERED}, turns=[REPLY], sent=_SENT),
+        after({"input": [user("Hello.")]}, {"input": [PROMPT, assistant(TEXT), NEXT]}, turns=[REPLY]),
+    ],
+)
+def sent_changed(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """What a chat UI of the test (`harness.drive.Chat`) sent is missing upstream, changed, or there more than once.
+
+    A message or typed item is missing when what stood before and after it has arrived. What a message tells, a shorter
+    history, other ids of calls, and calls of tools that the request does not offer are no loss. Of several chats that said
+    the same last, the one counts of which the most has arrived.
+    """
+    if not history.turns or not request.is_history_known or request.is_compacted:
+        return
+    arrived = _Arrived(request)
+    found = [list(_find_changes(turn, arrived)) for turn in history.turns if arrived.is_asked(turn)]
+    for change in min(found, key=len, default=()):
+        original = history.by_call.get(client_call_id(change.item) or answered_id(change.item))
+        yield {
+            "at": change.at,
+            "said": original[-1].number if original else None,
+            "what": describe_item(change.item),
+            "turn": next(turn.number for turn in history.turns if change.item in turn.items),
+            "how": change.how,
+        }
+
+
+class _Change(NamedTuple):
+    """What became of an item that was sent, and where."""
+
+    at: str
+    item: Json
+    how: str
+
+
+class _Arrived:
+    """What of a conversation a request tells its model."""
+
+    def __init__(self, request: HistoryRequest) -> None:
+        self.request = request
+        items = request.transcript.items
+        self._places = {id(item): at for at, item in request.placed_items}
+        self._messages = [item for item in items if item_type(item) == "message"]
+        self.own = Counter(key for item in self._messages if (key := _key_of(item)))
+        self._told = [letters_of(message_text(item)) for item in self._messages]
+        self._told.append(letters_of(as_string(request.body.get("instructions"))))
+        self.calls = {call_id: item for item in items if (call_id := client_call_id(item))}
+        self.outputs = {call_id: item for item in items if (call_id := answered_id(item))}
+        self._contents = {content_of(item) for item in self.calls.values()}
+        self._output_letters = {letters_of(output_text(item)) for item in self.outputs.values()}
+
+    def is_asked(self, turn: SentTurn) -> bool:
+        """Whether the last words of the user are those of a turn."""
+        last = next((item for item in reversed(self._messages) if item.get("role") == "user"), {})
+        asked = letters_of(message_text(turn.items[-1])) if turn.items else ""
+        return bool(asked) and asked in letters_of(message_text(last))
+
+    def tells(self, text: str) -> bool:
+        """Whether a message, or the instructions, hold a text."""
+        letters = letters_of(text)
+        return len(letters) >= SHORTEST_TOLD and any(letters in told for told in self._told)
+
+    def are_neighbours(self, before: Json | None, behind: Json | None, known: Set[_MessageKey]) -> bool:
+        """Whether two messages have arrived with none between them that is not `known`, such as a summary."""
+        keys = [_key_of(item) for item in self._messages]
+        if before is None or behind is None or _key_of(before) not in keys:
+            return False
+        start = keys.index(_key_of(before))
+        if _key_of(behind) not in keys[start + 1 :]:
+            return False
+        return all(key in known or not key[1] for key in keys[start + 1 : keys.index(_key_of(behind), start + 1)])
+
+    def has_call(self, item: Json) -> bool:
+        """Whether a call or an output has arrived, by whatever id."""
+        if answered_id(item):
+            return answered_id(item) in self.outputs or letters_of(output_text(item)) in self._output_letters
+        return client_call_id(item) in self.calls or content_of(item) in self._contents
+
+    def place_of(self, item: Json | None) -> str:
+        """The place of a message in the request; `input` when it is in what the request continues."""
+        found = (one for one in self._messages if item and _key_of(one) == _key_of(item))
+        return next((self._places[id(one)] for one in found if id(one) in self._places), "input")
+
+    def place_of_item(self, item: Json) -> str:
+        """The place of an item of the request."""
+        return self._places.get(id(item), "input")
+
+
+def _key_of(item: Json) -> _MessageKey:
+    """Who says what in a message; spaces and punctuation are no difference."""
+    text = message_text(item)
+    return as_string(item.get("role")), letters_of(text) or text.strip()
+
+
+def _is_own(item: Json) -> bool:
+    return item_type(item) == "message" and item.get("role") in _OWN and bool(_key_of(item)[1])
+
+
+def _find_changes(turn: SentTurn, arrived: _Arrived) -> Iterator[_Change]:
+    """What of the history that a turn sent has not arrived as it was."""
+    history = turn.items[:-1]
+    names = {client_call_id(item): as_string(item.get("name")) for item in history if client_call_id(item)}
+    sent = Counter(_key_of(item) for item in turn.items if _is_own(item))
+    for index, item in enumerate(history):
+        before = next((one for one in reversed(history[:index]) if _is_own(one)), None)
+        behind = next((one for one in turn.items[index + 1 :] if _is_own(one)), None)
+        place = arrived.place_of(behind) if arrived.are_neighbours(before, behind, sent.keys()) else ""
+        if _is_own(item):
+            yield from _find_changed_message(item, arrived, sent[_key_of(item)], place)
+        elif names.get(client_call_id(item) or answered_id(item)) in arrived.request.tool_names:
+            yield from _find_changed_call(item, arrived, place)
+
+
+def _find_changed_message(item: Json, arrived: _Arrived, sent: int, place: str) -> Iterator[_Change]:
+    """A message of the user that arrived more often than it was `sent`, or one that is gone from its `place`."""
+    who, letters = _key_of(item)
+    if (times := arrived.own[who, letters]) > sent and len(letters) >= 2 * SHORTEST_TOLD and who == "user":
+        yield _Change(arrived.place_of(item), item, f"stands there {times} times, sent {_times(sent)}")
+    elif place and not times and not arrived.tells(message_text(item)):
+        yield _Change(place, item, _GONE)
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"
+
+
+def _find_changed_call(item: Json, arrived: _Arrived, place: str) -> Iterator[_Change]:
+    """A call or an output that has another content, or is gone; `place` is where it should stand, if that is known."""
+    if now := arrived.outputs.get(answered_id(item)):
+        was, text = output_text(item), output_text(now)
+        if letters_of(was) != letters_of(text):
+            how = f"arrived changed: {quote(was)} is {quote(text)} now"
+            yield _Change(f"{arrived.place_of_item(now)}.output", item, how)
+    elif now := arrived.calls.get(client_call_id(item)):
+        if member := changed_member(item, now):
+            how = f"arrived changed: {member} was {shorten_json(item.get(member))}, is {shorten_json(now.get(member))}"
+            yield _Change(f"{arrived.place_of_item(now)}.{member}", item, how)
+    elif place and not arrived.has_call(item) and not _is_told(item, arrived):
+        yield _Change(place, item, _GONE)
+
+
+def _is_told(item: Json, arrived: _Arrived) -> bool:
+    """Whether a message holds the output, or the input, of a call."""
+    if answered_id(item):
+        return arrived.tells(output_text(item))
+    return any(arrived.tells(as_string(item.get(name))) for name in CONTENT_MEMBERS[1:])
