@@ -32,5 +32,5 @@ def test_chain_and_replay(mock, server, stream):
 
 @pytest.mark.harness(losses="strict")
 def test_replay(mock, server):
-    """Nothing is empty or doubled, but hermes-agent rebuilds the history: typed items of the chat UI never reach the model."""
+    """Nothing is empty or doubled, but typed items of the chat UI never reach the model: the history is built anew."""
     talk(mock, server, "replay")
