@@ -8,6 +8,7 @@ from harness.analysis.loss import losses_in_accepted
 from harness.core.text.shorten import pluralize
 from harness.report import failure
 from harness.report.cause import render_causes
+from harness.report.unknown_models import count_unknown_models, unknown_model_lines
 from harness.world.mock import Mock
 from harness.world.world import World
 
@@ -28,8 +29,10 @@ def judge_world(mock: Mock, *, unused: bool = True, losses: bool = True, verbose
     verdict = failure.find_verdict(mock.world, lost, unused=unused, shown=losses)
     causes = verdict or failure.find_suspects(mock.world, mock.losses)
     report = failure.render_section(mock.world, causes, verbose=verbose)
+    models = "\n".join(unknown_model_lines(count_unknown_models(mock.world)))
     return Judgement(
-        render_causes(verdict, mock.world.vocabulary), "\n\n".join(filter(None, [report, _name_dropped(mock.world)]))
+        render_causes(verdict, mock.world.vocabulary),
+        "\n\n".join(filter(None, [report, models, _name_dropped(mock.world)])),
     )
 
 

@@ -15,6 +15,7 @@ from harness.report.formats import html, json_file, junit, markdown
 from harness.report.formats.json_file import merge_reports, read_report
 from harness.report.report import Report
 from harness.report.unknown_models import MAX_NAMES, count_unknown_models, unknown_model_lines
+from harness.server.judgement import judge_world
 from harness.server.mock_api import MockApi
 from tests.support.in_process import Client, error
 
@@ -60,6 +61,12 @@ class TestAModelThatNoTableKnows:
         assert LINE.replace('"', "&quot;") in junit.render(report).replace('"', "&quot;")
         assert "no table knows it, 2 requests under it" in markdown.render(report)
         assert orjson.dumps(LINE).decode() in html.render(report)
+
+    def test_has_a_line_in_the_report_of_a_server(self, client: Client) -> None:
+        for _ in range(2):
+            client.ask(model="gpt-5.9")
+        judged = judge_world(client.mock)
+        assert (judged.verdict, judged.report.splitlines()[-1]) == ("", LINE)
 
     def test_of_which_there_are_many_are_named_by_the_number_of_their_requests(self) -> None:
         lines = unknown_model_lines({f"m{number}": number for number in range(1, MAX_NAMES + 4)})

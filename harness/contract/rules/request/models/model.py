@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from harness.api.http.dialects import OPENAI
 from harness.api.models import is_nonexistent_model
-from harness.contract.rule import Case, WorldView, assumed, recorded, reported, rule
+from harness.contract.rule import CREATE_RESPONSE, Case, WorldView, assumed, recorded, reported, rule
 from harness.contract.rules.request.models.family import family_of
 from harness.core.account import Organization
 from harness.core.errors import ApiError
@@ -100,10 +100,19 @@ def model_not_there(request: Request, world: WorldView) -> Iterator[Json]:
         yield {"model": request.body["model"]}
 
 
+_CREATE_ASSISTANT = "POST /assistants"
+_ASKS_A_MODEL = (
+    CREATE_RESPONSE,
+    *(_CREATE_ASSISTANT, "POST /assistants/{assistant_id}", "POST /threads/runs", "POST /threads/{thread_id}/runs"),
+)
+
+
 @rule(
     dialects=OPENAI,
+    on=_ASKS_A_MODEL,
     error=ApiError(400, "The requested model '{model}' does not exist.", "model", "model_not_found"),
     source=[
+        reported("https://github.com/openai/openai-assistants-quickstart/issues/1: of an assistant", "2024-05-01"),
         recorded("maruel/genai, posit-dev/chatlas, 0xPlaygrounds/rig", "2026"),
         recorded("pydantic/pydantic-ai: eleven names that look like models", "2026-08-03"),
         recorded("newrelic/newrelic-python-agent", "2026-07-21"),
@@ -121,6 +130,7 @@ def model_not_there(request: Request, world: WorldView) -> Iterator[Json]:
         "The requested model 'gpt-5.1-mini' does not exist.": {"model": "gpt-5.1-mini"},
         "The requested model 'o1-mini' does not exist.": {"model": "o1-mini"},
         "The requested model 'gtp-4.1' does not exist.": {"model": "gtp-4.1"},
+        "The requested model 'gpt-4.1-mni' does not exist.": Case({"model": "gpt-4.1-mni"}, on=_CREATE_ASSISTANT),
     },
     accepts=[
         *({"model": name} for name in ("gpt-5.9", "gpt-5-prod", "my-gpt-4o", "ft:gtp-4.1:acme::9aBc")),
