@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
+from harness.core.plain import is_model, write_json
 from harness.items.examples import PNG, Examples, after_message, typed
 from harness.items.kind import item, require_text
 from harness.items.stream_grammar import StreamedText, TextOrDeltas
@@ -112,11 +112,6 @@ def _optional_members(namespace: str | None, async_: bool | None, caller: Json |
     return {name: value for name, value in known.items() if value is not None}
 
 
-def encode_arguments(arguments: Mapping[str, Any] | TextOrDeltas) -> TextOrDeltas:
+def encode_arguments(arguments: Any) -> Any:
     """Arguments as a model writes them: an object as compact JSON, a str unchanged; ScriptError for other values."""
-    if not isinstance(arguments, Mapping):
-        return arguments
-    try:
-        return json.dumps(arguments, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    except (TypeError, ValueError) as error:
-        raise ScriptError(f"arguments cannot be written as JSON: {error}. Give plain JSON values, or a str.") from error
+    return write_json("arguments", arguments) if isinstance(arguments, Mapping) or is_model(arguments) else arguments

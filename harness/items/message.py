@@ -7,6 +7,7 @@ from typing import Any
 
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
+from harness.core.plain import Dumpable, is_model, write_json
 from harness.items.examples import FIRST_MESSAGE, PDF, PNG, Examples, between_messages, typed
 from harness.items.kind import item, require_text
 from harness.items.stream_grammar import AnnotatedText, Parts, StreamedText, TextOrDeltas
@@ -65,8 +66,8 @@ def _examples() -> Examples:
     examples=_examples(),
 )
 def message(
-    text: TextOrDeltas | Json = "",
-    *more: TextOrDeltas | Json,
+    text: TextOrDeltas | Json | Dumpable = "",
+    *more: TextOrDeltas | Json | Dumpable,
     annotations: Sequence[Json] = (),
     logprobs: Sequence[Json] = (),
     phase: str | None = None,
@@ -74,22 +75,36 @@ def message(
     """A message of the assistant.
 
     Each positional argument is a content part: a str, a list of str (the exact deltas to stream), `refusal("…")` or
-    `output_text("…")`. `annotations` and `logprobs` belong to the first part, which must then be a plain text.
+    `output_text("…")`; any other dict or pydantic object is its JSON, as of a structured output. `annotations` and
+    `logprobs` belong to the first part, which must then be a plain text.
     """
-    if isinstance(text, dict):
+    if _is_part(text):
         if annotations or logprobs:
             raise ScriptError(
                 "annotations and logprobs belong to a text. Give them to output_text('…', annotations=…)."
             )
         first = text
     else:
-        first = output_text(text, annotations=annotations, logprobs=logprobs)
-    content = [first, *(part if isinstance(part, dict) else output_text(part) for part in more)]
+        first = output_text(_as_text(text), annotations=annotations, logprobs=logprobs)
+    content = [first, *(part if _is_part(part) else output_text(_as_text(part)) for part in more)]
     if phase is None:
         return {"content": content, "role": "assistant"}
     if phase not in PHASES:
         raise ScriptError(f"phase is {phase!r}. It is one of: {', '.join(PHASES)}.")
     return {"content": content, "phase": phase, "role": "assistant"}
+
+
+_PARTS = (*CONTENT.elements, "text", "input_text", "reasoning_text", "summary_text")
+"""The types of parts of the API, of a message or of others: an object of such a type is meant as one."""
+
+
+def _is_part(value: Any) -> bool:
+    return isinstance(value, dict) and value.get("type") in _PARTS
+
+
+def _as_text(value: Any) -> Any:
+    """The JSON of an object, as a model writes a structured output; else the value as it is."""
+    return write_json("text", value) if isinstance(value, dict) or is_model(value) else value
 
 
 def output_text(text: TextOrDeltas, *, annotations: Sequence[Json] = (), logprobs: Sequence[Json] = ()) -> Json:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import GeneratorType
 from typing import Any, TypeGuard
@@ -22,6 +22,7 @@ from harness.api.http.body import copy_body
 from harness.core.delivery import Fault, Pace
 from harness.core.errors import HarnessError, NoTurn, ScriptError
 from harness.core.exchange import Json, Request
+from harness.core.plain import Dumpable
 from harness.core.text.raised import describe_code, describe_raised, user_frames
 from harness.core.text.shorten import pluralize, shorten
 from harness.core.text.vocabulary import PYTHON, Vocabulary
@@ -32,6 +33,8 @@ from harness.items import message
 from harness.items.kind import Item
 from harness.world.conditions import CONDITIONS, Matcher, condition_value, describe_length, is_match
 from harness.world.pattern_search import SEARCH_SECONDS, SearchTooLongError
+from harness.world.scripting.lines import is_plain_line, parse_lines
+from harness.world.scripting.validation import InvalidData
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,17 @@ class Repeated:
     turns: Sequence[Turn]
 
 
-Turn = str | TurnLine | Sequence[str | TurnLine] | Callable[[Request], Any] | Iterator[Any] | Repeated
+PlainLine = Mapping[str, Any] | Dumpable
+"""A line as JSON, `{"type": "message", …}`, or as an object of an SDK."""
+Turn = (
+    str
+    | TurnLine
+    | PlainLine
+    | Sequence[str | TurnLine | PlainLine]
+    | Callable[[Request], Any]
+    | Iterator[Any]
+    | Repeated
+)
 
 MAX_VALIDATED = 1000
 """Items a route remembers as judged; a function of the request may make a new one each time."""
@@ -62,10 +75,8 @@ class Route:
         """Add turns, with `repeat` over and over; an invalid turn is a ScriptError here, not in the middle of a test."""
         if not isinstance(repeat, bool) or (repeat and not turns):
             raise ScriptError(f"{self}: repeat is {repeat!r}. Give True, after the turns to repeat.")
-        given = (Repeated(turns),) if repeat else turns
-        for turn in given:
-            _validate_turn(turn, self)
-        self.turns.extend(given)
+        read = [_read_turn(turn, self) for turn in ((Repeated(turns),) if repeat else turns)]
+        self.turns.extend(read)
         return self
 
     def unmet_conditions(self, request: Request) -> list[tuple[str, Matcher, Any]]:
@@ -161,16 +172,22 @@ def _is_started(turn: Iterator[Any]) -> TypeGuard[GeneratorType[Any, Any, Any]]:
     return isinstance(turn, GeneratorType) and turn.gi_suspended
 
 
-def _validate_turn(turn: Any, route: Route) -> None:
+def _read_turn(turn: Any, route: Route) -> Turn:
+    """A turn as a route keeps it: its lines, or the code that will say them."""
     if isinstance(turn, Repeated):
         for each in turn.turns:
             if isinstance(each, Iterator) or inspect.isgeneratorfunction(each):
                 raise ScriptError(f"{route}: {describe_code(each)} cannot be repeated. Let the generator loop itself.")
-            _validate_turn(each, route)
-    elif inspect.iscoroutinefunction(turn) or inspect.isasyncgenfunction(turn):
+        return Repeated([_read_turn(each, route) for each in turn.turns])
+    if inspect.iscoroutinefunction(turn) or inspect.isasyncgenfunction(turn):
         raise ScriptError(f"{route}: {describe_code(turn)} is async, and no turn. Give a plain function or generator.")
-    elif not isinstance(turn, Iterator) and not callable(turn):
-        parse_turn(turn, route)
+    if isinstance(turn, type):
+        raise ScriptError(f"{route}: {turn.__name__} is a class, and no turn. Give an object of it, or a function.")
+    if isinstance(turn, Iterator) or (callable(turn) and not is_plain_line(turn)):
+        code: Turn = turn
+        return code
+    lines = parse_turn(turn, route)
+    return lines[0] if len(lines) == 1 else lines
 
 
 def parse_turn(turn: Any, route: Route) -> list[TurnLine]:
@@ -178,7 +195,7 @@ def parse_turn(turn: Any, route: Route) -> list[TurnLine]:
     given = turn if isinstance(turn, list | tuple) else [turn]
     if len(given) == 1 and isinstance(only := given[0], Item) and route.validated_items.get(id(only)) is only:
         return [only]
-    lines = [message(line) if isinstance(line, str) else line for line in given]
+    lines = [line for one in given for line in _parse_line(one, route)]
     if isinstance(lines[-1] if lines else None, Fault):
         return _parse_faulty_turn(lines, route)
     ending = lines[-1] if lines and isinstance(lines[-1], Ending) else None
@@ -191,6 +208,20 @@ def parse_turn(turn: Any, route: Route) -> list[TurnLine]:
         if route.validated_items.get(id(item)) is not item:
             _validate_item(item, route)
     return lines
+
+
+def _parse_line(line: Any, route: Route) -> list[Any]:
+    """A text as a message, plain data and objects of an SDK as what they are; other lines as they stand."""
+    if isinstance(line, str):
+        return [message(line)]
+    if not is_plain_line(line):
+        return [line]
+    try:
+        return [*parse_lines(line)]
+    except InvalidData as problem:
+        raise ScriptError(f"{route}: {f'{problem.location}: ' if problem.location else ''}{problem}") from problem
+    except ScriptError as problem:
+        raise ScriptError(f"{route}: {problem}") from problem
 
 
 def _parse_faulty_turn(lines: list[TurnLine], route: Route) -> list[TurnLine]:

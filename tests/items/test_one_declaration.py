@@ -18,7 +18,7 @@ from harness.items.history.transcript import Transcript
 from harness.items.kind import INPUT_ITEMS, ITEMS, id_prefix, input_item, item, item_from_wire, item_types
 from harness.live.conformance.minimal_requests import minimal_requests
 from harness.server.websocket.steering_events import owed_outputs
-from harness.world.scripting.document import line_builders
+from harness.world.scripting.lines import line_builders
 from tests.support.registries import restored_items
 
 CALL = {"type": "kitchen_call", "call_id": "call_1", "dish": "soup"}

@@ -27,7 +27,8 @@ from harness.items import (
 )
 from harness.items.kind import ITEMS, Item, item_from_wire, item_types, render_item
 from harness.server.mock_api import MockApi
-from harness.world.scripting.document import line_builders, parse_document
+from harness.world.scripting.document import parse_document
+from harness.world.scripting.lines import line_builders
 from tests.support.streams import response
 
 KEY = {"api-key": "mine", "content-type": "application/json"}

@@ -71,7 +71,7 @@ class TestATurn:
         script.add([(message(word) for word in ("three",))])
         assert [answer(script) for _ in range(3)] == ["one", "two", "three"]
 
-    @pytest.mark.parametrize("turn", [5, None, {"type": "message"}, [message("x"), 5], [["x"]], [[message("x")]]])
+    @pytest.mark.parametrize("turn", [5, None, [message("x"), 5], [["x"]], [[message("x")]]])
     def test_of_another_form_is_refused_when_it_is_scripted(self, turn: Any) -> None:
         with pytest.raises(ScriptError, match=r"^script: .* is not a turn\. Give an item"):
             Script().add([turn])

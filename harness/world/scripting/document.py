@@ -9,9 +9,8 @@ turns over and over, those of all routes or of one. What else there is: `harness
 
 from __future__ import annotations
 
-import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,14 +18,13 @@ from harness.core.delivery import Fault
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
 from harness.core.text.vocabulary import JSON, render_json
-from harness.ending import Ending, TurnLine, line_from_wire
-from harness.faults import NON_ITEM_LINES, Refusal
-from harness.items import message
-from harness.items.agents import by_agent
-from harness.items.kind import ITEMS, Item
+from harness.ending import Ending, TurnLine
+from harness.faults import Refusal
+from harness.items.kind import Item
 from harness.world.conditions import CONDITIONS, Matcher
 from harness.world.mock import Mock
 from harness.world.script import Repeated, Route, Turn, parse_turn
+from harness.world.scripting.lines import parse_lines, parse_text
 from harness.world.scripting.settings import SETTINGS, SettingChange
 from harness.world.scripting.validation import (
     BOOLEAN,
@@ -161,13 +159,13 @@ def _parse_turns(name: str, own: Json, repeat: bool) -> Sequence[Turn]:
 def _parse_turn(index: int, value: Any) -> list[TurnLine]:
     with errors_at(index):
         if isinstance(value, dict | str):
-            return _validate_lines([_parse_line(value)])
+            return _validate_lines([parse_text(value)] if isinstance(value, str) else parse_lines(value))
         if not isinstance(value, list) or not value:
             raise InvalidData(f"{render_json(value)} is no turn. {_TURN_FORMS}")
-        lines = []
+        lines: list[TurnLine] = []
         for place, each in enumerate(value):
             with errors_at(place):
-                lines.append(_parse_line(each))
+                lines += [parse_text(each)] if isinstance(each, str) else parse_lines(each)
         return _validate_lines(lines)
 
 
@@ -187,54 +185,3 @@ def _validate_lines(lines: list[TurnLine]) -> list[TurnLine]:
         return parse_turn(lines, route)
     except ScriptError as problem:
         raise InvalidData(str(problem).removeprefix(f"{route}: ")) from problem
-
-
-def line_builders() -> dict[str, Callable[..., TurnLine]]:
-    """What a line may be, by the name of its builder."""
-    return {**{name: kind.builder for name, kind in ITEMS.items()}, **NON_ITEM_LINES}
-
-
-def _parse_line(value: Any) -> TurnLine:
-    if isinstance(value, str):
-        return _parse_text(value)
-    if not isinstance(value, dict) or ("type" not in value and len(value) != 1):
-        form = 'An item is one name with its arguments, `message: {text: …}`, or `{"type": "message", …}`.'
-        raise InvalidData(f"{render_json(value)} is no item. {form}")
-    check_json(value)
-    if "type" in value:
-        TEXT.check("type", value["type"])
-        return line_from_wire(value, NON_ITEM_LINES)
-    ((name, arguments),) = check_members(value, "item", line_builders()).items()
-    with errors_at(name):
-        return _build_line(name, arguments)
-
-
-def _parse_text(text: str) -> TurnLine:
-    """A message of this text; the bare name of a builder was meant otherwise."""
-    check_json(text)
-    if text in line_builders():
-        raise InvalidData(
-            f"{render_json(text)} is the name of a turn. Write `{text}:` with its arguments, or `message: {text}`."
-        )
-    return message(text)
-
-
-def _build_line(name: str, value: Any) -> TurnLine:
-    if name not in ITEMS or not isinstance(value, dict) or "agent" not in value or name == "agent_message":
-        return _build_named(name, value)
-    made = _build_named(name, {member: each for member, each in value.items() if member != "agent"})
-    assert isinstance(made, Item)  # the builder is one of an item
-    return by_agent(TEXT.check("agent", value["agent"]), made)
-
-
-def _build_named(name: str, value: Any) -> TurnLine:
-    builder = line_builders()[name]
-    signature = inspect.signature(builder)
-    known = [each.name for each in signature.parameters.values() if each.kind is not each.VAR_POSITIONAL]
-    named = check_members(value, f"{name} argument", known) if isinstance(value, dict) else {}
-    alone = () if value is None or isinstance(value, dict) else (value,)
-    try:
-        bound = signature.bind(*alone, **named)
-    except TypeError as problem:
-        raise InvalidData(f"{name}: {problem}. Its arguments: {', '.join(known)}.") from problem
-    return builder(*bound.args, **bound.kwargs)

@@ -1,0 +1,48 @@
+"""Objects of pydantic as plain JSON, told by their `model_dump`: neither pydantic nor an SDK is imported for it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Protocol
+
+from harness.core.errors import ScriptError
+
+
+class Dumpable(Protocol):
+    """An object that dumps itself as plain data."""
+
+    def model_dump(self) -> dict[str, Any]:
+        """Its members by name."""
+
+
+def is_model(value: Any) -> bool:
+    """Whether a value is an object that dumps itself, as those of pydantic and of the SDKs do; a class is none."""
+    return callable(getattr(type(value), "model_dump", None))
+
+
+def dump_model(value: Any) -> Any:
+    """All members of an object by their aliases, also those that have their default: what a model of the API would write."""
+    return _dump(value, exclude_unset=False)
+
+
+def dump_set(value: Any) -> Any:
+    """The members of an object that were set, by their aliases: what came on the wire."""
+    return _dump(value, exclude_unset=True)
+
+
+def _dump(value: Any, *, exclude_unset: bool) -> Any:
+    try:
+        return value.model_dump(mode="json", by_alias=True, exclude_unset=exclude_unset, warnings=False)
+    except Exception as problem:
+        raise ScriptError(
+            f"{type(value).__name__}.model_dump() raised {type(problem).__name__}: {problem}. Give its JSON as a dict."
+        ) from problem
+
+
+def write_json(what: str, value: Any) -> str:
+    """A value as a model writes it, as compact JSON; ScriptError, which begins with `what`, where it is none."""
+    try:
+        plain = dump_model(value) if is_model(value) else value
+        return json.dumps(plain, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ScriptError(f"{what} cannot be written as JSON: {error}. Give plain JSON values, or a str.") from error

@@ -1,0 +1,156 @@
+"""A line of a turn from plain data or an object of an SDK: a wire object, a builder with its arguments, a whole response.
+
+{"type": "message", …}, {"message": "Hello."}, {"object": "response", "output": […], "status": "incomplete", …}; what has
+a `model_dump`, as the objects of `openai` and pydantic have, is the JSON that it dumps.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from harness.answers.response import check_item
+from harness.core.errors import ScriptError
+from harness.core.exchange import Json
+from harness.core.plain import dump_set, is_model
+from harness.core.text.vocabulary import render_json
+from harness.ending import ENDINGS, TurnLine, failed, incomplete, line_from_wire
+from harness.faults import NON_ITEM_LINES
+from harness.items import message
+from harness.items.agents import by_agent
+from harness.items.kind import ITEMS, Item
+from harness.world.scripting.validation import TEXT, InvalidData, check_json, check_list, check_members, errors_at
+
+_OF_RESPONSE = {"output", "status"}
+"""What tells a whole response from an item, which has a `type`."""
+ADDED_BY_SDK = ("parsed", "parsed_arguments", "output_text")
+"""Members that no wire has: what an SDK has parsed, and a text that it puts together."""
+
+NULL_ON_WIRE = ("max_output_length", "timeout_ms")
+"""Members that the API says with null, though its schema would do without."""
+
+
+def is_plain_line(value: Any) -> bool:
+    """Whether a value is one that `parse_lines` reads: an object of JSON or of an SDK."""
+    return isinstance(value, dict) or is_model(value)
+
+
+def parse_lines(value: Any) -> list[TurnLine]:
+    """The lines that plain data is: of a whole response its output and its ending, else one; InvalidData if it is none."""
+    plain = dump_set(value) if is_model(value) else value
+    if isinstance(plain, dict) and (
+        plain.get("object") == "response" or ("type" not in plain and plain.keys() >= _OF_RESPONSE)
+    ):
+        return _parse_response(plain)
+    return [_parse_line(plain)]
+
+
+def _parse_response(response: Json) -> list[TurnLine]:
+    """The output of a response, and how it ended."""
+    check_json(response)
+    status, lines = response.get("status"), []
+    with errors_at("output"):
+        for index, each in enumerate(
+            check_list(response.get("output") or [], "output") if response.get("output") else []
+        ):
+            with errors_at(index):
+                lines.append(_parse_line(each))
+    if status == "incomplete":
+        lines.append(_parse_ending(incomplete, response, "incomplete_details", ("reason",)))
+    elif status == "failed":
+        lines.append(_parse_ending(failed, response, "error", ("code", "message")))
+    elif status != "completed":
+        with errors_at("status"):
+            known = ", ".join(ENDINGS)
+            raise InvalidData(f"status is {render_json(status)}. A turn is a response that has ended: {known}.")
+    return lines
+
+
+def _parse_ending(ending: Callable[..., TurnLine], response: Json, member: str, names: Sequence[str]) -> TurnLine:
+    details = response.get(member)
+    with errors_at(member):
+        if not isinstance(details, dict):
+            raise InvalidData(f"{member} is {render_json(details)}. Give an object with {' and '.join(names)}.")
+        return ending(**{name: details[name] for name in names if details.get(name) is not None})
+
+
+def _parse_wire(wire: Json) -> TurnLine:
+    """A wire object as a line, without what an SDK has added to it: what it parsed, and members that were not set."""
+    wire = _drop_members(wire, lambda name, value: name in ADDED_BY_SDK)
+    bare = _drop_members(wire, lambda name, value: value is None and name not in NULL_ON_WIRE)
+    if bare != wire and wire["type"] in ITEMS:
+        try:
+            made = line_from_wire(bare)
+        except ScriptError:
+            return line_from_wire(wire)
+        if isinstance(made, Item) and check_item(made) is None:
+            return made
+    return line_from_wire(wire, NON_ITEM_LINES)
+
+
+def _drop_members(wire: Json, is_dropped: Callable[[str, Any], bool]) -> Json:
+    """An item without some members of its own and of its parts."""
+    kept = {name: value for name, value in wire.items() if not is_dropped(name, value)}
+    return {name: _drop_inside(value, is_dropped) if name in _PARTS else value for name, value in kept.items()}
+
+
+_PARTS = ("action", "annotations", "content", "outputs", "summary")
+"""The members of an item that hold objects of the API, not of the user."""
+
+
+def _drop_inside(value: Any, is_dropped: Callable[[str, Any], bool]) -> Any:
+    if isinstance(value, list):
+        return [_drop_inside(part, is_dropped) for part in value]
+    return _drop_members(value, is_dropped) if isinstance(value, dict) else value
+
+
+def line_builders() -> dict[str, Callable[..., TurnLine]]:
+    """What a line may be, by the name of its builder."""
+    return {**{name: kind.builder for name, kind in ITEMS.items()}, **NON_ITEM_LINES}
+
+
+def _parse_line(value: Any) -> TurnLine:
+    if isinstance(value, str):
+        return parse_text(value)
+    if not isinstance(value, dict) or ("type" not in value and len(value) != 1):
+        form = 'An item is one name with its arguments, `message: {text: …}`, or `{"type": "message", …}`.'
+        raise InvalidData(f"{render_json(value)} is no item. {form}")
+    check_json(value)
+    if "type" in value:
+        TEXT.check("type", value["type"])
+        return _parse_wire(value)
+    ((name, arguments),) = check_members(value, "item", line_builders()).items()
+    with errors_at(name):
+        return _build_line(name, arguments)
+
+
+def parse_text(text: str) -> TurnLine:
+    """A message of this text; the bare name of a builder was meant otherwise."""
+    check_json(text)
+    if text in line_builders():
+        raise InvalidData(
+            f"{render_json(text)} is the name of a turn. Write `{text}:` with its arguments, or `message: {text}`."
+        )
+    return message(text)
+
+
+def _build_line(name: str, value: Any) -> TurnLine:
+    if name not in ITEMS or not isinstance(value, dict) or "agent" not in value or name == "agent_message":
+        return _build_named(name, value)
+    made = _build_named(name, {member: each for member, each in value.items() if member != "agent"})
+    assert isinstance(made, Item)  # the builder is one of an item
+    return by_agent(TEXT.check("agent", value["agent"]), made)
+
+
+def _build_named(name: str, value: Any) -> TurnLine:
+    builder = line_builders()[name]
+    signature = inspect.signature(builder)
+    known = [each.name for each in signature.parameters.values() if each.kind is not each.VAR_POSITIONAL]
+    named = check_members(value, f"{name} argument", known) if isinstance(value, dict) else {}
+    alone = () if value is None or isinstance(value, dict) else (value,)
+    try:
+        bound = signature.bind(*alone, **named)
+    except TypeError as problem:
+        raise InvalidData(f"{name}: {problem}. Its arguments: {', '.join(known)}.") from problem
+    return builder(*bound.args, **bound.kwargs)
