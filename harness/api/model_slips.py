@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 _WORD = re.compile(r"[A-Za-z]+")
 _SHORTEST_WORD = 3
+_OWN_WORDS = frozenset({"code", "lunar", "astral", "terran"})
+"""Words that are one slip from a word of a model's name and mean something else: `gpt-5-code` is no `gpt-5-codex`."""
 
 Shape = tuple[str, ...]
 NamesByShape = Mapping[Shape, Sequence[str]]
@@ -48,7 +50,7 @@ def _shape(name: str) -> Shape:
 
 def _is_slip(place: int, word: str, meant: str) -> bool:
     """Whether a word is one slip from the one that was meant; `place` is its place in the name, from 0."""
-    if len(meant) < _SHORTEST_WORD or word.lower() == meant.lower():
+    if len(meant) < _SHORTEST_WORD or word.lower() == meant.lower() or word in _OWN_WORDS:
         return False
     if _has_swapped_letters(word, meant):
         return True

@@ -25,6 +25,7 @@ SLIPS = {
     "computer-use-preveiw": "computer-use-preview",
 }
 OWN_NAMES = """
+gpt-5-code gpt-5.1-code gpt-6-lunar gpt-6-astral
 gpt-5.9 gpt-6.3-sol gpt-7 gpt-7-mini gpt-4.2 gpt-5o gpt-4v gpt-4p o2 o5-mini o7 o9-pro gpt-5-prod gpt-5-pre gpt-4-prod
 gpt-4o-prod gpt-5-pros gpt-5-mini-prod o1-review gpt-4-turbo-review xgpt-4o my-gpt-4o my-gpt-4.1 GPT-4.1 Gpt-4.1
 GPT-4o gpt4 gpt4o gpt4all gpt-oss-20b gpt-oss-120b gpt-oss:20b openai/gpt-4.1 openai/gtp-4.1 azure/gpt-4o gpt-j
