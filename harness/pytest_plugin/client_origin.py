@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import ast
 import gc
+import itertools
 import linecache
+import os
 import sys
 import sysconfig
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import CodeType, FrameType, GeneratorType, ModuleType
 from typing import Any, NamedTuple
@@ -25,6 +27,8 @@ MAX_DEPTH = 6
 MAX_HOLDERS = 1_000
 """How many objects of one depth are looked at."""
 _FOREIGN = tuple({*sysconfig.get_paths().values(), str(Path(harness.__file__).parent)})
+_HTTP_MODULES = ("http.client", "httpcore", "urllib3", "socket")
+"""How the names of modules begin in which a thread waits for an answer."""
 _PASSING = (FrameType, GeneratorType, ModuleType)
 """Types that hold a client only while something runs, or by the names that a module has."""
 
@@ -41,6 +45,10 @@ class Line(NamedTuple):
         """The text of the line."""
         return linecache.getline(self.file, self.number).strip()
 
+    def show(self, root: str) -> str:
+        """The line in words, its file relative to the folder `root`: `app.py:3, at import: client = openai.OpenAI()`."""
+        return f"{self.file.removeprefix(f'{root}{os.sep}')}:{self.number}, {self.where}: {self.source}"
+
 
 def asking_frames() -> list[FrameType]:
     """The frames of the project's own code on the stack of this thread, the innermost first; none in a resolver's thread."""
@@ -54,9 +62,47 @@ def is_of_project(file: str | None) -> bool:
 
 def asking_client() -> Any:
     """The SDK's client on the stack of this thread, None without one."""
+    return client_in(_stack())
+
+
+def client_in(stack: Iterable[FrameType]) -> Any:
+    """The SDK's client that asks in the frames of a stack, None without one."""
     kinds = _client_kinds()
-    owners = (frame.f_locals.get("self") for frame in _stack())
+    owners = (frame.f_locals.get("self") for frame in stack) if kinds else ()
     return next((owner for owner in owners if issubclass(type(owner), kinds)), None)
+
+
+def trace_key(key: str, root: str) -> tuple[list[str], list[str]]:
+    """Where in this process clients with a key ask now, and where they were made; both empty for another process.
+
+    Each is a line in words, with its file relative to the folder `root`.
+    """
+    asked, made = [], []
+    for innermost in sys._current_frames().values():
+        stack = frames_of(innermost)
+        client = client_in(stack)
+        own = [frame for frame in stack if is_of_project(frame.f_code.co_filename)]
+        if getattr(client, "api_key", None) == key:
+            made.append(find_origin(client, {}, own))
+            asked += own[:1]
+        elif client is None and _is_in_http(stack):
+            asked += own[:1]
+    made = made or [find_origin(client, {}, ()) for client in _all_clients() if getattr(client, "api_key", "") == key]
+    return (
+        [show_line(frame, root) for frame in asked],
+        list(dict.fromkeys(line.show(root) for line in made if line)),
+    )
+
+
+def _is_in_http(stack: Sequence[FrameType]) -> bool:
+    """Whether a thread waits for an answer in a library for HTTP."""
+    waiting = itertools.takewhile(lambda frame: not is_of_project(frame.f_code.co_filename), stack)
+    return any(str(frame.f_globals.get("__name__")).startswith(_HTTP_MODULES) for frame in waiting)
+
+
+def show_line(frame: FrameType, root: str) -> str:
+    """The line of a frame in words: `app.py:3, in answer: client.responses.create()`."""
+    return Line(frame.f_code.co_filename, frame.f_lineno, f"in {frame.f_code.co_name}").show(root)
 
 
 def _client_kinds() -> tuple[type, ...]:
@@ -66,22 +112,30 @@ def _client_kinds() -> tuple[type, ...]:
 
 def find_clients(host: str) -> list[Any]:
     """The SDK's client that asks a host now, if it is on the stack; else all clients with that address."""
-    kinds = _client_kinds()
     if (asking := asking_client()) is not None:
         return [asking]
-    made = [one for one in gc.get_objects() if issubclass(type(one), kinds)] if kinds else []
-    return [one for one in made if urlsplit(str(getattr(one, "base_url", ""))).hostname == host]
+    return [one for one in _all_clients() if urlsplit(str(getattr(one, "base_url", ""))).hostname == host]
 
 
-def find_origin(client: Any, fixtures: Mapping[str, tuple[Any, CodeType]]) -> Line | None:
-    """The line that made a client; `fixtures` are the values that a test has been given, each with its function's code."""
+def _all_clients() -> list[Any]:
+    kinds = _client_kinds()
+    return [one for one in gc.get_objects() if issubclass(type(one), kinds)] if kinds else []
+
+
+def find_origin(
+    client: Any, fixtures: Mapping[str, tuple[Any, CodeType]], frames: Sequence[FrameType] | None = None
+) -> Line | None:
+    """The line that made a client; `fixtures` are the values that a test has been given, each with its function's code.
+
+    `frames` are those that may hold it, if not those of this thread.
+    """
     for name, (value, code) in fixtures.items():
         if value is client and is_of_project(code.co_filename):
             return Line(code.co_filename, _definition_line(code), f"in the fixture {name}")
     for module, name in _holders(client):
         if number := _assigning_line(str(module.__file__), name, None):
-            return Line(str(module.__file__), number, AT_IMPORT)
-    for frame in asking_frames():
+            return Line(str(module.__file__), number, _function_at(str(module.__file__), number) or AT_IMPORT)
+    for frame in asking_frames() if frames is None else frames:
         code = frame.f_code
         for name, value in frame.f_locals.items():
             within = range(code.co_firstlineno, frame.f_lineno + 1)
@@ -90,11 +144,18 @@ def find_origin(client: Any, fixtures: Mapping[str, tuple[Any, CodeType]]) -> Li
     return None
 
 
-def _stack() -> Iterator[FrameType]:
-    frame: FrameType | None = sys._getframe(1)
+def _stack() -> list[FrameType]:
+    return frames_of(sys._getframe(1))
+
+
+def frames_of(innermost: FrameType) -> list[FrameType]:
+    """The frames of a stack, the innermost first."""
+    frame: FrameType | None = innermost
+    frames = []
     while frame:
-        yield frame
+        frames.append(frame)
         frame = frame.f_back
+    return frames
 
 
 def _holders(client: Any) -> Iterator[tuple[ModuleType, str]]:
@@ -132,9 +193,26 @@ def _assigning_line(file: str, name: str, within: range | None) -> int:
     except SyntaxError:
         return 0
     nodes = list(_outside_functions(tree) if within is None else ast.walk(tree))
-    lines = [node.lineno for node in nodes if isinstance(node, ast.stmt | ast.NamedExpr) and name in _bound_names(node)]
+    lines = [
+        node.lineno
+        for node in nodes
+        if isinstance(node, ast.stmt | ast.NamedExpr) and name in _bound_names(node) and not _is_placeholder(node)
+    ]
     found = [line for line in lines if within is None or line in within]
     return 0 if not found else found[0] if within is None else found[-1]
+
+
+def _function_at(file: str, number: int) -> str:
+    """The function in which a line stands, in words; empty for none."""
+    tree = ast.parse("".join(linecache.getlines(file)))
+    functions = (one for one in ast.walk(tree) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef))
+    inside = [one for one in functions if one.lineno < number <= (one.end_lineno or 0)]
+    return f"in {inside[-1].name}" if inside else ""
+
+
+def _is_placeholder(node: ast.AST) -> bool:
+    """Whether a statement only prepares a name: `client = None`."""
+    return isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
 
 
 def _outside_functions(node: ast.AST) -> Iterator[ast.AST]:
@@ -143,6 +221,8 @@ def _outside_functions(node: ast.AST) -> Iterator[ast.AST]:
         yield child
         if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             yield from _outside_functions(child)
+        elif names := {name for one in ast.walk(child) if isinstance(one, ast.Global) for name in one.names}:
+            yield from (one for one in ast.walk(child) if not names.isdisjoint(_bound_names(one)))
 
 
 def _bound_names(node: ast.AST) -> Iterator[str]:

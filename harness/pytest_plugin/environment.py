@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
+from harness.pytest_plugin.late import late_requests
 from harness.server.client_environment import client_variables, environment_changes
 
 if TYPE_CHECKING:
@@ -63,7 +65,7 @@ def _set_session_environment(config: pytest.Config) -> None:
         return
     from harness.server.on_demand import OnDemandServer
 
-    server = config.stash[_SERVER_STASH_KEY] = OnDemandServer(_make_session_api)
+    server = config.stash[_SERVER_STASH_KEY] = OnDemandServer(partial(_make_session_api, config))
     config.add_cleanup(server.stop)
     monkeypatch = pytest.MonkeyPatch()
     config.add_cleanup(monkeypatch.undo)
@@ -75,10 +77,10 @@ def session_server(config: pytest.Config) -> OnDemandServer | None:
     return config.stash.get(_SERVER_STASH_KEY, None)
 
 
-def _make_session_api() -> MockApi:
+def _make_session_api(config: pytest.Config) -> MockApi:
     from harness.server.mock_api import MockApi
 
-    return MockApi(keys=(), reserved={SESSION_KEY: _NO_WORLD})
+    return late_requests(config).watch(MockApi(keys=(), reserved={SESSION_KEY: _NO_WORLD}))
 
 
 def set_environment(

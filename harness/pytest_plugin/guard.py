@@ -7,7 +7,6 @@ refused as by a network that is down, and fails no test: it may belong to any.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -146,19 +145,19 @@ def _explain(item: pytest.Item, address: str) -> str:
     """Who asked the live API: the test, the line that made its client, the line that asks, and what to do."""
     from harness.pytest_plugin.client_origin import Line, asking_frames, find_clients, find_origin
 
-    host = address.partition(":")[0]
+    host, root = address.partition(":")[0], str(item.config.rootpath)
     fixtures = _fixture_values(item)
     origins = [find_origin(client, fixtures) for client in find_clients(host)[:_MAX_CLIENTS]]
     made = list(dict.fromkeys(filter(None, origins)))
     asked = [Line(frame.f_code.co_filename, frame.f_lineno, f"in {frame.f_code.co_name}") for frame in asking_frames()]
     rows = [
-        *(("made", _show(item, line)) for line in made),
+        *(("made", line.show(root)) for line in made),
         *(
             [("made", "on a line that is not known: nothing of the project holds the client")]
             if origins and not made
             else []
         ),
-        *(("asked", _show(item, line)) for line in asked[:1]),
+        *(("asked", line.show(root)) for line in asked[:1]),
         *zip(("fix", ""), _fixes(item, host, made, is_early=bool(origins) and not made), strict=False),
     ]
     head = f"A connection to the live API, {address}, was refused: {item.nodeid} uses the mock."
@@ -173,12 +172,6 @@ def _fixes(item: pytest.Item, host: str, made: Sequence[Line], *, is_early: bool
     if not host.endswith("openai.com"):
         return (_AZURE_FIX,)
     return (_ADDRESS_FIX,) if session_server(item.config) else _EARLY_FIXES
-
-
-def _show(item: pytest.Item, line: Line) -> str:
-    """A line of the project: `app.py:3, at import: client = openai.OpenAI()`."""
-    root = f"{item.config.rootpath}{os.sep}"
-    return f"{line.file.removeprefix(root)}:{line.number}, {line.where}: {line.source}"
 
 
 def _fixture_values(item: pytest.Item) -> dict[str, Any]:

@@ -100,9 +100,17 @@ def read_marker_options(node: pytest.Item) -> dict[str, Any]:
 
 def allowed_refusals(node: pytest.Item) -> Sequence[str]:
     """The rules and areas by which the requests of a test may be refused."""
+    return _allowed_names(read_marker_options(node)["refusals"])
+
+
+def project_refusals(config: pytest.Config) -> Sequence[str]:
+    """The rules and areas by which requests may be refused that belong to no test."""
+    return _allowed_names(_read_refusals_ini(config))
+
+
+def _allowed_names(option: Any) -> Sequence[str]:
     from harness.world.refusals import ANY
 
-    option = read_marker_options(node)["refusals"]
     return option if isinstance(option, list) else [ANY] if option == "allow" else []
 
 

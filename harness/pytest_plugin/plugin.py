@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -18,6 +19,7 @@ from harness.pytest_plugin.caught_errors import note_caught_errors
 from harness.pytest_plugin.environment import SESSION_KEY, session_server, set_environment
 from harness.pytest_plugin.exploring import WorldExplorer
 from harness.pytest_plugin.guard import is_live_api_refused
+from harness.pytest_plugin.late import late_requests
 from harness.pytest_plugin.options import add_ini_options, allowed_refusals, own_contract_of, read_marker_options
 from harness.pytest_plugin.tls import tls_server
 
@@ -32,7 +34,7 @@ WORLD_STASH_KEY = pytest.StashKey["World"]()
 """The key of a running test's World in the stash of its item."""
 _JUDGED_STASH_KEY = pytest.StashKey[int]()
 
-PARTS = ("environment", "guard", "hints", "clients", "tls", "cassettes", "pruning", "offers", "reports")
+PARTS = ("environment", "guard", "hints", "clients", "tls", "cassettes", "pruning", "offers", "reports", "late")
 """The other modules of the plugin, each a plugin of its own."""
 
 
@@ -65,17 +67,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(scope="session")
-def mock_server(pytestconfig: pytest.Config) -> Iterator[Server]:
-    """The server of this process, started by the first test that uses it; it accepts only the keys of running tests."""
+def mock_server(pytestconfig: pytest.Config) -> Server:
+    """The server of this process, from the first test that uses it to the end of the run; it knows keys of running tests."""
     with paused_collection():
         from harness.server.asgi import serve_in_thread
         from harness.server.mock_api import MockApi
     if early := session_server(pytestconfig):
-        yield early.start()
-        return
-
-    with serve_in_thread(MockApi(keys=()), keep_alive=False) as server:
-        yield server
+        return early.start()
+    late = late_requests(pytestconfig)
+    return late.until_end.enter_context(serve_in_thread(late.watch(MockApi(keys=())), keep_alive=False))
 
 
 @pytest.fixture
@@ -103,6 +103,7 @@ def mock(
     if as_of := options.get("as_of"):
         world.set_date(as_of)
     world.own_contract = own_contract_of(request.node)
+    late_requests(request.config).begin(request.node, name, urlsplit(mock_server.base_url).netloc)
     for text in allowed_refusals(request.node):
         world.refusals.expect(text, required=False)
     for alias in (SESSION_KEY, options.get("key")):
@@ -155,6 +156,7 @@ def _report_sections(
 ) -> Iterator[tuple[str, str]]:
     """The sections of a failure: cause and flow, with `-v` all details; the error itself is the cause when it `is_own`."""
     from harness.report import failure
+    from harness.report.find_causes import stray_cause
 
     unused, verbose = _is_unused_fatal(item), item.config.get_verbosity() > 0
     causes: list[Cause] = []
@@ -164,6 +166,8 @@ def _report_sections(
         causes = failure.find_verdict(world, losses, unused=unused, strays=True, shown=shown)
     elif not is_own and (world.exchanges or report.when == "call"):
         causes = failure.find_suspects(world, _disallowed_losses(item, world, accepted_only=False), unused=unused)
+    if world.strays and stray_cause(world) in causes:
+        late_requests(item.config).note_told(world)
     if text := failure.render_section(world, causes, told=report.longreprtext, verbose=verbose):
         yield failure.SECTION_TITLE, text
     if verbose and (drawn := failure.render_diagram(world)):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from harness.core.errors import ConfigError
+from harness.pytest_plugin.late import late_requests
 from harness.pytest_plugin.options import read_marker_options
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class TlsServer(NamedTuple):
 
 
 @pytest.fixture(scope="session")
-def _tls_server(mock_server: Server, pytestconfig: pytest.Config) -> Iterator[TlsServer]:
+def _tls_server(mock_server: Server, pytestconfig: pytest.Config) -> TlsServer:
     """The TLS of this process, in front of the Worlds of `mock_server`; ConfigError without cryptography."""
     from harness.server.asgi import serve_in_thread
     from harness.server.tls.certificate import make_certificate, require_cryptography
@@ -55,15 +56,14 @@ def _tls_server(mock_server: Server, pytestconfig: pytest.Config) -> Iterator[Tl
     require_cryptography(f"@pytest.mark.harness(tls=True), or the fixture `{CREDENTIAL}`")
     made, rejections = make_certificate(), list[str]()
     made.context.report = rejections.append
-    with (
-        TemporaryDirectory(prefix="harness-tls-") as folder,
-        serve_in_thread(mock_server.api, keep_alive=False, tls=made.context) as server,
-    ):
-        variables = write_trust(made.anchors, Path(folder), os.environ)
-        own = pytestconfig.stash[_STASH_KEY] = TlsServer(
-            server, made.anchors.decode(), variables, rejections, made.context.reported
-        )
-        yield own
+    enter = late_requests(pytestconfig).until_end.enter_context
+    folder = enter(TemporaryDirectory(prefix="harness-tls-"))
+    server = enter(serve_in_thread(mock_server.api, keep_alive=False, tls=made.context))
+    variables = write_trust(made.anchors, Path(folder), os.environ)
+    own = pytestconfig.stash[_STASH_KEY] = TlsServer(
+        server, made.anchors.decode(), variables, rejections, made.context.reported
+    )
+    return own
 
 
 def tls_server(request: pytest.FixtureRequest) -> TlsServer | None:

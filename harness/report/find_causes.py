@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from harness.analysis.loss import Lost
 from harness.contract.rules.http.access import mask_key
 from harness.core.delivery import Fault
-from harness.core.exchange import Exchange, Request
+from harness.core.exchange import Exchange, Request, Stray
 from harness.core.text.raised import DETAIL_MARKS, describe_code
 from harness.core.text.shorten import pluralize, summarize_item
-from harness.core.text.vocabulary import Vocabulary
+from harness.core.text.vocabulary import PYTHON, Vocabulary
 from harness.ending import Ending
 from harness.items import message
 from harness.items.kind import Item
@@ -183,6 +183,40 @@ def stray_cause(world: World) -> Cause:
     return Cause(
         f"A request came {what} and was refused ({last.answer.status}).",
         [("where", where), ("unused", _list_unused(world)), ("fix", fix)],
+    )
+
+
+def late_cause(strays: Sequence[Stray], during: Sequence[str], asked: Iterable[str], made: Iterable[str]) -> Cause:
+    """Requests with the key of a test that had ended, or of none while no test had a World, and how to wait for them.
+
+    `during` are the tests that ran then, empty for none; `asked` and `made` the lines that asked and that made clients.
+    """
+    first, owner = strays[0], strays[0].owner
+    test = owner.rpartition("::")[2]
+    whose = f"with the key {mask_key(first.key)}" if first.key else "without a key"
+    what = f"with the key of {owner} after it had ended" if owner else f"{whose} while no test used `mock`"
+    when = [f"while {name} ran" if name else "after the last test with `mock`" if owner else "" for name in during]
+    where = [
+        f"{stray.request.method} {stray.request.path}{f', {place}' if place else ''}"
+        for stray, place in zip(strays, when, strict=True)
+    ]
+    fix = (
+        f"Wait in {test}, or in a fixture that requests `mock`, for what it has started: thread.join(), "
+        "executor.shutdown(), process.wait(), the end of a task. A client belongs to one test."
+        if owner
+        else "Ask while a test uses `mock`: in the test, or in a fixture that requests it."
+    )
+    rule = first.answer.rule
+    marked, listed = PYTHON.mark.format(f'refusals=["{rule}"]'), f"harness_refusals = {rule or 'allow'}"
+    return Cause(
+        f"A request came {what}, and was refused ({first.answer.status}).",
+        [
+            ("where", "\n".join(where)),
+            ("asked", "\n".join(asked)),
+            ("made", "\n".join(made) or (f"while {test} ran, on a line that is not known" if owner else "")),
+            ("fix", fix),
+            ("allow", marked if owner and rule else f"{listed} in pytest's configuration"),
+        ],
     )
 
 

@@ -64,7 +64,7 @@ class MockApi:
     each with the text of the 418 that it gets meanwhile; `vocabulary` words the advice to those who read it. `strays` are
     the newest requests without a World, `stray_count` counts them; `request_count` counts the others, those of closed
     Worlds too. `tell_lost` is for requests that come to no World, because what holds it cannot be reached. `scheme` is
-    that of the addresses that Worlds hand out.
+    that of the addresses that Worlds hand out. `on_stray` is called with each request to the API without a World.
     """
 
     scheme = "http"
@@ -106,6 +106,7 @@ class MockApi:
         self._repeated = RepeatedRequests()
         self._kept_settings: RepeatCache[bytes, Any] = RepeatCache()
         self.tell_lost: TellLost = lambda *_: None
+        self.on_stray: Callable[[Stray], None] = lambda _: None
 
     def open(self, key: str, name: str = "", base_url: str = "", vocabulary: Vocabulary | None = None) -> Mock:
         """What a test holds of the World of a key, which is made when it is new; `vocabulary` is that of its user."""
@@ -162,11 +163,11 @@ class MockApi:
         self._dropped.pop(key, None)
         if world := self.worlds.pop(key, None):
             world.heard_strays.end()
-            self._closed[key] = world.name
-        if len(self._closed) > MAX_CLOSED:
+            for name in (key, *(alias for alias, of in self._aliases.items() if of == key)):
+                self._closed[name] = world.name
+                self._aliases.pop(name, None)
+        while len(self._closed) > MAX_CLOSED:
             self._closed.popitem(last=False)
-        if key in self._aliases.values():
-            self._aliases = {alias: of for alias, of in self._aliases.items() if of != key}
 
     def world_of(
         self, headers: Mapping[str, str], dialect: str = OPENAI, query: Mapping[str, Any] = EMPTY_MAPPING
@@ -273,7 +274,9 @@ class MockApi:
     def _add_stray(self, request: Request, answer: Answer) -> None:
         """Keep a request without a World, which the Worlds that may have been meant hear of."""
         key = key_of(request.headers, request.dialect, request.query) or ""
-        self.strays.add(Stray(request, answer, key, self._closed.get(key, "")))
+        stray = Stray(request, answer, key, self._closed.get(key, ""))
+        self.strays.add(stray)
+        self.on_stray(stray)
 
 
 def _parse_request(

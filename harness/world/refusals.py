@@ -69,7 +69,7 @@ class ExpectedRefusal:
 
     def take(self, exchange: Exchange) -> bool:
         """Take a refusal that comes now, if it is such a one."""
-        if not self.is_open or not _is_refused_by(exchange, self.text):
+        if not self.is_open or not is_refused_by(exchange, self.text):
             return False
         if len(self._taken) < MAX_KEPT:
             self._taken.append(exchange)
@@ -78,7 +78,7 @@ class ExpectedRefusal:
     def takes_stray(self, heard: HeardStray) -> bool:
         """Whether it takes a request without a World."""
         is_during = self._after_stray < heard.number <= self._last_stray
-        return is_during and is_refused(heard.stray.answer) and _is_refused_by(_as_exchange(heard, 0), self.text)
+        return is_during and is_refused(heard.stray.answer) and is_refused_by(_as_exchange(heard, 0), self.text)
 
     @property
     def exchanges(self) -> list[Exchange]:
@@ -175,10 +175,21 @@ class RefusalLedger:
 
     @property
     def unasked_strays(self) -> list[Exchange]:
-        """The refused requests of keys that lead to no World for which nobody asked, oldest first."""
+        """The refused requests of keys that lead to no World for which nobody asked, oldest first.
+
+        One whose key led to a World that is closed is no fault of this one.
+        """
+        return self._without_expected([heard for heard in self._strays.read() if not heard.stray.owner])
+
+    def is_asked(self, answer: Answer) -> bool:
+        """Whether a request without a World has been expected when it came, or the test has caught its error."""
+        heard = [each for each in self._strays.read() if each.stray.answer is answer and is_refused(answer)]
+        return bool(heard) and not self._without_expected(heard)
+
+    def _without_expected(self, strays: Sequence[HeardStray]) -> list[Exchange]:
         refused = [
             heard
-            for heard in self._strays.read()
+            for heard in strays
             if is_refused(heard.stray.answer)
             and not heard.stray.answer.asked
             and not any(each.takes_stray(heard) for each in self.expected)
@@ -217,7 +228,8 @@ def rule_names() -> set[str]:
     return {*RULES, *(rule.area for rule in RULES.values()), AREA}
 
 
-def _is_refused_by(exchange: Exchange, text: str) -> bool:
+def is_refused_by(exchange: Exchange, text: str) -> bool:
+    """Whether a request was refused by a rule, by one of an area, or with a message that has this part."""
     rule = exchange.answer.rule or ""
     if text == rule:
         return True

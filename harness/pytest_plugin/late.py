@@ -1,0 +1,172 @@
+"""Requests that come when their test has ended, or while no test uses the mock: they fail the run, not a later test.
+
+A thread, an executor, a program or the teardown of a session's fixture asks when the World of its test is closed. The mock
+is served until the end of the run; what it had to refuse is told then, and a run that would have ended with 0 ends with 1.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import ExitStack, suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+from harness.pytest_plugin.options import allowed_refusals, project_refusals
+
+if TYPE_CHECKING:
+    from harness.core.exchange import Stray
+    from harness.server.mock_api import MockApi
+    from harness.world.world import World
+
+_TITLE = "responses-harness: after the tests"
+_OUTPUT_KEY = "harness_late"
+"""The key of what a worker of pytest-xdist tells, in its output."""
+_MAX_KEPT = 20
+"""How many late requests are kept, the first ones."""
+_STASH_KEY = pytest.StashKey["_LateRequests"]()
+
+
+class _Late(NamedTuple):
+    """A late request: the World that was open, the lines that asked and that made the client, in words."""
+
+    stray: Stray
+    world: World | None
+    asked: list[str]
+    made: list[str]
+
+
+class _LateRequests:
+    """The late requests of a process, and what serves the mock until its end."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.until_end = ExitStack()
+        self._config = config
+        self._root = str(config.rootpath)
+        self._found: list[_Late] = []
+        self._count = 0
+        self._allowed: dict[str, list[str]] = {}
+        self._told: list[World] = []
+        self._address = ""
+        self._known: list[threading.Thread] = []
+        self._texts: list[str] = []
+        self._notes: list[str] = []
+
+    def watch(self, api: MockApi) -> MockApi:
+        """Hear of requests without a World that a mock gets."""
+        api.on_stray = lambda stray: self._note(stray, next(iter(api.worlds.values()), None))
+        return api
+
+    def begin(self, item: pytest.Item, name: str, address: str) -> None:
+        """Note a test that uses the mock, and what it allows."""
+        if not self._address:
+            self._address, self._known = address, threading.enumerate()
+        self._allowed[name] = list(allowed_refusals(item))
+
+    def note_told(self, world: World) -> None:
+        """Note that the test of a World has failed and told which requests came with other keys."""
+        self._told.append(world)
+
+    def _note(self, stray: Stray, running: World | None) -> None:
+        """Keep a request, unless it is one for the running test to judge: its key belongs to no test that has ended."""
+        if running is not None and not stray.owner:
+            return
+        self._count += 1
+        if len(self._found) < _MAX_KEPT:
+            from harness.pytest_plugin.client_origin import trace_key
+
+            asked, made = list[str](), list[str]()
+            with suppress(Exception):  # other threads run on while they are looked at
+                asked, made = trace_key(stray.key, self._root)
+            self._found.append(_Late(stray, running, asked, made))
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Wait for what tests have left, and fail the run for what it asked."""
+        if self._address:
+            from harness.pytest_plugin.left_behind import wait_until_quiet
+
+            left = wait_until_quiet(self._address, self._root, self._known)
+            self._notes += [f"{what}: nobody sees what it asks from now on." for what in left]
+        self.until_end.close()
+        self._texts += self._explain()
+        if (output := getattr(self._config, "workeroutput", None)) is not None:
+            output[_OUTPUT_KEY] = (self._texts, self._notes)
+        elif self._texts and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take what a worker of pytest-xdist tells."""
+        texts, notes = (getattr(node, "workeroutput", None) or {}).get(_OUTPUT_KEY, ((), ()))
+        self._texts += texts
+        self._notes += notes
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Say which requests came late, and what still runs."""
+        if not self._texts and not self._notes:
+            return
+        terminalreporter.write_sep("=", _TITLE, red=bool(self._texts))
+        for text in self._texts:
+            terminalreporter.write_line(text)
+        for note in self._notes:
+            terminalreporter.write_line(note)
+        if self._texts:
+            terminalreporter.write_line("The run fails for it, with exit code 1.", red=True)
+
+    def _explain(self) -> list[str]:
+        """The late requests that nobody has allowed, caught or been told of, each test's in a block."""
+        from harness.core.text.printable import escape_controls
+        from harness.report.cause import render_cause
+        from harness.report.find_causes import late_cause
+
+        groups: dict[tuple[str, str], list[_Late]] = {}
+        for late in self._found:
+            if self._is_unasked(late):
+                groups.setdefault((late.stray.owner, late.stray.key), []).append(late)
+        hidden = self._count - len(self._found)
+        return [
+            *(
+                escape_controls(
+                    render_cause(
+                        late_cause(
+                            [late.stray for late in found],
+                            [late.world.name if late.world else "" for late in found],
+                            dict.fromkeys(line for late in found for line in late.asked),
+                            dict.fromkeys(line for late in found for line in late.made),
+                        )
+                    )
+                )
+                for found in groups.values()
+            ),
+            *([f"… and {hidden} more of such requests"] if groups and hidden else []),
+        ]
+
+    def _is_unasked(self, late: _Late) -> bool:
+        from harness.core.exchange import Exchange
+        from harness.world.refusals import is_refused_by
+
+        exchange = Exchange(0, late.stray.request, late.stray.answer)
+        allowed = self._allowed.get(late.stray.owner)
+        if any(
+            is_refused_by(exchange, text) for text in (project_refusals(self._config) if allowed is None else allowed)
+        ):
+            return False
+        if late.world is None:
+            return True
+        return not any(late.world is told for told in self._told) and not late.world.refusals.is_asked(
+            late.stray.answer
+        )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Listen to late requests."""
+    late_requests(config)
+
+
+def late_requests(config: pytest.Config) -> _LateRequests:
+    """The late requests of this process."""
+    if _STASH_KEY not in config.stash:
+        config.stash[_STASH_KEY] = _LateRequests(config)
+        config.pluginmanager.register(config.stash[_STASH_KEY], "harness-late")
+    return config.stash[_STASH_KEY]

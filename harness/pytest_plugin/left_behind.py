@@ -1,0 +1,69 @@
+"""What tests have left running when a run ends: threads that Python itself would wait for, and programs they started.
+
+What they ask then has to be seen, so the run waits for them a moment. What only waits for work asks nothing, and is not
+waited for: the idle workers of executors, and programs that do not know the mock's address.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import FrameType
+
+from harness.pytest_plugin.client_origin import client_in, frames_of, is_of_project, show_line
+
+WAIT_SECONDS = 10.0
+"""How long a run waits for what its tests have left behind."""
+_PAUSE_SECONDS = 0.02
+_OWN_PROGRAM = b"multiprocessing"
+"""What the command of a helper has that Python starts for its own ends, such as the tracker of resources."""
+
+
+def wait_until_quiet(address: str, root: str, known: Sequence[threading.Thread]) -> list[str]:
+    """Wait until nothing that tests have left can ask the mock at `address`; returns what still runs then, in words.
+
+    Threads that are `known` are not those of tests. Files are named relative to the folder `root`.
+    """
+    end = time.monotonic() + WAIT_SECONDS
+    while (busy := [*_busy_threads(root, known), *_programs_asking(address)]) and time.monotonic() < end:
+        time.sleep(_PAUSE_SECONDS)
+    return busy
+
+
+def _busy_threads(root: str, known: Sequence[threading.Thread]) -> Iterator[str]:
+    """Threads in the midst of the project's code, and those that ask through the SDK now."""
+    frames = sys._current_frames()
+    for thread in threading.enumerate():
+        if thread is threading.current_thread() or thread in known or thread.ident not in frames:
+            continue
+        stack = frames_of(frames[thread.ident])
+        own = next((frame for frame in stack if is_of_project(frame.f_code.co_filename)), None)
+        if (own and not thread.daemon) or client_in(stack) is not None:
+            yield f"thread {thread.name} still runs ({_place(own, root)})"
+
+
+def _place(frame: FrameType | None, root: str) -> str:
+    return show_line(frame, root) if frame else "in the SDK"
+
+
+def _programs_asking(address: str) -> Iterator[str]:
+    """Programs whose environment leads to the mock, where the system tells the environment of a program."""
+    for listed in Path("/proc/self/task").glob("*/children"):
+        with suppress(OSError):
+            for number in listed.read_text().split():
+                command = _command_of(Path("/proc", number), address)
+                if command:
+                    yield f"process {number} still runs ({command})"
+
+
+def _command_of(process: Path, address: str) -> str:
+    """The command line of a program whose environment leads to the mock; empty for any other."""
+    with suppress(OSError):
+        command = (process / "cmdline").read_bytes()
+        if address.encode() in (process / "environ").read_bytes() and _OWN_PROGRAM not in command:
+            return command.replace(b"\0", b" ").decode(errors="replace")[:80].strip()
+    return ""

@@ -1,0 +1,270 @@
+"""A request that comes when its test has ended fails the run, in the name of that test, and no other test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+Run = Callable[..., pytest.RunResult]
+
+ASK = """
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+def ask(client):
+    try:
+        client.responses.create(model="gpt-4.1", input="late")
+    except openai.OpenAIError:
+        pass
+"""
+LATE = "A request came with the key of test_*.py::test_first *"
+THREAD = f"""{ASK}
+gate = threading.Event()
+left = []
+
+def work():
+    gate.wait(9)
+    ask(kept)
+
+kept = None
+
+def test_first(mock):
+    global kept
+    kept = openai.OpenAI(max_retries=0)
+    left.append(threading.Thread(target=work))
+    left[0].start()
+"""
+
+
+def open_gate_at_the_end(pytester: pytest.Pytester) -> None:
+    """Let the thread of THREAD go on when all fixtures are gone."""
+    pytester.makeconftest("""
+import pytest
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session):
+    for module in {item.module for item in session.items}:
+        module.gate.set()
+""")
+
+
+class TestAfterTheLastTest:
+    def test_a_thread_that_is_left_behind(self, run: Run, pytester: pytest.Pytester) -> None:
+        open_gate_at_the_end(pytester)
+        result = run(THREAD)
+        result.assert_outcomes(passed=1)
+        assert result.ret == pytest.ExitCode.TESTS_FAILED
+        result.stdout.fnmatch_lines(
+            [
+                "*= responses-harness: after the tests =*",
+                LATE,
+                "  where   POST /responses, after the last test with `mock`",
+                "  asked   test_*.py:*, in ask:*",
+                "  made    test_*.py:*, in test_first: kept = *",
+                "  fix     Wait in test_first, or in a fixture that requests `mock`, for what it has started: *",
+                '  allow   @pytest.mark.harness(refusals=[[]"auth_invalid_key"])',
+                "*The run fails for it, with exit code 1.",
+            ]
+        )
+
+    def test_the_teardown_of_a_sessions_fixture(self, run: Run) -> None:
+        result = run(f"""{ASK}
+@pytest.fixture(scope="session")
+def agent():
+    made = []
+    yield made
+    ask(made[0])
+
+def test_first(agent, mock):
+    agent.append(openai.OpenAI(max_retries=0))
+""")
+        result.assert_outcomes(passed=1)
+        assert result.ret == pytest.ExitCode.TESTS_FAILED
+        result.stdout.fnmatch_lines([LATE, "  asked   *", "  made    *"])
+
+    def test_an_executor(self, run: Run) -> None:
+        result = run(f"""{ASK}
+import time
+pool = ThreadPoolExecutor(1)
+
+def slow(client):
+    time.sleep(0.2)
+    ask(client)
+
+def test_first(mock):
+    pool.submit(slow, openai.OpenAI(max_retries=0))
+""")
+        assert result.ret == pytest.ExitCode.TESTS_FAILED
+        result.stdout.fnmatch_lines([LATE, "  asked   *, in ask: *"])
+
+    @pytest.mark.skipif("not __import__('pathlib').Path('/proc/self/environ').exists()")
+    def test_a_child_that_is_left_behind(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("harness.pytest_plugin.left_behind.WAIT_SECONDS", 60)
+        result = run("""
+import subprocess, sys
+CHILD = '''
+import os, socket, time
+time.sleep(0.1)
+host, _, port = os.environ["OPENAI_BASE_URL"].removesuffix("/v1").rpartition("/")[2].partition(":")
+with socket.create_connection((host, int(port))) as client:
+    key = os.environ["OPENAI_API_KEY"]
+    client.sendall(f"GET /v1/models HTTP/1.1\\r\\nhost: a\\r\\nauthorization: Bearer {key}\\r\\n\\r\\n".encode())
+    client.recv(1000)
+'''
+
+def test_first(mock, pytestconfig):
+    pytestconfig.add_cleanup(subprocess.Popen([sys.executable, "-S", "-c", CHILD]).wait)
+""")
+        assert result.ret == pytest.ExitCode.TESTS_FAILED
+        result.stdout.fnmatch_lines([LATE, "  where   GET /models, *"])
+
+    def test_a_key_of_no_test(self, run: Run) -> None:
+        result = run(f"""{ASK}
+@pytest.fixture(scope="session")
+def agent():
+    made = []
+    yield made
+    ask(openai.OpenAI(api_key="sk-strange", base_url=made[0], max_retries=0))
+
+def test_first(agent, mock):
+    agent.append(mock.base_url)
+""")
+        assert result.ret == pytest.ExitCode.TESTS_FAILED
+        result.stdout.fnmatch_lines(
+            ["A request came with the key sk-strange while no test used `mock`, and was refused (401)."]
+        )
+
+    def test_the_key_of_the_session(self, run: Run) -> None:
+        result = run(
+            f"""{ASK}
+client = openai.OpenAI(max_retries=0)
+
+@pytest.fixture(scope="session")
+def agent():
+    yield
+    ask(client)
+
+def test_first(agent, mock): ...
+""",
+            "-o",
+            "harness_env=session",
+        )
+        assert result.ret == pytest.ExitCode.TESTS_FAILED
+        result.stdout.fnmatch_lines([LATE])
+
+    def test_what_the_mark_of_its_test_or_the_project_allows_fails_nothing(self, run: Run) -> None:
+        source = f"""{ASK}
+@pytest.fixture(scope="session")
+def agent():
+    made = []
+    yield made
+    ask(made[0])
+
+{{mark}}
+def test_first(agent, mock):
+    agent.append(openai.OpenAI(max_retries=0))
+"""
+        marked = run(source.replace("{mark}", '@pytest.mark.harness(refusals=["auth_invalid_key"])'))
+        assert marked.ret == pytest.ExitCode.OK
+        marked.stdout.no_fnmatch_line("*after the tests*")
+        assert run(source.replace("{mark}", ""), "-o", "harness_refusals=allow").ret == pytest.ExitCode.OK
+
+    def test_workers_tell_the_one_that_reports(self, run: Run, pytester: pytest.Pytester) -> None:
+        open_gate_at_the_end(pytester)
+        result = run(THREAD, "-n1", apart=True)
+        result.assert_outcomes(passed=1)
+        assert result.ret == pytest.ExitCode.TESTS_FAILED
+        result.stdout.fnmatch_lines([LATE, "  made    *", "*The run fails for it, with exit code 1."])
+
+
+def test_a_later_test_is_not_blamed_for_what_another_has_left(run: Run) -> None:
+    result = run(f"""{THREAD}
+def test_second(mock, openai_client):
+    mock.script(message("hi"))
+    gate.set()
+    left[0].join()
+    assert openai_client.responses.create(model="gpt-4.1", input="x").output_text == "hi"
+""")
+    result.assert_outcomes(passed=2)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines([LATE, "  where   POST /responses, while test_*"])
+
+
+def test_a_key_that_a_mark_had_let_in_is_that_of_its_test(run: Run) -> None:
+    result = run(f"""{ASK}
+@pytest.mark.harness(key="sk-test")
+def test_first(mock): ...
+
+def test_second(mock):
+    ask(openai.OpenAI(api_key="sk-test", max_retries=0))
+""")
+    result.assert_outcomes(passed=2)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines([LATE, "  fix     *"])
+
+
+def test_what_a_test_has_caught_or_failed_for_is_not_told_again(run: Run) -> None:
+    result = run("""
+kept = []
+
+def test_first(mock):
+    kept.append(openai.OpenAI(max_retries=0))
+
+def test_caught(mock):
+    with pytest.raises(openai.AuthenticationError):
+        kept[0].responses.create(model="gpt-4.1", input="x")
+
+def test_expected(mock):
+    with mock.refuses("auth_invalid_key"):
+        try:
+            kept[0].responses.create(model="gpt-4.1", input="x")
+        except openai.AuthenticationError:
+            pass
+""")
+    result.assert_outcomes(passed=3)
+    assert result.ret == pytest.ExitCode.OK
+    failed = run("""
+kept = []
+
+def test_first(mock):
+    kept.append(openai.OpenAI(max_retries=0))
+
+def test_second(mock):
+    kept[0].responses.create(model="gpt-4.1", input="x")
+""")
+    failed.assert_outcomes(passed=1, failed=1)
+    failed.stdout.no_fnmatch_line("*after the tests*")
+
+
+def test_a_thread_that_does_not_end_is_named_and_waited_for_a_moment_only(run: Run, monkeypatch) -> None:
+    monkeypatch.setattr("harness.pytest_plugin.left_behind.WAIT_SECONDS", 0.05)
+    result = run("""
+import threading
+gate = threading.Event()
+
+def forever(): gate.wait(9)
+
+def test_first(mock):
+    threading.Thread(target=forever, name="poller").start()
+
+@pytest.fixture(scope="session", autouse=True)
+def _end(request):
+    request.config.add_cleanup(gate.set)
+""")
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(["*thread poller still runs (test_*.py:*, in forever: *"])
+
+
+def test_threads_and_children_that_ask_nothing_cost_nothing(run: Run, monkeypatch) -> None:
+    """Idle workers of an executor are ended by Python itself."""
+    monkeypatch.setattr("harness.pytest_plugin.left_behind.WAIT_SECONDS", 9)
+    result = run("""
+from concurrent.futures import ThreadPoolExecutor
+pool = ThreadPoolExecutor(2)
+
+def test_first(mock):
+    pool.submit(int).result()
+""")
+    assert result.duration < 5
+    assert result.ret == pytest.ExitCode.OK
