@@ -28,6 +28,12 @@ def ids(world: Mock) -> list[str]:
 GUIDE = url_citation("https://example.org/leave", "Leave")
 ADVICE = "Ask your manager two weeks before you leave."
 
+JOINED = (
+    "Here is what the guide of the company says about it, after a long look into it: {}",
+    "{} That is all that I have found in the guide of the company, and in the handbook.",
+    "I have looked it up for you in the handbook. {} Is there anything else that you want?",
+)
+
 
 class TestACitationOfAnEditedMessage:
     """The text of a message is put together anew, say by a group of agents: its citations are lost all the same."""
@@ -84,7 +90,54 @@ class TestACitationOfAnEditedMessage:
         client.mock.script(message(ADVICE, annotations=[GUIDE]))
         client.ask([PROMPT])
         client.ask([PROMPT, assistant(ADVICE[:40]), NEXT])
-        assert ids(client.world) == ["text-altered"]
+        altered, dropped = client.mock.losses
+        assert (altered.loss, dropped.loss) == ("text-altered", "citation-dropped")
+        assert dropped.message.endswith("are gone, and its text came back cut off: the client dropped them")
+
+    @pytest.mark.parametrize("cut", [3, 20, 40])
+    def test_is_lost_with_the_end_of_a_text_wherever_it_is_cut(self, client: Client, cut: int) -> None:
+        assert [loss for loss, _ in self.sent_back(client, ADVICE[:cut])] == ["text-altered", "citation-dropped"]
+        plain = self.sent_back(Client(), ADVICE[:cut], content=ADVICE[:cut])
+        assert [loss for loss, _ in plain] == ["text-altered", "citation-flattened"]
+
+    def test_is_lost_with_the_copy_of_a_doubled_text(self, client: Client) -> None:
+        assert [loss for loss, _ in self.sent_back(client, ADVICE * 2)] == ["text-altered", "citation-dropped"]
+
+    @pytest.mark.parametrize("joined", JOINED)
+    def test_is_lost_though_further_text_is_joined_to_it(self, client: Client, joined: str) -> None:
+        ((loss, text),) = self.sent_back(client, joined.format(ADVICE))
+        assert loss == "citation-dropped"
+        assert text.endswith("are gone, and further text was joined to it: the client dropped them")
+        assert [loss for loss, _ in self.sent_back(Client(), "", content=joined.format(ADVICE))] == [
+            "citation-flattened"
+        ]
+
+    @pytest.mark.parametrize("joined", JOINED)
+    def test_is_kept_where_the_joined_text_has_it_or_names_its_source(self, client: Client, joined: str) -> None:
+        place = joined.index("{}")
+        notes = [{**GUIDE, "start_index": place, "end_index": place + 3}]
+        content = [{"type": "output_text", "text": joined.format(ADVICE), "annotations": notes}]
+        assert self.sent_back(client, "", content=content) == []
+        assert self.sent_back(Client(), joined.format(ADVICE) + " Source: https://example.org/leave") == []
+
+    def test_is_lost_of_one_of_several_messages_that_are_joined(self, client: Client) -> None:
+        other = url_citation("https://example.org/pay", "Pay")
+        said = [message(ADVICE, annotations=[GUIDE]), message("You are paid meanwhile.", annotations=[other])]
+        client.mock.script(said)
+        client.ask([PROMPT])
+        joined = f"{ADVICE}\n\nYou are paid meanwhile."
+        note = {**GUIDE, "start_index": 0, "end_index": 3}
+        client.ask(
+            [PROMPT, assistant("", content=[{"type": "output_text", "text": joined, "annotations": [note]}]), NEXT]
+        )
+        (lost,) = client.mock.losses
+        assert (lost.loss, "You are paid" in lost.message) == ("citation-dropped", True)
+
+    def test_is_none_of_a_transcript_that_is_told(self, client: Client) -> None:
+        client.mock.script(message(ADVICE, annotations=[GUIDE]))
+        client.ask([PROMPT])
+        client.ask([assistant(f"The user said: {PROMPT['content']}\nThe assistant said: {ADVICE}"), NEXT])
+        assert ids(client.world) == []
 
 
 class TestTheCost:

@@ -30,8 +30,8 @@ from harness.analysis.history.request import (
     SaidText,
     said_once,
 )
-from harness.analysis.history.similar_text import SimilarTexts
-from harness.analysis.history.text_holders import TextHolders
+from harness.analysis.history.similar_text import SHORTEST, SimilarTexts, letters_of
+from harness.analysis.history.text_holders import JoinedTexts, TextHolders
 from harness.analysis.history.tool_results import ToolResults, output_text
 from harness.api.http.websocket_mode import SOCKET
 from harness.api.statuses import PENDING_STATUSES
@@ -75,8 +75,8 @@ class History:
     `call_outputs` are the outputs of each call by their texts, the latest last, each with the number of its exchange.
     `doubled_prompts` are the replies to requests that end with one message twice, by the hash of what stands before it.
     `open_calls` are the calls of completed responses that no request answers, by `call_id`. `cited` finds the messages
-    with annotations by a text like theirs, `told` the messages that hold a text. `agents` are the tools and instructions of
-    the requests that were replied to.
+    with annotations by a text like theirs, `joined` by one that begins or ends with theirs, `told` the messages that hold
+    a text. `agents` are the tools and instructions of the requests that were replied to.
     """
 
     sent: SentItems = field(default_factory=SentItems)
@@ -88,6 +88,7 @@ class History:
     by_text: dict[str, SaidText] = field(default_factory=dict)
     open_calls: dict[str, OutputItem] = field(default_factory=dict)
     cited: SimilarTexts[OutputItem] = field(default_factory=SimilarTexts)
+    joined: JoinedTexts = field(default_factory=JoinedTexts)
     told: TextHolders = field(default_factory=TextHolders)
     agents: dict[tuple[frozenset[str], str], None] = field(default_factory=dict)
     by_input: dict[int, list[HistoryReply]] = field(default_factory=dict)
@@ -196,6 +197,8 @@ class History:
                 self.by_text.setdefault(text, SaidText()).add(one)
                 if one.annotation_count:
                     self.cited.add(text, one)
+                    if len(letters := letters_of(text)) >= SHORTEST:
+                        self.joined.add(text, letters)
 
     def _update_conversation(self, exchange: Exchange, answer: Json) -> None:
         request = exchange.request

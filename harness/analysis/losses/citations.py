@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from harness.analysis.history.history import History
 from harness.analysis.history.items import describe_item, message_text
@@ -10,7 +10,7 @@ from harness.analysis.history.request import HistoryRequest, OutputItem, count_a
 from harness.analysis.history.similar_text import describe_edit, is_similar_text, letters_of
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import NEXT, PROMPT, assistant, user
-from harness.analysis.losses.text import describe_damage, without_citations
+from harness.analysis.losses.text import describe_damage, find_message_in_place, without_citations
 from harness.contract.rule import after
 from harness.core.exchange import Json
 from harness.core.loose_json import as_string, objects_in
@@ -27,6 +27,7 @@ _WIRE_ANNOTATION: Json = {
     "end_index": 20,
 }
 _ANNOTATIONS_GONE = "{lost} of {had} annotations of the {what}, said in exchange {said}, are gone{edited}"
+_JOINED = ", and further text was joined to it"
 _FIX = "Send `annotations` of each `output_text` back as they were said."
 _LINKED_TEXT = "v2 is out ([Notes](https://example.org/v2))."
 _LINKED_MESSAGE = message(_LINKED_TEXT, annotations=[ANNOTATION])
@@ -84,12 +85,13 @@ def _message_annotated(*notes: Json) -> Json:
 def citation_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """An assistant message comes back in parts, with fewer annotations than it was said with.
 
-    It may have been edited on the way, a space here or a word there; one retold in other words, or whose citations were
-    taken out of its text, has no annotations to keep.
+    It may have been edited on the way, a space here or a word there, cut off, or joined with further text; one retold in
+    other words, or whose citations were taken out of its text, has no annotations to keep.
     """
+    placed = dict(find_message_in_place(request, history))
     for at, item in request.assistant_messages:
         if isinstance(item.get("content"), list):
-            yield from _dropped_annotations(f"{at}.content[0]", item, history)
+            yield from _dropped_annotations(f"{at}.content[0]", item, history, placed.get(at))
 
 
 @loss(
@@ -106,15 +108,20 @@ def citation_flattened(request: HistoryRequest, history: History) -> Iterator[Lo
 
     A text that names its sources itself, say in links, keeps them.
     """
+    placed = dict(find_message_in_place(request, history))
     for at, item in request.assistant_messages:
-        if isinstance(text := item.get("content"), str) and not _names_its_sources(text, item, history):
-            yield from _dropped_annotations(f"{at}.content", item, history)
+        if isinstance(text := item.get("content"), str):
+            for facts in _dropped_annotations(f"{at}.content", item, history, placed.get(at)):
+                if not _names_its_sources(text, facts["original"]):
+                    yield facts
 
 
-def _names_its_sources(text: str, item: Json, history: History) -> bool:
-    original = _find_cited(text.strip(), item, history)
-    notes = [note for part in objects_in(original and original.item["content"]) for note in _annotations(part)]
-    return all(any(source in text for source in _sources(note)) for note in notes)
+def _names_its_sources(text: str, original: OutputItem) -> bool:
+    return all(any(source in text for source in _sources(note)) for note in _notes_of(original.item))
+
+
+def _notes_of(item: Json) -> list[Json]:
+    return [note for part in objects_in(item.get("content")) for note in _annotations(part)]
 
 
 def _find_cited(text: str, item: Json, history: History) -> OutputItem | None:
@@ -132,19 +139,57 @@ def _sources(note: Json) -> list[str]:
     return list(filter(None, (as_string(note.get(name)) for name in ("url", "filename", "file_id"))))
 
 
-def _dropped_annotations(at: str, item: Json, history: History) -> Iterator[LossFacts]:
-    """What is lost of the annotations of a message; of texts that were said several times the least annotated counts."""
-    text, sent = message_text(item).strip(), count_annotations(item)
+def _dropped_annotations(at: str, item: Json, history: History, placed: OutputItem | None) -> Iterator[LossFacts]:
+    """What is lost of the annotations of a message; of texts that were said several times the least annotated counts.
+
+    `placed` is the message in whose place it stands, if that is known.
+    """
+    for original, edited in _find_annotated(item, history, placed):
+        had = original.annotation_count
+        if lost := had - _count_kept(original.item, item, is_joined=edited == _JOINED):
+            facts = {"what": describe_item(original.item), "had": had, "lost": lost, "edited": edited}
+            yield {"at": at, "said": original.number, "original": original, **facts}
+
+
+def _count_kept(original: Json, item: Json, *, is_joined: bool) -> int:
+    """How many annotations of a message stand beside a text; of one that is joined only those of its own sources."""
+    sources = {source for note in _notes_of(original) for source in _sources(note)}
+    kept = [note for note in _notes_of(item) if not is_joined or not sources.isdisjoint(_sources(note))]
+    return min(len(kept), count_annotations(original))
+
+
+def _find_annotated(item: Json, history: History, placed: OutputItem | None) -> Iterator[tuple[OutputItem, str]]:
+    """The messages that a text consists of, or was made from, each with how it was edited; empty when it was not."""
+    text = message_text(item).strip()
     original = _find_cited(text, item, history)
-    if original is None or sent >= (had := original.annotation_count):
+    if original and (text == message_text(original.item).strip() or not original.annotation_count):
+        yield original, ""
         return
-    was, edited = message_text(original.item).strip(), ""
-    if was != text:
-        if describe_damage(was, text) or not is_edited(was, text):
+    candidates = [one for one in (original, placed) if one and one.annotation_count]
+    for one in candidates:
+        was = message_text(one.item).strip()
+        if damage := describe_damage(was, text):
+            yield one, f", and its text came back {damage}"
             return
-        edited = ", and its text was edited, {} to {}".format(*map(quote, describe_edit(was, text)))
-    facts = {"what": describe_item(original.item), "had": had, "lost": had - sent, "edited": edited}
-    yield {"at": at, "said": original.number, **facts}
+        if is_edited(was, text):
+            yield one, ", and its text was edited, {} to {}".format(*map(quote, describe_edit(was, text)))
+            others = (each for each in _find_joined(text, (), history) if each.item is not one.item)
+            yield from ((each, _JOINED) for each in others)
+            return
+    yield from ((one, _JOINED) for one in _find_joined(text, candidates, history))
+
+
+def _find_joined(text: str, candidates: Sequence[OutputItem], history: History) -> Iterator[OutputItem]:
+    """The messages that a longer text holds; none of one that tells what the user said, too, or names their sources."""
+    letters = letters_of(text)
+    found = [one for one in candidates if "" != letters_of(message_text(one.item)) in letters]
+    texts = history.joined.find(letters) if text not in history.by_text else ()
+    found += [one for was in texts if (one := history.by_text[was].least_cited) and one.annotation_count]
+    for one in {id(each.item): each for each in found}.values():
+        asked = next((item for _, item in reversed(one.reply.request.placed_items) if item.get("role") == "user"), {})
+        told = letters_of(message_text(asked))
+        if not (told and told in letters) and not _names_its_sources(text, one):
+            yield one
 
 
 def is_edited(was: str, now: str) -> bool:

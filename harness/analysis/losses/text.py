@@ -102,7 +102,7 @@ def _change_facts(at: str, item: Json, original: OutputItem, how: str) -> LossFa
 
 def _find_edited_messages(request: HistoryRequest, history: History) -> Iterator[tuple[str, Json, OutputItem]]:
     """The messages that came back with another text, each with its original."""
-    placed = dict(_find_message_in_place(request, history))
+    placed = dict(find_message_in_place(request, history))
     for at, item in request.assistant_messages:
         if (words := message_text(item).strip()) not in history.by_text:
             original = history.find_original(item) or placed.get(at)
@@ -110,7 +110,7 @@ def _find_edited_messages(request: HistoryRequest, history: History) -> Iterator
                 yield at, item, original
 
 
-def _find_message_in_place(request: HistoryRequest, history: History) -> Iterator[tuple[str, OutputItem]]:
+def find_message_in_place(request: HistoryRequest, history: History) -> Iterator[tuple[str, OutputItem]]:
     """The place of the only message that stands where the model's message stood, after the same transcript."""
     replies, length = history.find_continued(request)
     turn = takewhile(lambda one: one[1].get("role") != "user", request.items_after(length))
