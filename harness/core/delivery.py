@@ -85,6 +85,23 @@ class Pace(Fault):
     jitter: float = 0
 
 
+class FrameForm(NamedTuple):
+    """How the events of a stream are framed, where the standard of server-sent events leaves a choice.
+
+    `line_end` ends the lines; `comment` is a line before each event; `fields` are lines in each, say `id: 1`; without
+    `space` none follows the colon; the data come in `data_lines` lines. The stream begins with a `bom`, and what is
+    `unended` has no empty line after its last event.
+    """
+
+    line_end: str = "\n"
+    comment: str = ""
+    fields: Sequence[str] = ()
+    space: bool = True
+    data_lines: int = 1
+    bom: bool = False
+    unended: bool = False
+
+
 class Delivery(NamedTuple):
     """The `pauses` of an answer, and whether the server `disconnects` at its end.
 
@@ -92,8 +109,8 @@ class Delivery(NamedTuple):
 
     Before that, a `partial_share` from 0 to 1 of the bytes of `partial_event` is sent. With a status of 0 there is no
     answer at all. `resets` says that the connection does not close but is reset. Nothing is sent, not even the headers,
-    for `delay` seconds. With a `chunk_size` the body goes out in pieces of so many bytes, with 0 in one; `line_end` ends
-    the lines of a stream, and `comment` is a line before each of its events.
+    for `delay` seconds. With a `chunk_size` the body goes out in pieces of so many bytes, with 0 in one; `frames` says how
+    the events of a stream are framed.
     """
 
     pauses: Sequence[Pause] = ()
@@ -104,8 +121,7 @@ class Delivery(NamedTuple):
     resets: bool = False
     delay: float = 0
     chunk_size: int | None = None
-    line_end: str = "\n"
-    comment: str = ""
+    frames: FrameForm = FrameForm()
 
 
 DISCONNECT_AT_END = Delivery(disconnects=True)

@@ -28,6 +28,7 @@ FEATURES = {
     "hosted_tools": "sends tools of the API",
     "structured": "asks for output of a JSON schema",
     "reasoning": "shows summaries of the model's reasoning",
+    "incomplete": "tells its user that an answer was cut, and why",
     "handoffs": "several agents, one hands over to another",
     "agent_tools": "an agent asks another one as a tool",
     "tool_approvals": "asks its user before a function runs",

@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from harness.analysis.lanes import asks_model
 from harness.core.text.shorten import quote
 from harness.examine.case import Check, ObservedRun, ToolCall
+
+_REASONS = {"max_output_tokens", "content_filter"}
+"""Why the API cuts an answer; a client may have words of its own for it."""
 
 
 def shows(*texts: str) -> Check:
@@ -180,8 +184,28 @@ def declines(text: str) -> Check:
 
 def shows_or_fails(*texts: str) -> Check:
     """The final answers, or an error."""
-    shown = shows(*texts)
-    return lambda seen: shown(seen) if seen.outcome.error is None else iter(())
+    return unless_failed(shows(*texts))
+
+
+def unless_failed(*checks: Check) -> Check:
+    """These checks of a task that did not end in an error."""
+    return lambda seen: chain.from_iterable(check(seen) for check in checks if seen.outcome.error is None)
+
+
+def tells_cut(*reasons: str) -> Check:
+    """Of each text why the API cut it, empty where it did not; a task that ends in an error says enough."""
+
+    def check(seen: ObservedRun) -> Iterator[str]:
+        told = list(seen.outcome.incomplete or ())
+        for number, reason in enumerate(reasons if seen.outcome.error is None else ()):
+            text = quote(seen.outcome.texts[number]) if number < len(seen.outcome.texts) else "nothing"
+            said = told[number] if number < len(told) else ""
+            if reason and not said:
+                yield f"the user takes {text} for the whole answer, the API cut it: {reason}"
+            elif said and (not reason or said in _REASONS - {reason}):
+                yield f"the user is told that {text} was cut: {said}, the API said {reason or 'that it is complete'}"
+
+    return check
 
 
 def reasons(*summaries: str) -> Check:

@@ -16,6 +16,7 @@ _KINDS: Mapping[str, type | tuple[type, ...]] = {
     "annotations": list,
     "calls": list,
     "refusal": str,
+    "incomplete": list,
     "reasoning": list,
     "usage": dict,
     "interruptions": list,
@@ -29,7 +30,8 @@ class Outcome:
 
     `texts` are its final answers, one a prompt that was answered; `streamed` the text that its stream showed for each.
     `annotations` are the citations of the last answer, `{"type", "url" or "file_id" …}`; `calls` the tools that it ran,
-    `{"name", "arguments"}`; `refusal` is the model's refusal, where the client tells it from a text; `reasoning` the
+    `{"name", "arguments"}`; `refusal` is the model's refusal, where the client tells it from a text. `incomplete` says of
+    each text why it was cut, in the API's word for it or the client's, empty where it is whole. `reasoning` has the
     summaries; `usage` has `input_tokens`, `output_tokens`, `total_tokens` of all requests; `interruptions` are the names
     of the tools for which it asked its user, and the links at which it asked for consent. `error` is the error that ended
     the task: `{"type", "message", "status"}`.
@@ -40,6 +42,7 @@ class Outcome:
     annotations: Sequence[Mapping[str, Any]] | None = None
     calls: Sequence[Mapping[str, Any]] | None = None
     refusal: str | None = None
+    incomplete: Sequence[str] | None = None
     reasoning: Sequence[str] | None = None
     usage: Mapping[str, int] | None = None
     interruptions: Sequence[str] | None = None
@@ -67,6 +70,8 @@ class Outcome:
                 raise Malformed(f"outcome.{name} is of type {type(value).__name__}, not {_KINDS[name]}")
         if not all(isinstance(text, str) for text in body.get("texts") or ()):
             raise Malformed("outcome.texts must hold strings, one for each prompt")
+        if not all(isinstance(reason, str) for reason in body.get("incomplete") or ()):
+            raise Malformed("outcome.incomplete must hold strings, one for each text, empty where it is whole")
         return cls(**{**body, "texts": body.get("texts") or ()})
 
 

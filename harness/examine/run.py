@@ -15,7 +15,7 @@ import harness.examine.cases  # noqa: F401  (registers every case)
 from harness.api.http.dialects import API_ROOTS
 from harness.core.errors import ConfigError
 from harness.core.registry import suggest_name
-from harness.examine.case import CASES, ClientCase, ObservedRun
+from harness.examine.case import CASES, FEATURES, ClientCase, ObservedRun
 from harness.examine.cell import Cell, Verdict
 from harness.examine.client_process import ClientProcess, Crashed, Done, Hung
 from harness.examine.declaration import Declaration
@@ -84,7 +84,7 @@ def examine(
                 done(cell)
 
         complete = _run_all(run_one, len(runs), jobs, clients)
-        skipped = [_not_applicable(case) for case, own in plan if not own] if complete else []
+        skipped = [_not_applicable(case, declared) for case, own in plan if not own] if complete else []
         cells = (*(ran[number] for number in sorted(ran)), *skipped)
         return ClientExamination(declared, cells, time.monotonic() - began, complete)
 
@@ -203,5 +203,7 @@ def _left_behind(done: Done) -> Iterator[str]:
         yield f"{done.leaked} asyncio tasks were left running"
 
 
-def _not_applicable(case: ClientCase) -> Cell:
-    return Cell(case=case.id, severity=case.severity, mode="", verdict="not applicable")
+def _not_applicable(case: ClientCase, declared: Declaration) -> Cell:
+    missing = [f"{need} ({FEATURES[need]})" for need in sorted(case.needs - declared.features)]
+    reasons = (f"the adapter does not declare {', '.join(missing)}",) if missing else ()
+    return Cell(case=case.id, severity=case.severity, mode="", verdict="not applicable", reasons=reasons)

@@ -17,6 +17,8 @@ BASIC = ("tools", "hosted_tools", "options", "timeout")
 """Features that most clients have."""
 OTHER_TOOLS = ("custom_tools", "deferred_tools")
 """Features of clients that send tools and items as they are."""
+READ = ("reasoning", "incomplete")
+"""Features of clients whose users read the response itself."""
 Client = TypeVar("Client")
 _COUNTS = ("input_tokens", "output_tokens", "total_tokens")
 
@@ -25,7 +27,8 @@ class ClientSession:
     """A task under way. Write `say`; it adds to the members what the client shows, see `Outcome`.
 
     `functions` are the tools by name; `streamed`, `annotations`, `interruptions` and `usage` stay None when the client
-    cannot show them. `error` is one that the client returns instead of raising it.
+    cannot show them. `error` is one that the client returns instead of raising it. `cut` says why the answer to a prompt
+    is no whole one, of clients with the feature `incomplete`.
     """
 
     def __init__(self, task: Task) -> None:
@@ -39,6 +42,8 @@ class ClientSession:
         self.usage: dict[str, int] | None = None
         self.interruptions: list[str] | None = [] if task.approvals else None
         self.error: dict[str, Any] | None = None
+        self.cut: str | None = None
+        self.incomplete: list[str] = []
         self._answers = list(task.approvals)
         self._open: list[Any] = []
 
@@ -124,6 +129,12 @@ class ClientSession:
             own = [read(name) or 0 for name in names]
             self.usage = {name: so_far[name] + count for name, count in zip(_COUNTS, own, strict=True)}
 
+    def read_ending(self, response: Any) -> None:
+        """Note usage and ending of a response as the `openai` package has it."""
+        self.add_usage(getattr(response, "usage", None))
+        is_cut = getattr(response, "status", None) == "incomplete"
+        self.cut = str(getattr(response.incomplete_details, "reason", None) or "incomplete") if is_cut else None
+
     def approves(self, tool: str) -> bool:
         """What the user says when the client asks for a tool: the next answer for it; without one, no."""
         self.interruptions = [*(self.interruptions or ()), tool]
@@ -135,7 +146,7 @@ class ClientSession:
     def outcome(self) -> Outcome:
         """All that was shown."""
         named = ("texts", "streamed", "annotations", "refusal", "reasoning", "usage", "interruptions", "error")
-        return Outcome(**{name: getattr(self, name) for name in named})
+        return Outcome(incomplete=self.incomplete, **{name: getattr(self, name) for name in named})
 
 
 def _as_sent(tool: Tool) -> dict[str, Any]:
@@ -158,7 +169,9 @@ class SessionAdapter(Adapter):
             for prompt in task.prompts:
                 if session.streamed is not None:
                     session.streamed.append("")
+                session.cut = None
                 session.texts.append(await session.say(prompt))
+                session.incomplete.append(session.cut or "")
                 if session.error:
                     break
         except Exception as error:

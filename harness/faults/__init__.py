@@ -110,9 +110,14 @@ def chunks(turn: Any, *, size: int) -> Any:
     return _add_fault(turn, Chunks(size))
 
 
-def framing(turn: Any, *, line_end: str = "lf", comment: str = "") -> Any:
-    """A turn whose stream has line ends `lf`, `crlf` or `cr`, and this comment before each event, as a keep-alive."""
-    return _add_fault(turn, Framing(line_end, comment))
+def framing(turn: Any, *, line_end: str = "lf", comment: str = "", **form: Any) -> Any:
+    """A turn whose stream has line ends `lf`, `crlf` or `cr`, and this comment before each event, as a keep-alive.
+
+    The rest of the `form` is what else the standard of server-sent events allows: `fields` (lines in each event, say
+    `["id: 1", "retry: 3000"]`), `space=False` (none after the colons), `data_lines=2`, `bom=True`, and `unended=True`, which
+    leaves out the empty line after the last event.
+    """
+    return _add_fault(turn, Framing(line_end, comment, **form))
 
 
 def insert_event(turn: Any, event: Mapping[str, Any], *, after: int = 2) -> Any:

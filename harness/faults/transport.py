@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness.core.delivery import Delivery, Fault, is_non_negative_number
+from harness.core.delivery import Delivery, Fault, FrameForm, is_non_negative_number
 from harness.core.errors import ScriptError
 from harness.ending import TurnLine
 
@@ -27,16 +27,40 @@ class Chunks(Fault):
 
 @dataclass(frozen=True, slots=True)
 class Framing(Fault):
-    """The line ends of a stream, `lf`, `crlf` or `cr`, and a comment before each of its events."""
+    """What the standard lets a stream have: line ends `lf`, `crlf` or `cr`, and the rest of a `FrameForm`."""
 
     line_end: str = "lf"
     comment: str = ""
+    fields: Sequence[str] = ()
+    space: bool = True
+    data_lines: int = 1
+    bom: bool = False
+    unended: bool = False
 
     def __post_init__(self) -> None:
         if self.line_end not in LINE_ENDS:
             raise ScriptError(f"framing: line_end is {self.line_end!r}. It is one of: {', '.join(LINE_ENDS)}.")
-        if not isinstance(self.comment, str) or "\n" in self.comment or "\r" in self.comment:
+        if not _is_line(self.comment):
             raise ScriptError(f"framing: comment is {self.comment!r}. Give a text of one line.")
+        if not isinstance(self.fields, list | tuple) or not all(map(_is_line, self.fields)):
+            raise ScriptError(f'framing: fields is {self.fields!r}. Give lines: ["id: 1", "retry: 3000"].')
+        if self.data_lines not in (1, 2):
+            raise ScriptError(
+                f"framing: data_lines is {self.data_lines!r}. Give 1 or 2: the data are cut at their first brace."
+            )
+        for name in ("space", "bom", "unended"):
+            if not isinstance(getattr(self, name), bool):
+                raise ScriptError(f"framing: {name} is {getattr(self, name)!r}. Give True or False.")
+
+    @property
+    def form(self) -> FrameForm:
+        """How the events are framed."""
+        own = (self.comment, tuple(self.fields), self.space, self.data_lines, self.bom, self.unended)
+        return FrameForm(LINE_ENDS[self.line_end], *own)
+
+
+def _is_line(text: object) -> bool:
+    return isinstance(text, str) and "\n" not in text and "\r" not in text
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +77,7 @@ def describe_transport(turn: Sequence[TurnLine]) -> dict[str, Any]:
         if isinstance(line, Chunks):
             found["chunk_size"] = line.size
         elif isinstance(line, Framing):
-            found |= {"line_end": LINE_ENDS[line.line_end], "comment": line.comment}
+            found["frames"] = line.form
         elif isinstance(line, Delay):
             found["delay"] = line.seconds
     return found

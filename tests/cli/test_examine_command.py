@@ -39,6 +39,16 @@ def test_the_list_as_json_says_what_a_case_is_about() -> None:
     assert {"does", "source", "shows", "severity", "area", "needs"} <= set(listed)
 
 
+def test_a_client_that_cannot_say_that_an_answer_was_cut_is_told_of(tmp_path: Path) -> None:
+    outcome = json.dumps({"outcome": {"texts": []}})
+    lines = ("import sys", 'print(\'{"client": "mute 1"}\', flush=True)', "for line in sys.stdin:")
+    (tmp_path / "mute.py").write_text("\n".join([*lines, f"    print({outcome!r}, flush=True)"]))
+    command = f"{sys.executable} {tmp_path / 'mute.py'}"
+    shown = run("--command", command, "--cases", "answers/text,answers/told-*", *PLAIN).stdout
+    assert "not told  answers/told-cut-by-length, answers/told-cut-by-filter, answers/told-cut-before-text" in shown
+    assert "the adapter does not declare incomplete (tells its user that an answer was cut, and why)" in shown
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -10,6 +10,7 @@ import orjson
 import pytest
 
 from harness.answers.sse import encode_event
+from harness.api.http.decoding import parse_sse
 from harness.core.errors import ScriptError
 from harness.core.exchange import Answer
 from harness.faults import (
@@ -110,6 +111,10 @@ class TestWhatIsNew:
             lambda: add_item(ONCE, {"type": "x"}, at=-1),
             lambda: chunks(ONCE, size=-1),
             lambda: framing(ONCE, line_end="lfcr"),
+            lambda: framing(ONCE, fields=["id: 1\nretry: 2"]),
+            lambda: framing(ONCE, fields="id: 1"),
+            lambda: framing(ONCE, data_lines=3),
+            lambda: framing(ONCE, bom="yes"),
             lambda: delay(ONCE, seconds="soon"),
             lambda: http_error(200, "fine"),
         ):
@@ -132,6 +137,17 @@ class TestOverHttp:
         frames = b"".join(pieces).split(b"\r\n\r\n")
         assert frames[0] == b": keep-alive"
         assert frames[1].startswith(b"event: response.created\r\ndata: {")
+
+    def test_with_all_else_that_the_standard_allows(self, server):
+        form = {"fields": ["id: 1", "retry: 9"], "space": False, "data_lines": 2, "bom": True, "unended": True}
+        raw = b"".join(pieces_of(server, framing(ONCE, **form))[1])
+        assert raw.startswith(b'\xef\xbb\xbfevent:response.created\nid:1\nretry:9\ndata:{\ndata:"type":')
+        assert raw.endswith(b"}\n")
+        assert not raw.endswith(b"\n\n")
+        plain = b"".join(pieces_of(server, ONCE)[1])
+        assert [orjson.loads(data)["type"] for _, data in parse_sse(raw.decode())] == [
+            name for name, _ in parse_sse(plain.decode())
+        ]
 
     def test_an_answer_that_is_no_stream(self, server):
         status, pieces = pieces_of(server, delay(chunks(ONCE, size=100), seconds="20ms"), stream=False)

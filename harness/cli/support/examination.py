@@ -22,7 +22,7 @@ def print_summary(result: ClientResult, areas: Sequence[str], failures: Sequence
     from rich.table import Table
 
     from harness.examine.cell import VERDICTS
-    from harness.examine.report.results import group_by_reason
+    from harness.examine.report.results import group_by_reason, is_untold
 
     console = make_console()
     runs = [cell for cell in result.cells if cell.mode]
@@ -35,6 +35,11 @@ def print_summary(result: ClientResult, areas: Sequence[str], failures: Sequence
     for cell, modes in group_by_reason(result.cells):
         console.print(f"{cell.verdict} {cell.severity}  {cell.case}  [{' '.join(modes)}]")
         console.print(f"  {shorten(cell.reason, MAX_REASON)}")
+    if untold := [cell for cell in result.cells if not cell.mode and cell.severity == "must" and is_untold(cell)]:
+        console.print(f"not told  {', '.join(cell.case for cell in untold)}")
+        console.print(
+            f"  {shorten(untold[0].reason, MAX_REASON)}: whether half a text is shown as the answer is not known"
+        )
     if failures:
         console.print(f"{pluralize(len(failures), 'failure')}. To see one: {result.reproduce(failures[0])}")
 

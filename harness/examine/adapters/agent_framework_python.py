@@ -66,6 +66,7 @@ class AgentFrameworkSession(ClientSession):
             response = await self._agent.run(given, session=self._session)
         if response.usage_details:
             self.add_usage(response.usage_details, USAGE)
+        self.cut = response.finish_reason if response.finish_reason in ("length", "content_filter") else None
         return response
 
 
@@ -73,6 +74,6 @@ class AgentFrameworkAdapter(SessionAdapter):
     """`agent-framework-core` with `agent-framework-openai`."""
 
     package, session = "agent-framework-core", AgentFrameworkSession
-    features: ClassVar = (*BASIC, "agent_tools", "tool_approvals", "mcp_approvals")
+    features: ClassVar = (*BASIC, "agent_tools", "tool_approvals", "mcp_approvals", "incomplete")
     states: ClassVar = ("stateless", "chain", "conversation")
     dialects: ClassVar = ("openai", "azure", "foundry")

@@ -48,7 +48,7 @@ function start(session) {
       if (part.type === 'text-delta' && agent === session.agents[0]) session.addDelta(part.text);
       if (part.type === 'error') throw part.error;
     }
-    const names = ['text', 'content', 'sources', 'steps', 'totalUsage', 'response'];
+    const names = ['text', 'content', 'sources', 'steps', 'totalUsage', 'response', 'finishReason'];
     return Object.fromEntries(await Promise.all(names.map(async (name) => [name, await result[name]])));
   }
 
@@ -66,6 +66,7 @@ function start(session) {
       const content = result.content.filter(({ type }) => type === 'tool-approval-request').map(decide);
       more = content.length ? [{ role: 'tool', content }] : [];
     }
+    session.cut = ['length', 'content-filter'].includes(result.finishReason) ? result.finishReason : null;
     return result.text;
   };
 
@@ -75,6 +76,5 @@ function start(session) {
   }
 }
 
-const features = ['tools', 'hosted_tools', 'agent_tools', 'tool_approvals', 'mcp_approvals'];
-const states = ['replay', 'stateless', 'chain'];
-await serve({ client: release('ai'), features, states, hosted: Object.keys(HOSTED) }, start);
+const features = ['tools', 'hosted_tools', 'agent_tools', 'tool_approvals', 'mcp_approvals', 'incomplete'];
+await serve({ client: release('ai'), features, states: ['replay', 'stateless', 'chain'], hosted: Object.keys(HOSTED) }, start);

@@ -22,9 +22,8 @@ class LangChainSession(ClientSession):
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
-        kept: dict[str, Any] = {**self.stateless, "use_previous_response_id": task.state == "chain"}
-        own = {**self.connection, "use_responses_api": True, "model": task.model, **kept}
-        self._chat = ChatOpenAI(model_kwargs=dict(task.options), **own)
+        own: dict[str, Any] = {**self.connection, **self.stateless, "use_previous_response_id": task.state == "chain"}
+        self._chat = ChatOpenAI(model=task.model, use_responses_api=True, model_kwargs=dict(task.options), **own)
         self._agent = self._make_agent(self.agents[0], InMemorySaver())
 
     def _make_agent(self, agent: Agent, checkpointer: Any = None) -> Any:
@@ -57,6 +56,7 @@ class LangChainSession(ClientSession):
         messages = (await self._agent.aget_state(THREAD)).values["messages"]
         for message in messages[known:]:
             self.add_usage(getattr(message, "usage_metadata", None))
+        self.cut = (messages[-1].response_metadata.get("incomplete_details") or {}).get("reason")
         parts = (part for part in messages[-1].content if isinstance(part, dict))
         self.refusal = next((part["refusal"] for part in parts if "refusal" in part), None)
         return str(messages[-1].text)
@@ -74,7 +74,7 @@ class LangChainAdapter(SessionAdapter):
     """`langchain-openai`."""
 
     package, session = "langchain-openai", LangChainSession
-    features: ClassVar = (*BASIC, "agent_tools", "tool_approvals")
+    features: ClassVar = (*BASIC, "agent_tools", "tool_approvals", "incomplete")
     states: ClassVar = ("replay", "stateless", "chain")
     dialects: ClassVar = ("openai", "azure", "foundry")
     hosted: ClassVar = ("code_interpreter", "file_search", "image_generation", "mcp", "web_search")

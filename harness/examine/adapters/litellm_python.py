@@ -8,7 +8,7 @@ import litellm
 from openai import BaseModel
 
 from harness.examine.adapters.openai_python import OpenAISession
-from harness.examine.session import BASIC, OTHER_TOOLS, SessionAdapter
+from harness.examine.session import BASIC, OTHER_TOOLS, READ, SessionAdapter
 
 
 class LiteLLMSession(OpenAISession):
@@ -33,5 +33,5 @@ class LiteLLMAdapter(SessionAdapter):
     """`litellm.aresponses`."""
 
     package, session = "litellm", LiteLLMSession
-    features: ClassVar = (*BASIC, *OTHER_TOOLS, "mcp_approvals", "reasoning")
+    features: ClassVar = (*BASIC, *OTHER_TOOLS, "mcp_approvals", *READ)
     states: ClassVar = ("replay", "stateless", "chain")

@@ -21,6 +21,7 @@ export function release(name) {
 class Session {
   constructor(task) {
     Object.assign(this, { task, usage: null, refusal: null, error: null, annotations: [], reasoning: null, texts: [] });
+    Object.assign(this, { cut: null, incomplete: [] });
     this.streamed = task.stream ? [] : null;
     this.interruptions = task.approvals.length ? [] : null;
     this.answers = [...task.approvals];
@@ -49,8 +50,8 @@ class Session {
   }
 
   outcome() {
-    const { texts, streamed, annotations, refusal, reasoning, usage, interruptions, error } = this;
-    return { texts, streamed, annotations, refusal, reasoning, usage, interruptions, error };
+    const { texts, streamed, annotations, refusal, incomplete, reasoning, usage, interruptions, error } = this;
+    return { texts, streamed, annotations, refusal, incomplete, reasoning, usage, interruptions, error };
   }
 }
 
@@ -72,7 +73,9 @@ export async function serve(declared, start) {
       const say = await start(session);
       for (const prompt of session.task.prompts) {
         session.streamed?.push('');
+        session.cut = null; // why the answer is no whole one, of clients with the feature `incomplete`
         session.texts.push(await say(prompt));
+        session.incomplete.push(session.cut ?? '');
         if (session.error) break;
       }
     } catch (error) {

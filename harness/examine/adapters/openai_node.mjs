@@ -62,11 +62,12 @@ function start(session) {
     const parts = response.output.flatMap(({ type, content }) => (type === 'message' ? content : []));
     session.annotations = parts.flatMap(({ annotations }) => annotations ?? []);
     session.refusal = parts.find(({ type }) => type === 'refusal')?.refusal ?? null;
+    if (response.status === 'incomplete') session.cut = response.incomplete_details?.reason ?? 'incomplete';
     if (response.status === 'failed') session.error = { type: response.error.code, message: response.error.message };
     return response.output_text ?? parts.map(({ text }) => text ?? '').join('');
   };
 }
 
-const features = [...BASIC, 'mcp_approvals'];
+const features = [...BASIC, 'mcp_approvals', 'incomplete'];
 const states = ['replay', 'stateless', 'chain', 'conversation'];
 await serve({ client: release('openai').replace('openai', 'openai-node'), features, states, dialects: ['openai', 'azure', 'foundry'] }, start);

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from openai import AsyncOpenAI
 
 from harness.examine.adapters.openai_background_python import ENDINGS, compact, send
-from harness.examine.session import BASIC, OTHER_TOOLS, ClientSession, SessionAdapter
+from harness.examine.session import BASIC, OTHER_TOOLS, READ, ClientSession, SessionAdapter
 from harness.examine.task import Task
 
 
@@ -53,7 +53,7 @@ class OpenAISession(ClientSession):
                     self.add_delta(event.delta)
                 if event.type in ENDINGS:
                     response = event.response
-        self.add_usage(getattr(response, "usage", None))
+        self.read_ending(response)
         return response
 
     async def _send(self, asked: dict[str, Any]) -> Any:
@@ -75,6 +75,6 @@ class OpenAIAdapter(SessionAdapter):
     """`AsyncOpenAI.responses`."""
 
     package, session = "openai", OpenAISession
-    features: ClassVar = (*BASIC, *OTHER_TOOLS, "mcp_approvals", "reasoning", "background", "resume", "compaction")
+    features: ClassVar = (*BASIC, *OTHER_TOOLS, "mcp_approvals", *READ, "background", "resume", "compaction")
     states: ClassVar = ("replay", "stateless", "chain", "conversation")
     dialects: ClassVar = ("openai", "azure", "foundry")

@@ -10,11 +10,10 @@ from pydantic_ai.models.openai import OpenAIResponsesModel, OpenAIResponsesModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
 from harness.examine import task as tasks
-from harness.examine.session import BASIC, ClientSession, SessionAdapter
+from harness.examine.session import BASIC, READ, ClientSession, SessionAdapter
 
 SETTINGS = OpenAIResponsesModelSettings.__annotations__
 HOSTED = "openai_native_tools" if "openai_native_tools" in SETTINGS else "openai_builtin_tools"
-CONVERSATION = ["conversation"] if "openai_conversation_id" in SETTINGS else []
 STATES: Any = {"stateless": {"openai_store": False}, "chain": {"openai_previous_response_id": "auto"}}
 
 
@@ -59,8 +58,9 @@ class PydanticAISession(ClientSession):
         result = await self._agent.run(prompt, message_history=self._messages, model_settings=self._settings, **given)
         self._messages = result.all_messages()
         self.add_usage(result.usage() if callable(result.usage) else result.usage)
-        thoughts = [part for message in result.new_messages() for part in message.parts if part.part_kind == "thinking"]
-        self.reasoning = [*(self.reasoning or ()), *(part.content for part in thoughts)]
+        parts = [part for message in result.new_messages() for part in message.parts]
+        self.reasoning = [*(self.reasoning or ()), *(part.content for part in parts if part.part_kind == "thinking")]
+        self.cut = reason if (reason := result.response.finish_reason) in ("length", "content_filter") else None
         return result
 
     async def _read(self, _: Any, events: Any) -> None:
@@ -75,6 +75,6 @@ class PydanticAIAdapter(SessionAdapter):
     """`pydantic-ai-slim[openai]`."""
 
     package, session = "pydantic-ai-slim", PydanticAISession
-    features: ClassVar = (*BASIC, "agent_tools", "tool_approvals", "reasoning")
-    states: ClassVar = ("replay", "stateless", "chain", *CONVERSATION)
+    features: ClassVar = (*BASIC, "agent_tools", "tool_approvals", *READ)
+    states: ClassVar = ("replay", "stateless", "chain", *["conversation"] * ("openai_conversation_id" in SETTINGS))
     dialects: ClassVar = ("openai", "azure", "foundry")

@@ -40,7 +40,7 @@ def continues() -> Check:
             wanted: list[Any] = [None, *(each.answer.body["id"] for each in accepted[:-1])]
         else:
             wanted = named[:1] * len(named) if named and named[0] else ["a conversation"]
-        if named != wanted:
+        if named != wanted and seen.task.state in ("chain", "conversation"):
             yield f"the requests name {named}, due were {wanted}"
 
     return check

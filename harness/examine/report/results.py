@@ -125,5 +125,10 @@ def group_by_reason(cells: Iterable[Cell]) -> list[tuple[Cell, list[str]]]:
     return sorted(groups.values(), key=lambda group: not group[0].is_failure)
 
 
+def is_untold(cell: Cell) -> bool:
+    """Whether a case says nothing of the client for the one reason that the adapter does not tell of cut answers."""
+    return cell.reason.startswith("the adapter does not declare incomplete ")
+
+
 def _shortened(value: Any) -> Any:
     return sanitize_value(value)

@@ -6,6 +6,7 @@ import asyncio
 import os
 import socket
 import struct
+from codecs import BOM_UTF8
 from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping, Sequence
 from contextlib import suppress
 from typing import Any, cast
@@ -13,7 +14,7 @@ from typing import Any, cast
 import orjson
 
 from harness.answers.sse import encode_event
-from harness.core.delivery import Delivery, Gate, Pause
+from harness.core.delivery import Delivery, FrameForm, Gate, Pause
 from harness.core.exchange import Answer, Json
 from harness.core.headers import encode_headers
 
@@ -104,15 +105,15 @@ def _timed_messages(
     yield start, [], 0
     sent = 0
     held = b""
-    for sent, event in enumerate(answer.events, 1):
+    for sent, frame in enumerate(_encode_frames(answer.events, delivery.frames), 1):
         pauses, due = _pauses_after(delivery, sent - 1), _due(delivery, sent - 1)
         if delivery.chunk_size == 0 and not pauses and not due:
-            held += _encode_frame(event, delivery)
+            held += frame
             continue
         if held:
             yield _body_message(held), [], 0
             held = b""
-        first, *pieces = _cut_into_chunks(_encode_frame(event, delivery), delivery.chunk_size)
+        first, *pieces = _cut_into_chunks(frame, delivery.chunk_size)
         yield _body_message(first), pauses, due
         for piece in pieces:
             yield _body_message(piece), [], 0
@@ -126,10 +127,25 @@ def _timed_messages(
     )
 
 
-def _encode_frame(event: Json, delivery: Delivery) -> bytes:
-    """An event with the line ends and the comment of its stream; its JSON has no line ends of its own."""
-    comment = b": %b\n\n" % delivery.comment.encode() if delivery.comment else b""
-    return (comment + encode_event(event)).replace(b"\n", delivery.line_end.encode())
+def _encode_frames(events: Sequence[Json], form: FrameForm) -> Iterator[bytes]:
+    for number, event in enumerate(events, 1):
+        frame = _encode_frame(event, form)
+        if form.bom and number == 1:
+            frame = BOM_UTF8 + frame
+        yield frame.removesuffix(form.line_end.encode()) if form.unended and number == len(events) else frame
+
+
+def _encode_frame(event: Json, form: FrameForm) -> bytes:
+    """An event in the form of its stream; its JSON has no line ends of its own."""
+    name, data = encode_event(event).removesuffix(b"\n\n").split(b"\n")
+    lines = [name, *(each.encode() for each in form.fields), data]
+    if form.data_lines > 1:
+        lines[-1:] = data.replace(b"{", b"{\ndata: ", 1).split(b"\n")
+    if not form.space:
+        lines = [line.replace(b": ", b":", 1) for line in lines]
+    if form.comment:
+        lines = [b": %b" % form.comment.encode(), b"", *lines]
+    return form.line_end.encode().join([*lines, b"", b""])
 
 
 def _cut_into_chunks(body: bytes, size: int | None) -> list[bytes]:

@@ -65,6 +65,15 @@ def cut_text(reason: str) -> Any:
     return text_of
 
 
+def reason_of(response: Json) -> Any:
+    return (response["incomplete_details"] or {}).get("reason")
+
+
+def silent(when: Any) -> Any:
+    """A client that takes some of what was cut for whole."""
+    return lambda self, response: "" if when(response) else R.ending_of(self, response)
+
+
 def swallow(code: str) -> dict[str, Any]:
     return {
         "show": show_but(lambda event: event["type"] == "error"),
@@ -152,6 +161,12 @@ mutant("answers/file-citation-sent-back", remember=uncited("file_citation"))
 mutant("answers/url-citation-sent-back", remember=uncited("url_citation"))
 mutant("answers/incomplete-by-length", text_of=cut_text("max_output_tokens"))
 mutant("answers/incomplete-by-filter", text_of=cut_text("content_filter"))
+mutant(
+    "answers/told-cut-by-length",
+    ending_of=silent(lambda response: parts(response) and reason_of(response) != "content_filter"),
+)
+mutant("answers/told-cut-by-filter", ending_of=silent(lambda response: reason_of(response) == "content_filter"))
+mutant("answers/told-cut-before-text", ending_of=silent(lambda response: not messages(response)))
 mutant(
     "answers/incomplete-call",
     answer=lambda self, item: R.answer(self, {**item, "status": "completed"}),

@@ -81,3 +81,7 @@ mutant("state/compaction-by-hand", "plain,replay", compact=compact_nothing)
 mutant(
     "state/compaction-by-threshold", "plain,replay", remember=output_without(lambda item: item["type"] == "compaction")
 )
+mutant(
+    "state/background-cut",
+    ending_of=lambda self, response: "" if self.task.options.get("background") else R.ending_of(self, response),
+)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
 import httpx
 
 from harness.core.exchange import Json
-from tests.examine.mutants.mutant import MUTANTS, H, Mutant, R, http_mutant, mutant
+from tests.examine.mutants.mutant import MUTANTS, H, Mutant, R, gives_up, http_mutant, mutant
 
 STREAMED = "stream,replay"
 HALF: Json = {"id": "resp_half", "status": "completed", "output": [], "usage": None}
@@ -75,6 +76,19 @@ def whole_ends_only(self: H, chunks: Iterator[bytes]) -> Iterator[str]:
         yield from map(bytes.decode, lines)
 
 
+def half_if_unended(self: R, events: Iterator[Json]) -> Json:
+    """A stream that just ends after its items is an answer without a text."""
+    seen: list[Json] = []
+    for event in events:
+        seen.append(event)
+        if event["type"].startswith(("response.completed", "response.incomplete", "response.failed")):
+            return R.final(self, event)
+        R.show(self, event)
+    if not seen or seen[-1]["type"] != "response.output_item.done":
+        gives_up("the stream ended before its response did")
+    return HALF
+
+
 def comments_are_data(self: H, chunks: Iterator[bytes]) -> Iterator[str]:
     for line in H.read_lines(self, chunks):
         yield f"data{line}" if line.startswith(":") else line
@@ -86,6 +100,63 @@ def known_only(self: R, event: Json) -> None:
     R.show(self, event)
 
 
+def ends_at_done(self: H, chunks: Iterator[bytes]) -> Iterator[str]:
+    for line in H.read_lines(self, chunks):
+        if "[DONE]" in line and '.delta"' in line:
+            yield from ('data: {"type": "response.incomplete", "response": ' + json.dumps(HALF) + "}", "")
+            return
+        yield line
+
+
+def keep_last_line(self: H, data: list[str], line: str) -> None:
+    data[:] = [line]
+
+
+def only_lines_feeds(self: H, chunks: Iterator[bytes]) -> Iterator[str]:
+    held = b""
+    for chunk in chunks:
+        *lines, held = (held + chunk).split(b"\n")
+        yield from (line.decode().removesuffix("\r") for line in lines)
+
+
+def strict_fields(*known: str) -> Any:
+    """Gives up at a line whose beginning is none of these."""
+
+    def read_lines(self: H, chunks: Iterator[bytes]) -> Iterator[str]:
+        for line in H.read_lines(self, chunks):
+            yield line if not line or line.startswith(known) else gives_up(line)
+
+    return read_lines
+
+
+def deltas_alone(self: R, response: Json) -> str:
+    return "".join(self.shown["streamed"][-1:]) if R.text_of(self, response) else ""
+
+
+def completed_only(self: R, events: Iterator[Json]) -> Json:
+    """`response.incomplete` is an event that this client does not know: what is done counts, without usage or id."""
+    seen: list[Json] = []
+    for event in events:
+        seen.append(event)
+        if event["type"] in ("response.completed", "response.failed"):
+            return R.final(self, event)
+        R.show(self, event)
+    if not seen or seen[-1]["type"] != "response.incomplete":
+        gives_up("the stream ended before its response did")
+    return {**HALF, "output": [event["item"] for event in seen if event["type"] == "response.output_item.done"]}
+
+
+http_mutant("streams/done-in-text", STREAMED, read_lines=ends_at_done)
+http_mutant("streams/several-data-lines", STREAMED, add_line=keep_last_line)
+http_mutant("streams/cr", STREAMED, read_lines=only_lines_feeds)
+http_mutant("streams/ids-and-retries", STREAMED, read_lines=strict_fields("event:", "data:", ":", "\ufeff"))
+http_mutant(
+    "streams/no-spaces", STREAMED, read_lines=strict_fields("event: ", "data: ", ":", "id: ", "retry: ", "\ufeff")
+)
+http_mutant("streams/byte-order-mark", STREAMED, read_lines=strict_fields("event:", "data:", ":", "id:", "retry:"))
+mutant("streams/deltas-differ", STREAMED, text_of=deltas_alone)
+mutant("streams/goes-on-after-incomplete", STREAMED, receive=completed_only)
+mutant("streams/no-blank-line-at-the-end", STREAMED, receive=half_if_unended)
 http_mutant("streams/comments", STREAMED, read_lines=comments_are_data)
 mutant("streams/keepalive", STREAMED, show=known_only)
 http_mutant("streams/crlf-in-bytes", STREAMED, read_lines=whole_ends_only)

@@ -52,7 +52,9 @@ class ReferenceSession(AssistantsSession):
             "interruptions": [],
             "reasoning": [],
             "annotations": [],
+            "incomplete": [],
         }
+        self.ending = ""
         self.usage = dict.fromkeys(("input_tokens", "output_tokens", "total_tokens"), 0)
         self.quiet = False
 
@@ -64,9 +66,11 @@ class ReferenceSession(AssistantsSession):
                 if number == self.task.compact_after:
                     self.compact(self.thread)
                 self.shown["streamed"].append("")
+                self.ending = ""
                 in_thread = self.task.state == THREAD
                 said = self.say_in_thread(prompt) if in_thread else self.say(self.thread, self.agent, prompt)
                 self.shown["texts"].append(said)
+                self.shown["incomplete"].append(self.ending)
         except ReferenceClientError as problem:
             error = self.describe(problem)
         finally:
@@ -209,6 +213,7 @@ class ReferenceSession(AssistantsSession):
             self.usage[name] += (response.get("usage") or {}).get(name, 0)
         if self.quiet:
             return
+        self.ending = self.ending_of(response)
         parts = self.parts_of(response)
         self.shown["annotations"] = [note for part in parts for note in part.get("annotations", ())]
         self.shown["refusal"] = next((part["refusal"] for part in parts if part["type"] == "refusal"), None)
@@ -217,6 +222,11 @@ class ReferenceSession(AssistantsSession):
         ]
 
         self.ask_for_consent(item for item in response["output"] if item["type"] == "oauth_consent_request")
+
+    def ending_of(self, response: Json) -> str:
+        """Why a response was cut; empty where it is whole."""
+        cut = response["status"] == "incomplete"
+        return (response["incomplete_details"] or {}).get("reason", "incomplete") if cut else ""
 
     def ask_for_consent(self, items: Iterable[Json]) -> None:
         """Show the user the links at which to consent."""

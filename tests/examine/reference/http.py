@@ -118,11 +118,15 @@ class ReferenceHttp:
         data: list[str] = []
         for line in self.read_lines(chunks):
             if line.startswith("data:"):
-                data.append(line[5:].removeprefix(" "))
+                self.add_line(data, line[5:].removeprefix(" "))
             elif not line and data:
                 text, data = "\n".join(data), []
                 if text != "[DONE]":
                     yield self.parse_event(text)
+
+    def add_line(self, data: list[str], line: str) -> None:
+        """One more line of the data of an event."""
+        data.append(line)
 
     def parse_event(self, text: str) -> Json:
         """The event of its data."""
@@ -135,5 +139,11 @@ class ReferenceHttp:
         for chunk in chunks:
             held += chunk
             if not held.endswith(b"\r"):  # a line feed may follow
-                *lines, held = held.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+                *lines, held = split_lines(held)
                 yield from map(bytes.decode, lines)
+        yield from map(bytes.decode, split_lines(held)[:-1])
+
+
+def split_lines(data: bytes) -> list[bytes]:
+    """The lines of some bytes, and the beginning of one that has no end yet."""
+    return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")

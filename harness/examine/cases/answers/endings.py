@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 from harness.ending import failed, incomplete
 from harness.examine.case import case, turns
-from harness.examine.cases.common import ASKED, ASKED_TWICE, WITH_TOOL, always
-from harness.examine.checks import contains, fails, runs, shows_or_fails
-from harness.items import function_call, message
+from harness.examine.cases.common import ASKED, ASKED_TWICE, REASONING_MODEL, WITH_TOOL, always
+from harness.examine.checks import contains, fails, runs, shows_or_fails, tells_cut
+from harness.items import function_call, message, reasoning
 
 case(
     "answers/incomplete-by-length",
@@ -32,6 +35,49 @@ case(
     fails=True,
     task=ASKED,
     script=turns([message("First you"), incomplete("content_filter")]),
+)
+
+
+def _is_told(name: str, title: str, reason: str, *first: Any, **words: Any) -> None:
+    case(
+        f"answers/{name}",
+        tells_cut(reason, *("" for _ in words["task"].prompts[1:])),
+        title=title,
+        does=f"The response is `incomplete`, its reason `{reason}`; if there is a second one, it is complete.",
+        shows="That the answer is not all of it, and why; or an error.",
+        severity="must",
+        needs=("incomplete",),
+        losses=("partial-taken",),
+        fails=True,
+        spare=True,
+        script=turns([*first, incomplete(reason)], message("The end.")),
+        **words,
+    )
+
+
+_is_told(
+    "told-cut-by-length",
+    "The user is told that the limit of tokens cut an answer",
+    "max_output_tokens",
+    message("Once upon a"),
+    source="recorded, 2025 and 2026; API reference, `incomplete_details`",
+    task=ASKED_TWICE,
+)
+_is_told(
+    "told-cut-by-filter",
+    "The user is told that the content filter cut an answer",
+    "content_filter",
+    message("First you"),
+    source="types of the SDK, `Response.incomplete_details.reason`, 2026-10",
+    task=ASKED_TWICE,
+)
+_is_told(
+    "told-cut-before-text",
+    "The user is told that the limit of tokens left no room for a text",
+    "max_output_tokens",
+    reasoning(),
+    source="recorded of models that reason, 2025: all tokens go into the reasoning, `output` has no message",
+    task=replace(ASKED, model=REASONING_MODEL),
 )
 
 case(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from harness.ending import failed
+from harness.ending import failed, incomplete
 from harness.examine.case import case, turns
 from harness.examine.cases.common import ASKED, ASKED_TWICE, DEPLOY
-from harness.examine.checks import fails, requests, runs, shows, streamed
+from harness.examine.checks import fails, requests, runs, shows, streamed, tells_cut
 from harness.faults import cut
 from harness.items import function_call, message
 
@@ -58,6 +58,21 @@ case(
     fails=True,
     task=IN_BACKGROUND,
     script=turns([message("Once upon"), failed("server_error", "Something went wrong.")]),
+)
+
+case(
+    "state/background-cut",
+    tells_cut("max_output_tokens"),
+    title="An answer in the background that is cut",
+    does="A response in the background ends `incomplete`, its reason `max_output_tokens`.",
+    source="API reference, `status` of a response, 2026-10",
+    shows="That the answer is not all of it, and why; or an error.",
+    severity="must",
+    needs=("background", "incomplete"),
+    states=STORED,
+    fails=True,
+    task=IN_BACKGROUND,
+    script=turns([message("Once upon a"), incomplete()]),
 )
 
 case(

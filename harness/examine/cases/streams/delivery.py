@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from harness.ending import incomplete
 from harness.examine.case import case, turns
-from harness.examine.cases.common import ASKED, WITH_TOOL
-from harness.examine.checks import requests, runs, shows, streamed
+from harness.examine.cases.common import ASKED, ASKED_TWICE, WITH_TOOL, always
+from harness.examine.cases.session_checks import continues
+from harness.examine.checks import contains, requests, runs, shows, shows_or_fails, streamed, unless_failed, uses_tokens
+from harness.examine.edited_deltas import EditedDeltas
 from harness.faults import chunks, framing, insert_event, pace, pause, skip_numbers
 from harness.items import function_call, message
 from harness.world.script import Turn
@@ -54,6 +57,35 @@ _arrives(
     framing(message(TEXT), comment="keep-alive"),
     f"{STANDARD}: lines that begin with a colon are ignored; proxies send them to keep a connection",
 )
+_arrives("cr", "line ends CR", framing(message(TEXT), line_end="cr"), STANDARD, severity="may")
+_arrives(
+    "byte-order-mark",
+    "a byte order mark at its beginning",
+    framing(message(TEXT), bom=True),
+    f"{STANDARD}: one is ignored",
+    severity="may",
+)
+_arrives(
+    "ids-and-retries",
+    "the lines `id` and `retry` in each event",
+    framing(message(TEXT), fields=["id: 7", "retry: 3000"]),
+    f"{STANDARD}: fields that are not of the data; gateways send them",
+    severity="should",
+)
+_arrives(
+    "no-spaces",
+    "no space after the colons",
+    framing(message(TEXT), space=False),
+    f"{STANDARD}: the space is optional; gateways leave it out",
+    severity="should",
+)
+_arrives(
+    "several-data-lines",
+    "the data of each event in two lines",
+    framing(message(TEXT), data_lines=2),
+    f"{STANDARD}: `data` lines of one event are joined by a line feed",
+    severity="may",
+)
 _arrives(
     "keepalive",
     "a `keepalive` event",
@@ -94,4 +126,70 @@ case(
     streams=(True,),
     task=WITH_TOOL,
     script=turns(chunks(function_call("get_weather", {"city": "São Paulo"}), size=1), message("18 °C.")),
+)
+
+DONE_SAID = [
+    "A stream of chats ends with",
+    " data: [DONE]",
+    " on a line of its own.",
+    "\n\ndata: [DONE]\n\n",
+    "That is all.",
+]
+
+case(
+    "streams/done-in-text",
+    shows("".join(DONE_SAID)),
+    streamed("".join(DONE_SAID)),
+    title="A text that contains [DONE]",
+    does="The text explains how a stream of Chat Completions ends; a stream of the Responses API has no such line.",
+    source="every recorded stream of a response ends without `[DONE]`; a model may say anything",
+    shows="The text to its end.",
+    severity="must",
+    streams=(True,),
+    task=ASKED,
+    script=turns(message(DONE_SAID)),
+)
+
+case(
+    "streams/deltas-differ",
+    shows("Sunny today."),
+    title="Deltas that differ from the text",
+    does="A delta has a slip that `response.output_text.done`, the item and the response have not.",
+    source="API reference: `done` has the text that is finalized, 2026-10",
+    shows="In the end the text of the response.",
+    severity="should",
+    streams=(True,),
+    task=ASKED,
+    script=turns([message(["Sunny", " today", "."]), EditedDeltas(" today", " toady")]),
+)
+
+case(
+    "streams/no-blank-line-at-the-end",
+    shows_or_fails(SAID),
+    title="No empty line after the last event",
+    does="The stream ends right after the line with the data of its last event.",
+    source=f"{STANDARD}: such an event is discarded, many readers take it",
+    shows="The text, or an error: the response did not end.",
+    severity="may",
+    streams=(True,),
+    fails=True,
+    spare=True,
+    task=ASKED,
+    script=always(framing(message(TEXT), unended=True)),
+)
+
+case(
+    "streams/goes-on-after-incomplete",
+    unless_failed(contains("time, the end."), uses_tokens(), continues()),
+    title="`response.incomplete` is the end of a stream as well",
+    does="A stream ends with `response.incomplete`; the answer to the next prompt is complete.",
+    source="recorded, 2025: `response.incomplete` comes instead of `response.completed`, with the response and its usage",
+    shows="The second answer, after the first one in the same session; the usage of both. Or an error.",
+    severity="must",
+    streams=(True,),
+    losses=("partial-taken",),
+    fails=True,
+    spare=True,
+    task=ASKED_TWICE,
+    script=turns([message("Once upon a"), incomplete()], message("time, the end.")),
 )
