@@ -14,7 +14,7 @@ from harness.api.http.decoding import undo_encodings
 from harness.cassettes.format.interaction import Chunk, Frame, Interaction
 from harness.cassettes.scrubbing.encodings import decode_string, find_strings, is_json
 from harness.cassettes.scrubbing.mask_text import Masker, Unsearchable
-from harness.cassettes.scrubbing.secret_forms import mask
+from harness.cassettes.scrubbing.masks import mask
 from harness.cassettes.scrubbing.split_secrets import find_pieces
 from harness.core.text.redact import SECRET_HEADERS
 

@@ -33,10 +33,18 @@ from harness.cassettes.scrubbing.encodings import (
     rewrap_lines,
     unescape_entities,
 )
+from harness.cassettes.scrubbing.masks import mask
 from harness.cassettes.scrubbing.pseudonyms import pseudonym
-from harness.cassettes.scrubbing.secret_forms import mask, mask_forms
+from harness.cassettes.scrubbing.secret_forms import mask_forms
 from harness.cassettes.scrubbing.secret_names import is_secret_member, labels_secret
-from harness.cassettes.scrubbing.text_parts import find_deltas, find_label, split_by_lengths, split_form
+from harness.cassettes.scrubbing.text_parts import (
+    find_deltas,
+    find_label,
+    find_labels,
+    is_private_member,
+    split_by_lengths,
+    split_form,
+)
 from harness.core.errors import HarnessError
 from harness.core.exchange import EMPTY_MAPPING
 
@@ -144,14 +152,15 @@ class Masker:
     ) -> str:
         """A JSON text without secrets, otherwise unchanged; `replacements` are strings that are already masked."""
         parts, at = list[str](), 0
-        labels: dict[JsonPath, str] = {}
-        for start, end, path, named in find_strings(text):
+        strings = list(find_strings(text))
+        labels = find_labels(text, strings)
+        for start, end, path, named in strings:
             value = decode_string(text[start:end])
             if named:
                 clean = self._mask_plain_text(value, depth)
             elif replacements and path in replacements:
                 clean = replacements[path]
-            elif labels_secret(find_label(path, value, labels), value):
+            elif labels_secret(find_label(path, labels), value) or is_private_member(path, labels):
                 clean = mask(value)
             else:
                 clean = self._mask_member(value, path, depth, inner)

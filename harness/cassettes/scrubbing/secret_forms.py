@@ -6,16 +6,12 @@ import re
 from collections.abc import Callable
 from functools import partial
 
+from harness.cassettes.scrubbing.beside_names import mask_named
+from harness.cassettes.scrubbing.issuers.find_keys import find_keys
+from harness.cassettes.scrubbing.masks import mask, mask_key
 from harness.cassettes.scrubbing.pseudonyms import pseudonym
-from harness.cassettes.scrubbing.secret_names import ends_as_secret, is_assigned_secret
 from harness.core.text.token_forms import TOKEN_PATTERN
 
-_VISIBLE_PREFIX = re.compile(
-    r"Bearer\s+|-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|github_pat_|[A-Za-z]{2,5}[-_]|AKIA|ASIA|AIza|eyJ"
-)
-"""The prefix of a key that stays, to show its kind."""
-_IN_PEM = re.compile(r"(\\+[nrt])|[^\s*]")
-"""An escaped line break within a key in PEM, which stays, or a character of it."""
 _STARRED_KEY = re.compile(r"(?<![A-Za-z0-9_])(sk-[A-Za-z0-9_\-]*\*[A-Za-z0-9_\-*]*)")
 _EMAIL = re.compile(r"(?<![\w.+%-])[\w.%+-]{1,64}@(?:[\w-]{1,63}\.)+[^\W\d_]{2,24}(?![\w-])")
 _PUBLIC_EMAIL = re.compile(
@@ -37,52 +33,46 @@ _AZURE_PATH = re.compile(
 )
 _USERINFO = re.compile(r"(?<=://)(?=[^/@\s\"'<>:]*:|[^/@\s\"'<>]{16})[^/@\s\"'<>{}]+(?=@)")
 _SECRET_PARAMETER = re.compile(
-    r"(?<=[?&;])((?:api[-_]?key|access_token|refresh_token|client_secret|subscription-key|token|password|secret|sig|signature)=)"
+    r"(?<=[?&;#])((?:api[-_]?key|access_token|refresh_token|id_token|client_secret|subscription-key|token|password|secret|sig"
+    r"|(?:x-(?:amz|goog)-)?(?:signature|credential|security-token)|code(?==[A-Za-z0-9._~/\-]{20}))=)"
     r"([^&\s\"'<>#\\]+)",
     re.I,
 )
 _QUOTE = r"(?:\\{0,3}[\"'`])?"
-_ASSIGNMENT = re.compile(rf"([A-Za-z_.\-][\w.\-]{{2,200}}+){_QUOTE}[ \t]*(?:=>|:=|[=:]|(?<=[A-Za-z])>)[ \t]*{_QUOTE}")
-"""A name and the sign after it, as in environments, headers, code, YAML, XML and connection strings."""
-_ASSIGNED_VALUE = re.compile(r"[^\s\"'`<>,;&\\]{4,4096}")
 _AUTHORIZATION = re.compile(
     rf"(authorization{_QUOTE}[ \t]*[:=][ \t]*{_QUOTE}(?:basic|bearer|token|key|api-?key|negotiate|ntlm|oauth|ssws|splunk"
-    r"|sharedkey|discogs|genie-?key)[ \t]+(?:token=)?)([^\s\"'`<>,;\\]{6,})",
+    r"|sharedkey|discogs|genie-?key)[ \t]+(?:token=[\"']?)?)((?!\w+=[\"'\\&])[^\s\"'`<>,;\\]{6,})",
     re.I,
 )
 _NO_PLAIN_WORD = re.compile(r"[0-9=]|[a-z][A-Z]")
 _COOKIES = re.compile(rf"(cookie{_QUOTE}[ \t]*:[ \t]*{_QUOTE})([^\r\n\"'`\\<>]*=[^\r\n\"'`\\<>]*)", re.I)
 _COOKIE = re.compile(r"((?:^|[;,])\s*(?!(?:path|domain|expires|max-age|samesite)=)[^=;,\s]+=)([^;,\s]{4,})", re.I)
-_USER_OPTION = re.compile(r"(curl\b[^\n]{0,500}?\s(?:-u|--user|--proxy-user)[= ]*[\"']?[^\s:\"']+:)([^\s\"']{3,})")
-
-
-def mask(text: str, visible: int = 0) -> str:
-    """A secret as a row of `x` of its length, except for its first `visible` characters."""
-    return text[:visible] + re.sub(r"[^\s*]", "x", text[visible:])
-
-
-def _mask_token(found: re.Match[str]) -> str:
-    start = _VISIBLE_PREFIX.match(found[0])
-    visible = start.end() if start else 0
-    if "PRIVATE KEY" not in found[0][:visible]:
-        return mask(found[0], visible)
-    return found[0][:visible] + _IN_PEM.sub(lambda each: each[1] or "x", found[0][visible:])
+_Q = r"(?:\\{0,7}[\"'])"
+_SIGNATURE = re.compile(
+    rf"((?<![A-Za-z])(?:(?:oauth_|x-amz-|x-goog-)?signature=|mac=(?={_Q})|response=(?={_Q}?[0-9a-f]{{32}})|token=(?={_Q})"
+    rf"|(?:v1|sha(?:1|256|512))=(?=[0-9a-f]{{20}})){_Q}?)([A-Za-z0-9+/=_.~%\-]{{16,}})",
+    re.I,
+)
+"""What proves that a request is from who sent it: signatures of clouds, Digest, Hawk, OAuth 1, webhooks."""
+_COMMANDS = re.compile(
+    rf"(curl\b[^\n]{{0,500}}?\s(?:-u|--user|--proxy-user)[= ]*{_Q}?[^\s:\"']+:"
+    r"|(?:(?<!\w)|(?<=\\[nrt]))(?:(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n]{0,200}?\s-p(?=\S)"
+    rf"|docker\s+login\b[^\n]{{0,200}}?\s-p[= ]*{_Q}?|sshpass\s+-p[ ]*{_Q}?|(?:requirepass|masterauth)[ ]+{_Q}?"
+    rf"|ConvertTo-SecureString\s+(?:-String\s+)?{_Q}|IDENTIFIED\s+(?:WITH\s+\w+\s+)?BY\s+{_Q}))([^\s\"'\\]{{3,}})",
+    re.I,
+)
+"""The passwords in the arguments of commands and in files that give them no name."""
+_PASSWORD_LINE = re.compile(
+    r"((?:^|(?<=[\n>\"'])|(?<=\\n))[\w.*\-]{1,200}:(?:[0-9]{2,5}|\*):[\w.*\-]{1,60}:[\w.*\-]{1,60}:)"
+    r"((?=[^\s\\<]*[0-9])(?=[^\s\\<]*[A-Za-z])[^\s\\:<\"']{8,})(?=[\s\\<\"']|$)"
+)
+"""A line of `.pgpass`: host, port, database, user, password."""
+_JWK = re.compile(r"(?<![A-Za-z])kty\\{0,7}[\"']")
+_JWK_MEMBER = re.compile(r"((?<![A-Za-z])(?:d|p|q|dp|dq|qi|k)\\{0,7}[\"']\s*:\s*\\{0,7}[\"'])([A-Za-z0-9_\-]{16,})")
 
 
 def _mask_email(found: re.Match[str]) -> str:
     return found[0] if _PUBLIC_EMAIL.search(found[0]) else re.sub(r"[^@.]", "x", found[0])
-
-
-def _mask_assigned(text: str) -> str:
-    """A text without the values that follow the name of a secret."""
-    parts, at = list[str](), 0
-    for name in _ASSIGNMENT.finditer(text):
-        found = _ASSIGNED_VALUE.match(text, name.end()) if ends_as_secret(name[1]) else None
-        value = found[0].rstrip(".:!?)]}") if found else ""
-        if value and is_assigned_secret(name[1], value):
-            parts += [text[at : name.end()], mask(value)]
-            at = name.end() + len(value)
-    return "".join([*parts, text[at:]])
 
 
 def _mask_authorization(found: re.Match[str]) -> str:
@@ -93,23 +83,43 @@ def _mask_cookies(found: re.Match[str]) -> str:
     return found[1] + _COOKIE.sub(_mask_second, found[2])
 
 
+def _mask_jwk(text: str) -> str:
+    """A text without the private members of JSON Web Keys."""
+    return _JWK_MEMBER.sub(_mask_second, text) if _JWK.search(text) else text
+
+
+def _mask_issued(text: str) -> str:
+    """A text without the keys of issuers."""
+    parts, at = list[str](), 0
+    for start, end in find_keys(text):
+        parts += [text[at:start], mask_key(text[start:end])]
+        at = end
+    return "".join([*parts, text[at:]])
+
+
 def _mask_second(found: re.Match[str]) -> str:
     return found[1] + mask(found[2])
 
 
+_NAMED = ("key", "token", "secret", "pass", "pwd", "auth", "credential", "cookie", "connection", "dsn", "jwt", "sas")
+"""One of these is in each name of a secret."""
 _Form = tuple[tuple[str, ...], Callable[[str], str]]
 _KEY_FORMS: tuple[_Form, ...] = (
-    (("",), partial(TOKEN_PATTERN.sub, _mask_token)),
+    (("",), partial(TOKEN_PATTERN.sub, lambda found: mask_key(found[0]))),
     (("*",), partial(_STARRED_KEY.sub, lambda found: mask(found[0], 3))),
     (("://",), partial(_USERINFO.sub, lambda found: mask(found[0]))),
     (("=",), partial(_SECRET_PARAMETER.sub, _mask_second)),
     (("authorization",), partial(_AUTHORIZATION.sub, _mask_authorization)),
     (("cookie",), partial(_COOKIES.sub, _mask_cookies)),
+    (("signature=", "mac=", "response=", "token=", "v1=", "sha"), partial(_SIGNATURE.sub, _mask_second)),
+    (("kty",), _mask_jwk),
+    (_NAMED, mask_named),
     (
-        ("key", "token", "secret", "pass", "pwd", "auth", "credential", "cookie", "connection", "dsn", "jwt", "sas"),
-        _mask_assigned,
+        ("curl", "mysql", "mariadb", "docker", "pass", "auth", "securestring", "identified"),
+        partial(_COMMANDS.sub, _mask_second),
     ),
-    (("curl",), partial(_USER_OPTION.sub, _mask_second)),
+    ((":",), partial(_PASSWORD_LINE.sub, _mask_second)),
+    (("",), _mask_issued),
 )
 """The forms of keys: texts in lower case of which each contains one, and the function that masks it."""
 _ACCOUNT_FORMS: tuple[_Form, ...] = (
@@ -134,6 +144,8 @@ def mask_forms(text: str) -> str:
 def _replace_forms(text: str, forms: tuple[_Form, ...]) -> str:
     lowered = text.lower()
     for marks, change in forms:
-        if any(mark in lowered for mark in marks):
-            text = change(text)
+        for mark in marks:
+            if mark in lowered:
+                text = change(text)
+                break
     return text

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from harness.cassettes.scrubbing.issuers.find_keys import is_key_of
+
 ACCOUNT_ID_MEMBERS = frozenset(
     {
         *("organization", "organization_id", "org_id", "project_id", "account_id", "tenant_id", "subscription_id"),
@@ -79,7 +81,7 @@ def names_secret(name: str, value: str) -> bool:
 
 def is_secret_member(name: str, above: str, value: str, inner: bool) -> bool:
     """Whether a member is a secret by its own name, that of its object, and its value."""
-    if names_secret(name, value) or (not inner and split_name(name) in ACCOUNT_ID_MEMBERS):
+    if names_secret(name, value) or is_key_of(name, value) or (not inner and split_name(name) in ACCOUNT_ID_MEMBERS):
         return True
     if above == "headers" and not inner:
         return name.lower() not in _PUBLIC_HEADERS

@@ -4,20 +4,36 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from harness.cassettes.scrubbing.encodings import JsonPath, decode_string, find_strings, is_json
 
+_LABELS = re.compile(r'"kty"|"[Vv]alue"|header|cookie', re.I)
+_PRIVATE_MEMBERS = {(name,) for name in ("d", "p", "q", "dp", "dq", "qi", "k", "r", "t")}
 
-def find_label(path: JsonPath, value: str, labels: dict[JsonPath, str]) -> str:
+
+def find_labels(text: str, strings: Iterable[tuple[int, int, JsonPath, bool]]) -> dict[JsonPath, str]:
+    """The names beside values of a JSON text, by the path of what holds both; of JSON Web Keys an empty one."""
+    labels: dict[JsonPath, str] = {}
+    for start, end, path, named in strings if _LABELS.search(text) else ():
+        last = path[-1] if path and not named else None
+        if last == "kty":
+            labels[path[:-1]] = ""
+        elif last in ("name", "key", "Name", "Key") or (last == 0 and _is_list_of_pairs(path[:-1])):
+            labels[path[:-1]] = decode_string(text[start:end])
+    return labels
+
+
+def find_label(path: JsonPath, labels: dict[JsonPath, str]) -> str:
     """The name beside a value: in `{"name": "DB_PASSWORD", "value": "…"}`, and in a list of headers or cookies."""
     *above, last = path or ("",)
-    if last in ("name", "key", "Name", "Key", 0):
-        labels[tuple(above)] = value
-    elif last in ("value", "Value") or (last == 1 and _is_list_of_pairs(above)):
-        return labels.get(tuple(above), "")
-    return ""
+    return labels.get(tuple(above), "") if last in ("value", "Value", 1) else ""
+
+
+def is_private_member(path: JsonPath, labels: dict[JsonPath, str]) -> bool:
+    """Whether this is a member of a JSON Web Key that only its owner may know."""
+    return path[-1:] in _PRIVATE_MEMBERS and labels.get(path[:-1]) == ""
 
 
 def _is_list_of_pairs(path: Sequence[str | int]) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 import string
 
+from tests.support.texts.planted_names import BESIDE_A_NAME
+
 _RANDOM = random.Random(5)
 _HEX, _LOWER, _ALNUM = (
     string.hexdigits[:16],
@@ -152,7 +154,13 @@ SECRETS_IN_TEXT: dict[str, tuple[str, str]] = {
 }
 """What can be told by the text around it, with `{}` for the secret."""
 
-KINDS: dict[str, tuple[str, str]] = {name: ("it is {} .", token) for name, token in TOKENS.items()} | SECRETS_IN_TEXT
+_BESIDE_A_NAME = {
+    kind: (text.replace("{", "{{").replace("}", "}}").replace("¤", "{}"), _draw(32, _HEX))
+    for kind, text in BESIDE_A_NAME.items()
+}
+KINDS: dict[str, tuple[str, str]] = (
+    {name: ("it is {} .", token) for name, token in TOKENS.items()} | SECRETS_IN_TEXT | _BESIDE_A_NAME
+)
 """All kinds: the text around a secret, and the secret."""
 KEYS = {
     kind: KINDS[kind]

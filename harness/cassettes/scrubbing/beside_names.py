@@ -1,0 +1,148 @@
+"""Masks what stands beside the name of a secret in a text: in code, shells, configuration, XML, headers and tables."""
+
+from __future__ import annotations
+
+import re
+
+from harness.cassettes.scrubbing.masks import mask
+from harness.cassettes.scrubbing.secret_names import ends_as_secret, is_assigned_secret
+
+_WORD_START = r"(?:(?<![\w.\-])|(?<=\\[nrt]))"
+_S = r"(?:[ \t\r\n]|\\{1,4}[nrt])"
+"""Space, also an escaped line break."""
+_Q = r"(?:\\{0,7}[\"'`])"
+_NAME = r"[A-Za-z_.\-][\w.\-]{2,200}+"
+_VALUE = r"[^\s\"'`<>,;&\\]{4,4096}"
+_OPENED = {")": "(", "]": "[", "}": "{"}
+
+_TYPE = (
+    r"(?:[?!]?[ \t]*:[ \t]*(?:&[ \t]*)?(?:'[a-z]+[ \t]+)?[A-Za-z_][\w.]*(?:[<\[][^\n=;]{0,40}[>\]])?[?*&]*"  # apiKey: string
+    r"(?:[ \t]*\|[ \t]*[\w.]+){0,3}"
+    r"|(?<=\w)[ \t]+(?:As[ \t]+)?[*\[\]]{0,3}[A-Za-z][\w.]{1,40}|[ \t]*\{[ \t]*get;[^{}\n]{0,30}\})[ \t]*:?="
+)
+"""The type of a variable, and the sign after it."""
+_SIGN = (
+    r"(?:\[\])?[\])]{0,2}[ \t]*"
+    rf"(?:{_TYPE}|=>|:=|<-|(?:\?\?|\|\|)=|[?+!]?={{1,3}}|::?=?|(?<=[A-Za-z])>|\|(?!\|)"
+    rf"|(?:\|\||\?\?|or)(?=[ \t]*{_Q})|[({{](?={_Q}))"
+)
+_BEFORE_VALUE = (
+    r"(?:(?:!!\w+|&\w+)[ \t]+|[|>][+\-]?[ \t]*(?:\r?\n|\\{1,4}n)[ \t]+|<!\[CDATA\[|\[\[|(?:@|[bru]|rb|br)(?=\\{0,7}[\"'])"
+    r"|[A-Za-z_][\w.:]{0,60}\((?=\\{0,7}[\"'`])|(?:Bearer|Basic|Token|ApiKey)[ \t]+)"
+)
+"""What may stand between the sign and the value, or its quote: a tag, a block, a call, a scheme."""
+_ASSIGNMENT = re.compile(
+    rf"({_NAME}){_Q}?[ \t]*{_SIGN}[ \t]*{_BEFORE_VALUE}?{_Q}?(?:(?<=[\"'`])(?:Bearer|Basic|Token) )?"
+)
+"""A name and the sign after it, as in environments, headers, code, YAML, XML, tables and connection strings."""
+_ASSIGNED_VALUE = re.compile(_VALUE)
+_READER = re.compile(r"(?:^|[._])(?:get|find|fetch|lookup|read|load|parse|decode|verify|validate|delete|has)", re.I)
+"""A function that takes the name of a secret, not a secret."""
+
+
+def mask_named(text: str) -> str:
+    """A text without the values that stand beside the name of a secret."""
+    return _mask_secret_objects(_mask_pairs(_mask_assigned(text)))
+
+
+def _mask_assigned(text: str) -> str:
+    """A text without the values that follow the name of a secret and a sign."""
+    parts, at, start = list[str](), 0, 0
+    while name := _ASSIGNMENT.search(text, start):
+        start = name.end(1)  # the sign may be that of the next name: in `String API_KEY = "…"`
+        if ends_as_secret(name[1]) and (value := _find_assigned(text, name)):
+            parts += [text[at : name.end()], mask(value)]
+            at = start = name.end() + len(value)
+    return "".join([*parts, text[at:]])
+
+
+def _find_assigned(text: str, name: re.Match[str]) -> str:
+    """The secret after a name and a sign; empty if there is none."""
+    found = _ASSIGNED_VALUE.match(text, name.end())
+    value = _without_end(found[0]) if found else ""
+    takes_name = "(" in name[0] and _READER.search(name[1])
+    return value if value and not takes_name and is_assigned_secret(name[1], value) else ""
+
+
+def _without_end(value: str) -> str:
+    """A value without the end of a sentence, and without brackets that were not opened in it."""
+    while value and (value[-1] in ".:!?" or value.count(_OPENED.get(value[-1], "")) < value.count(value[-1])):
+        value = value[:-1]
+    return value
+
+
+_SCHEME = r"(?:(?:Bearer|Basic|Token) )?"
+_COMMAND = (
+    r"(?:ENV|ARG|setx|set[ \t]+-\w+|setenv|SetEnv|#define|(?:config|configure|secret)[ \t]+set|(?:fastcgi|uwsgi)_param"
+    r"|proxy_set_header|add_header|git[ \t]+config(?:[ \t]+--\w+)*)"
+)
+_LABEL = rf"{_WORD_START}(?:name|key|id|variable|header|field|setting){_Q}?[ \t]*[:=][ \t]*{_Q}?"
+_PAIRS: tuple[tuple[tuple[str, ...], str], ...] = (
+    # a call or a tuple with both, or the value quoted after the name
+    (
+        (",",),
+        rf"(?:[(,]{_S}*{_Q}|\{{{_S}*)(?P<name>{_NAME}){_Q}?{_S}*,{_S}*(?:\w{{1,20}}={_S}*)?{_Q}{_SCHEME}(?P<value>{_VALUE}){_Q}",
+    ),
+    ((' "', " '", " `", " \\", "\t"), rf"(?P<name>{_NAME})[ \t]+(?:is[ \t]+)?{_Q}(?P<value>{_VALUE}){_Q}"),
+    # commands, and files of configuration
+    (
+        ("env", "arg ", "set", "#define", "param", "header", "git"),
+        rf"{_WORD_START}{_COMMAND}[ \t]+{_Q}?(?P<name>[^\s\"'`=]{{0,100}}?{_NAME}){_Q}?"
+        rf"[ \t]+(?:--(?:body|value)[ \t=]+)?{_Q}?(?P<value>{_VALUE})",
+    ),
+    (("-",), rf"{_WORD_START}--?(?P<name>{_NAME})[ \t]+{_Q}?(?P<value>(?!-){_VALUE})"),
+    (("login",), rf"{_WORD_START}login[ \t]+\S{{1,100}}{_S}+(?P<name>password)[ \t]+(?P<value>{_VALUE})"),
+    # the name and the value each with a label
+    (
+        ("value", "default", "content"),
+        rf"{_LABEL}(?P<name>{_NAME}){_Q}?"
+        rf"[^{{}}<>]{{1,120}}?(?<!\w)(?:value|default|content){_Q}?[ \t]*[:=][ \t]*{_Q}?(?P<value>{_VALUE})",
+    ),
+    (
+        ("value",),
+        rf"{_WORD_START}value{_Q}?[ \t]*[:=][ \t]*{_Q}(?P<value>{_VALUE}){_Q}"
+        rf"[^{{}}<>]{{1,120}}?(?<!\w)(?:name|key){_Q}?[ \t]*[:=][ \t]*{_Q}?(?P<name>{_NAME})",
+    ),
+    ((">",), rf"{_WORD_START}(?:name|key|id)={_Q}(?P<name>{_NAME}){_Q}[^<>]{{0,120}}>{_S}*(?P<value>{_VALUE})"),
+    (("</",), rf"<(?:key|name)>(?P<name>{_NAME})</(?:key|name)>{_S}*<(?:string|value)>(?P<value>{_VALUE})"),
+    (
+        ("variable",),
+        rf"{_WORD_START}variable[ \t]+{_Q}(?P<name>{_NAME}){_Q}{_S}*\{{"
+        rf"[^{{}}]{{0,300}}?(?<!\w)default[ \t]*=[ \t]*{_Q}(?P<value>{_VALUE})",
+    ),
+    (
+        (",",),
+        r"(?:^|(?<=\n)|(?<=\\n))(?P<name>[A-Za-z]\w{2,60}),(?P<value>[^\s\"'`<>,;&\\]{12,200})(?=\r?\n|\\|,|$)",
+    ),
+)
+_NAMED_PAIRS = tuple((marks, re.compile(pattern, re.I)) for marks, pattern in _PAIRS)
+"""Texts in lower case of which each contains one, and how a name and its value stand beside each other."""
+
+
+def _mask_pairs(text: str) -> str:
+    """A text without the values that stand beside the name of a secret with something else than a sign between them."""
+    lowered = text.lower()
+    for marks, pattern in _NAMED_PAIRS:
+        if any(mark in lowered for mark in marks):
+            text = pattern.sub(_mask_pair, text)
+    return text
+
+
+def _mask_pair(found: re.Match[str]) -> str:
+    value = _without_end(found["value"])
+    if not ends_as_secret(found["name"]) or not is_assigned_secret(found["name"], value):
+        return found[0]
+    start = found.start("value") - found.start()
+    return f"{found[0][:start]}{mask(value)}{found[0][start + len(value) :]}"
+
+
+_SECRET_OBJECT = re.compile(rf"{_WORD_START}kind:[ \t]*[\"']?Secret\b", re.I)
+_DATA = re.compile(r"(?:^|(?<=\n)|(?<=\\n))(?:data|stringData):[ \t]*((?:(?:\r?\n|\\{1,4}n)[ \t]+[\w.\-]+:[^\n\\]*)+)")
+_DATUM = re.compile(rf"([ \t]+[\w.\-]+:[ \t]*[\"']?)({_VALUE})")
+
+
+def _mask_secret_objects(text: str) -> str:
+    """A text without the values of the Secrets of Kubernetes in it, in YAML."""
+    if not _SECRET_OBJECT.search(text):
+        return text
+    return _DATA.sub(lambda found: _DATUM.sub(lambda datum: datum[1] + mask(datum[2]), found[0]), text)
