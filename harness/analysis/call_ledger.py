@@ -55,7 +55,7 @@ def collect_calls(exchanges: Iterable[Exchange]) -> list[Call]:
     """Every call of these exchanges, in the order in which the model made them."""
     ledger = _CallLedger()
     for exchange in exchanges:
-        if exchange.status < 400:
+        if exchange.status < 400 and not exchange.is_routed:
             ledger.add_exchange(exchange)
     return list(ledger.calls.values())
 

@@ -28,7 +28,7 @@ def collect_replies(exchanges: Iterable[Exchange]) -> ModelReplies:
     """The replies in these exchanges; refused requests have none."""
     collector = _ReplyCollector()
     for exchange in exchanges:
-        if exchange.status < 400:
+        if exchange.status < 400 and not exchange.is_routed:
             collector.add_exchange(exchange)
     return ModelReplies(reply for reply in collector.replies() if reply.messages or reply.calls or reply.usage)
 

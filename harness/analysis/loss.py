@@ -121,6 +121,7 @@ def losses_of(exchanges: Sequence[Exchange], strict: bool = False, tool_runs: To
 
     `tool_runs` are the executions of their tools and the turns of their chat UIs, as far as they are recorded.
     """
+    exchanges = [exchange for exchange in exchanges if not exchange.is_routed]
     history = History(collect_sent(exchanges), ToolResults(exchanges, tool_runs), tool_runs.turns if tool_runs else ())
     found: dict[tuple[str, int | None, str], Lost] = {}
     for exchange in exchanges:

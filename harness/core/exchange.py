@@ -17,6 +17,9 @@ Json = dict[str, Any]
 
 EMPTY_MAPPING: Mapping[str, Any] = MappingProxyType({})
 
+ROUTED = "routed"
+"""The operation of a request that a test answers itself, of a part of the API that is not mocked."""
+
 
 class JsonFault(NamedTuple):
     """Why a body is invalid JSON: `kind` is syntax, unicode or duplicate (then with `name` and `path`)."""
@@ -90,6 +93,11 @@ class Exchange(NamedTuple):
     def status(self) -> int:
         """The HTTP status of the answer."""
         return self.answer.status
+
+    @property
+    def is_routed(self) -> bool:
+        """Whether the test has answered it itself, so that nobody judges it."""
+        return self.request.operation == ROUTED
 
 
 class Stray(NamedTuple):

@@ -230,7 +230,7 @@ def _summarize_test(
     else:
         passed = progress.outcome in PASSED_OUTCOMES
         found = collect_findings(world, exchanges, losses, passed, allowed, judged=judged)
-    return {"totals": list(count_totals(len(exchanges), found)), **summary}
+    return {"totals": list(count_totals(len(exchanges), found, sum(one.is_routed for one in exchanges))), **summary}
 
 
 def _allowed_ids(options: dict[str, Any], losses: list[Lost]) -> set[str]:

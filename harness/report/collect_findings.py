@@ -45,7 +45,7 @@ def collect_findings(
     marker allows: losses by their ids, `unused`. A test that was not `judged` passes with losses, so that only those
     in refused requests were expected.
     """
-    refused = [one for one in exchanges if one.status >= 400]
+    refused = [one for one in exchanges if one.status >= 400 and not one.is_routed]
     known = {lost.exchange for lost in losses} if judged else {one.number for one in refused}
     traced = {one.number for one in refused[-MAX_TRACED:]} if not passed else ()
     unasked = {one.number for one in world.refusals.unasked}

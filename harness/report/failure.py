@@ -75,7 +75,7 @@ def find_suspects(world: World, losses: Sequence[Lost] = (), *, unused: bool = F
 
     `losses` are those of all requests. The other losses, refusals and unanswered requests follow, the newest first.
     """
-    refused = [one for one in without_probes(world.exchanges) if one.status >= 400]
+    refused = [one for one in without_probes(world.exchanges) if one.status >= 400 and not one.is_routed]
     newest = refused[-1].number if refused else 0
     found = _sort_causes(world, losses, _explain_newest(world, losses, refused))
     later = [cause for cause in found if cause.exchange > newest]

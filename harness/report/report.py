@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from harness.analysis.loss import LOSSES
 from harness.contract.rule import RULES
-from harness.core.exchange import Json
+from harness.core.exchange import ROUTED, Json
 from harness.core.text.shorten import pluralize
 from harness.report.api_coverage import DIMENSIONS, Coverage, api_surface, merge_coverage, percent_covered
 from harness.report.unknown_models import UnknownModels
@@ -92,13 +92,21 @@ class ReportCase:
         """The findings that were not expected."""
         return [finding for finding in self.found if not finding.expected]
 
+    @property
+    def routed(self) -> int:
+        """How many of its exchanges the test has answered itself."""
+        return sum(exchange["operation"] == ROUTED for exchange in self.exchanges)
+
     def location_of(self, finding: ReportFinding) -> tuple[str, int]:
         """The file and the line of a finding of this case."""
         return self.file, finding.line or self.line
 
 
 class Totals(NamedTuple):
-    """Counts: `expected` and `unexpected` refusals, all losses; of the other kinds the findings that were not expected."""
+    """Counts: `expected` and `unexpected` refusals, all losses; of the other kinds the findings that were not expected.
+
+    `routed` are the exchanges that a test has answered itself, which nobody judges.
+    """
 
     tests: int = 0
     exchanges: int = 0
@@ -109,6 +117,7 @@ class Totals(NamedTuple):
     unused: int = 0
     disagreements: int = 0
     unreadable: int = 0
+    routed: int = 0
 
     def plus(self, other: Totals) -> Totals:
         """The sum of both."""
@@ -132,7 +141,7 @@ class Report:
         """The totals of all cases."""
         totals = Totals()
         for case in self.cases:
-            totals = totals.plus(count_totals(len(case.exchanges), case.found))
+            totals = totals.plus(count_totals(len(case.exchanges), case.found, case.routed))
         return totals
 
     @property
@@ -151,19 +160,20 @@ class Report:
         return {"version": REPORT_VERSION, "totals": self.totals._asdict(), "surface": surface, **unknown}
 
 
-def count_totals(exchanges: int, findings: Sequence[ReportFinding]) -> Totals:
+def count_totals(exchanges: int, findings: Sequence[ReportFinding], routed: int = 0) -> Totals:
     """The totals of one case."""
     counts = Counter((finding.kind, finding.expected) for finding in findings)
     losses = counts["loss", True] + counts["loss", False]
+    refused = (counts["refusal", expected] for expected in (True, False))
     rest = (counts[kind, False] for kind in ("unanswered", "unused", "disagreement", "unreadable"))
-    return Totals(1, exchanges, counts["refusal", True], counts["refusal", False], losses, *rest)
+    return Totals(*(1, exchanges, *refused, losses, *rest, routed))
 
 
 def summary_line(totals: Totals, rules: int) -> str:
     """A run in one line; `rules` is the covered share of the rules, in per cent."""
     refusals = f"{pluralize(totals.expected, 'refusal')} expected"
     parts = [
-        pluralize(totals.exchanges, "exchange"),
+        f"{pluralize(totals.exchanges, 'exchange')}{f' ({totals.routed} routed, not judged)' if totals.routed else ''}",
         f"{refusals}, {totals.unexpected} unexpected" if totals.unexpected else refusals,
         "1 loss" if totals.losses == 1 else f"{totals.losses} losses",
         f"{totals.unanswered} unanswered" if totals.unanswered else "",

@@ -24,7 +24,7 @@ def count_unknown_models(world: World) -> Counter[str]:
     names = (
         as_object(exchange.request.body).get("model")
         for exchange in world.exchanges
-        if exchange.request.dialect == OPENAI and 200 <= exchange.status < 300
+        if exchange.request.dialect == OPENAI and 200 <= exchange.status < 300 and not exchange.is_routed
     )
     counted = Counter(name for name in names if isinstance(name, str) and name not in told)
     return Counter(

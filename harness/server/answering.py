@@ -16,6 +16,7 @@ from harness.core.errors import HarnessError
 from harness.core.exchange import Answer, Request
 from harness.endpoints import azure
 from harness.faults import ScriptedRefusal
+from harness.world.routed import RoutedPath
 from harness.world.world import World
 
 TEAPOT = 418
@@ -30,6 +31,15 @@ def check_and_answer(request: Request, world: Any, handler: Handler) -> Answer:
         return _refuse(refusal, request, world) if refusal else handler(admit(request, world), world)
     except Exception as problem:
         return _answer_exception(problem, request, world)
+
+
+def answer_routed(routed: RoutedPath, request: Request, world: World) -> tuple[Answer, Request]:
+    """What a test answers to a request itself, and that request; what its function raises is reported as a problem."""
+    try:
+        return routed.answer(request), request
+    except Exception as problem:
+        request = request._replace(operation="unknown URL")
+        return _answer_exception(problem, request, world), request
 
 
 def answer_taken(request: Request, kept: Request, world: World) -> Answer:

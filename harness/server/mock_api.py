@@ -30,11 +30,19 @@ from harness.core.text.vocabulary import PYTHON, Vocabulary
 from harness.ending import TurnLine
 from harness.endpoints import azure
 from harness.endpoints.request import request_from
-from harness.server.answering import answer_taken, call_handler, check_and_answer, refusal_answer, teapot_answer
+from harness.server.answering import (
+    answer_routed,
+    answer_taken,
+    call_handler,
+    check_and_answer,
+    refusal_answer,
+    teapot_answer,
+)
 from harness.server.api_key import key_of, opens_world
 from harness.server.repeated_requests import RepeatedRequests
 from harness.server.websocket.session import SocketSession
 from harness.world.mock import Mock
+from harness.world.routed import find_routed
 from harness.world.strays import StrayLog
 from harness.world.websocket_state import ConnectionWorld
 from harness.world.world import World
@@ -222,6 +230,9 @@ class MockApi:
         if world is not None and world.dialect not in (None, place.dialect):
             place = parse_api_path(path, world.dialect)
         request = _parse_request(method, place, headers, query, raw, form)
+        if world is not None and world.routed and (routed := find_routed(world.routed, request)):
+            answer, request = answer_routed(*routed, world)
+            return self._finish_answer(request, answer, world)
         answer = self._reserved_answer(request, world) or check_and_answer(request, world, call_handler)
         if may_repeat and world is not None and answer.rule is None:
             self._repeated.note(path, request, world)

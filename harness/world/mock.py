@@ -27,6 +27,7 @@ from harness.world.mcp_server import McpServer, build_server
 from harness.world.project_agents import make_agent
 from harness.world.project_resources import make_resource
 from harness.world.refusals import ExpectedRefusal
+from harness.world.routed import make_routed
 from harness.world.script import Route, Turn
 from harness.world.world import World
 
@@ -81,6 +82,18 @@ class Mock:
         """A route: `mock.when(instructions="planner").script(message("…"))`; see `script.is_match` for how each matches."""
         named = {"instructions": instructions, "tools": tools, "model": model, "input": input, "agent": agent}
         return self.world.script.when({name: wanted for name, wanted in named.items() if wanted is not None})
+
+    def route(
+        self, method: str, path: str, answer: Any, *, status: int = 200, headers: Mapping[str, str] | None = None
+    ) -> None:
+        """Answer another part of the API than is mocked: `mock.route("POST", "/embeddings", {"object": "list", …})`.
+
+        The path is that below the base URL, of each provider; `{name}` in it stands for one part. `answer` is a dict, a
+        text, bytes, an `http_error`, an `Answer` with its own status and headers, or a function of the request that returns
+        one of these, for every request; a list has one for each. The newest route of a path answers. Such requests are in
+        `mock.exchanges`, and nobody judges them.
+        """
+        self.world.routed = (make_routed(method, path, answer, status, headers), *self.world.routed)
 
     def mcp(self, server_label: str, tools: Mapping[str, Any]) -> McpServer:
         """Script a remote MCP server: `mock.mcp("prod", {"deploy": lambda ref: f"{ref} is live", "status": "up"})`.

@@ -36,6 +36,7 @@ from harness.world.exploration import Explorer
 from harness.world.mcp_approvals import McpServers
 from harness.world.prompt_cache import PromptCache
 from harness.world.refusals import RefusalLedger
+from harness.world.routed import RoutedPath
 from harness.world.script import Script
 from harness.world.store import MemoryStore, PendingResponse, Store, StoredResponse
 from harness.world.strays import MAX_SHOWN, NO_STRAYS, HeardStrays, StrayLog
@@ -60,7 +61,8 @@ class World:
     `exchanges` is the journal; `exchange_count` counts those dropped of it, too; `refusals` says which of
     its refusals were asked for. `problems` are the requests that the harness could not answer, with the reason. `tool_runs`
     are the executions of the client's tools that a test records. `shown_otherwise` are the messages of `surfaced` over
-    HTTP, about what a client showed otherwise than it was said.
+    HTTP, about what a client showed otherwise than it was said; `routed` are the paths that
+    a test answers itself, the newest first.
     """
 
     # What few Worlds set is here: an object with more than 30 attributes of its own is slower, and larger by 1,600 bytes.
@@ -69,6 +71,7 @@ class World:
     citations: CitationPlacement = "both"
     explorer: Explorer | None = None
     shown_otherwise: tuple[str, ...] = ()
+    routed: tuple[RoutedPath, ...] = ()
 
     def __init__(
         self,

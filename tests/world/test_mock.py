@@ -12,7 +12,7 @@ from harness.world.mock import Mock
 from harness.world.world import World
 
 DOCUMENTED = {
-    *("script", "when", "mcp", "gate", "organization", "learn", "refuses", "file", "vector_store"),
+    *("script", "when", "mcp", "gate", "organization", "learn", "refuses", "route", "file", "vector_store"),
     *("container", "container_file"),
     *("agent", "connection", "deployment", "index", "dataset", "memory_store", "skill", "toolbox"),
     *("automatic", "citations", "advance", "skip"),

@@ -29,7 +29,7 @@ def _summarize_world(world: World) -> str:
     from harness.core.text.shorten import pluralize, shorten
 
     unanswered = sum(is_unanswered(exchange) for exchange in world.exchanges)
-    refused = sum(exchange.status >= 400 for exchange in world.exchanges) - unanswered
+    refused = sum(one.status >= 400 and not one.is_routed for one in world.exchanges) - unanswered
     lost = [f"{each.loss} in {each.exchange}" for each in losses_of(world.exchanges)]
     named = ", ".join([*lost[:MAX_LOSSES], *(["…"] if lost[MAX_LOSSES:] else [])])
     losses = f"{len(lost)} {'loss' if len(lost) == 1 else 'losses'} ({named})" if lost else ""

@@ -11,6 +11,7 @@ automatic: false
 dialect: azure
 as_of: 2026-03
 refusals: [unknown_url, tools]
+route: {POST /embeddings: {json: {object: list, data: []}}, POST /moderations: [{status: 500, text: down}, {json: {}}]}
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from harness.answers.run_events import CitationPlacement
 from harness.api.http.dialects import check_dialect
 from harness.core.account import Organization, RateLimit
 from harness.core.dates import parse_as_of
-from harness.core.exchange import Json
+from harness.core.exchange import Answer, Json
 from harness.core.text.vocabulary import render_json
 from harness.world.mcp_server import TOOL_MEMBERS, McpServer, ToolError, build_server
 from harness.world.mock import Mock
@@ -274,6 +275,48 @@ _REFUSALS = ValueForm(
     lambda value: value != "" and (TEXT.is_valid(value) or (TEXT_LIST.is_valid(value) and "" not in value)),
 )
 
+_ROUTE_BODIES: Mapping[str, ValueForm] = {
+    "json": ValueForm("an object or a list", lambda value: isinstance(value, dict | list)),
+    "text": TEXT,
+    "base64": TEXT,
+}
+_ROUTE_HEAD: Mapping[str, ValueForm] = {"status": WHOLE_NUMBER, "headers": OBJECT}
+
+
+def _parse_route(value: Any) -> SettingChange:
+    """Answers to other parts of the API, by method and path: `{"POST /embeddings": {"json": {…}}}`."""
+    routes = [_parse_routed(name, own) for name, own in check_named_members(value, "route").items()]
+
+    def change(mock: Mock) -> None:
+        for method, path, answer in routes:
+            mock.route(method, path, answer)
+
+    change(Mock())  # so that a mistake is found before anything is changed
+    return change
+
+
+def _parse_routed(name: str, value: Any) -> tuple[str, str, Any]:
+    method, _, path = name.partition(" ")
+    with errors_at(name):
+        if not isinstance(value, list):
+            return method, path, _parse_answer(value)
+        answers = []
+        for index, each in enumerate(value):
+            with errors_at(index):
+                answers.append(_parse_answer(each))
+        return method, path, answers
+
+
+def _parse_answer(value: Any) -> Answer:
+    """One answer: its body in one of the forms, its status and headers."""
+    own = _check_forms(value, "member of an answer", {**_ROUTE_BODIES, **_ROUTE_HEAD})
+    given = [name for name in _ROUTE_BODIES if name in own]
+    if len(given) != 1:
+        raise InvalidData(f"an answer has one of {', '.join(_ROUTE_BODIES)}; this has {', '.join(given) or 'none'}.")
+    body = _decode_base64(own["base64"]) if "base64" in own else own[given[0]]
+    return Answer(own.get("status", 200), body, own.get("headers", {}))
+
+
 SETTINGS: Mapping[str, Callable[[Any], SettingChange]] = {
     "organization": _parse_organization,
     "mcp": _parse_mcp,
@@ -285,5 +328,6 @@ SETTINGS: Mapping[str, Callable[[Any], SettingChange]] = {
     "dialect": _parse_dialect,
     "as_of": _parse_as_of,
     "refusals": _parse_refusals,
+    "route": _parse_route,
 }
 """Every setting: the parser of its value, in the order in which settings are applied."""

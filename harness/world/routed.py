@@ -1,0 +1,198 @@
+"""Answers for the other parts of the provider's API, which is not mocked: `mock.route("POST", "/embeddings", …)`.
+
+What is routed is in the journal, and no rule judges it. An answer is a JSON object, a text, bytes, an `http_error`, an
+`Answer` with a status and headers, or a function of the request that returns one of these; a list is one after the other.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from re import Pattern
+from typing import Any
+
+import orjson
+
+from harness.api.http.body import parse_body
+from harness.api.http.multipart import CONTENT_TYPE as FORM_TYPE
+from harness.api.http.multipart import parse_form
+from harness.api.operations import find_operation
+from harness.core.delivery import DISCONNECT_AT_END
+from harness.core.errors import ConfigError, HarnessError, ScriptError
+from harness.core.exchange import EMPTY_MAPPING, ROUTED, Answer, Request
+from harness.core.plain import dump_set, is_model
+from harness.core.registry import suggest_name
+from harness.core.text.raised import describe_code, describe_raised, user_frames
+from harness.core.text.shorten import shorten_repr
+from harness.faults import Refusal
+
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD")
+_PER_DEPLOYMENT = re.compile(r"/openai/deployments/[^/]+")
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_HEADER_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
+_FORMS = (
+    "Give a dict, a text, bytes, http_error(429, '…'), Answer(202, {…}, {'name': 'value'}), a function of the request that "
+    "returns one of these, or a list of these for one request each."
+)
+
+
+@dataclass(slots=True)
+class RoutedPath:
+    """A method and a path below the base URL, with its answers: the only one for ever, those of a list once each."""
+
+    method: str
+    path: str
+    answers: list[Any]
+    is_list: bool
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    taken: int = 0
+
+    def __str__(self) -> str:
+        return f"route({self.method!r}, {self.path!r})"
+
+    @property
+    def pattern(self) -> Pattern[str]:
+        """What its path looks like; `{name}` stands for one part of it."""
+        parts = re.split(r"\{(\w+)\}", self.path)
+        return re.compile("".join(f"(?P<{part}>[^/]+)" if at % 2 else re.escape(part) for at, part in enumerate(parts)))
+
+    def answer(self, request: Request) -> Answer:
+        """The answer to a request; ScriptError when none is left, or when a function raises or returns none."""
+        if self.is_list and self.taken >= len(self.answers):
+            raise ScriptError(
+                f"{self}: all {len(self.answers)} answers are taken. Add one to the list, or give a function."
+            )
+        made = self.answers[self.taken if self.is_list else 0]
+        self.taken += 1
+        if not callable(made) or is_model(made):
+            return self.make_answer(made)
+        try:
+            returned = made(request)
+            if inspect.iscoroutine(returned):
+                returned.close()
+                raise ScriptError(f"{self}: {describe_code(made)} is async. Give a plain function.")
+            return self.make_answer(_join(returned))
+        except HarnessError as problem:
+            if not user_frames(problem):
+                raise
+            raise ScriptError(f"{self}: {describe_raised(problem)}") from problem
+        except Exception as problem:
+            raise ScriptError(f"{self}: its function raised {describe_raised(problem)}") from problem
+
+    def make_answer(self, made: Any) -> Answer:
+        """What a value is as an answer; ScriptError when it is none."""
+        if isinstance(made, Refusal):
+            return self._refuse(made)
+        status, body, own = (
+            (made.status, made.body, made.headers) if isinstance(made, Answer) else (self.status, made, {})
+        )
+        _check_head(str(self), status, own)
+        plain = dump_set(body) if is_model(body) else body
+        kind = _content_type(plain)
+        if kind is None:
+            raise ScriptError(f"{self}: {shorten_repr(plain, 80)} is no answer. {_FORMS}")
+        if not isinstance(plain, bytes):
+            try:
+                orjson.dumps(plain)
+            except orjson.JSONEncodeError as problem:
+                raise ScriptError(
+                    f"{self}: {problem}. Give plain JSON values; a text must be valid Unicode."
+                ) from problem
+        if isinstance(plain, str):
+            plain = plain.encode()
+        lower = {name.lower(): value for name, value in {**self.headers, **own}.items()}
+        return Answer(status, plain, {"content-type": kind, **lower})
+
+    def _refuse(self, refusal: Refusal) -> Answer:
+        if error := refusal.error:
+            return Answer(error.status, error.body(), error.headers or EMPTY_MAPPING)
+        if refusal.account:
+            raise ScriptError(f"{self}: such an error is one of the mock's own. Give http_error(429, '…').")
+        return Answer(0, delivery=DISCONNECT_AT_END._replace(resets=refusal.resets))
+
+
+def _join(returned: Any) -> Any:
+    """What a function returned, the pieces of a generator as one."""
+    is_in_pieces: bool = inspect.isgenerator(returned)
+    return b"".join(returned) if is_in_pieces else returned
+
+
+def _content_type(body: Any) -> str | None:
+    if isinstance(body, dict | list):
+        return "application/json"
+    if isinstance(body, str):
+        return "text/plain; charset=utf-8"
+    return "application/octet-stream" if isinstance(body, bytes) else None
+
+
+def make_routed(method: Any, path: Any, answer: Any, status: Any, headers: Any) -> RoutedPath:
+    """A routed path; ConfigError or ScriptError for what is none."""
+    at = f"route({method!r}, {path!r})"
+    if method not in METHODS:
+        raise ConfigError(f"{at}: no method {method!r}. {suggest_name(str(method).upper(), METHODS)}")
+    _check_path(at, path)
+    operation, _, known = find_operation(method, path)
+    if known:
+        what = f"{operation.id} is mocked" if operation else f"{path} is mocked, and {method} is refused there"
+        raise ConfigError(
+            f"{at}: {what}. Script what the model says with mock.script(…); route only what the mock has not."
+        )
+    _check_head(at, status, headers or {})
+    is_list = isinstance(answer, list)
+    answers = list(answer) if is_list else [answer]
+    if not answers:
+        raise ConfigError(f"{at}: the list of answers is empty. {_FORMS}")
+    made = RoutedPath(method, path, answers, is_list, status, dict(headers or {}))
+    for each in answers:
+        if isinstance(each, type) or (inspect.iscoroutinefunction(each) or inspect.isasyncgenfunction(each)):
+            raise ConfigError(f"{at}: {each!r} is a class or async. Give a plain function, or what it returns.")
+        if not callable(each) or is_model(each):
+            made.make_answer(each)
+    return made
+
+
+def _check_path(at: str, path: Any) -> None:
+    if not isinstance(path, str) or not path.startswith("/") or re.search(r"[?#\s]", path):
+        raise ConfigError(f"{at}: give the path below the base URL, with a slash and without a query: '/embeddings'.")
+    if re.match(r"/(?:v1|openai|_harness)(?:/|$)|/api/projects/", path):
+        raise ConfigError(f"{at}: give the path below the base URL, '/embeddings' for all of the provider's forms.")
+    names = re.findall(r"\{(\w+)\}", path)
+    if re.sub(r"\{[a-zA-Z_]\w*\}", "", path).translate({ord(each): "{" for each in "}"}).count("{") or len(
+        names
+    ) != len(set(names)):
+        raise ConfigError(f"{at}: a parameter of a path has a name of its own: '/batches/{{batch_id}}'.")
+
+
+def _check_head(at: str, status: Any, headers: Any) -> None:
+    if not isinstance(status, int) or isinstance(status, bool) or not 200 <= status <= 599:
+        raise ConfigError(f"{at}: status is {status!r}. Give one from 200 to 599.")
+    if not isinstance(headers, Mapping) or not all(map(_is_header, headers.items())):
+        raise ConfigError(f"{at}: headers is {headers!r}. Give a dict of names and texts: {{'x-request-id': 'a'}}.")
+
+
+def _is_header(pair: tuple[Any, Any]) -> bool:
+    name, value = pair
+    if not isinstance(name, str) or not isinstance(value, str):
+        return False
+    framing = name.lower() in ("content-length", "transfer-encoding", "connection")
+    return bool(_HEADER_NAME.fullmatch(name) and _HEADER_VALUE.fullmatch(value)) and not framing
+
+
+def find_routed(routed: Iterable[RoutedPath], request: Request) -> tuple[RoutedPath, Request] | None:
+    """The newest route of a request that is no operation, and the request as its functions get it."""
+    below = request.path if request.root else _PER_DEPLOYMENT.sub("", request.path, count=1)
+    for each in routed:
+        if each.method == request.method and (found := each.pattern.fullmatch(below)):
+            return each, request._replace(operation=ROUTED, params=found.groupdict(), body=_read_body(request))
+    return None
+
+
+def _read_body(request: Request) -> Any:
+    """A body that is JSON or a form; None of any other."""
+    kind = request.headers.get("content-type", "")
+    if kind.partition(";")[0].strip().lower() == FORM_TYPE:
+        return parse_form(request.raw, kind)
+    return parse_body(request.raw)[0] if request.raw else None

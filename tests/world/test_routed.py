@@ -1,0 +1,352 @@
+"""`mock.route`: other parts of the provider's API, which a test answers itself and nobody judges."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import struct
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+import openai
+import pytest
+from openai.types import CreateEmbeddingResponse
+
+from harness.analysis.loss import losses_of
+from harness.core.errors import ConfigError, HarnessError
+from harness.core.exchange import Answer, Json, Request
+from harness.faults import hang_up, http_error, rate_limit
+from harness.report.collect_findings import fill_case
+from harness.report.failure import find_suspects
+from harness.report.report import Report, ReportCase, summary_line
+from harness.report.unknown_models import count_unknown_models
+from harness.server.mock_api import MockApi
+from harness.server.sharing.snapshot import Snapshot, decode_snapshot, encode_snapshot
+from harness.world.mock import Mock
+from harness.world.scripting.document import parse_sent_script
+from harness.world.scripting.load import load_script_file
+
+EMBEDDINGS: Json = {
+    "object": "list",
+    "model": "text-embedding-3-small",
+    "data": [{"object": "embedding", "index": 0, "embedding": [0.5, -0.25]}],
+    "usage": {"prompt_tokens": 1, "total_tokens": 1},
+}
+ASKED = {"model": "text-embedding-3-small", "input": "Paris"}
+
+
+def encoded(request: Request) -> Json:
+    """As the API answers the SDK, which asks for base64 unless it is told otherwise."""
+    data = [
+        {"object": "embedding", "index": index, "embedding": base64.b64encode(struct.pack("<2f", 0.5, -0.25)).decode()}
+        for index, _ in enumerate(request.body["input"])
+    ]
+    assert request.body["encoding_format"] == "base64"
+    return {**EMBEDDINGS, "data": data}
+
+
+def ask(api: MockApi, path: str = "/v1/embeddings", method: str = "POST", key: str = "sk-a", **sent: Any) -> Answer:
+    kind = sent.get("kind", "application/json")
+    headers = {"authorization": f"Bearer {key}", "api-key": key, "content-type": kind}
+    return api.handle(method, path, headers, {}, sent.get("raw", b'{"input":"x"}'))
+
+
+def routed(answer: Any, **head: Any) -> MockApi:
+    api = MockApi()
+    api.open("sk-a").route("POST", "/embeddings", answer, **head)
+    return api
+
+
+class TestWithTheSdk:
+    def test_embeddings_of_numbers(self, mock: Mock, client: openai.OpenAI) -> None:
+        mock.route("POST", "/embeddings", EMBEDDINGS)
+        for _ in range(2):
+            assert client.embeddings.create(**ASKED).data[0].embedding == [0.5, -0.25]
+        assert [(one.status, one.is_routed, one.request.path) for one in mock.exchanges] == [
+            (200, True, "/embeddings")
+        ] * 2
+
+    def test_embeddings_in_base64(self, mock: Mock, client: openai.OpenAI) -> None:
+        mock.route("POST", "/embeddings", encoded)
+        made = client.embeddings.create(model="text-embedding-3-small", input=["a", "b"])
+        assert [each.embedding for each in made.data] == [[0.5, -0.25]] * 2
+
+    def test_embeddings_asked_for_asynchronously(self, mock: Mock) -> None:
+        mock.route("POST", "/embeddings", CreateEmbeddingResponse.model_validate(EMBEDDINGS))
+
+        async def create() -> list[float]:
+            async with openai.AsyncOpenAI(base_url=mock.base_url, api_key=mock.api_key) as client:
+                return (await client.embeddings.create(**ASKED)).data[0].embedding
+
+        assert asyncio.run(create()) == [0.5, -0.25]
+
+    def test_of_azure(self, mock: Mock) -> None:
+        mock.route("POST", "/embeddings", EMBEDDINGS)
+        endpoint, key = mock.azure_endpoint, mock.api_key
+        old = openai.AzureOpenAI(azure_endpoint=endpoint, api_key=key, api_version="2025-04-01-preview")
+        new = openai.OpenAI(base_url=f"{endpoint}/openai/v1", api_key=key)
+        foundry = openai.OpenAI(base_url=f"{mock.project_endpoint}/openai/v1", api_key=key)
+        for client in (old, new, foundry):
+            assert client.embeddings.create(**ASKED).data[0].embedding == [0.5, -0.25]
+        assert [one.request.dialect for one in mock.exchanges] == ["azure", "azure", "foundry"]
+
+    def test_an_application_that_retrieves_first(self, mock: Mock, client: openai.OpenAI) -> None:
+        mock.route("POST", "/embeddings", EMBEDDINGS)
+        mock.script("In Paris.")
+        client.embeddings.create(**ASKED)
+        assert client.responses.create(model="gpt-4.1", input="Where?").output_text == "In Paris."
+
+    def test_bytes_and_texts(self, mock: Mock, client: openai.OpenAI) -> None:
+        mock.route("POST", "/audio/speech", b"\x00\xff", headers={"Content-Type": "audio/mpeg"})
+        mock.route("POST", "/audio/transcriptions", lambda request: f"{request.body['model']}")
+        with client.audio.speech.with_streaming_response.create(model="tts-1", voice="alloy", input="Hi") as spoken:
+            assert (spoken.headers["content-type"], b"".join(spoken.iter_bytes())) == ("audio/mpeg", b"\x00\xff")
+        heard = client.audio.transcriptions.create(model="whisper-1", file=b"\x00\xff", response_format="text")
+        assert str(heard).strip() == "whisper-1"
+
+    def test_a_stream(self, mock: Mock, client: openai.OpenAI) -> None:
+        chunk = {"id": "c", "object": "chat.completion.chunk", "created": 0, "model": "m", "choices": []}
+        stream = f"data: {json.dumps(chunk)}\n\ndata: [DONE]\n\n"
+        mock.route("POST", "/chat/completions", stream, headers={"content-type": "text/event-stream"})
+        chunks = client.chat.completions.create(model="m", messages=[{"role": "user", "content": "x"}], stream=True)
+        assert [each.id for each in chunks] == ["c"]
+
+    def test_errors_and_retries(self, mock: Mock, client: openai.OpenAI) -> None:
+        mock.route("POST", "/embeddings", [http_error(429, "Later.", headers={"retry-after-ms": "1"}), EMBEDDINGS])
+        assert client.with_options(max_retries=1).embeddings.create(**ASKED).data
+        assert [one.status for one in mock.exchanges] == [429, 200]
+        assert mock.losses == []
+
+
+class TestAnAnswer:
+    def test_has_its_status_and_headers(self) -> None:
+        answer = ask(routed({"id": "b"}, status=202, headers={"X-Request-ID": "mine"}))
+        assert (answer.status, answer.headers["x-request-id"], answer.body) == (202, "mine", {"id": "b"})
+        own = ask(routed(lambda request: Answer(201, {"a": 1}, {"etag": "1"}), headers={"etag": "0"}))
+        assert (own.status, own.headers["etag"], own.body) == (201, "1", {"a": 1})
+
+    def test_of_a_list_answers_one_request_each(self) -> None:
+        api = routed([{"a": 1}, lambda request: [1, 2]])
+        answers = [ask(api), ask(api), ask(api)]
+        assert [answer.body for answer in answers[:2]] == [{"a": 1}, [1, 2]]
+        assert answers[2].status == 418
+        assert "route('POST', '/embeddings'): all 2 answers are taken. Add one" in answers[2].body["error"]["message"]
+        assert len(api.worlds["sk-a"].problems) == 1
+
+    def test_may_be_none_at_all(self) -> None:
+        assert ask(routed(hang_up())).status == 0
+
+    def test_of_the_newest_route_goes_before(self) -> None:
+        api = routed({"a": 1})
+        api.open("sk-a").route("POST", "/embeddings", {"a": 2})
+        assert ask(api).body == {"a": 2}
+
+    def test_is_one_of_its_key_alone(self) -> None:
+        api = routed({"a": 1})
+        assert (ask(api, key="sk-b").status, ask(api, key="other").status) == (404, 401)
+
+    def test_is_for_one_method_and_path_below_the_base_url(self) -> None:
+        api = routed({"a": 1})
+        assert ask(api, method="GET").status == 404
+        for path in ("/v1/embeddings/x", "/v1/embedding", "/embeddings/x"):
+            assert ask(api, path).status == 404
+
+    def test_of_a_path_with_parameters(self) -> None:
+        api = MockApi()
+        api.open("sk-a").route("GET", "/batches/{batch_id}/out.put", lambda request: dict(request.params))
+        assert ask(api, "/v1/batches/b_1/out.put", "GET").body == {"batch_id": "b_1"}
+        assert ask(api, "/v1/batches/b_1/outxput", "GET").status == 404
+
+    @pytest.mark.parametrize("path", ["/openai/deployments/d/embeddings", "/openai/v1/embeddings", "/v1/embeddings"])
+    def test_is_the_same_in_each_form_of_path(self, path: str) -> None:
+        assert ask(routed({"a": 1}), path).body == {"a": 1}
+
+    @pytest.mark.parametrize(
+        ("raw", "kind", "body"),
+        [
+            (b"{", "application/json", None),
+            (b'{"a":1}', "", {"a": 1}),
+            (b"", "application/json", None),
+            (b"\xff\x00", "application/octet-stream", None),
+            (b"no form", "multipart/form-data; boundary=x", {}),
+            (b"no form", "multipart/form-data", {}),
+            (b"[" * 3000, "application/json", None),
+        ],
+    )
+    def test_is_given_whatever_was_sent(self, raw: bytes, kind: str, body: Any) -> None:
+        seen: list[Any] = []
+        api = routed(lambda request: seen.append(request.body) or {})
+        assert ask(api, raw=raw, kind=kind).status == 200
+        assert seen == [body]
+
+    def test_that_looks_like_one_of_the_model_is_not_judged(self) -> None:
+        call = {
+            "type": "function_call",
+            "id": "fc_1",
+            "call_id": "c",
+            "name": "f",
+            "arguments": "{}",
+            "status": "completed",
+        }
+        api = routed({"object": "response", "id": "resp_1", "output": [call], "data": 5})
+        ask(api)
+        mock = api.open("sk-a")
+        assert (mock.calls, list(mock.said), mock.losses, str(mock.flow) != "") == ([], [], [], True)
+
+
+def raises(request: Request) -> Json:
+    return {"a": request.body["no"]}
+
+
+class TestAFunction:
+    def test_that_raises_is_told_with_its_line_as_elsewhere(self) -> None:
+        api = routed(raises)
+        answer = ask(api)
+        said = answer.body["error"]["message"]
+        assert (answer.status, answer.headers["x-should-retry"]) == (418, "false")
+        assert said.startswith("route('POST', '/embeddings'): its function raised KeyError: 'no', at ")
+        assert f"at test_routed.py:{raises.__code__.co_firstlineno + 1}, in raises: return" in said
+        assert [text for _, text in api.worlds["sk-a"].problems] == [said]
+
+    @pytest.mark.parametrize("made", [None, 5, object(), {"a": {1}}, "\ud800", Answer(99, {}), rate_limit()], ids=str)
+    def test_that_returns_no_answer_is_told_so(self, made: Any) -> None:
+        answer = ask(routed(lambda request: made))
+        assert (answer.status, answer.body["error"]["message"][:30]) == (418, "route('POST', '/embeddings'): ")
+
+    def test_may_be_a_generator_of_bytes(self) -> None:
+        def speak(request: Request) -> Any:
+            yield b"a"
+            yield b"b"
+
+        assert ask(routed(speak)).body == b"ab"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "answer", "says"),
+    [
+        ("PSOT", "/embeddings", {}, "no method 'PSOT'. Did you mean 'POST'?"),
+        ("post", "/embeddings", {}, "no method 'post'. Did you mean 'POST'?"),
+        (5, "/embeddings", {}, "no method 5."),
+        ("POST", "embeddings", {}, "give the path below the base URL, with a slash"),
+        ("POST", "https://example.org/v1/embeddings", {}, "give the path below the base URL, with a slash"),
+        ("POST", "/embeddings?a=b", {}, "without a query"),
+        ("POST", None, {}, "give the path below the base URL"),
+        ("POST", "/v1/embeddings", {}, "'/embeddings' for all of the provider's forms"),
+        ("POST", "/openai/deployments/d/embeddings", {}, "'/embeddings' for all of the provider's forms"),
+        ("POST", "/_harness/script", {}, "give the path below the base URL"),
+        ("POST", "/a/{b}/{b}", {}, "a parameter of a path has a name of its own"),
+        ("POST", "/a/{b", {}, "a parameter of a path has a name of its own"),
+        ("POST", "/responses", {}, "POST /responses is mocked. Script what the model says with mock.script(…)"),
+        ("GET", "/responses/resp_1", {}, "GET /responses/{response_id} is mocked."),
+        ("PATCH", "/responses", {}, "/responses is mocked, and PATCH is refused there."),
+        ("POST", "/embeddings", None, "None is no answer. Give a dict, a text, bytes,"),
+        ("POST", "/embeddings", 5, "5 is no answer."),
+        ("POST", "/embeddings", [], "the list of answers is empty."),
+        ("POST", "/embeddings", [{}, 5], "5 is no answer."),
+        ("POST", "/embeddings", {"a": {1}}, "Type is not JSON serializable: set. Give plain JSON values"),
+        ("POST", "/embeddings", "\ud800", "Give plain JSON values; a text must be valid Unicode."),
+        ("POST", "/embeddings", rate_limit(), "such an error is one of the mock's own. Give http_error(429, '…')."),
+        ("POST", "/embeddings", dict, "is a class or async. Give a plain function"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_routed_is_told_why(method: Any, path: Any, answer: Any, says: str) -> None:
+    with pytest.raises(HarnessError) as told:
+        Mock().route(method, path, answer)
+    assert says in str(told.value)
+    assert str(told.value).startswith(f"route({method!r}, {path!r}): ")
+
+
+@pytest.mark.parametrize(
+    "head",
+    [{"status": 100}, {"status": "200"}, {"status": True}, {"headers": 5}]
+    + [
+        {"headers": each} for each in ({"a": 1}, {"a b": "c"}, {"a": "b\r\nc: d"}, {"content-length": "1"}, {"a": "é…"})
+    ],
+    ids=str,
+)
+def test_a_head_that_cannot_be_sent_is_refused(head: Json) -> None:
+    with pytest.raises(ConfigError, match=r"^route\('POST', '/embeddings'\): (status|headers) is .* Give "):
+        Mock().route("POST", "/embeddings", {}, **head)
+
+
+DOCUMENT: Json = {
+    "route": {
+        "POST /embeddings": {"json": EMBEDDINGS},
+        "POST /audio/speech": {"base64": "AP8=", "headers": {"content-type": "audio/mpeg"}},
+        "GET /batches/{id}": [{"status": 500, "text": "down"}, {"json": {"id": "b"}}],
+    }
+}
+
+
+def test_a_document_routes_as_well(tmp_path: Path) -> None:
+    api = MockApi()
+    (tmp_path / "script.yaml").write_text(json.dumps(DOCUMENT))
+    load_script_file(tmp_path / "script.yaml").apply(api.open("sk-a"))
+    parse_sent_script(DOCUMENT).apply(api.open("sk-b"))
+    for key in ("sk-a", "sk-b"):
+        assert ask(api, key=key).body == EMBEDDINGS
+        assert ask(api, "/v1/audio/speech", key=key).body == b"\x00\xff"
+        answers = [ask(api, "/v1/batches/b", "GET", key=key) for _ in range(3)]
+        assert [(answer.status, answer.body) for answer in answers[:2]] == [(500, b"down"), (200, {"id": "b"})]
+        assert answers[2].status == 418
+
+
+@pytest.mark.parametrize(
+    ("route", "at", "says"),
+    [
+        (5, "route", "route is 5. Give an object"),
+        ({"POST /embeddings": 5}, "route.POST /embeddings", "5 stands where names are expected"),
+        ({"POST /embeddings": {}}, "route.POST /embeddings", "an answer has one of json, text, base64; this has none"),
+        ({"POST /e": {"json": {}, "text": ""}}, "route.POST /e", "this has json, text"),
+        ({"POST /e": {"jsn": {}}}, "route.POST /e.jsn", "Did you mean 'json'?"),
+        ({"POST /e": {"json": 5}}, "route.POST /e.json", "json is 5. Give an object or a list"),
+        ({"POST /e": {"base64": "…"}}, "route.POST /e.base64", "Give bytes in base64"),
+        ({"POST /e": [{"json": {}}, {"text": 5}]}, "route.POST /e[1].text", "text is 5. Give a text"),
+        ({"POST /e": {"json": {}, "status": 99}}, "route", "status is 99. Give one from 200 to 599"),
+        ({"POST /e": {"json": {}, "headers": {"a": 1}}}, "route", "Give a dict of names and texts"),
+        ({"/embeddings": {"json": {}}}, "route", "no method '/embeddings'"),
+        ({"POST /responses": {"json": {}}}, "route", "POST /responses is mocked."),
+        ({"POST /e": []}, "route", "the list of answers is empty"),
+    ],
+    ids=str,
+)
+def test_a_mistake_in_a_document_is_told_where(route: Any, at: str, says: str) -> None:
+    with pytest.raises(HarnessError) as told:
+        parse_sent_script({"route": route})
+    assert (told.value.location, says in str(told.value)) == (at, True), str(told.value)  # type: ignore[attr-defined]
+
+
+def test_what_is_not_routed_is_refused_as_before_and_told_how_to() -> None:
+    answer = ask(routed({"a": 1}), "/v1/moderations")
+    assert (answer.status, answer.rule, answer.body["error"]["code"]) == (404, "unknown_url", "not_mocked")
+    assert "Answer it in the test, mock.route(…)" in answer.body["error"]["message"]
+
+
+def test_the_report_counts_what_was_routed_and_finds_nothing_in_it() -> None:
+    api = routed([http_error(500, "Down."), {"id": "x"}])
+    answers = [ask(api, raw=b'{"model":"mine"}') for _ in range(2)]
+    world = api.worlds["sk-a"]
+    case = fill_case(ReportCase("a", "a.py", 1, "passed", 0.1), world, losses_of(world.exchanges))
+    report = Report([case])
+    assert [answer.status for answer in answers] == [500, 200]
+    assert (case.found, report.totals.routed, count_unknown_models(world)) == ([], 2, {})
+    assert summary_line(report.totals, 0) == (
+        "contract: 2 exchanges (2 routed, not judged), 0 refusals expected, 0 losses, 0 % of rules"
+    )
+    assert report.summary_json()["totals"]["routed"] == 2
+    assert find_suspects(world) == []
+
+
+def test_the_journal_of_a_snapshot_has_its_routes_but_no_functions() -> None:
+    api = MockApi()
+    parse_sent_script(DOCUMENT).apply(api.open("sk-a"))
+    ask(api, "/v1/batches/b", "GET")
+    encoded = encode_snapshot(Snapshot(api.worlds["sk-a"], OrderedDict()), {})
+    world = decode_snapshot(encoded, {}).world
+    assert world is not None
+    api.worlds["sk-a"] = world
+    assert ask(api).body == EMBEDDINGS
+    assert ask(api, "/v1/batches/b", "GET").body == {"id": "b"}
