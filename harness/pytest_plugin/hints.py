@@ -49,7 +49,7 @@ def pytest_make_collect_report(
         report.failed
         and call is not None
         and call.excinfo
-        and (hint := _key_hint(collector.config, call.excinfo.value))
+        and (hint := _key_hint(collector.config, call.excinfo.value) or _name_hint(call.excinfo.value))
     ):
         report.sections.append((_SECTION_TITLE, hint))
     return report
@@ -81,8 +81,19 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
 
 
 def _add_key_hint(config: pytest.Config, error: BaseException) -> None:
-    if hint := _key_hint(config, error):
+    if hint := _key_hint(config, error) or _name_hint(error):
         error.add_note(hint)
+
+
+def _name_hint(error: BaseException) -> str:
+    """Whose `harness` was imported, for an error that something is missing in it; empty for any other."""
+    failed = next((one for one in error_chain(error) if isinstance(one, ImportError)), None)
+    if failed is None or str(failed.name).partition(".")[0] != "harness":
+        return ""
+    return (
+        "The `harness` that was imported is the one of responses-harness. One of the project's own needs another name; or\n"
+        "run `pytest -p no:responses_harness`, which leaves the mock out."
+    )
 
 
 def _key_hint(config: pytest.Config, error: BaseException) -> str:

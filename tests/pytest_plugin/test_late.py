@@ -109,7 +109,8 @@ time.sleep(0.1)
 host, _, port = os.environ["OPENAI_BASE_URL"].removesuffix("/v1").rpartition("/")[2].partition(":")
 with socket.create_connection((host, int(port))) as client:
     key = os.environ["OPENAI_API_KEY"]
-    client.sendall(f"GET /v1/models HTTP/1.1\\r\\nhost: a\\r\\nauthorization: Bearer {key}\\r\\n\\r\\n".encode())
+    line = "GET /v1/models HTTP/1.1"
+    client.sendall(f"{line}\\\\r\\\\nhost: a\\\\r\\\\nauthorization: Bearer {key}\\\\r\\\\n\\\\r\\\\n".encode())
     client.recv(1000)
 '''
 

@@ -1,0 +1,111 @@
+"""Where pytest finds the plugin of responses-harness, by a name that no project has of its own.
+
+The package is called `harness`, and so may be one of the user's. A run that has its own is left in peace: nothing of the
+mock is loaded then, one line says so, and the mock's fixtures explain it to a test that asks for one.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from importlib.machinery import PathFinder
+from pathlib import Path
+
+import pytest
+
+NAME = "harness"
+_OWN = Path(__file__).resolve().with_name(NAME)
+_MAX_READ = 200
+"""How many files of a folder of tests are read for what they import, the first ones."""
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Load the plugin, unless the run has another package of its name."""
+    config = pluginmanager.get_plugin("pytestconfig")
+    assert isinstance(config, pytest.Config)
+    if foreign := _find_foreign(config):
+        pluginmanager.register(_Off(foreign), "responses-harness-off")
+    else:
+        pluginmanager.import_plugin(f"{NAME}.pytest_plugin.plugin")
+
+
+class _Off:
+    """What stands in for the plugin: a line, and the fixtures that only the mock has."""
+
+    def __init__(self, foreign: Path) -> None:
+        self._line = (
+            f"responses-harness is off: `{NAME}` is {foreign} here, and Python has room for one of that name. To use the "
+            f"mock, rename that file or folder; without it, `-p no:responses_harness` leaves this line out."
+        )
+
+    def pytest_report_header(self) -> str:
+        """Say whose `harness` it is."""
+        return self._line
+
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Declare the markers, which are without effect."""
+        for marker in ("harness", "cassette"):
+            config.addinivalue_line("markers", f"{marker}(…): of responses-harness, which is off")
+
+    def pytest_addoption(self, parser: pytest.Parser) -> None:
+        """Declare what the configuration of a project may set."""
+        for name in ("harness_env", "harness_refusals", "harness_contract", "harness_cassettes"):
+            parser.addini(name, "of responses-harness, which is off", default="")
+
+    @pytest.fixture
+    def mock(self) -> None:
+        """Nothing: says why."""
+        pytest.fail(self._line, pytrace=False)
+
+    mock_server = openai_client = async_openai_client = openai_mock = cassette = foundry_credential = mock
+
+
+def _find_foreign(config: pytest.Config) -> Path | None:
+    """The user's own package or module `harness`, None without one."""
+    if NAME in sys.modules:
+        loaded = getattr(sys.modules[NAME], "__file__", None)
+        return None if loaded is None or _is_own(Path(loaded)) else Path(loaded)
+    first = PathFinder.find_spec(NAME)
+    if first and first.origin and not _is_own(Path(first.origin)):
+        return Path(first.origin)
+    root = config.rootpath
+    certain = [*(root / each for each in config.getini("pythonpath")), root, root / "src", Path.cwd()]
+    found = [file for folder in certain for file in _harness_in(folder)]
+    return next(
+        iter(found or [file for folder in _test_folders(config) for file in _harness_in(folder, read=True)]), None
+    )
+
+
+def _is_own(file: Path) -> bool:
+    """Whether a file is of the installed package, or of another copy of it."""
+    folder = file.resolve().parent
+    return folder == _OWN or (folder / "pytest_plugin" / "plugin.py").exists()
+
+
+def _test_folders(config: pytest.Config) -> Iterator[Path]:
+    """Folders that pytest may put on the path: those of tests, without a package around them."""
+    given = [arg.partition("::")[0] for arg in config.invocation_params.args if not arg.startswith("-")]
+    for name in [*given, *config.getini("testpaths"), "tests", "test"]:
+        for base in dict.fromkeys((config.invocation_params.dir, config.rootpath)):
+            folder = base / name
+            folder = folder.parent if folder.suffix == ".py" else folder
+            if folder.is_dir() and not (folder / "__init__.py").exists():
+                yield folder
+
+
+def _harness_in(folder: Path, *, read: bool = False) -> Iterator[Path]:
+    """The `harness` of a folder that is not ours; with `read` only one that a file beside it imports."""
+    for file in (folder / NAME / "__init__.py", folder / f"{NAME}.py"):
+        if file.is_file() and not _is_own(file) and (not read or _is_imported(file, folder)):
+            yield file
+
+
+def _is_imported(file: Path, folder: Path) -> bool:
+    """Whether a file of a folder imports a `harness` that is not ours, or the tests are in it."""
+    ours = "|".join(sorted(each.stem for each in _OWN.iterdir()))
+    theirs = re.compile(rf"^\s*(?:from|import) {NAME}(?!\.(?:{ours})\b)\b", re.M)
+    if file.name == "__init__.py" and any(file.parent.glob("test_*.py")):
+        return True
+    beside = sorted(folder.glob("*.py"))[:_MAX_READ]
+    return any(theirs.search(each.read_text(errors="replace")) for each in beside)
