@@ -155,7 +155,7 @@ class DirectHttpProtocol(HttpProtocol):
     def on_message_begin(self) -> None:
         """Begin a request, without what only ASGI needs."""
         self.url, self.headers, self.expect_100_continue = b"", [], False
-        self._expect_request()
+        self._expect_request(received=1)
 
     def on_headers_complete(self) -> None:
         """Begin to answer a request; its body is held back if it may be answered at once."""

@@ -120,7 +120,7 @@ class HttpProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Begin a request."""
         super().on_message_begin()
-        self._expect_request()
+        self._expect_request(received=1)
 
     def on_headers_complete(self) -> None:
         """Begin to answer a request."""
@@ -186,8 +186,8 @@ class HttpProtocol(HttpToolsProtocol):
     def _host_count(self) -> int:
         return sum(name == b"host" for name, _ in self.headers or ())
 
-    def _expect_request(self) -> None:
-        self.request_begun, self.received = self.loop.time(), 0
+    def _expect_request(self, received: int = 0) -> None:
+        self.request_begun, self.received = self.loop.time(), received
 
     def _write_error(self, status: int, text: str) -> None:
         head = f"content-type: text/plain; charset=utf-8\r\ncontent-length: {len(text)}\r\nconnection: close\r\n\r\n"
