@@ -71,8 +71,9 @@ def make_case(chance: random.Random) -> Case:
     for _ in range(chance.choice((1, 1, 2, 2, 3, 4))):
         lines, body, upgrade = _make_request(chance)
         methods.add(lines[0].partition(" ")[0])
-        one = _encode(chance.choice(("", "", "", "\r\n", "\r\n\r\n")), lines, upgrade, body)
-        other = _encode("", lines, upgrade if _is_made(lines, upgrade) else [], body)
+        before = chance.choice(("", "", "", "\r\n", "\r\n\r\n"))
+        one = _encode(before, lines, upgrade, body)
+        other = _encode(before, lines, upgrade if _is_made(lines, upgrade) else [], body)
         if not upgrade and chance.random() < 0.2:
             one = other = _mutate(chance, one)
         sent, plain = sent + one, plain + other

@@ -10,15 +10,16 @@ from tests.fuzz.differential import METHODS, run
 
 
 def test_a_few_hundred_connections_are_answered_as_a_bare_server_does() -> None:
-    figures = run(seed=1, count=150)
+    figures = run(seed=1, count=100)
     assert figures.differences == []
-    assert figures.answers > 500
+    assert figures.answers > 300
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_thousands_of_connections_are_answered_as_a_bare_server_does(capsys: pytest.CaptureFixture[str]) -> None:
     begun = time.monotonic()
-    figures = run(seed=2, count=15_000)
+    figures = run(seed=2, count=10_000)
     with capsys.disabled():
         print(
             f"\n{figures.connections} connections, {figures.sent:,} bytes, {len(figures.methods)} methods, "
