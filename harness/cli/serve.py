@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from harness.cli.serve_command import TOKEN_VARIABLE, run_with_mock
+from harness.cli.support.command_report import check_report_files
 from harness.cli.support.foreground import Entrance, listen, serve_foreground
 from harness.cli.support.observers import add_observers, check_observers, watch_app
 from harness.cli.support.shared_store import (
@@ -24,6 +25,7 @@ from harness.cli.support.shared_store import (
 from harness.cli.support.summaries import summarize_worlds
 from harness.cli.support.tls import Secured, context_of, secure
 from harness.cli.support.workers import check_workers, serve_workers
+from harness.report.formats import FORMATS
 
 if TYPE_CHECKING:
     from harness.contract.own_contract import OwnContract
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from harness.core.delivery import Pace
     from harness.core.limits import Limits
     from harness.server.mock_api import MockApi
+    from harness.world.mock import Mock
 
 DEFAULT_PORT = 8765
 KEPT_EXCHANGES, KEPT_RESPONSES, KEPT_WORLDS = 1_000, 10_000, 10_000
@@ -91,7 +94,22 @@ def serve(
         Path | None, typer.Option(metavar="DIR|FILE", help="Play these recordings; nothing is made up.")
     ] = None,
     paced: Annotated[bool, typer.Option("--paced", help="--replay at the pace of the recording.")] = False,
-    log: Annotated[str, typer.Option(metavar="json", help="Write one JSON object for each request to stderr.")] = "",
+    unused: Annotated[
+        str, typer.Option(metavar="allow", help="With a COMMAND: turns that no request took are no failure.")
+    ] = "",
+    losses: Annotated[
+        str, typer.Option(metavar="allow", help="With a COMMAND: what a client lost of earlier answers is no failure.")
+    ] = "",
+    refusals: Annotated[
+        str, typer.Option(metavar="NAMES", help="Refusals that are no failure: allow, or rules and areas, by commas.")
+    ] = "",
+    reports: Annotated[
+        list[Path] | None,
+        typer.Option("--report", metavar="FILE", help=f"With a COMMAND: write what it exchanged: {' '.join(FORMATS)}."),
+    ] = None,
+    log: Annotated[
+        str, typer.Option(metavar="json|text", help="Write each request to stderr, not only refused ones.")
+    ] = "",
     metrics: Annotated[
         bool, typer.Option("--metrics", help="Count requests for Prometheus: GET /_harness/metrics.")
     ] = False,
@@ -126,8 +144,12 @@ def serve(
     from harness.server.workers.request_key import KeyReader
     from harness.verify.disagreements.own_file import load_contract
 
+    permitted = _permitted(unused=unused, losses=losses)
+    if not command and (permitted or reports):
+        raise typer.BadParameter("--unused, --losses and --report are about what a COMMAND did: give one after --.")
+    check_report_files(reports or [])
     if replay:
-        contents = (command, script, scripted, keys, models, zdr, dialect, as_of, contract, store_prefix, workers > 1)
+        contents = (command, script, scripted, keys, models, zdr, dialect, as_of, contract, refusals)
         if any(
             (
                 *contents,
@@ -163,6 +185,8 @@ def serve(
         as_of=parse_as_of(as_of, "--as-of") if as_of else CONTRACT_DATE,
         own_contract=load_contract(contract, Path()),
         scripted=scripted,
+        refusals=_split_names(refusals),
+        runs_command=bool(command),
         pace=parse_pace(pace) if pace else None,
         limits=_make_limits(journal, keep, worlds, is_bounded=not command),
         is_shared=is_shared,
@@ -180,7 +204,10 @@ def serve(
         )
     if command:
         add_observers(mock, log, otel=otel)
-        raise typer.Exit(run_with_mock(command, mock, host, port or 0, dialect or OPENAI, key, access, secured))
+        where = (host, port or 0, dialect or OPENAI, key)
+        raise typer.Exit(
+            run_with_mock(command, mock, *where, access, secured, permitted=permitted, reports=reports or [])
+        )
     shown = {TOKEN_VARIABLE: access.token} if access.is_new else {}
     entrance = Entrance(
         API_ROOTS[dialect or OPENAI], lambda origin: {**server_variables(origin, dialect or OPENAI, key), **shown}
@@ -189,6 +216,7 @@ def serve(
     if is_shared:
         decisive = {"script": script, "keys": keys, "models": models, "scripted": scripted, "zdr": zdr, "pace": pace}
         decisive |= {"dialect": dialect, "assistants": assistants, "as-of": as_of, "contract": contract}
+        decisive |= {"refusals": refusals} if refusals else {}
         settings = settings_record(decisive | {"journal": journal, "keep": keep})
         made = (mock, access, store, store_prefix, store_seconds, settings, worlds or KEPT_WORLDS)
         app = make_shared_app(*made)
@@ -240,6 +268,8 @@ def _make_mock(
     as_of: str,
     own_contract: OwnContract | None,
     scripted: bool,
+    refusals: Sequence[str],
+    runs_command: bool,
     pace: Pace | None,
     limits: Limits,
     is_shared: bool,
@@ -249,7 +279,7 @@ def _make_mock(
     from harness.server.mock_api import MockApi
     from harness.server.model.default_model import small_talk
 
-    made = MockApi
+    made, words = MockApi, PYTHON_FILE if script and script.suffix == ".py" else JSON
     if is_shared:
         from harness.server.sharing.replicated_api import ReplicatedApi
 
@@ -268,13 +298,34 @@ def _make_mock(
         dialect=dialect,
         as_of=as_of,
         own_contract=own_contract,
-        vocabulary=PYTHON_FILE if script and script.suffix == ".py" else JSON,
+        vocabulary=words.for_command() if runs_command else words,
     )
-    if script is None:
-        return mock()
-    from harness.world.scripting.load import load_script_file
+    return mock(prepare=_make_prepare(script, refusals))
 
-    return mock(prepare=load_script_file(script).apply)
+
+def _make_prepare(script: Path | None, refusals: Sequence[str]) -> Callable[[Mock], None]:
+    """What is done to each new World: it is scripted, and expects these refusals."""
+    from harness.world.scripting.document import parse_sent_script
+    from harness.world.scripting.load import load_script_file
+    from harness.world.scripting.settings import ALLOW
+
+    given = ALLOW if list(refusals) == [ALLOW] else list(refusals)
+    parts: list[Callable[[Mock], object]] = [parse_sent_script({"refusals": given}).apply] if refusals else []
+    parts += [load_script_file(script).apply] if script else []
+
+    def prepare(mock: Mock) -> None:
+        for part in parts:
+            part(mock)
+
+    return prepare
+
+
+def _permitted(**options: str) -> list[str]:
+    """What these options permit; BadParameter for a value that they have not."""
+    for name, value in options.items():
+        if value not in ("", "allow"):
+            raise typer.BadParameter(f"--{name} {value}: it is allow.")
+    return [name for name, value in options.items() if value]
 
 
 def _make_limits(journal: int | None, keep: int | None, worlds: int | None, *, is_bounded: bool) -> Limits:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.cli.support.app import print_text
 from harness.cli.support.collection import rare_collections
+from harness.cli.support.command_report import LOSSES, UNUSED, CommandReport
 from harness.cli.support.run_command import run_command
 from harness.cli.support.tls import EVERY_ADDRESS, Secured, context_of, origin_for_clients
 
@@ -37,23 +39,30 @@ def run_with_mock(
     key: str,
     access: ControlAccess,
     secured: Secured | None = None,
+    *,
+    permitted: Collection[str] = (),
+    reports: Sequence[Path] = (),
 ) -> int:
     """Run a command against the mock, print the report of each World on stderr, and return the exit code.
 
     It is the command's own; if that is 0, 1 when a verdict on a World is not null, and 2 when there is nothing to judge.
+    `permitted` is what is no reason for a verdict; `reports` are files to write what was exchanged to.
     """
     from harness.core.text.shorten import pluralize
     from harness.server.asgi import serve_in_thread
 
+    report = CommandReport(api, command, permitted) if reports else None
     with serve_in_thread(api, host, port, access=access, tls=context_of(secured)) as server, rare_collections():
         origin = origin_for_clients(secured, EVERY_ADDRESS.get(host, server.host), server.port)
         environment = {**os.environ, **({TOKEN_VARIABLE: access.token} if access.token else {})}
         environment |= secured.variables if secured else {}
         code = run_command(command, _command_environment(origin, dialect, key, environment))
+    if report:
+        report.write(reports)
     if not api.request_count and not api.strays.number:
         _print_stderr(_describe_silence(dialect, is_plain=secured is None))
         return code or NOTHING_JUDGED
-    problems = list(_problems(api))
+    problems = list(_problems(api, permitted))
     end = f"the command ended with {code}" if code else "nothing is wrong"
     for text in problems or [f"{pluralize(api.request_count, 'request')}, {end}"]:
         _print_stderr(text)
@@ -84,7 +93,7 @@ def _describe_silence(dialect: str, *, is_plain: bool) -> str:
     )
 
 
-def _problems(api: MockApi) -> Iterator[str]:
+def _problems(api: MockApi, permitted: Collection[str]) -> Iterator[str]:
     """Why a run fails that its command passed, one text for each World and for requests that reached none."""
     from harness.core.text.shorten import pluralize
     from harness.server.judgement import judge_world
@@ -98,7 +107,8 @@ def _problems(api: MockApi) -> Iterator[str]:
             f"{request.method} {request.path}: {answer.status} {error.get('message', '')}"
         )
     for world in api.worlds.values():
-        verdict, report = judge_world(Mock(world))
+        mock = Mock(world)
+        verdict, report = judge_world(mock, unused=UNUSED not in permitted, losses=LOSSES not in permitted)
         if verdict:
             yield f"{world.name}:\n\n{report}\n"
 

@@ -7,7 +7,7 @@ operation. What a user of the harness has to fix comes back as a 418 that no SDK
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 from uuid import UUID
@@ -58,6 +58,8 @@ MAX_CLOSED = 10_000
 
 TellLost = Callable[[float, str, str, Mapping[str, str], bytes, Answer], None]
 """Takes when a request began (by `perf_counter`), its method, path, headers, body and answer."""
+NoteJudged = Callable[[Mock, Collection[str]], object]
+"""Is told of a World that is judged, and what is permitted in it: `unused`, `losses`."""
 
 
 class MockApi:
@@ -114,6 +116,7 @@ class MockApi:
         self._repeated = RepeatedRequests()
         self._kept_settings: RepeatCache[bytes, Any] = RepeatCache()
         self.tell_lost: TellLost = lambda *_: None
+        self.note_judged: NoteJudged = lambda *_: None
         self.on_stray: Callable[[Stray], None] = lambda _: None
 
     def open(self, key: str, name: str = "", base_url: str = "", vocabulary: Vocabulary | None = None) -> Mock:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import signal
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 
 from harness.cli import serve_command
 from harness.cli.support.collection import COLLECTION_THRESHOLDS
+from harness.report.formats import FORMATS
 from harness.server.control_plane.access import control_access
 from harness.server.mock_api import MockApi
 from tests.support.processes import run as run_child
@@ -98,6 +100,73 @@ class TestTheCommand:
             [sys.executable, "-m", "harness", "serve", *reading], env=environment(), stdin=subprocess.PIPE
         ) as it:
             assert it.communicate("a line\n", timeout=30)[0] == "a line\n"
+
+
+class TestWhatIsPermitted:
+    ASKING = "ask(temperature=7); ask()"
+
+    def test_is_no_reason_for_a_verdict(self, script: str) -> None:
+        ended = serve(
+            "--script", script, "--unused", "allow", "--refusals", "number_above_maximum", *program(self.ASKING)
+        )
+        assert (ended.returncode, ended.stderr) == (0, "harness: 2 requests, nothing is wrong\n")
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("suffix", ["yaml", "py"])
+    def test_is_what_the_report_advises(self, suffix: str, tmp_path: Path) -> None:
+        made = {"yaml": "script: [ {message: one}, {message: two} ]", "py": "script = ['one', 'two']"}
+        (file := tmp_path / f"script.{suffix}").write_text(made[suffix])
+        ended = serve("--script", str(file), *program(self.ASKING))
+        assert "\n  expect  harness serve --refusals number_above_maximum -- …\n" in ended.stderr
+        ended = serve("--script", str(file), "--refusals", "allow", *program(self.ASKING))
+        assert "\n  allow   harness serve --unused allow -- …\n" in ended.stderr
+        assert not [word for word in ("mock.refuses", "whole test", "/_harness/") if word in ended.stderr]
+
+    @pytest.mark.slow
+    def test_is_not_what_was_not_named(self, script: str) -> None:
+        assert (
+            serve("--script", script, "--refusals", "unknown_parameter", *program("ask(temperature=7)")).returncode == 1
+        )
+
+    @pytest.mark.parametrize(
+        ("options", "words"),
+        [
+            (("--unused", "allow"), "give one after --"),
+            (("--report", "report.html"), "give one after --"),
+            (("--losses", "maybe", "--", "true"), "--losses maybe: it is allow."),
+            (("--report", "report.doc", "--", "true"), "its suffix must be one of"),
+            (("--report", "no-such-folder/report.html", "--", "true"), "there is no folder no-such-folder"),
+        ],
+    )
+    def test_is_checked_before_the_command_runs(self, options: tuple[str, ...], words: str) -> None:
+        ended = serve(*options)
+        assert ended.returncode == 2
+        assert words in " ".join(ended.stderr.split())
+
+
+class TestTheReport:
+    def test_is_written_in_all_forms_with_a_case_for_each_world(self, script: str, tmp_path: Path) -> None:
+        files = {suffix: tmp_path / f"report{suffix}" for suffix in FORMATS}
+        ending = (
+            "ask(); call = urllib.request.Request(os.environ['HARNESS_URL'] + '/_harness/world', method='DELETE', "
+            "headers={'authorization': 'Bearer sk-ended'}); ask('sk-ended'); urllib.request.urlopen(call)"
+        )
+        options = [part for file in files.values() for part in ("--report", str(file))]
+        assert serve("--script", script, *options, *program(ending)).returncode == 1
+        made = json.loads(files[".json"].read_text())
+        assert [(case["id"], case["outcome"], len(case["exchanges"])) for case in made["tests"]] == [
+            ("sk-ended", "failed", 1),
+            ("sk-anything", "failed", 1),
+        ]
+        assert all(file.stat().st_size > 200 for file in files.values())
+
+    @pytest.mark.slow
+    def test_says_what_is_permitted(self, script: str, tmp_path: Path) -> None:
+        file = tmp_path / "report.json"
+        serve("--script", script, "--unused", "allow", "--report", str(file), *program("ask()"))
+        made = json.loads(file.read_text())
+        assert [case["outcome"] for case in made["tests"]] == ["passed"]
+        assert [found["expected"] for found in made["tests"][0]["found"]] == [True]
 
 
 class TestTheExitCode:

@@ -1,4 +1,4 @@
-"""What `harness serve` tells of its requests: `--log json`, `--metrics`, `--otel`."""
+"""What `harness serve` tells of its requests: `--log json|text`, `--metrics`, `--otel`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from harness.server.mock_api import MockApi
     from harness.server.observe.observed import ObservedRequest, Observer
 
-LOG_FORMATS = ("json",)
+LOG_FORMATS = ("json", "text")
 STDERR = 2
 
 
@@ -43,14 +43,16 @@ def watch_app(app: App, log: str, *, metrics: bool, otel: bool, folder: Path | N
 
             summed = SummedMetrics(counted, folder)
             app.metrics, app.tick = summed.answer, summed.write
-    app.flush = add_observers(app.api, log, otel=otel, more=observers)
+    app.flush = add_observers(app.api, log, otel=otel, more=observers, tells_refusals=True)
     return app
 
 
-def add_observers(api: MockApi, log: str, *, otel: bool, more: Sequence[Observer] = ()) -> Callable[[], object]:
+def add_observers(
+    api: MockApi, log: str, *, otel: bool, more: Sequence[Observer] = (), tells_refusals: bool = False
+) -> Callable[[], object]:
     """Let the requests to a mock be logged and traced as the options say; returns what exports the last spans.
 
-    Without any of the options nothing is imported, and no request costs more.
+    Without a log the requests that are refused are told if `tells_refusals`.
     """
     observers = [*more]
     flush: Callable[[], object] = lambda: None  # noqa: E731
@@ -61,15 +63,19 @@ def add_observers(api: MockApi, log: str, *, otel: bool, more: Sequence[Observer
         flush = provider.shutdown
         observers.append(trace_requests(provider))
     if log:
-        from harness.server.observe.access_log import log_json
+        from harness.server.observe.access_log import render_json, render_text, write_lines
 
-        observers.append(log_json(partial(os.write, STDERR)))
+        observers.append(write_lines(partial(os.write, STDERR), render_json if log == "json" else render_text))
+    only_refused = not observers
+    if tells_refusals and not log:
+        from harness.server.observe.access_log import write_refusals
+
+        observers.append(write_refusals(partial(os.write, STDERR), STDERR))
     if observers:
         from harness.server.observe.observed import observe
 
-        observe(
-            api, [partial(_tell_own, api, observer) for observer in observers] if hasattr(api, "is_own") else observers
-        )
+        own = [partial(_tell_own, api, observer) for observer in observers] if hasattr(api, "is_own") else observers
+        observe(api, own, only_refused=only_refused)
     return flush
 
 

@@ -25,6 +25,9 @@ _PYTHON_VALUES = {"None": "null", "True": "true", "False": "false"}
 _PYTHON_VALUE = re.compile(r" is (None|True|False)\b")
 _JSON_WORDS = {"True": "true", "False": "false", "()": "[]", "{…}": "[…]"}
 
+MAX_NAMED = 100
+"""Characters of the names of rules that advice has; of more it is about all refusals."""
+
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
@@ -32,7 +35,7 @@ class Vocabulary:
 
     `add_turn` and `add_open_turn` give a script a turn, for this request or for any; `mark` is a mark of a test with `{}`
     for its arguments. `base_url` and `api_key` name those of this mock, `too_early` says when a client is made too early,
-    `show_more` what shows all causes in full.
+    `show_more` what shows all causes in full. With `runs_command` it is read after a `harness serve -- COMMAND`.
     """
 
     language: Literal["python", "javascript", "json"]
@@ -43,12 +46,19 @@ class Vocabulary:
     show_more: str = _VERBOSE_REPORT
     mark: str = ""
     too_early: str = ""
+    runs_command: bool = False
+
+    def for_command(self) -> Vocabulary:
+        """The words for `harness serve -- COMMAND`, whose server has ended when they are read."""
+        return replace(self, runs_command=True, show_more="`harness serve --report FILE.html -- …`")
 
     @property
     def allow_unused(self) -> str:
         """How unused turns are permitted."""
         if self.language == "javascript":
             return 'useMock({ unused: "allow" })'
+        if self.runs_command:
+            return "harness serve --unused allow -- …"
         if not self.mark:
             return _ALLOWED.format("unused")
         return self.mark.format('unused="allow"')
@@ -57,6 +67,8 @@ class Vocabulary:
         """How these losses are permitted; without ids how all are."""
         if self.language == "javascript":
             return 'useMock({ losses: "allow" })'
+        if self.runs_command:
+            return "harness serve --losses allow -- …"
         if not self.mark:
             return _ALLOWED.format("losses")
         named = ", ".join(map(json.dumps, ids))
@@ -64,13 +76,15 @@ class Vocabulary:
 
     def expect_refusals(self, ids: Sequence[str]) -> str:
         """How refusals by these rules are expected: the first of them where it comes, or all for a whole test."""
-        if self.language == "json":
-            return f'POST /_harness/expect {{"refusals": {json.dumps(ids)}}}, before the request'
         if self.language == "javascript":
             return f'await mock.refuses("{ids[0]}", …), or for a whole file\nuseMock({{ refusals: {json.dumps(ids)} }})'
-        return (
-            f'with mock.refuses("{ids[0]}"): …, or for a whole test\n{self.mark.format(f"refusals={json.dumps(ids)}")}'
-        )
+        if self.mark:
+            whole = self.mark.format(f"refusals={json.dumps(ids)}")
+            return f'with mock.refuses("{ids[0]}"): …, or for a whole test\n{whole}'
+        is_short = sum(map(len, ids)) < MAX_NAMED
+        if self.runs_command:
+            return f"harness serve --refusals {','.join(ids) if is_short else 'allow'} -- …"
+        return f'POST /_harness/expect {{"refusals": {json.dumps(ids if is_short else "allow")}}}, before the request'
 
     def word_fix(self, fix: str) -> str:
         """The fix of a rule, which is written in Python."""

@@ -187,7 +187,9 @@ async def report(request: Request, unused: Outcome = "fail", losses: Outcome = "
     With `unused=allow` unused turns are no reason, with `losses=allow` losses are none. With `verbose=true` every cause in
     full, the evidence and the bodies.
     """
-    judged = judge_world(_mock_of(request), unused=unused == "fail", losses=losses == "fail", verbose=verbose)
+    mock, outcomes = _mock_of(request), {"unused": unused, "losses": losses}
+    _api(request).note_judged(mock, [name for name, outcome in outcomes.items() if outcome == ALLOW])
+    judged = judge_world(mock, unused=unused == "fail", losses=losses == "fail", verbose=verbose)
     return {"verdict": judged.verdict or None, "report": judged.report}
 
 

@@ -1,16 +1,20 @@
-"""`harness serve --log json`: one JSON object a line on stderr for each request, without keys and bodies."""
+"""What `harness serve` writes to stderr about requests, a line each, without keys and bodies: JSON, or for people."""
 
 from __future__ import annotations
 
+import select
 from collections.abc import Callable
 from datetime import UTC, datetime
 
 import orjson
 
+from harness.core.text.printable import escape_controls
 from harness.server.observe.observed import ObservedRequest, Observer
 
+RenderLine = Callable[[ObservedRequest], bytes]
 
-def log_json(write: Callable[[bytes], object]) -> Observer:
+
+def write_lines(write: Callable[[bytes], object], render: RenderLine) -> Observer:
     """The observer that writes a line for each request; where nobody reads them, the rest is dropped."""
     is_open = True
 
@@ -19,15 +23,45 @@ def log_json(write: Callable[[bytes], object]) -> Observer:
         if not is_open:
             return
         try:
-            write(render_line(one))
+            write(render(one))
         except OSError:
             is_open = False
 
     return log
 
 
-def render_line(one: ObservedRequest) -> bytes:
-    """A request as a line."""
+def write_refusals(write: Callable[[bytes], object], descriptor: int) -> Observer:
+    """The observer that writes a line for each request that is refused or cannot be answered, unless a script refuses it.
+
+    A line for which there is no room now is dropped, so that nothing waits for who does not read.
+    """
+    log = write_lines(write, render_text)
+
+    def log_refused(one: ObservedRequest) -> None:
+        if one.answer.status >= 400 and not one.answer.asked and _has_room(descriptor):
+            log(one)
+
+    return log_refused
+
+
+def _has_room(descriptor: int) -> bool:
+    """Whether a line can be written without a wait; yes where that cannot be asked."""
+    try:
+        return bool(select.select((), (descriptor,), (), 0)[1])
+    except (OSError, ValueError):
+        return True
+
+
+def render_text(one: ObservedRequest) -> bytes:
+    """A request as a line for people: `harness: POST /v1/responses 400: Missing … (missing_required_parameter)`."""
+    said = one.clean(" ".join(str(one.error.get("message", "")).split()))
+    rule = f" ({one.answer.rule})" if one.answer.rule else ""
+    why = f": {said}{rule}" if one.answer.status >= 400 else f" {one.model}".rstrip()
+    return escape_controls(f"harness: {one.method} {one.path} {one.answer.status}{why}").encode() + b"\n"
+
+
+def render_json(one: ObservedRequest) -> bytes:
+    """A request as a line of JSON."""
     fields = {
         "time": datetime.fromtimestamp(one.began, UTC).isoformat(timespec="milliseconds"),
         "method": one.method,

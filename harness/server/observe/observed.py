@@ -99,8 +99,11 @@ class ObservedRequest:
 Observer = Callable[[ObservedRequest], None]
 
 
-def observe(api: MockApi, observers: Sequence[Observer]) -> None:
-    """Let observers be told of each request that a mock answers from now on, in its thread, before the answer goes out."""
+def observe(api: MockApi, observers: Sequence[Observer], *, only_refused: bool = False) -> None:
+    """Let observers be told of each request that a mock answers from now on, in its thread, before the answer goes out.
+
+    With `only_refused` of those whose answer is an error, so that the others cost nothing.
+    """
     handle, open_session = api.handle, api.open_session
 
     def tell(
@@ -115,6 +118,8 @@ def observe(api: MockApi, observers: Sequence[Observer]) -> None:
         *,
         is_lost: bool = False,
     ) -> None:
+        if only_refused and answer.status < 400:
+            return
         seconds = perf_counter() - begun
         place = parse_api_path(path, api.dialect)
         world = None if is_lost else api.world_of(headers, place.dialect)

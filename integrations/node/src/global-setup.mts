@@ -1,25 +1,34 @@
 /** Runs `harness serve` beside the tests and names it in HARNESS_URL; for `globalSetup` of vitest and jest. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve as absolute } from "node:path";
 
 const STARTING_SECONDS = 60;
 const IN_VENV = process.platform === "win32" ? ["Scripts", "harness.exe"] : ["bin", "harness"];
 // The server ends with this program, which ends with its input: however the tests end, they leave nothing behind.
 const UNTIL_INPUT_ENDS = "console.log(process.env.HARNESS_URL); process.stdin.resume()";
 
-/** Start the server unless HARNESS_URL names one; returns what ends it. */
-export default async function setup(): Promise<() => void> {
-  if (process.env.HARNESS_URL) return () => {};
+/**
+ * Start the server unless HARNESS_URL names one; returns what ends it, and waits for the report in the files of HARNESS_REPORT,
+ * named by commas.
+ */
+export default async function setup(): Promise<() => Promise<void>> {
+  if (process.env.HARNESS_URL) return async () => {};
   const [program = "", ...before] = harnessCommand();
-  const server = spawn(program, [...before, "serve", "--scripted", "--", process.execPath, "-e", UNTIL_INPUT_ENDS], {
+  const files = (process.env.HARNESS_REPORT ?? "").split(",").filter(Boolean);
+  const options = ["--scripted", ...files.flatMap((file) => ["--report", absolute(file)])];
+  const server = spawn(program, [...before, "serve", ...options, "--", process.execPath, "-e", UNTIL_INPUT_ENDS], {
     stdio: ["pipe", "pipe", "pipe"],
   });
   process.env.HARNESS_URL = await firstLine(server, [program, ...before].join(" "));
   for (const part of [server, server.stdin, server.stdout, server.stderr] as Array<{ unref?: () => void }>) part.unref?.();
-  return () => {
+  return async () => {
     delete process.env.HARNESS_URL;
+    const ended = new Promise<void>((resolve) => server.on("exit", () => resolve()));
     server.stdin?.end();
+    if (!files.length) return;
+    server.ref();
+    await ended;
   };
 }
 

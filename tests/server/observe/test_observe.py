@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
+from contextlib import suppress
 from http.client import HTTPConnection
 from typing import Any
 from urllib.error import HTTPError
@@ -18,10 +20,11 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from harness.core.errors import ConfigError
 from harness.core.limits import Limits
+from harness.faults import rate_limit
 from harness.items import message
 from harness.server.asgi import App, serve_in_thread
 from harness.server.mock_api import MockApi
-from harness.server.observe.access_log import log_json
+from harness.server.observe.access_log import render_json, render_text, write_lines, write_refusals
 from harness.server.observe.metrics import Metrics
 from harness.server.observe.observed import UNKNOWN, observe
 from harness.server.observe.spans import make_provider, trace_requests
@@ -61,7 +64,7 @@ class Watched:
         provider = TracerProvider()
         provider.add_span_processor(SimpleSpanProcessor(self.exporter))
         self.metrics = Metrics(self.api)
-        observe(self.api, [self.metrics.note, log_json(self.lines.append), trace_requests(provider)])
+        observe(self.api, [self.metrics.note, write_lines(self.lines.append, render_json), trace_requests(provider)])
 
     @property
     def logged(self) -> list[dict[str, Any]]:
@@ -218,10 +221,50 @@ def test_a_log_that_nobody_reads_is_dropped(watched: Watched) -> None:
         raise BrokenPipeError
 
     api = make_api()
-    observe(api, [log_json(fail)])
+    observe(api, [write_lines(fail, render_json)])
     assert [api.handle("GET", "/v1/models", {"authorization": "Bearer sk-1"}, {}, b"").status for _ in range(2)] == [
         200
     ] * 2
+
+
+class TestRefusals:
+    """A server without a log tells of what it refuses, and of nothing else."""
+
+    def lines_of(self, *, reader: bool = True) -> list[bytes]:
+        lines: list[bytes] = []
+        reading, writing = os.pipe()
+        os.set_blocking(writing, False)
+        with suppress(BlockingIOError):
+            while not reader:
+                os.write(writing, b"x" * 65536)
+        api = MockApi(prepare=lambda mock: mock.script(message("Hello."), rate_limit(), message("Again.")))
+        observe(api, [write_refusals(lines.append, writing)], only_refused=True)
+        head = {"authorization": f"Bearer {KEY}"}
+        for body in (HI, {**HI, "temperature": 7}, HI, UNPAIRED, HI, HI):
+            api.handle("POST", "/v1/responses", head, {}, orjson.dumps(body))
+        api.handle("POST", "/v1/responses", {"authorization": f"Bearer wrong-{KEY}"}, {}, b"{}")
+        os.close(reading)
+        os.close(writing)
+        return lines
+
+    def test_are_a_line_each_that_a_person_reads(self) -> None:
+        [number, unpaired, no_turn, unknown] = [line.decode() for line in self.lines_of()]
+        assert number.startswith("harness: POST /v1/responses 400: Invalid 'temperature': decimal above maximum value.")
+        assert number.endswith("(number_above_maximum)\n")
+        assert unpaired.endswith("call_id call_1. (output_needs_call)\n")
+        assert no_turn.startswith("harness: POST /v1/responses 418: ")
+        assert unknown.startswith("harness: POST /v1/responses 401: Incorrect API key provided")
+        assert KEY not in "".join([number, unpaired, no_turn, unknown])
+
+    def test_do_not_wait_for_who_does_not_read(self) -> None:
+        assert self.lines_of(reader=False) == []
+
+    def test_are_among_all_lines_of_a_log_for_people(self) -> None:
+        lines: list[bytes] = []
+        api = make_api()
+        observe(api, [write_lines(lines.append, render_text)])
+        api.handle("POST", "/v1/responses", {"authorization": f"Bearer {KEY}"}, {}, orjson.dumps(HI))
+        assert lines == [b"harness: POST /v1/responses 200 gpt-4.1\n"]
 
 
 def test_spans_need_packages_and_say_which(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,85 @@
+"""What a command exchanged with its mock, as a report: a case for each World, also for those that it has ended."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from harness.report.api_coverage import Coverage
+    from harness.report.report import ReportCase
+    from harness.server.mock_api import MockApi
+    from harness.world.mock import Mock
+    from harness.world.world import World
+
+UNUSED, LOSSES = "unused", "losses"
+"""What a run may permit."""
+
+
+def check_report_files(files: Sequence[Path]) -> None:
+    """ConfigError for a file that no report can be written to."""
+    from harness.report.formats import why_unwritable
+
+    for file in files:
+        if why := why_unwritable(file):
+            raise ConfigError(f"--report {file}: {why}")
+
+
+class CommandReport:
+    """The cases of a run; `permitted` is what it permits, unless a World was judged over HTTP otherwise."""
+
+    def __init__(self, api: MockApi, command: Sequence[str], permitted: Collection[str]) -> None:
+        self._api = api
+        self._file = next((part for part in command[1:] if Path(part).is_file()), command[0])
+        self._permitted = permitted
+        self._permitted_by_name: dict[str, Collection[str]] = {}
+        self._cases: list[ReportCase] = []
+        self._hits: list[Coverage] = []
+        self._close, api.close = api.close, self._note_closed  # type: ignore[method-assign]
+        api.note_judged = self._note_judged
+
+    def write(self, files: Sequence[Path]) -> None:
+        """Write the report with the Worlds that are left; ConfigError when that cannot be done."""
+        from harness.report.api_coverage import merge_coverage
+        from harness.report.formats import write_report
+        from harness.report.report import Report
+
+        for world in self._api.worlds.values():
+            self._add(world)
+        report = Report(self._cases, hit=merge_coverage(self._hits))
+        for file in files:
+            write_report(report, file, file.suffix)
+
+    def _note_judged(self, mock: Mock, permitted: Collection[str]) -> None:
+        self._permitted_by_name[mock.world.name] = permitted
+
+    def _note_closed(self, key: str) -> None:
+        if world := self._api.worlds.get(key):
+            self._add(world)
+        self._close(key)
+
+    def _add(self, world: World) -> None:
+        """Add the case of a World in which anything was asked or scripted."""
+        import harness.analysis.losses  # noqa: F401  (registers every loss)
+        from harness.analysis.loss import losses_of
+        from harness.contract.rules.http.access import mask_key
+        from harness.report.api_coverage import measure_coverage
+        from harness.report.collect_findings import fill_case
+        from harness.report.report import ReportCase
+        from harness.server.judgement import judge_world
+        from harness.world.mock import Mock
+
+        if not (world.exchanges or world.script.unused):
+            return
+        permitted = self._permitted_by_name.pop(world.name, self._permitted)
+        judged = judge_world(Mock(world), unused=UNUSED not in permitted, losses=LOSSES not in permitted)
+        losses = losses_of(world.exchanges)
+        allowed = {*permitted, *(lost.loss for lost in losses if LOSSES in permitted)}
+        name = mask_key(world.name) if world.name == world.api_key else world.name
+        file = next((part for part in name.split()[:1] if Path(part).suffix), self._file)
+        case = ReportCase(name, file, 1, "failed" if judged.verdict else "passed", 0.0, why=judged.verdict)
+        self._cases.append(fill_case(case, world, losses, allowed))
+        self._hits.append(measure_coverage(world.exchanges, world))
