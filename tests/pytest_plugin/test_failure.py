@@ -224,7 +224,9 @@ def test_a_generator_among_the_unused_turns_is_named(mock, world, post):
 
     mock.script(message("hi"), talk, iter([message("b")]))
     post(asked("hi"))
-    assert unused_lines(world) == ["script: the function talk", "script: the function list_iterator"]
+    line = talk.__code__.co_firstlineno
+    named = [f"script: the function talk (test_failure.py:{line})", "script: the function list_iterator"]
+    assert unused_lines(world) == named
 
 
 def test_the_end_of_an_unused_turn_is_named(mock, world, post):

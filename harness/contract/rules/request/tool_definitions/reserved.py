@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from harness.api.http.dialects import AZURE_DIALECTS, OPENAI
 from harness.api.tools import declared_tools
@@ -119,8 +120,10 @@ def function_schema_reserved(request: Request, world: WorldView) -> Iterator[Jso
 
 
 def _is_encrypted(function: Json) -> bool:
-    message = ((function.get("parameters") or {}).get("properties") or {}).get("message")
-    return not isinstance(message, dict) or message.get("encrypted") is True
+    schema: Any = function.get("parameters")
+    for name in ("properties", "message"):
+        schema = schema.get(name) if isinstance(schema, dict) else None  # the schemas take any JSON as parameters
+    return not isinstance(schema, dict) or schema.get("encrypted") is True
 
 
 @rule(
