@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 from harness.cli.report import report, with_format_options
 from harness.contract.schema import schemas_directory
 from harness.core.errors import ConfigError
+from harness.core.text.printable import escape_values
 from harness.report.api_coverage import api_surface, merge_coverage
 from harness.report.formats import FORMATS, ReportFormat, render_report, why_unwritable, write_report
 from harness.report.formats.github import annotation_commands
@@ -264,8 +265,8 @@ def test_the_page_has_an_index_and_a_line_for_each_exchange() -> None:
     data = Scripts(render_report(make_report(trial, FAILED), ".html")).found
     index = json.loads(data["index"])
     exchanges = [json.loads(line) for line in data["exchanges-0"].split("\n")]
-    assert [one["request"]["input"] for one in exchanges] == ["</script><script>alert(1)</script>", "é\u2028"]
-    assert exchanges == list(trial.exchanges)
+    assert [one["request"]["input"] for one in exchanges] == ["</script><script>alert(1)</script>", "é\\u2028"]
+    assert exchanges == escape_values(list(trial.exchanges))
     assert [test["id"] for test in index["tests"]] == [trial.id, FAILED.id]
     assert index["tests"][0]["rows"][0][:6] == [1, "agent 1", "POST /responses", "openai", 200, ""]
     assert set(index["explained"]) >= {"unknown_parameter"}
@@ -309,6 +310,41 @@ def test_a_row_says_what_was_answered(members: dict[str, object], said: str) -> 
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_no_form_shows_the_key(suffix: str) -> None:
     assert KEY not in render_report(make_report(passed_with(f"my key is {KEY}")), suffix)
+
+
+STEERING = "".join(map(chr, [*range(9), *range(0xB, 0x20), *range(0x7F, 0xA0), 0x202E, 0x2066, 0x200F, 0x2028]))
+"""Controls of terminals, marks that turn the direction of text, a separator of lines."""
+
+
+def steered() -> Report:
+    found = ReportFinding(
+        "refusal", False, f"It {STEERING}broke", "auth_missing", 1, f"in{STEERING}put", fix=f"Do {STEERING}it"
+    )
+    odd = replace(FAILED, id=f"a.py::test{STEERING}", why=f"no{STEERING}", diagram=f"x{STEERING}", found=(found,))
+    return make_report(odd)
+
+
+@pytest.mark.parametrize("suffix", sorted({*FORMATS} - {".json"}))
+def test_no_form_steers_what_shows_it(suffix: str) -> None:
+    said = render_report(steered(), suffix)
+    assert not set(STEERING) & set(said)
+    assert "u001b" in said
+    assert "u202e" in said
+
+
+@pytest.mark.parametrize("suffix", [".html", ".sarif"])
+def test_what_a_page_shows_is_escaped_too(suffix: str) -> None:
+    text = (
+        Scripts(render_report(steered(), suffix)).found["index"]
+        if suffix == ".html"
+        else render_report(steered(), suffix)
+    )
+    assert "\\\\u001b" in text
+    assert not re.search(r"(?<!\\)\\u(001b|202e)", text)
+
+
+def test_an_annotation_steers_no_terminal() -> None:
+    assert not set(STEERING) & set("".join(annotation_commands(steered())))
 
 
 def test_a_report_of_nothing_can_be_written_in_every_form() -> None:

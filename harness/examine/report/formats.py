@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 from harness.core.errors import ConfigError
+from harness.core.text.printable import escape_controls
 from harness.examine.report.results import ExaminationResults
 from harness.report.replace_file import WRITE_ERROR_FIXES, describe_write_error, open_replacement
 
@@ -28,9 +29,8 @@ def check_writable(file: Path) -> None:
 
 
 def render_results(results: ExaminationResults, suffix: str) -> str:
-    """Results in the form of a suffix."""
-    text: str = import_module(f"harness.examine.report.{RESULT_FORMATS[suffix]}").render(results)
-    return text
+    """Results in the form of a suffix, control characters as escapes."""
+    return escape_controls(import_module(f"harness.examine.report.{RESULT_FORMATS[suffix]}").render(results))
 
 
 def write_results(results: ExaminationResults, file: Path) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from harness.core.errors import ConfigError
 from harness.core.registry import Registry
+from harness.core.text.printable import escape_controls
 from harness.report.replace_file import WRITE_ERROR_FIXES, describe_write_error, open_replacement
 
 if TYPE_CHECKING:
@@ -46,8 +47,8 @@ FORMATS.add(".md", ReportFormat("markdown", "markdown", "Write Markdown, for the
 
 
 def render_report(report: Report, suffix: str) -> str:
-    """A report in the format of a suffix."""
-    return FORMATS[suffix].render(report)
+    """A report in the format of a suffix, control characters as escapes: who shows the file may be a terminal."""
+    return escape_controls(FORMATS[suffix].render(report))
 
 
 def why_unwritable(file: Path) -> str:

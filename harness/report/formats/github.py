@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from harness.core.text.printable import escape_controls
 from harness.report.report import Report
 
 MAX_ANNOTATIONS = 10
@@ -23,7 +24,7 @@ def annotation_commands(report: Report) -> Iterator[str]:
 
 
 def _escape_data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return escape_controls(text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A"))
 
 
 def _escape_property(text: str) -> str:

@@ -15,6 +15,7 @@ import orjson
 
 from harness.core.exchange import Json
 from harness.core.loose_json import as_object, as_string, objects_in
+from harness.core.text.printable import escape_values
 from harness.core.text.shorten import quote, shorten_json, summarize_item
 from harness.report.api_coverage import DIMENSIONS
 from harness.report.report import Report, ReportCase, explain, summary_line
@@ -55,8 +56,9 @@ def _data_scripts(report: Report) -> Iterator[str]:
 
 
 def script_safe_json(value: Any) -> str:
-    """JSON that cannot end a script element."""
-    return orjson.dumps(value).decode().replace("<", "\\u003c")
+    """JSON of what a page shows, which cannot end a script element."""
+    plain = orjson.loads(orjson.dumps(value))
+    return orjson.dumps(escape_values(plain)).decode().replace("<", "\\u003c")
 
 
 def _explanations(report: Report) -> Json:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree as Xml
 
+from harness.core.text.printable import escape_controls
 from harness.report.api_coverage import DIMENSIONS
 from harness.report.report import Report, ReportCase, summary_line
 from harness.report.unknown_models import unknown_model_lines
@@ -66,5 +67,5 @@ def _failure_text(case: ReportCase) -> str:
 
 
 def replace_invalid(text: str) -> str:
-    """A text without the characters that XML cannot hold."""
-    return _INVALID_XML.sub("\ufffd", text)
+    """A text with control characters as escapes, without the others that XML cannot hold."""
+    return _INVALID_XML.sub("\ufffd", escape_controls(text))

@@ -9,6 +9,7 @@ from urllib.parse import quote
 import orjson
 
 from harness.core.exchange import Json
+from harness.core.text.printable import escape_controls
 from harness.report.report import Report, ReportCase, ReportFinding, explain
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -48,7 +49,7 @@ def _rule(finding: ReportFinding) -> Json:
     rule: Json = {
         "id": _rule_id(finding),
         "shortDescription": {"text": known.get("summary") or _KIND_SUMMARIES[finding.kind]},
-        "help": {"text": known.get("fix") or finding.fix or _KIND_SUMMARIES[finding.kind]},
+        "help": {"text": escape_controls(known.get("fix") or finding.fix or _KIND_SUMMARIES[finding.kind])},
         "properties": {"tags": [finding.kind]},
     }
     if doc := known.get("doc"):
@@ -67,7 +68,7 @@ def _result(case: ReportCase, finding: ReportFinding, index: int) -> Json:
         "ruleId": _rule_id(finding),
         "ruleIndex": index,
         "level": "warning" if finding.kind == "unused" else "error",
-        "message": {"text": f"{case.id}: {finding.text}"},
+        "message": {"text": escape_controls(f"{case.id}: {finding.text}")},
         "locations": [{"physicalLocation": place}],
         "partialFingerprints": {"finding/v1": sha256(fingerprint.encode()).hexdigest()[:32]},
     }
