@@ -25,6 +25,29 @@ _TLS_HINT = (
     "The mock speaks TLS to a test with the fixture `foundry_credential`, whose token is the key of the test, or with\n"
     "@pytest.mark.harness(tls=True)."
 )
+_LIBRARIES = frozenset(
+    {
+        "agents",
+        "aiohttp",
+        "azure",
+        "httpcore",
+        "httpx",
+        "http",
+        "langchain_openai",
+        "litellm",
+        "openai",
+        "requests",
+        "socket",
+    }
+    | {"ssl", "urllib", "urllib3", "pydantic_ai"}
+)
+"""Whose errors may come of a client that has asked somewhere else."""
+_ASYNC_UNSUPPORTED = "async def functions are not natively supported"
+_BLOCKERS = {
+    "pytest_socket": "pytest-socket blocks the mock's address, too. Let loopback through: pytest --allow-hosts=127.0.0.1,::1",
+    "pytest_recording": "pytest-recording blocks the mock's address, too. Let loopback through: pytest --allowed-hosts=127.0.0.1",
+}
+"""What lets loopback through, by the module of the plugin that blocks sockets."""
 _SECTION_TITLE = "responses-harness"
 
 
@@ -63,6 +86,7 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
     except Exception as error:
         if "mock" in getattr(item, "fixturenames", ()):
             _add_key_hint(item.config, error)
+            _add_blocker_hint(error)
         raise
 
 
@@ -72,12 +96,46 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     try:
         return (yield)
     except Exception as error:
+        if "mock" in getattr(item, "fixturenames", ()):
+            _add_blocker_hint(error)
         for failed in error_chain(error):
             if isinstance(failed, AttributeError) and (hint := _fixture_hint(item, failed)):
                 failed.add_note(hint)
             if _TOKEN_OVER_HTTP.search(str(failed)) and "mock" in getattr(item, "fixturenames", ()):
                 failed.add_note(_TLS_HINT)
         raise
+
+
+def may_come_of_silence(call: pytest.CallInfo[None]) -> bool:
+    """Whether a failure can be that of a test whose client asked nobody: an assertion's, or one of a library that asks."""
+    error = call.excinfo.value if call.excinfo else None
+    if error is None or isinstance(error, AssertionError):
+        return True
+    if isinstance(error, pytest.fail.Exception):
+        return not str(error).startswith(_ASYNC_UNSUPPORTED)
+    found = list(error_chain(error))
+    return not _blocker_of(error) and any(
+        isinstance(one, ConnectionError | TimeoutError) or type(one).__module__.partition(".")[0] in _LIBRARIES
+        for one in found
+    )
+
+
+def _blocker_of(error: BaseException) -> str:
+    """The module of the plugin that has blocked the socket of a client, empty for none."""
+    for one in error_chain(error):
+        frame = one.__traceback__
+        while frame and frame.tb_next:
+            frame = frame.tb_next
+        raised_in = frame.tb_frame.f_globals.get("__name__", "") if frame else ""
+        for name in (type(one).__module__, raised_in):
+            if (root := str(name).partition(".")[0]) in _BLOCKERS:
+                return root
+    return ""
+
+
+def _add_blocker_hint(error: BaseException) -> None:
+    if name := _blocker_of(error):
+        error.add_note(_BLOCKERS[name])
 
 
 def _add_key_hint(config: pytest.Config, error: BaseException) -> None:

@@ -19,6 +19,7 @@ from harness.pytest_plugin.caught_errors import note_caught_errors
 from harness.pytest_plugin.environment import SESSION_KEY, session_server, set_environment
 from harness.pytest_plugin.exploring import WorldExplorer
 from harness.pytest_plugin.guard import is_live_api_refused
+from harness.pytest_plugin.hints import may_come_of_silence
 from harness.pytest_plugin.late import late_requests
 from harness.pytest_plugin.options import add_ini_options, allowed_refusals, own_contract_of, read_marker_options
 from harness.pytest_plugin.tls import tls_server
@@ -140,6 +141,7 @@ def pytest_runtest_makereport(
     world = item.stash.get(WORLD_STASH_KEY, None)
     if world and report.failed:
         is_own = _is_users_mistake(call) or is_live_api_refused(item)
+        is_own = is_own or (not world.exchanges and not world.strays and not may_come_of_silence(call))
         report.sections += _report_sections(item, world, report, is_own=is_own)
     if world and report.when == "teardown":
         del item.stash[WORLD_STASH_KEY]

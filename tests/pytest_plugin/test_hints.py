@@ -126,3 +126,56 @@ def test_a_token_that_is_not_sent_over_plain_http(run: Run) -> None:
     result.assert_outcomes(failed=2)
     shown = result.stdout.str().partition("short test summary")[0]
     assert shown.count("The mock speaks TLS to a test with the fixture `foundry_credential`") == 1
+
+
+class TestATestWithoutRequests:
+    @pytest.mark.parametrize(
+        "body",
+        [
+            "import no_such_module",
+            "undefined",
+            "len()",
+            "raise RuntimeError('my own')",
+            "raise pytest_socket.SocketBlockedError()",
+        ],
+    )
+    def test_is_not_told_so_where_that_is_not_the_cause(self, run: Run, pytester: pytest.Pytester, body: str) -> None:
+        pytester.makepyfile(pytest_socket="class SocketBlockedError(RuntimeError): ...")
+        pytester.syspathinsert()
+        result = run(f"import pytest_socket\ndef test_it(mock):\n    mock.script(message('hi'))\n    {body}")
+        result.assert_outcomes(failed=1)
+        result.stdout.no_fnmatch_line("*No request came*")
+
+    @pytest.mark.parametrize(
+        "body", ["assert 0", "openai.OpenAI(base_url='http://127.0.0.1:9', max_retries=0).models.list()"]
+    )
+    def test_is_told_so_where_it_may_be(self, run: Run, body: str) -> None:
+        result = run(f"def test_it(mock):\n    mock.script(message('hi'))\n    {body}")
+        result.stdout.fnmatch_lines(["No request came*"])
+
+    def test_for_want_of_a_plugin_for_coroutines(self, run: Run) -> None:
+        result = run("async def test_it(mock): mock.script(message('hi'))", "-p", "no:asyncio", "-p", "no:anyio")
+        result.assert_outcomes(failed=1)
+        result.stdout.no_fnmatch_line("*No request came*")
+
+    @pytest.mark.parametrize(
+        ("plugin", "option"),
+        [("pytest_socket", "--allow-hosts=127.0.0.1,::1"), ("pytest_recording", "--allowed-hosts=127.0.0.1")],
+    )
+    def test_whose_socket_is_blocked_is_told_how_to_let_loopback_through(
+        self, run: Run, pytester: pytest.Pytester, plugin: str, option: str
+    ) -> None:
+        pytester.makepyfile(
+            **{plugin: "def block(self, *_, **__):\n    self.close()\n    raise RuntimeError('Network is disabled')"}
+        )
+        pytester.syspathinsert()
+        result = run(f"""
+import socket, {plugin}
+
+def test_it(mock, openai_client, monkeypatch):
+    mock.script(message('hi'))
+    monkeypatch.setattr(socket.socket, "connect", {plugin}.block)
+    openai_client.responses.create(model="gpt-4.1", input="x")
+""")
+        result.stdout.fnmatch_lines([f"E *blocks the mock's address, too. Let loopback through: pytest {option}"])
+        result.stdout.no_fnmatch_line("*No request came*")
