@@ -44,8 +44,11 @@ _LIBRARIES = frozenset(
 """Whose errors may come of a client that has asked somewhere else."""
 _ASYNC_UNSUPPORTED = "async def functions are not natively supported"
 _BLOCKERS = {
-    "pytest_socket": "pytest-socket blocks the mock's address, too. Let loopback through: pytest --allow-hosts=127.0.0.1,::1",
-    "pytest_recording": "pytest-recording blocks the mock's address, too. Let loopback through: pytest --allowed-hosts=127.0.0.1",
+    name: f"{name.replace('_', '-')} blocks the mock's address, too. Let loopback through: pytest {option}"
+    for name, option in (
+        ("pytest_socket", "--allow-hosts=127.0.0.1,::1"),
+        ("pytest_recording", "--allowed-hosts=127.0.0.1"),
+    )
 }
 """What lets loopback through, by the module of the plugin that blocks sockets."""
 _SECTION_TITLE = "responses-harness"
