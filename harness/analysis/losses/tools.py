@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 
 from harness.analysis.history.history import History
-from harness.analysis.history.items import client_call_id, describe_item, is_assistant
+from harness.analysis.history.items import client_call_id, describe_item, is_assistant, message_text
 from harness.analysis.history.request import HistoryRequest, OutputItem, PlacedItem
 from harness.analysis.history.tool_results import describe_result, output_text
 from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, assistant, call, output
-from harness.contract.rule import after
+from harness.analysis.losses.calls import content_of
+from harness.analysis.losses.examples import DEPLOY, NEXT, NOTIFY, PROMPT, REPLY, TEXT, assistant, call, output
+from harness.contract.rule import Case, after
 from harness.core.exchange import Json
-from harness.core.loose_json import as_string
+from harness.core.loose_json import as_string, objects_in
 from harness.core.text.shorten import quote
 
 _NOT_EXECUTED = re.compile(
@@ -23,6 +25,22 @@ _REASON_GIVEN = re.compile(
     r"\b(?:not allowed|final result|(?:un|dis)?approv|den(?:y|ied)|reject|declin|refus|permission|error|invalid)", re.I
 )
 """Words of an output that tells why a call was not executed: the user refused it, or its arguments were wrong."""
+_TOLD_MESSAGE = re.compile(
+    r"\bfollow-?up message|\b(?:new|another|further) (?:user )?message"
+    r"|\buser (?:has )?(?:sent|provided) (?:an? |another )?(?:new |follow-?up )?(?:message|input|prompt)\b",
+    re.I,
+)
+"""Words of an output that tells of a message of the user, which has to follow then."""
+_TOOL_NOT_EXECUTED = re.compile(
+    r"\b(?:tool|function|execution)\b.*\b(?:skipped|interrupted|not (?:been )?(?:executed|run)|never (?:executed|ran))\b",
+    re.I | re.S,
+)
+_EXPLAINED = re.compile(
+    r"[:(;]|\b(?:user|because|since|as|due|after|until|dry|mode|limit|budget|quota|max\w*|exceed\w*|too|only|time\w*|"
+    r"already|duplicate\w*|another|parallel|concurrent\w*|fail\w*)\b",
+    re.I,
+)
+"""Words of an output that tells why its call was not executed, whatever the reason."""
 LONGEST_PLACEHOLDER = 200
 """Characters of a text that stands for an execution; a longer one, or JSON, tells more."""
 _SKIPPED = output(value="Tool skipped: the assistant went on.")
@@ -30,6 +48,18 @@ _ANSWERED_AHEAD = after(
     {"input": [PROMPT]}, {"input": [PROMPT, call(), _SKIPPED, assistant(TEXT)]}, turns=[[REPLY, DEPLOY]]
 )
 _SAID_ON_PURPOSE = after({"input": [PROMPT]}, {"input": [PROMPT, call(), _SKIPPED, NEXT]}, turns=[DEPLOY])
+_TWO_CALLS = [PROMPT, call(), call("call_2", "notify", '{"who":"ops"}')]
+
+
+def _both_answered(text: str, *then: Json) -> Case:
+    """An example in which two calls of one response get the same output."""
+    return after(
+        {"input": [PROMPT]},
+        {"input": [*_TWO_CALLS, output(value=text), output("call_2", text), *then]},
+        turns=[[DEPLOY, NOTIFY]],
+    )
+
+
 MESSAGE = "{what}, said in exchange {said}, was answered with a text that no tool returned: {now}{instead}"
 FIX = "Send what the tool returned as the output of its call; of a call that was refused or given up, say why."
 
@@ -37,8 +67,15 @@ FIX = "Send what the tool returned as the output of its call; of a call that was
 @loss(
     message=MESSAGE,
     fix=FIX,
-    loses=[_ANSWERED_AHEAD],
+    loses=[
+        _ANSWERED_AHEAD,
+        _both_answered("Tool execution skipped - user provided follow-up message"),
+        _both_answered("Tool execution skipped."),
+    ],
     keeps=[
+        _both_answered("Tool execution skipped - user provided follow-up message", NEXT),
+        _both_answered("Tool execution was not approved."),
+        _both_answered("ok"),
         after({"input": [PROMPT]}, {"input": [PROMPT, assistant(TEXT), call(), _SKIPPED]}, turns=[[REPLY, DEPLOY]]),
         after({"input": [PROMPT]}, {"input": [PROMPT, call(), _SKIPPED, assistant(TEXT)]}, turns=[[DEPLOY, REPLY]]),
         _SAID_ON_PURPOSE,
@@ -49,18 +86,20 @@ def output_invented(request: HistoryRequest, history: History) -> Iterator[LossF
 
     Of a tool that the test wraps in `counted` it is known what it returned: the output must show it, or a part of it. A
     tool that was not executed may be answered with the reason, say that the user refused it. Without `counted`, an output
-    that says that the call was not executed counts only when it stands ahead of what was said before the call: the client
-    took the words beside a call for their continuation.
+    that says that the call was not executed counts when it stands ahead of what was said before the call: the client took
+    the words beside a call for their continuation. It also counts when it tells of a message of the user, or when several
+    calls of one response got the same words without a reason, and no message of the user follows.
     """
     ahead = dict(_find_answered_ahead(request, history))
+    unexplained = _find_unexplained(request, history)
     for at, id, item in request.outputs:
         if not (originals := history.by_call.get(id)):
             continue
         original, text = originals[-1], output_text(item)
         run = history.tool_results.find_replaced(id, text)
-        if run or id in ahead or (id in history.tool_results.unexecuted and is_placeholder(text)):
+        if run or id in ahead or id in unexplained or (id in history.tool_results.unexecuted and is_placeholder(text)):
             instead = f", where {run.name} returned {describe_result(run.returned)}" if run else ""
-            where = "" if run or id not in ahead else ", ahead of what was said before it"
+            where = ", ahead of what was said before it" if id in ahead else unexplained.get(id, "")
             yield _facts(f"{at}.output", original, text, instead or where)
 
 
@@ -112,6 +151,38 @@ def _find_answered_ahead(request: HistoryRequest, history: History) -> Iterator[
                 id = client_call_id(other)
                 if outputs.pop(id, None) and id not in executed:
                     yield id, other
+
+
+def _find_unexplained(request: HistoryRequest, history: History) -> Mapping[str, str]:
+    """The calls that were answered in place of their execution, with what speaks against that; none if the user speaks."""
+    answers = {
+        id: (history.by_call[id][-1], text)
+        for _, id, item in request.outputs
+        if id in history.by_call and is_placeholder(text := output_text(item))
+    }
+    if not answers:
+        return {}
+    items = request.transcript.items
+    calls = {client_call_id(item): place for place, item in enumerate(items)}
+    spoken = max((place for place, item in enumerate(items) if _is_said_by_user(item)), default=-1)
+    found = dict[str, str]()
+    same: dict[tuple[int, str], dict[str, str]] = defaultdict(dict)
+    for id, (original, text) in answers.items():
+        if spoken > calls.get(id, -1):
+            continue
+        if _TOLD_MESSAGE.search(text):
+            found[id] = ", though no message of the user follows"
+        elif _TOOL_NOT_EXECUTED.search(text) and not _EXPLAINED.search(text):
+            same[original.number, text][id] = content_of(original.item)
+    for contents in same.values():
+        if len(set(contents.values())) > 1:
+            found |= dict.fromkeys(contents, f", as {len(contents)} calls were, and nothing tells why")
+    return found
+
+
+def _is_said_by_user(item: Json) -> bool:
+    pictures = any("text" not in part for part in objects_in(item.get("content")))
+    return item.get("role") == "user" and (pictures or bool(message_text(item).strip()))
 
 
 def is_placeholder(text: str) -> bool:
