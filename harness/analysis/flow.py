@@ -59,6 +59,17 @@ class Flow:
         hidden = max(0, len(self.steps) - number)
         return Flow(self.steps[hidden:], self.earlier + hidden)
 
+    def excerpts(self, number: int, count: int) -> list[Flow]:
+        """The last `count` steps; where step `number` is not among them, its neighbours and half as many of the last."""
+        at = next((place for place, step in enumerate(self.steps) if step.number == number), len(self.steps))
+        if at >= len(self.steps) - count:
+            return [self.last_steps(count)]
+        half = count // 2
+        first = max(0, at - half // 2)
+        last = max(first + half, len(self.steps) - half)
+        around, newest = self.steps[first : first + half], self.steps[last:]
+        return [Flow(around, self.earlier + first), Flow(newest, last - first - half)]
+
     def __str__(self) -> str:
         return self.text
 

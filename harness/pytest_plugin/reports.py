@@ -52,7 +52,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=[],
         type=Path,
         metavar="FILE",
-        help=f"write what the tests exchanged with the API, in the form of the suffix: {' '.join(FORMATS)}",
+        help=f"write what the tests exchanged with the API, in the form of the suffix: {' '.join(FORMATS)}; "
+        "without a suffix Markdown is appended, as to $GITHUB_STEP_SUMMARY",
     )
     group.addoption(
         "--harness-fail-under",

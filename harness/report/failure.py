@@ -17,6 +17,7 @@ from harness.report.find_causes import (
     is_same_request,
     loss_cause,
     no_request_cause,
+    probe_causes,
     refusal_cause,
     shown_otherwise_cause,
     stray_cause,
@@ -59,6 +60,7 @@ def find_verdict(
         *stray,
         *map(absence_cause, world.refusals.missing),
         *([_unused_or_no_request(world)] if unused_turns and not explains_unused else []),
+        *probe_causes(world),
     ]
 
 
@@ -142,18 +144,23 @@ def _problem_of(world: World, exchange: Exchange) -> bool:
 
 
 def _render_flow(world: World, causes: Collection[Cause]) -> str:
-    """The newest part of the flow; of an exchange that a cause is about, it does not repeat the error."""
+    """The newest part of the flow, and of a long one what is around the first cause; of an exchange that a cause is about, it does not repeat the error."""
     if not world.exchanges:
         return ""
-    flow = Mock(world).flow.last_steps(MAX_STEPS)
     told = {cause.exchange for cause in causes}
+    excerpts = Mock(world).flow.excerpts(next(iter(told), 0), MAX_STEPS)
+    return "\n".join(_name_failures_once(excerpt, told).text for excerpt in excerpts)
+
+
+def _name_failures_once(flow: Flow, told: Collection[int]) -> Flow:
+    """A flow whose steps do not repeat the errors that are told."""
     steps = [
         step._replace(failure=f"{step.failure.partition(':')[0]}, see above")
         if step.failure and step.number in told
         else step
         for step in flow.steps
     ]
-    return Flow(steps, flow.earlier).text
+    return Flow(steps, flow.earlier)
 
 
 def _render_details(world: World, causes: Sequence[Cause]) -> Iterator[str]:

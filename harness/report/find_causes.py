@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from harness.analysis.lanes import PROBE_RULES
 from harness.analysis.loss import Lost
 from harness.contract.rules.http.access import mask_key
 from harness.core.delivery import Fault
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from harness.world.refusals import ExpectedRefusal
     from harness.world.world import World
 
+_OTHER_SERVERS = re.compile(r"(?:/v1)?/(?:(?:props|version|slots|health|info|ping|tags|get_model_info)/?$|api/)")
+"""What clients of many servers ask for: those of llama.cpp, Ollama, LM Studio, vLLM, SGLang, Text Generation Inference."""
 MAX_EXPLAINED = 5
 """How many refusals are traced to what the client did, the first ones."""
 MAX_DIFFERING = 4
@@ -49,13 +53,33 @@ def refusal_cause(exchange: Exchange, exchanges: Sequence[Exchange], losses: Seq
 
 def unasked_causes(world: World, losses: Sequence[Lost]) -> list[Cause]:
     """The refusals that nobody asked for; the first ones are explained, with how to expect or allow all of them."""
-    if not (unasked := world.refusals.unasked):
+    if not (unasked := [exchange for exchange in world.refusals.unasked if not _asks_for_other_server(exchange)]):
         return []
     rules = list(dict.fromkeys(exchange.answer.rule or "" for exchange in unasked))
     expect = world.vocabulary.expect_refusals(rules)
     explained = [refusal_cause(exchange, world.exchanges, losses, world) for exchange in unasked[:MAX_EXPLAINED]]
     rest = [Cause(describe_refusal(exchange), (), exchange.number) for exchange in unasked[MAX_EXPLAINED:]]
     return [replace(cause, rows=[*cause.rows[:-1], ("expect", expect), *cause.rows[-1:]]) for cause in explained] + rest
+
+
+def probe_causes(world: World) -> list[Cause]:
+    """The requests by which clients find out which server they talk to, as one cause; none without any."""
+    probes = [exchange for exchange in world.refusals.unasked if _asks_for_other_server(exchange)]
+    if not probes:
+        return []
+    asked = dict.fromkeys(f"{one.request.method} {one.request.root}{one.request.path}" for one in probes)
+    were = "was" if len(probes) == 1 else "were"
+    rows = [
+        ("where", ", ".join(asked)),
+        ("fix", "The client asks so which kind of server this is. Where that is meant, expect it."),
+        ("expect", world.vocabulary.expect_refusals([PROBE_RULES[1]])),
+    ]
+    what = f"{pluralize(len(probes), 'request')} for what only other servers have {were} refused ({probes[0].status})."
+    return [Cause(what, rows, probes[0].number)]
+
+
+def _asks_for_other_server(exchange: Exchange) -> bool:
+    return exchange.answer.rule in PROBE_RULES and bool(_OTHER_SERVERS.match(exchange.request.path))
 
 
 def absence_cause(expected: ExpectedRefusal) -> Cause:

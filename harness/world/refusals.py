@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any
 
 import harness.contract.rules  # noqa: F401  (registers every rule)
+from harness.analysis.lanes import PROBE_RULES
 from harness.contract.own_contract import AREA
 from harness.contract.rule import RULES
 from harness.core.exchange import Answer, Exchange, Json
@@ -231,7 +232,7 @@ def rule_names() -> set[str]:
 def is_refused_by(exchange: Exchange, text: str) -> bool:
     """Whether a request was refused by a rule, by one of an area, or with a message that has this part."""
     rule = exchange.answer.rule or ""
-    if text == rule:
+    if text == rule or (text == PROBE_RULES[1] and rule in PROBE_RULES):
         return True
     if text in rule_names():
         return text in (rule, RULES[rule].area if rule in RULES else AREA)

@@ -371,3 +371,70 @@ def test_it(mock):
 """)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["Request 1 was refused (400)*"])
+
+
+PROBING = """
+def ask(mock, method, path):
+    import httpx
+    return httpx.request(method, mock.azure_endpoint + path, headers={"authorization": f"Bearer {mock.api_key}"}, json={})
+"""
+
+
+def test_probes_for_other_servers_are_one_cause_and_hide_no_other(run):
+    result = run(f"""{PROBING}
+def test_it(mock):
+    mock.script(message("hi"))
+    ask(mock, "POST", "/api/show")
+    for path in ("/api/tags", "/props", "/v1/props", "/version"):
+        ask(mock, "GET", path)
+    ask(mock, "POST", "/v1/responses")
+""")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "Request 6 was refused (400): *",
+            "and 1 more; -v shows them:",
+            "  5 requests for what only other servers have were refused (404).",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*base URL must end*")
+
+
+def test_one_mark_lets_all_probes_pass(run):
+    source = f"""{PROBING}
+@pytest.mark.harness(refusals=["unknown_url"])
+def test_it(mock):
+    for path in ("/api/tags", "/props", "/v1/props", "/version"):
+        ask(mock, "GET", path)
+"""
+    run(source).assert_outcomes(passed=1)
+    alone = run(source.replace("@pytest", "# @pytest"))
+    alone.assert_outcomes(failed=1)
+    alone.stdout.fnmatch_lines(
+        [
+            "  where   GET /api/tags, GET /props, GET /v1/props, GET /version",
+            '*@pytest.mark.harness(refusals=[[]"unknown_url"])',
+        ]
+    )
+
+
+def test_an_address_that_lacks_its_v1_is_told_so(run):
+    result = run(f"{PROBING}\ndef test_it(mock): ask(mock, 'POST', '/responses')")
+    result.stdout.fnmatch_lines(["*base URL must end in `/v1`*"])
+
+
+def test_a_flow_of_hundreds_shows_the_request_that_is_blamed(run):
+    result = run("""
+def test_it(mock, openai_client):
+    mock.script(*[message(f"answer {n}") for n in range(60)])
+    for n in range(60):
+        if n == 7:
+            try:
+                openai_client.responses.create(model="gpt-4.1", input="x", temperature=9)
+            except openai.BadRequestError:
+                pass
+        openai_client.responses.create(model="gpt-4.1", input=f"question {n}")
+""")
+    result.stdout.fnmatch_lines(
+        ["… 2 earlier requests", "  3 *", "  8 *", "*see above*", " 12 *", "… 39 earlier requests", " 52 *", " 61 *"]
+    )

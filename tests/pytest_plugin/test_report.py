@@ -187,3 +187,13 @@ def test_a_test_that_runs_again_counts_by_its_last_run(run, pytester):
     result = run(GOOD, "--harness-report=a.json")
     result.stdout.fnmatch_lines(["contract: 1 exchange,*"])
     assert read_cases(pytester.path / "a.json")["test_it"].outcome == "passed"
+
+
+def test_a_file_without_a_suffix_is_markdown_that_is_appended(run, pytester, monkeypatch):
+    summary = pytester.path / "step_summary_1"
+    summary.write_text("before\n")
+    run(GOOD, f"--harness-report={summary}")
+    text = summary.read_text()
+    assert text.startswith("before\n")
+    assert "contract" in text
+    assert run(GOOD, "--harness-report=").ret == pytest.ExitCode.USAGE_ERROR

@@ -46,22 +46,35 @@ FORMATS.add(".sarif", ReportFormat("sarif", "sarif", "Write SARIF, for code host
 FORMATS.add(".md", ReportFormat("markdown", "markdown", "Write Markdown, for the summary of a job."))
 
 
+APPENDED = ".md"
+"""The format of a file without a suffix, which is appended: the summary of a job in GitHub Actions is such a file."""
+
+
 def render_report(report: Report, suffix: str) -> str:
     """A report in the format of a suffix, control characters as escapes: who shows the file may be a terminal."""
-    return escape_controls(FORMATS[suffix].render(report))
+    return escape_controls(FORMATS[suffix or APPENDED].render(report))
 
 
 def why_unwritable(file: Path) -> str:
     """Why no report can be written to a file; empty when one can."""
-    if file.suffix not in FORMATS:
+    if not file.suffix and file.is_dir():
+        return "it is a folder. Name a file; a variable that is not set names none."
+    if file.suffix and file.suffix not in FORMATS:
         return f"its suffix must be one of {' '.join(FORMATS)}."
     return "" if file.absolute().parent.is_dir() else f"there is no folder {file.parent}. Make it first."
 
 
 def write_report(report: Report, file: Path, suffix: str) -> None:
-    """Write a report to a file in the format of a suffix; ConfigError when it cannot be written: the old one stays."""
+    """Write a report to a file in the format of a suffix; ConfigError when it cannot be written: the old one stays.
+
+    Without a suffix it is appended.
+    """
     content = render_report(report, suffix).encode()
     try:
+        if not suffix:
+            with file.open("ab") as out:
+                out.write(content)
+            return
         with open_replacement(file) as out:
             out.write(content)
     except OSError as problem:
