@@ -144,7 +144,10 @@ def _problem_of(world: World, exchange: Exchange) -> bool:
 
 
 def _render_flow(world: World, causes: Collection[Cause]) -> str:
-    """The newest part of the flow, and of a long one what is around the first cause; of an exchange that a cause is about, it does not repeat the error."""
+    """The newest part of the flow, and of a long one what is around the first cause.
+
+    Of an exchange that a cause is about, it does not repeat the error.
+    """
     if not world.exchanges:
         return ""
     told = {cause.exchange for cause in causes}
