@@ -6,11 +6,15 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+import orjson
+
 from harness.answers.parameters import RESULT_SINCE, default_parameters, echo_request
 from harness.api.models import FALLBACK_FAMILY, MODELS, Model, Models
+from harness.api.tokens import set_usage
 from harness.contract.check import check_answer
 from harness.core.exchange import Finding, Json
 from harness.core.ids import Ids
+from harness.core.registry import suggest_name
 from harness.ending import DEFAULT_ENDING, Ending
 from harness.items.history.transcript import input_items
 from harness.items.kind import Item, has_listed_status, render_item
@@ -88,12 +92,44 @@ def finish_response(
         started["completed_at"] = now if ending.status == "completed" else None
     if "tool_usage" in started:
         started["tool_usage"] = _count_tool_usage(output)
+    own = ending.own
     if ending.status != "failed":
-        started["usage"] = usage
+        started["usage"] = set_usage(usage, own["usage"]) if "usage" in own else usage
         if tier := started.get("service_tier"):
             started["service_tier"] = _FINAL_TIERS.get(tier, tier)
     started.update(ending.members)
+    if own:
+        started.update((name, value) for name, value in own.items() if name != "usage")
     return started
+
+
+DECIDED_BY_MOCK: Mapping[str, str] = {
+    **dict.fromkeys(("status", "error", "incomplete_details"), "End the turn with incomplete(…) or failed(…)."),
+    "usage": "Give usage(turn, input_tokens=…).",
+    "output": "Give the items of the turn.",
+    **dict.fromkeys(
+        ("id", "object", "created_at", "completed_at", "background", "store", "previous_response_id", "conversation"),
+        "The mock decides it; add_members(turn, …) changes what is sent.",
+    ),
+}
+"""The members of a response that no script sets, and what to do in place of that."""
+
+
+def check_response_members(members: Json) -> str:
+    """What is wrong with the members that a script sets of a response; empty if the API could say them."""
+    family = MODELS[FALLBACK_FAMILY]
+    known = [name for name in _default_members(family) if name not in DECIDED_BY_MOCK]
+    for name in members:
+        if name in DECIDED_BY_MOCK:
+            return f"response: {name} is not set so. {DECIDED_BY_MOCK[name]}"
+        if name not in known:
+            return f"response: no member {name!r}. {suggest_name(name, known)}"
+    try:
+        copy: Json = orjson.loads(orjson.dumps(members))
+    except orjson.JSONEncodeError as problem:
+        return f"response: {problem}. Give plain JSON values; a text must be valid Unicode."
+    finding = check_answer("Response", {**_default_members(family), "id": "resp_0", **copy})
+    return f"response: {finding.at}: {finding.message}" if finding else ""
 
 
 def _count_tool_usage(output: Sequence[Json]) -> Json:

@@ -61,6 +61,25 @@ REASONING_TOKENS: Mapping[str, int] = {"low": 64, "medium": 192, "high": 448, "x
 """Tokens of the reasoning of a model without a script, by effort: multiples of 64, as most recorded ones are."""
 
 
+def set_usage(counted: Json, own: Mapping[str, int]) -> Json:
+    """The `usage` of a response with counts of a script: `input_tokens`, `cached`, `cache_written`, `output_tokens`, …"""
+    read, said = ({**counted[name]} for name in ("input_tokens_details", "output_tokens_details"))
+    named = {"cached": "cached_tokens", "cache_written": "cache_write_tokens"}
+    read |= {named[name]: count for name, count in own.items() if name in named}
+    if "reasoning" in own:
+        said["reasoning_tokens"] = own["reasoning"]
+    totals = {name: own.get(name, counted[name]) for name in ("input_tokens", "output_tokens")}
+    read["cached_tokens"] = min(read["cached_tokens"], totals["input_tokens"])
+    said["reasoning_tokens"] = min(said["reasoning_tokens"], totals["output_tokens"])
+    return {
+        "input_tokens": totals["input_tokens"],
+        "input_tokens_details": read,
+        "output_tokens": totals["output_tokens"],
+        "output_tokens_details": said,
+        "total_tokens": sum(totals.values()),
+    }
+
+
 def make_usage(
     input_tokens: int, output: Sequence[Json], spent: int | None = None, *, cached: int = 0, effort: str | None = None
 ) -> Json:

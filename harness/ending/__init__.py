@@ -3,16 +3,19 @@
 mock.script([message("Once upon a"), incomplete()])
 mock.script(failed("rate_limit_exceeded", "Request too large."))
 mock.script([message("No JSON."), completed(off_schema=True)])
+mock.script(usage(message("Hi."), input_tokens=2000, cached=1024), response(message("Hi."), service_tier="priority"))
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from inspect import isgeneratorfunction
+from typing import Any
 
 from harness.core.delivery import Fault
 from harness.core.errors import ApiError, ScriptError
-from harness.core.exchange import Json
+from harness.core.exchange import Json, Request
 from harness.core.registry import Registry
 from harness.items.kind import Item, item_from_wire, require_text
 
@@ -45,7 +48,8 @@ class Ending:
 
     With `off_schema` the turn need not be what a model could say to the request: a text that breaks its `text.format`,
     calls that its tools do not allow. With `recorded` the calls were made once, whatever the tools are now. With
-    `awaits_outputs` a response with agents stays open over a WebSocket until the outputs of its calls are injected.
+    `awaits_outputs` a response with agents stays open over a WebSocket until the outputs of its calls are injected. `own`
+    are the other members that a script sets, whatever the end is, `usage` with only some of its counts.
     """
 
     status: str = "completed"
@@ -53,6 +57,15 @@ class Ending:
     off_schema: bool = False
     recorded: bool = False
     awaits_outputs: bool = False
+    own: Json = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseMembers(Fault):
+    """What a script says of a response beside its output and its end: members by name, of its `usage` counts by name."""
+
+    members: Json = field(default_factory=dict)
+    usage: Json = field(default_factory=dict)
 
 
 TurnLine = Item | Ending | Fault
@@ -91,6 +104,94 @@ def failed(code: str = "server_error", message: str | None = None) -> Ending:
     return Ending("failed", {"error": {"code": code, "message": said}}, True)
 
 
+def usage(
+    turn: Any,
+    *,
+    input_tokens: int | None = None,
+    output_tokens: int | None = None,
+    cached: int | None = None,
+    cache_written: int | None = None,
+    reasoning: int | None = None,
+) -> Any:
+    """A turn whose response has this usage: tokens of its input, `cached` or written to the cache, and of its output.
+
+    What is left out is counted as ever; the total follows.
+    """
+    return add_line(turn, make_usage_line(input_tokens, output_tokens, cached, cache_written, reasoning))
+
+
+def make_usage_line(
+    input_tokens: int | None = None,
+    output_tokens: int | None = None,
+    cached: int | None = None,
+    cache_written: int | None = None,
+    reasoning: int | None = None,
+) -> ResponseMembers:
+    """The line of a turn that says its usage; ScriptError for counts that no response has."""
+    named = {
+        "input_tokens": input_tokens,
+        "output_tokens": output_tokens,
+        "cached": cached,
+        "cache_written": cache_written,
+        "reasoning": reasoning,
+    }
+    given = {name: count for name, count in named.items() if count is not None}
+    if not given:
+        raise ScriptError(f"usage: no count is given. Give one of {', '.join(named)}.")
+    for name, count in given.items():
+        if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count < 2**53:
+            raise ScriptError(f"usage: {name} is {count!r}. Give a whole number of tokens from 0 on.")
+    for name, whole in (("cached", "input_tokens"), ("cache_written", "input_tokens"), ("reasoning", "output_tokens")):
+        if name in given and given[name] > given.get(whole, 0):
+            wrong = f"{given[whole]}" if whole in given else "not given"
+            raise ScriptError(
+                f"usage: {name} is {given[name]}, a part of {whole}, which is {wrong}. Give {whole} as well."
+            )
+    return ResponseMembers(usage=given)
+
+
+def response(turn: Any, **members: Any) -> Any:
+    """A turn whose response has these members, say `service_tier="priority"`, `model=…`, `metadata={…}`."""
+    return add_line(turn, make_response_line(**members))
+
+
+def make_response_line(**members: Any) -> ResponseMembers:
+    """The line of a turn that sets members of its response; whether a response has them the script checks."""
+    if not members:
+        raise ScriptError("response: no member is given. Give one by name: service_tier='priority'.")
+    return ResponseMembers(members)
+
+
+RESPONSE_LINES: Mapping[str, Callable[..., ResponseMembers]] = {
+    "usage": make_usage_line,
+    "response": make_response_line,
+}
+"""What sets members of a response, by its name in script files."""
+
+
+def add_line(turn: Any, line: Fault) -> Any:
+    """A turn with one more line after its ending; a function gets it for its result, a generator function for each yield."""
+    if isgeneratorfunction(turn):
+        return _add_line_to_each(turn, line)
+    if callable(turn):
+        return lambda request: add_line(turn(request), line)
+    return [*turn, line] if isinstance(turn, list | tuple) else [turn, line]
+
+
+def _add_line_to_each(turn: Callable[[Request], Generator[Any, Request, None]], line: Fault) -> Any:
+    def each(request: Request) -> Generator[Any, Request, None]:
+        turns = turn(request)
+        try:
+            said = next(turns)
+            while True:
+                request = yield add_line(said, line)
+                said = turns.send(request)
+        except StopIteration:
+            return
+
+    return each
+
+
 ENDINGS: Registry[Callable[..., Ending]] = Registry(
     "ending", {"completed": completed, "incomplete": incomplete, "failed": failed}
 )
@@ -102,7 +203,13 @@ def split_ending(turn: Sequence[TurnLine]) -> tuple[list[Item], Ending]:
     items = [line for line in turn if isinstance(line, Item)]
     if len(items) == len(turn):
         return items, DEFAULT_ENDING
-    return items, next((line for line in turn if isinstance(line, Ending)), DEFAULT_ENDING)
+    ending = next((line for line in turn if isinstance(line, Ending)), DEFAULT_ENDING)
+    own: Json = {}
+    for line in turn:
+        if isinstance(line, ResponseMembers):
+            counts = {**own.get("usage", {}), **line.usage}
+            own |= {**line.members, **({"usage": counts} if counts else {})}
+    return items, replace(ending, own=own) if own else ending
 
 
 def line_from_wire(wire: Json, others: Mapping[str, Callable[..., TurnLine]] = ENDINGS) -> TurnLine:

@@ -17,6 +17,7 @@ from harness.api.resources.threads import DONE_EVENT, Thread, make_event
 from harness.api.tokens import estimate_tokens
 from harness.contract.check import drop_nulls
 from harness.core.delivery import Fault
+from harness.core.errors import ScriptError
 from harness.core.exchange import Answer, Json, Request
 from harness.ending import split_ending
 from harness.endpoints.threads import CODE_INTERPRETER_RESOURCES, add_messages, find_thread, start_thread
@@ -67,6 +68,8 @@ def _run_next_turn(thread: Thread, run: Json, events: Sequence[Json], request: R
     read = _build_model_request(thread, run, list(known.values()), world)
     lines = world.script.next(request._replace(body=read))
     turn, ending = split_ending(lines)
+    if ending.own:
+        raise ScriptError(f"{world.script.place}: {', '.join(ending.own)} is of a response; a run counts its own.")
     writer = RunWriter(run, world.ids, world.now, _count_prompt_tokens(read), world.citations)
     written = [*events, *writer.write_turn(turn, list(known.values()), ending)]
     world.script.check_turn(_as_checked(read), turn, ending, tuple)

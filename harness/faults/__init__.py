@@ -13,18 +13,16 @@ In script files a fault is the last line of its turn: `{"type": "cut", "after": 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from inspect import isgeneratorfunction
 from typing import Any
 
 from harness.core.account import RateLimit
 from harness.core.delivery import Fault, Pause, is_non_negative_number
 from harness.core.delivery import Gate as Gate
 from harness.core.errors import ApiError, ScriptError
-from harness.core.exchange import Request
 from harness.core.registry import Registry
-from harness.ending import ENDINGS, SERVER_ERROR_MESSAGE, TurnLine
+from harness.ending import ENDINGS, RESPONSE_LINES, SERVER_ERROR_MESSAGE, TurnLine, add_line
 from harness.faults.alterations import AddItem, AddMembers, EndOfStream, ErrorInStream, InsertEvent, SkipNumbers
 from harness.faults.pace import make_pace, parse_duration
 from harness.faults.transport import Chunks, Delay, Framing
@@ -72,7 +70,7 @@ def cut(turn: Any, *, after: float, reset: bool = False) -> Any:
     A cut response is not stored, except one in the background, which goes on and can be retrieved. With `reset` the
     connection is reset instead.
     """
-    return _add_fault(turn, Cut(after, reset))
+    return add_line(turn, Cut(after, reset))
 
 
 def pause(turn: Any, *, after: int | None = None, seconds: float = 0, until: Gate | str | None = None) -> Any:
@@ -81,7 +79,7 @@ def pause(turn: Any, *, after: int | None = None, seconds: float = 0, until: Gat
     Without `after` it pauses before every event. An answer that is not a stream is delayed as a whole. A gate may be
     given by its name: `mock.gate("shown").open()` opens it.
     """
-    return _add_fault(turn, Pause(seconds, after, until))
+    return add_line(turn, Pause(seconds, after, until))
 
 
 def pace(turn: Any, *, ttft: str | float = 0, tokens: str | float = 0, jitter: float = 0) -> Any:
@@ -90,12 +88,12 @@ def pace(turn: Any, *, ttft: str | float = 0, tokens: str | float = 0, jitter: f
     `jitter` is the share from 0 to 1 by which waits differ, the same in each run. An answer that is not a stream comes
     as late as its last token.
     """
-    return _add_fault(turn, make_pace(ttft, tokens, jitter))
+    return add_line(turn, make_pace(ttft, tokens, jitter))
 
 
 def delay(turn: Any, *, seconds: str | float) -> Any:
     """A turn whose answer begins late: not even its headers are sent for so long (seconds, or `200ms`, `1s`)."""
-    return _add_fault(turn, make_delay(seconds))
+    return add_line(turn, make_delay(seconds))
 
 
 def make_delay(seconds: str | float) -> Delay:
@@ -107,7 +105,7 @@ def make_delay(seconds: str | float) -> Delay:
 
 def chunks(turn: Any, *, size: int) -> Any:
     """A turn whose body is sent in pieces of `size` bytes, also within a character; with 0 in a single piece."""
-    return _add_fault(turn, Chunks(size))
+    return add_line(turn, Chunks(size))
 
 
 def framing(turn: Any, *, line_end: str = "lf", comment: str = "", **form: Any) -> Any:
@@ -117,27 +115,27 @@ def framing(turn: Any, *, line_end: str = "lf", comment: str = "", **form: Any) 
     `["id: 1", "retry: 3000"]`), `space=False` (none after the colons), `data_lines=2`, `bom=True`, and `unended=True`, which
     leaves out the empty line after the last event.
     """
-    return _add_fault(turn, Framing(line_end, comment, **form))
+    return add_line(turn, Framing(line_end, comment, **form))
 
 
 def insert_event(turn: Any, event: Mapping[str, Any], *, after: int = 2) -> Any:
     """A turn whose stream has one more event, of any type, after so many events."""
-    return _add_fault(turn, InsertEvent(event, after))
+    return add_line(turn, InsertEvent(event, after))
 
 
 def add_members(turn: Any, members: Mapping[str, Any]) -> Any:
     """A turn whose response, items, parts and events have members that nobody knows."""
-    return _add_fault(turn, AddMembers(members))
+    return add_line(turn, AddMembers(members))
 
 
 def add_item(turn: Any, item: Mapping[str, Any], *, at: int = 0) -> Any:
     """A turn whose output has one more item, of any type, before the item with the index `at`; it is not stored."""
-    return _add_fault(turn, AddItem(item, at))
+    return add_line(turn, AddItem(item, at))
 
 
 def skip_numbers(turn: Any, *, after: int, by: int = 1) -> Any:
     """A turn whose stream has a gap in its sequence numbers after so many events."""
-    return _add_fault(turn, SkipNumbers(after, by))
+    return add_line(turn, SkipNumbers(after, by))
 
 
 def stream_error(
@@ -152,12 +150,12 @@ def stream_error(
 
     An answer that is no stream stays as it is. `flat` is the form of the SDK's types, the other one is recorded.
     """
-    return _add_fault(turn, ErrorInStream(after, code, message, flat))
+    return add_line(turn, ErrorInStream(after, code, message, flat))
 
 
 def end_stream(turn: Any, *, after: int) -> Any:
     """A turn whose stream ends after so many events, though the connection is in order; the response is not stored."""
-    return _add_fault(turn, EndOfStream(after))
+    return add_line(turn, EndOfStream(after))
 
 
 def http_error(
@@ -223,31 +221,8 @@ FAULTS: Registry[Callable[..., Fault]] = Registry(
 )
 """Every fault as the line of a turn, by its name in script files."""
 
-NON_ITEM_LINES: Mapping[str, Callable[..., TurnLine]] = {**ENDINGS, **FAULTS}
+NON_ITEM_LINES: Mapping[str, Callable[..., TurnLine]] = {**ENDINGS, **FAULTS, **RESPONSE_LINES}
 """Every line of a turn other than items, by its name in script files."""
-
-
-def _add_fault(turn: Any, fault: Fault) -> Any:
-    """A turn with one more fault; a function gets it for its result, a generator function for each yield."""
-    if isgeneratorfunction(turn):
-        return _add_fault_to_each(turn, fault)
-    if callable(turn):
-        return lambda request: _add_fault(turn(request), fault)
-    return [*turn, fault] if isinstance(turn, list | tuple) else [turn, fault]
-
-
-def _add_fault_to_each(turn: Callable[[Request], Generator[Any, Request, None]], fault: Fault) -> Any:
-    def each(request: Request) -> Generator[Any, Request, None]:
-        turns = turn(request)
-        try:
-            line = next(turns)
-            while True:
-                request = yield _add_fault(line, fault)
-                line = turns.send(request)
-        except StopIteration:
-            return
-
-    return each
 
 
 def find_cut(turn: Sequence[TurnLine]) -> Cut | None:

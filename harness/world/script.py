@@ -16,7 +16,7 @@ from typing import Any, TypeGuard
 
 import orjson
 
-from harness.answers.response import check_item
+from harness.answers.response import check_item, check_response_members
 from harness.answers.turn_problem import ReadItems, find_turn_problem
 from harness.api.http.body import copy_body
 from harness.core.delivery import Fault, Pace
@@ -26,7 +26,7 @@ from harness.core.plain import Dumpable
 from harness.core.text.raised import describe_code, describe_raised, user_frames
 from harness.core.text.shorten import pluralize, shorten
 from harness.core.text.vocabulary import PYTHON, Vocabulary
-from harness.ending import DEFAULT_ENDING, Ending, TurnLine
+from harness.ending import DEFAULT_ENDING, Ending, ResponseMembers, TurnLine
 from harness.faults import Refusal, ScriptedRefusal
 from harness.faults.pace import find_pace
 from harness.items import message
@@ -232,6 +232,9 @@ def _parse_faulty_turn(lines: list[TurnLine], route: Route) -> list[TurnLine]:
     faults = lines[len(spoken) :]
     if refusal := next((line for line in lines if isinstance(line, Refusal)), None):
         raise ScriptError(f"{route}: {refusal!r} is an answer by itself. Make it a turn of its own.")
+    for line in faults:
+        if isinstance(line, ResponseMembers) and (problem := check_response_members(line.members)):
+            raise ScriptError(f"{route}: {problem}")
     if not all(isinstance(line, Fault) for line in faults):
         raise ScriptError(
             f"{route}: a fault is followed by what is said. Give it last: cut([reasoning('…'), …], after=4)."

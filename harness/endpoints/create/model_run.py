@@ -67,6 +67,9 @@ def run_model(prompt: Prompt, said: Said, world: World) -> PendingResponse:
         output = [{**item, "id": world.ids.item(TEXT_PREFIX, id, now)} for item in drafted]
         scripted = world.script.is_scripted
         usage = _text_usage(prompt.tokens, tokens) if scripted else _make_usage(prompt, (), tokens, world)
+    if own := said.ending.own:
+        started |= {name: value for name, value in own.items() if name != "usage"}
+        ending = replace(ending, own=own)
     return PendingResponse(
         started,
         output,

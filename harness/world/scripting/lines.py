@@ -147,7 +147,12 @@ def _build_named(name: str, value: Any) -> TurnLine:
     builder = line_builders()[name]
     signature = inspect.signature(builder)
     known = [each.name for each in signature.parameters.values() if each.kind is not each.VAR_POSITIONAL]
-    named = check_members(value, f"{name} argument", known) if isinstance(value, dict) else {}
+    takes_any = any(each.kind is each.VAR_KEYWORD for each in signature.parameters.values())
+    named = value if isinstance(value, dict) else {}
+    if not takes_any:
+        check_members(named, f"{name} argument", known)
+    if not all(isinstance(each, str) for each in named):
+        raise InvalidData(f"{render_json(value)} stands where names are expected.")
     alone = () if value is None or isinstance(value, dict) else (value,)
     try:
         bound = signature.bind(*alone, **named)
