@@ -1,2 +1,5 @@
-/** Start the server unless HARNESS_URL names one; returns what ends it. */
-export default function setup(): Promise<() => void>;
+/**
+ * Start the server unless HARNESS_URL names one; returns what ends it, and waits for the report in the files of HARNESS_REPORT,
+ * named by commas.
+ */
+export default function setup(): Promise<() => Promise<void>>;

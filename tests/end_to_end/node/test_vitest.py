@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -162,6 +163,14 @@ def test_a_server_around_the_runner_needs_no_set_up(project: Project) -> None:
     served = project.run(sys.executable, "-m", "harness", "serve", "--scripted", "--", *runner)
     assert (served.returncode, served.stderr.splitlines()[-1][-18:]) == (0, ", nothing is wrong"), served.stdout
     assert "HARNESS_URL is not set" in project.vitest("--config", "bare.config.ts", "weather")
+
+
+def test_a_report_has_a_case_for_each_test(project: Project) -> None:
+    project.vitest("red", HARNESS_REPORT="report.json,report.xml")
+    tests = json.loads((project.folder / "report.json").read_text(encoding="utf-8"))["tests"]
+    assert {test["file"] for test in tests} == {"red.test.ts"}
+    assert {test["outcome"] for test in tests} == {"passed", "failed"}
+    assert (project.folder / "report.xml").read_text(encoding="utf-8").count("<testcase ") == len(tests)
 
 
 def test_a_server_that_does_not_start_is_explained(project: Project) -> None:
