@@ -22,7 +22,7 @@ ROUTED = "routed"
 
 
 class JsonFault(NamedTuple):
-    """Why a body is invalid JSON: `kind` is syntax, unicode or duplicate (then with `name` and `path`)."""
+    """Why a body cannot be read: `kind` is syntax, unicode, duplicate (then with `name` and `path`), or form."""
 
     kind: str
     name: str = ""

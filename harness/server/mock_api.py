@@ -14,6 +14,7 @@ from uuid import UUID
 
 import harness.endpoints  # noqa: F401  (registers every operation)
 from harness.api.http.dialects import OPENAI, ApiPath, check_dialect, parse_api_path
+from harness.api.http.multipart import is_form, is_whole
 from harness.api.http.websocket_mode import UPGRADE
 from harness.api.models import MODELS
 from harness.api.operations import find_operation
@@ -24,7 +25,7 @@ from harness.core.account import Organization
 from harness.core.dates import CONTRACT_DATE, parse_as_of
 from harness.core.delivery import Pace
 from harness.core.errors import ConfigError
-from harness.core.exchange import EMPTY_MAPPING, Answer, Json, Request, Stray
+from harness.core.exchange import EMPTY_MAPPING, Answer, Json, JsonFault, Request, Stray
 from harness.core.limits import UNLIMITED, Limits, RepeatCache
 from harness.core.text.vocabulary import PYTHON, Vocabulary
 from harness.ending import TurnLine
@@ -306,7 +307,11 @@ def _parse_request(
     if operation is None:
         reason = "wrong method" if known else "unknown URL" if root else "outside the API"
         return Request(method, below, headers, query, raw=raw, operation=reason, dialect=dialect, root=root)
-    return request_from(operation, params, place, headers, query, raw, form if operation.is_form else None)
+    request = request_from(operation, params, place, headers, query, raw, form if operation.is_form else None)
+    kind = headers.get("content-type", "")
+    if form is None and is_form(kind) and operation.reads_form(kind) and not is_whole(raw, kind):
+        return request._replace(fault=JsonFault("form"), schema=None)
+    return request
 
 
 def _with_headers(answer: Answer, request_id: str) -> Answer:

@@ -78,6 +78,7 @@ class FormParser:
 
         _, options = parse_options_header(content_type)
         found = _BOUNDARY.match(begin)
+        self._has_boundary = bool(options.get(b"boundary"))
         boundary = options.get(b"boundary") or (found[1] if found else b"")
         self._parts: list[_Part] = []
         self._is_valid = True
@@ -93,6 +94,13 @@ class FormParser:
         except FormParserError:
             self._is_valid = False
             self._parts.clear()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the header names the boundary, and the form ends with it: no server can parse another one."""
+        from python_multipart.multipart import MultipartState
+
+        return self._has_boundary and self._is_valid and self._parser.state == MultipartState.END
 
     def read_fields(self) -> Json:
         """The fields, `{}` if the form is invalid. A truncated form has its first parts."""
@@ -139,6 +147,23 @@ def parse_form(raw: bytes, content_type: str) -> Json:
         return {}
     parser.write(raw)
     return parser.read_fields()
+
+
+def is_form(content_type: str) -> bool:
+    """Whether a body of this type is a form."""
+    return content_type.partition(";")[0].strip().lower() == CONTENT_TYPE
+
+
+def is_whole(raw: bytes, content_type: str) -> bool:
+    """Whether a server can parse a form."""
+    from python_multipart.exceptions import FormParserError
+
+    try:
+        parser = FormParser(content_type, raw)
+    except FormParserError:
+        return False
+    parser.write(raw)
+    return parser.is_whole
 
 
 def _fields_of(parts: list[_Part]) -> Json:

@@ -64,6 +64,8 @@ class SpooledContent:
 async def read_form(receive: Receive, content_type: str, most: int) -> tuple[bytes, Json | None] | None:
     """The bytes of a small form and None, or of a larger one no bytes and its fields; None when the client leaves.
 
+    Of a larger one that is not whole there are neither.
+
     What follows after `most` bytes is not read. OSError when the disk takes no more.
     """
     parser, batch, size, more = None, bytearray(), 0, True
@@ -78,4 +80,6 @@ async def read_form(receive: Receive, content_type: str, most: int) -> tuple[byt
             data, batch = bytes(batch), bytearray()
             parser = parser or FormParser(content_type, data, SpooledContent)
             await asyncio.to_thread(parser.write, data)
-    return (bytes(batch), None) if parser is None else (b"", await asyncio.to_thread(parser.read_fields))
+    if parser is None:
+        return bytes(batch), None
+    return b"", await asyncio.to_thread(parser.read_fields) if parser.is_whole else None

@@ -149,4 +149,4 @@ def test_a_full_disk_is_told(server: Server, monkeypatch: Any) -> None:
     ids=["parts", "name", "value"],
 )
 def test_a_form_of_endless_parts_or_headers_is_invalid(form: bytes) -> None:
-    assert read(*[form[at : at + 65_536] for at in range(0, len(form), 65_536)]) == (b"", {})
+    assert read(*[form[at : at + 65_536] for at in range(0, len(form), 65_536)]) == (b"", None)

@@ -21,6 +21,7 @@ EXPIRY_SECONDS = (3_600, 2_592_000)
 """The minimum and maximum expiry of a file."""
 _AUTH_HEADERS = {"authorization": "Bearer sk-harness-example"}
 ADD_PART = "POST /uploads/{upload_id}/parts"
+ADD_TO_CONTAINER = "POST /containers/{container_id}/files"
 FORM_HEADERS = {**_AUTH_HEADERS, "content-type": f"{CONTENT_TYPE}; boundary=x"}
 
 
@@ -63,6 +64,23 @@ def upload_not_a_form(request: Request) -> Iterator[Json]:
     kind = request.headers.get("content-type", CONTENT_TYPE).partition(";")[0].strip()
     if kind.lower() != CONTENT_TYPE:
         yield {"type": kind}
+
+
+@rule(
+    on=(UPLOAD, ADD_PART, ADD_TO_CONTAINER, "POST /agents/{agent_name}/versions", "POST /skills/{name}/versions"),
+    error=ApiError(400, "Could not parse multipart form"),
+    source=[
+        reported("https://github.com/spring-projects/spring-ai/issues/1050: of /v1/audio/transcriptions", "2024-07-15"),
+        assumed("that all endpoints that take forms say it, of each of these defects"),
+    ],
+    rejects=[Case(raw=ANY_UPLOAD.raw, headers={**_AUTH_HEADERS, "content-type": CONTENT_TYPE}, on=UPLOAD)],
+    accepts=[ANY_UPLOAD],
+    fix="Let the HTTP library make the form and its content type; set neither the header nor the length yourself.",
+)
+def upload_unparsable(request: Request) -> Iterator[Json]:
+    """A form begins and ends with the boundary that its content type names."""
+    if request.fault and request.fault.kind == "form":
+        yield {}
 
 
 @rule(
