@@ -14,6 +14,7 @@ from harness.report.find_causes import (
     MAX_EXPLAINED,
     absence_cause,
     dropped_world_cause,
+    hang_up_causes,
     is_same_request,
     loss_cause,
     no_request_cause,
@@ -84,7 +85,9 @@ def find_suspects(world: World, losses: Sequence[Lost] = (), *, unused: bool = F
     ranked = [*later, *(cause for cause in reversed(found) if cause not in later)]
     if not world.exchanges or (not ranked and unused and world.script.unused):
         return [_unused_or_no_request(world)]
-    return [*ranked, *([stray_cause(world)] if world.strays else [])]
+    named = {cause.exchange for cause in ranked}
+    left = [cause for cause in hang_up_causes(world) if cause.exchange not in named]
+    return [*ranked, *left, *([stray_cause(world)] if world.strays else [])]
 
 
 def render_section(world: World, causes: Sequence[Cause], *, told: str = "", verbose: bool = False) -> str:

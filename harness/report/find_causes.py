@@ -29,6 +29,11 @@ if TYPE_CHECKING:
 
 _OTHER_SERVERS = re.compile(r"(?:/v1)?/(?:(?:props|version|slots|health|info|ping|tags|get_model_info)/?$|api/)")
 """What clients of many servers ask for: those of llama.cpp, Ollama, LM Studio, vLLM, SGLang, Text Generation Inference."""
+HANG_UP_FIX = (
+    "Give the client more time than the answer takes (its `timeout`), let it ask once (`max_retries=0`), read its stream "
+    "to the end, or script a turn for the second request."
+)
+SAME_REQUEST = "a stream that is not read, an answer that nobody awaits and a retry after a timeout take one each"
 MAX_EXPLAINED = 5
 """How many refusals are traced to what the client did, the first ones."""
 MAX_DIFFERING = 4
@@ -132,10 +137,39 @@ def unanswered_cause(world: World, request: Request, text: str) -> Cause:
     """
     number = next((exchange.number for exchange in world.exchanges if is_same_request(exchange, request)), 0)
     what, *rest = text.splitlines() or [""]
+    again = _find_same_request(world, request, number)
+    if again and again.number in world.hang_ups:
+        left = f"the client {_describe_hang_up(world, again.number)} and asked again."
+        rows = [("where", what), ("sent", _sent_gist(request)), ("fix", HANG_UP_FIX)]
+        return Cause(f"Request {number}, {request.method} {request.path}, could not be answered: {left}", rows, number)
+    why = f"request {again.number} asked the same and took a turn: {SAME_REQUEST}" if again else ""
     shown = [line.strip() for line in rest if line.lstrip().startswith(("-", "+", *DETAIL_MARKS))]
     fix = " ".join(line.strip() for line in rest if line.strip() not in shown)
-    rows = [("where", "\n".join(shown)), ("sent", _sent_gist(request)), ("fix", fix)]
+    rows = [("where", "\n".join(shown)), ("sent", _sent_gist(request)), ("why", why), ("fix", fix)]
     return Cause(f"Request {number}, {request.method} {request.path}, could not be answered: {what}", rows, number)
+
+
+def _find_same_request(world: World, request: Request, number: int) -> Exchange | None:
+    """The newest exchange before number `number` that answered the same request."""
+    earlier = (one for one in reversed(world.exchanges) if one.number < number and one.status < 400)
+    return next((one for one in earlier if _asks_the_same(one.request, request)), None)
+
+
+def _asks_the_same(one: Request, other: Request) -> bool:
+    return (one.method, one.path, one.body) == (other.method, other.path, other.body)
+
+
+def _describe_hang_up(world: World, number: int) -> str:
+    return f"hung up on request {number} after {world.hang_ups[number]:.1f} s"
+
+
+def hang_up_causes(world: World) -> list[Cause]:
+    """The answers that a client did not wait for, the newest first."""
+    shown = {one.number for one in world.exchanges}
+    return [
+        Cause(f"The client {_describe_hang_up(world, number)}.", [("fix", HANG_UP_FIX)], number)
+        for number in sorted(shown.intersection(world.hang_ups), reverse=True)
+    ]
 
 
 def miss_cause(text: str, fix: str) -> Cause:

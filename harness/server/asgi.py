@@ -87,8 +87,11 @@ class App:
 
     async def _carry_out(self, answer: Answer, _scope: Scope, receive: Receive, send: Send) -> None:
         self.open_streams += answer.events is not None
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
         try:
-            await carry_out(answer, receive, send)
+            if not await carry_out(answer, receive, send):
+                self.api.note_hang_up(answer, loop.time() - begun)
         finally:
             self.open_streams -= answer.events is not None
 

@@ -53,6 +53,8 @@ API_ROOT = "/v1"
 RESPONSES_PATH = "/responses"
 CONTROL_ROOT = "/_harness"
 """Paths below it are the control plane's, not the API's."""
+MAX_UNDER_WAY = 100
+"""Among how many exchanges of a World that is looked for which a client has left, the newest."""
 MAX_CLOSED = 10_000
 """How many closed Worlds are remembered by name, the newest ones."""
 
@@ -280,6 +282,14 @@ class MockApi:
         elif request.root:
             self._add_stray(request, answer)
         return answer
+
+    def note_hang_up(self, answer: Answer, seconds: float) -> None:
+        """Note in the World of an answer that the client did not wait for its end."""
+        for world in self.worlds.values():
+            for exchange in world.exchanges[-MAX_UNDER_WAY:]:
+                if exchange.answer is answer:
+                    world.hang_ups = {**world.hang_ups, exchange.number: seconds}
+                    return
 
     def _add_azure_headers(self, request: Request, answer: Answer, world: World | None) -> Answer:
         if world is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from harness.analysis.approval_ledger import ApprovalLedger
@@ -61,8 +62,9 @@ class World:
     `exchanges` is the journal; `exchange_count` counts those dropped of it, too; `refusals` says which of
     its refusals were asked for. `problems` are the requests that the harness could not answer, with the reason. `tool_runs`
     are the executions of the client's tools that a test records. `shown_otherwise` are the messages of `surfaced` over
-    HTTP, about what a client showed otherwise than it was said; `routed` are the paths that
-    a test answers itself, the newest first.
+    HTTP, about what a client showed otherwise than it was said; `routed` are the paths that a test answers itself, the
+    newest first. `hang_ups` are the seconds after which the client left an answer, by the number of its exchange: only
+    reports show them.
     """
 
     # What few Worlds set is here: an object with more than 30 attributes of its own is slower, and larger by 1,600 bytes.
@@ -71,6 +73,7 @@ class World:
     citations: CitationPlacement = "both"
     explorer: Explorer | None = None
     shown_otherwise: tuple[str, ...] = ()
+    hang_ups: Mapping[int, float] = MappingProxyType({})
     routed: tuple[RoutedPath, ...] = ()
 
     def __init__(

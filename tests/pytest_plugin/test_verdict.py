@@ -314,3 +314,29 @@ def test_linear(mock, client):
     result.stdout.fnmatch_lines(["E*AssertionError: text truncated: *", "test_*.py:*: AssertionError"])
     result.stdout.no_fnmatch_line("*harness/analysis/*")
     result.stdout.no_fnmatch_line("*harness/drive/*")
+
+
+def test_a_client_that_did_not_wait_and_asked_again_is_told_of(run):
+    result = run("""
+from harness.faults import delay
+
+def test_retried(mock):
+    mock.script(delay(message("hi"), seconds=5))
+    with pytest.raises(openai.APIStatusError):
+        openai.OpenAI(timeout=0.3, max_retries=1).responses.create(model="gpt-4.1", input="x")
+
+def test_given_up(mock):
+    mock.script(delay(message("hi"), seconds=5))
+    openai.OpenAI(timeout=0.3, max_retries=0).responses.create(model="gpt-4.1", input="x")
+
+def test_asked_twice(mock, client):
+    mock.script(message("hi"))
+    client.responses.create(model="gpt-4.1", input="x", stream=True)
+    with pytest.raises(openai.APIStatusError):
+        client.responses.create(model="gpt-4.1", input="x", stream=True)
+""")
+    result.assert_outcomes(failed=3)
+    shown = result.stdout.str()
+    assert "The client hung up on request 1 after 0." in shown
+    assert "POST /responses, could not be answered: the client hung up on request 1 after 0." in shown
+    assert "  why     request 1 asked the same and took a turn: a stream that is not read" in shown

@@ -28,11 +28,12 @@ _INVALID = re.compile(r"[^\t\x20-\x7e\x80-\xff]")
 """What no header may hold; uvicorn says so."""
 
 
-async def carry_out(answer: Answer, receive: Receive, send: Send) -> None:
-    """Send an answer, whole or as its delivery says."""
-    await (
-        send_answer(send, answer) if answer.delivery is None else deliver_answer(answer, answer.delivery, receive, send)
-    )
+async def carry_out(answer: Answer, receive: Receive, send: Send) -> bool:
+    """Send an answer, whole or as its delivery says; False when the client leaves meanwhile."""
+    if answer.delivery is not None:
+        return await deliver_answer(answer, answer.delivery, receive, send)
+    await send_answer(send, answer)
+    return True
 
 
 async def send_answer(send: Send, answer: Answer) -> None:

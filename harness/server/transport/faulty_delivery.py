@@ -27,17 +27,17 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 
-async def deliver_answer(answer: Answer, delivery: Delivery, receive: Receive, send: Send) -> None:
-    """Answer a request over HTTP; ends early when the client leaves."""
+async def deliver_answer(answer: Answer, delivery: Delivery, receive: Receive, send: Send) -> bool:
+    """Answer a request over HTTP; False when the client leaves before the end."""
     if delivery.delay and not await _wait_unless_left([Pause(delivery.delay)], receive, []):
-        return
+        return False
     if answer.status:
         headers = encode_headers(answer.headers.items())
         clock = _Clock(delivery, receive)
         try:
             for part, pauses, due in _timed_messages(answer, delivery, headers, answer.status):
                 if not await clock.wait(pauses, due, []):
-                    return
+                    return False
                 await send(part)
         finally:
             clock.close()
@@ -45,6 +45,7 @@ async def deliver_answer(answer: Answer, delivery: Delivery, receive: Receive, s
         disconnect(send, resets=delivery.resets)
         while (await receive())["type"] != "http.disconnect":
             pass
+    return True
 
 
 TimedMessage = tuple[Message, list[Pause], float]
