@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from inspect import isgeneratorfunction
 from typing import Any
 
+from harness.core.arguments import named_arguments
 from harness.core.delivery import Fault
 from harness.core.errors import ApiError, ScriptError
 from harness.core.exchange import Json, Request
@@ -76,6 +77,7 @@ RECORDED_ENDING = Ending(recorded=True)
 """The end of a completed response that was recorded."""
 
 
+@named_arguments
 def completed(*, off_schema: bool = False, awaits_outputs: bool = False) -> Ending:
     """The response is complete, as without any ending.
 
@@ -86,6 +88,7 @@ def completed(*, off_schema: bool = False, awaits_outputs: bool = False) -> Endi
     return Ending(off_schema=off_schema, awaits_outputs=awaits_outputs)
 
 
+@named_arguments
 def incomplete(reason: str = "max_output_tokens") -> Ending:
     """The response ends within its last item; `reason` is max_output_tokens, content_filter, …"""
     if reason not in INCOMPLETE_REASONS:
@@ -93,6 +96,7 @@ def incomplete(reason: str = "max_output_tokens") -> Ending:
     return Ending("incomplete", {"incomplete_details": {"reason": reason}}, off_schema=True)
 
 
+@named_arguments
 def failed(code: str = "server_error", message: str | None = None) -> Ending:
     """The response fails: a stream has an `error` event and `response.failed`, any other answer is an HTTP error.
 
@@ -104,6 +108,7 @@ def failed(code: str = "server_error", message: str | None = None) -> Ending:
     return Ending("failed", {"error": {"code": code, "message": said}}, True)
 
 
+@named_arguments
 def usage(
     turn: Any,
     *,

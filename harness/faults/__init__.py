@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from harness.core.account import RateLimit
+from harness.core.arguments import named_arguments
 from harness.core.delivery import Fault, Pause, is_non_negative_number
 from harness.core.delivery import Gate as Gate
 from harness.core.errors import ApiError, ScriptError
@@ -64,6 +65,7 @@ class ScriptedRefusal(Exception):
         self.refusal = fault
 
 
+@named_arguments
 def cut(turn: Any, *, after: float, reset: bool = False) -> Any:
     """A turn whose answer is cut: the connection closes after so many events, with `4.5` in the middle of one.
 
@@ -73,6 +75,7 @@ def cut(turn: Any, *, after: float, reset: bool = False) -> Any:
     return add_line(turn, Cut(after, reset))
 
 
+@named_arguments
 def pause(turn: Any, *, after: int | None = None, seconds: float = 0, until: Gate | str | None = None) -> Any:
     """A turn whose stream pauses after so many events, for `seconds` or `until` a gate is opened.
 
@@ -82,6 +85,7 @@ def pause(turn: Any, *, after: int | None = None, seconds: float = 0, until: Gat
     return add_line(turn, Pause(seconds, after, until))
 
 
+@named_arguments
 def pace(turn: Any, *, ttft: str | float = 0, tokens: str | float = 0, jitter: float = 0) -> Any:
     """A turn at the pace of a model: the first token after `ttft` (`"300ms"`), then `tokens` a second (`"80/s"`).
 
@@ -91,6 +95,7 @@ def pace(turn: Any, *, ttft: str | float = 0, tokens: str | float = 0, jitter: f
     return add_line(turn, make_pace(ttft, tokens, jitter))
 
 
+@named_arguments
 def delay(turn: Any, *, seconds: str | float) -> Any:
     """A turn whose answer begins late: not even its headers are sent for so long (seconds, or `200ms`, `1s`)."""
     return add_line(turn, make_delay(seconds))
@@ -103,11 +108,13 @@ def make_delay(seconds: str | float) -> Delay:
     return Delay(parsed)
 
 
+@named_arguments
 def chunks(turn: Any, *, size: int) -> Any:
     """A turn whose body is sent in pieces of `size` bytes, also within a character; with 0 in a single piece."""
     return add_line(turn, Chunks(size))
 
 
+@named_arguments
 def framing(turn: Any, *, line_end: str = "lf", comment: str = "", **form: Any) -> Any:
     """A turn whose stream has line ends `lf`, `crlf` or `cr`, and this comment before each event, as a keep-alive.
 
@@ -118,6 +125,7 @@ def framing(turn: Any, *, line_end: str = "lf", comment: str = "", **form: Any) 
     return add_line(turn, Framing(line_end, comment, **form))
 
 
+@named_arguments
 def insert_event(turn: Any, event: Mapping[str, Any], *, after: int = 2) -> Any:
     """A turn whose stream has one more event, of any type, after so many events."""
     return add_line(turn, InsertEvent(event, after))
@@ -128,16 +136,19 @@ def add_members(turn: Any, members: Mapping[str, Any]) -> Any:
     return add_line(turn, AddMembers(members))
 
 
+@named_arguments
 def add_item(turn: Any, item: Mapping[str, Any], *, at: int = 0) -> Any:
     """A turn whose output has one more item, of any type, before the item with the index `at`; it is not stored."""
     return add_line(turn, AddItem(item, at))
 
 
+@named_arguments
 def skip_numbers(turn: Any, *, after: int, by: int = 1) -> Any:
     """A turn whose stream has a gap in its sequence numbers after so many events."""
     return add_line(turn, SkipNumbers(after, by))
 
 
+@named_arguments
 def stream_error(
     turn: Any,
     *,
@@ -153,11 +164,13 @@ def stream_error(
     return add_line(turn, ErrorInStream(after, code, message, flat))
 
 
+@named_arguments
 def end_stream(turn: Any, *, after: int) -> Any:
     """A turn whose stream ends after so many events, though the connection is in order; the response is not stored."""
     return add_line(turn, EndOfStream(after))
 
 
+@named_arguments
 def http_error(
     status: int,
     message: str,
@@ -174,6 +187,7 @@ def http_error(
     return Refusal(error=ApiError(status, message, param, code, type, headers, body))
 
 
+@named_arguments
 def rate_limit(after: str | float = "1s") -> Refusal:
     """A 429 instead of an answer; a retry succeeds `after` this time (seconds, or `200ms`, `1s`, `2m`)."""
     seconds = parse_duration(after)
@@ -182,16 +196,19 @@ def rate_limit(after: str | float = "1s") -> Refusal:
     return Refusal({"rate_limit": RateLimit(3, 3, 1, seconds=seconds)})
 
 
+@named_arguments
 def server_error() -> Refusal:
     """A 500 instead of an answer."""
     return Refusal({"failing": True})
 
 
+@named_arguments
 def overloaded() -> Refusal:
     """A 503 instead of an answer."""
     return Refusal({"overloaded": True})
 
 
+@named_arguments
 def hang_up(reset: bool = False) -> Refusal:
     """No answer: the connection is closed without one, or reset. In the journal the status is 0."""
     return Refusal(resets=reset)

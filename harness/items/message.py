@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from harness.core.arguments import named_arguments
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
 from harness.core.plain import Dumpable, is_model, write_json
@@ -107,6 +108,7 @@ def _as_text(value: Any) -> Any:
     return write_json("text", value) if isinstance(value, dict) or is_model(value) else value
 
 
+@named_arguments
 def output_text(text: TextOrDeltas, *, annotations: Sequence[Json] = (), logprobs: Sequence[Json] = ()) -> Json:
     """A content part: text, with annotations and one logprobs entry per token."""
     joined = text if isinstance(text, str) else _join_deltas(text)
@@ -114,11 +116,13 @@ def output_text(text: TextOrDeltas, *, annotations: Sequence[Json] = (), logprob
     return {"type": "output_text", "annotations": fitted, "logprobs": list(logprobs), "text": text}
 
 
+@named_arguments
 def refusal(text: TextOrDeltas) -> Json:
     """A content part: the model declines in these words; the response is still `completed`."""
     return {"type": "refusal", "refusal": text}
 
 
+@named_arguments
 def url_citation(
     url: str, title: str, start_index: int | None = None, end_index: int | None = None, *, cite: str | None = None
 ) -> Json:
@@ -127,6 +131,7 @@ def url_citation(
     return {"type": "url_citation", "end_index": end_index, "start_index": start_index, **own, "cite": cite}
 
 
+@named_arguments
 def container_file_citation(
     container_id: str,
     file_id: str,
@@ -141,6 +146,7 @@ def container_file_citation(
     return {"type": "container_file_citation", **own, "start_index": start_index, "cite": cite}
 
 
+@named_arguments
 def file_citation(
     file_id: str, filename: str, index: int | None = None, *, cite: str | None = None, quote: str | None = None
 ) -> Json:
@@ -152,6 +158,7 @@ def file_citation(
     return cited if quote is None else {**cited, "quote": require_text("quote", quote)}
 
 
+@named_arguments
 def file_path(file_id: str, index: int | None = None, *, cite: str | None = None) -> Json:
     """A file the model made, named at `index` of the text, after the words `cite`, or at the end."""
     return {"type": "file_path", "file_id": file_id, "index": index, "cite": cite}

@@ -49,6 +49,14 @@ def _last_text(items: Sequence[Json]) -> str:
     return next((text for item in reversed(items) if (text := _item_text(item))), "")
 
 
+def is_matcher(name: str, wanted: Any) -> bool:
+    """Whether a condition can look for this: a text, a compiled pattern of text, a function; names of tools."""
+    if isinstance(wanted, Pattern):
+        return isinstance(wanted.pattern, str)
+    is_names = isinstance(wanted, list | tuple | set | frozenset) and all(isinstance(each, str) for each in wanted)
+    return isinstance(wanted, str) or callable(wanted) or (name == "tools" and is_names)
+
+
 def is_match(name: str, wanted: Matcher, actual: Any) -> bool:
     """Whether the value of a request meets a condition.
 

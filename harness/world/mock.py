@@ -17,6 +17,7 @@ from harness.answers.run_events import CitationPlacement
 from harness.api.http.dialects import API_ROOTS, FOUNDRY
 from harness.api.models import Model
 from harness.core.account import Organization
+from harness.core.arguments import named_arguments
 from harness.core.delivery import Gate
 from harness.core.errors import ConfigError
 from harness.core.exchange import Exchange, Json
@@ -66,10 +67,12 @@ class Mock:
         """What a client for Azure AI Foundry takes as the endpoint of its project."""
         return self.azure_endpoint + API_ROOTS[FOUNDRY].removesuffix("/openai/v1")
 
+    @named_arguments
     def script(self, *turns: Turn, repeat: bool = False) -> Route:
         """Add turns for the next requests that no `when` route answers, one turn a request; with `repeat` over and over."""
         return self.world.script.add(turns, repeat)
 
+    @named_arguments
     def when(
         self,
         *,
@@ -83,6 +86,7 @@ class Mock:
         named = {"instructions": instructions, "tools": tools, "model": model, "input": input, "agent": agent}
         return self.world.script.when({name: wanted for name, wanted in named.items() if wanted is not None})
 
+    @named_arguments
     def route(
         self, method: str, path: str, answer: Any, *, status: int = 200, headers: Mapping[str, str] | None = None
     ) -> None:
@@ -131,6 +135,7 @@ class Mock:
         """Add a family of models to those that this World knows, or replace the one of that name."""
         self.world.models = self.world.models.with_family(family)
 
+    @named_arguments
     def file(
         self, name: str, data: bytes | str = b"", *, purpose: str = "user_data", expires_after: int | None = None
     ) -> str:
@@ -202,6 +207,7 @@ class Mock:
         """Give the project a version of a toolbox, its default: `mock.toolbox("box", tools=[…])`; returns its id."""
         return make_resource(self.world, "toolbox", name, members)
 
+    @named_arguments
     def explore(
         self,
         scenario: Scenario,

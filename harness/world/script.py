@@ -19,10 +19,12 @@ import orjson
 from harness.answers.response import check_item, check_response_members
 from harness.answers.turn_problem import ReadItems, find_turn_problem
 from harness.api.http.body import copy_body
+from harness.core.arguments import named_arguments
 from harness.core.delivery import Fault, Pace
 from harness.core.errors import HarnessError, NoTurn, ScriptError
 from harness.core.exchange import Json, Request
 from harness.core.plain import Dumpable
+from harness.core.registry import suggest_name
 from harness.core.text.raised import describe_code, describe_raised, user_frames
 from harness.core.text.shorten import pluralize, shorten
 from harness.core.text.vocabulary import PYTHON, Vocabulary
@@ -31,7 +33,7 @@ from harness.faults import Refusal, ScriptedRefusal
 from harness.faults.pace import find_pace
 from harness.items import message
 from harness.items.kind import Item
-from harness.world.conditions import CONDITIONS, Matcher, condition_value, describe_length, is_match
+from harness.world.conditions import CONDITIONS, Matcher, condition_value, describe_length, is_match, is_matcher
 from harness.world.pattern_search import SEARCH_SECONDS, SearchTooLongError
 from harness.world.scripting.lines import is_plain_line, parse_lines
 from harness.world.scripting.validation import InvalidData
@@ -71,6 +73,7 @@ class Route:
     validated_items: dict[int, Item] = field(default_factory=dict)
     vocabulary: Vocabulary = PYTHON
 
+    @named_arguments
     def script(self, *turns: Turn, repeat: bool = False) -> Route:
         """Add turns, with `repeat` over and over; an invalid turn is a ScriptError here, not in the middle of a test."""
         if not isinstance(repeat, bool) or (repeat and not turns):
@@ -271,9 +274,12 @@ class Script:
 
     def when(self, conditions: dict[str, Matcher]) -> Route:
         """A new route for requests that meet all conditions."""
-        unknown = set(conditions) - set(CONDITIONS)
-        if unknown:
-            raise ScriptError(f"when({', '.join(sorted(unknown))}=…): a route can look at {', '.join(CONDITIONS)}.")
+        for name, wanted in conditions.items():
+            if name not in CONDITIONS:
+                raise ScriptError(f"when({name}=…): no condition {name!r}. {suggest_name(name, CONDITIONS)}")
+            if not is_matcher(name, wanted):
+                form = "a text or a list of names" if name == "tools" else "a text"
+                raise ScriptError(f"when({name}={wanted!r}): give {form}, a compiled pattern, or a function.")
         self.routes.append(Route(conditions, vocabulary=self.vocabulary))
         return self.routes[-1]
 

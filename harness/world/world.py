@@ -29,6 +29,7 @@ from harness.core.errors import ConfigError
 from harness.core.exchange import Answer, Exchange, Json, Request, Stray
 from harness.core.ids import Ids
 from harness.core.limits import UNLIMITED, Limits, RepeatCache, drop_oldest
+from harness.core.registry import suggest_name
 from harness.core.text.vocabulary import PYTHON, Vocabulary
 from harness.core.tool_runs import ToolRuns
 from harness.ending import TurnLine
@@ -147,8 +148,11 @@ class World:
     def organization(self, **changes: Any) -> Organization:
         """Change the account behind the key; returns it."""
         if unknown := set(changes) - set(Organization.__dataclass_fields__):
-            known = ", ".join(Organization.__dataclass_fields__)
-            raise ConfigError(f"organization({', '.join(sorted(unknown))}=…): it has {known}.")
+            known = Organization.__dataclass_fields__
+            name = min(unknown)
+            near = suggest_name(name, known)
+            told = near if near.startswith("Did") else f"it has {', '.join(known)}."
+            raise ConfigError(f"organization({', '.join(sorted(unknown))}=…): {told}")
         frozen: dict[str, Any] = {
             name: frozenset(value) if isinstance(value, list | set | tuple) else value
             for name, value in changes.items()

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from harness.core.account import Organization
 from harness.core.errors import ScriptError
 from harness.core.exchange import Request
 from harness.ending import TurnLine, completed, failed, incomplete
@@ -502,7 +501,7 @@ class TestPython:
             ),
             (
                 "def setup(mock):\n    mock.organization(\n        zrd=True)",
-                f"script.py:3: organization(zrd=…): it has {', '.join(Organization.__dataclass_fields__)}.",
+                "script.py:3: organization(zrd=…): Did you mean 'zdr'?",
             ),
             ("def setup(mock):\n    mock.mpc()", "script.py:3: AttributeError: 'Mock' object has no attribute 'mpc'"),
             ("script = []", "script.py:2: script is empty. Give turns: [message('…')]."),
