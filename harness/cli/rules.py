@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from harness.cli.support.app import make_console, print_json, print_page, print_rows, require_known
 from harness.cli.support.completion import complete_area, complete_rule
+from harness.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from harness.contract.rule import Rule
 
 
 def rules(
-    name: Annotated[
-        str,
+    words: Annotated[
+        list[str] | None,
         typer.Argument(
-            metavar="ID", autocompletion=complete_rule, help="The rule to explain; without it all are listed."
+            metavar="[ID | WORDS]",
+            autocompletion=complete_rule,
+            help="The rule to explain, or words that all stand in its text, words, source or fix; else all are listed.",
         ),
-    ] = "",
+    ] = None,
     area: Annotated[str, typer.Option(autocompletion=complete_area, help="Only the rules of this area.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     assumed: Annotated[bool, typer.Option("--assumed", help="Only what is assumed, not known.")] = False,
@@ -42,7 +49,7 @@ def rules(
         ),
     ] = None,
 ) -> None:
-    """List why the API refuses requests, or explain one rule.
+    """List why the API refuses requests, explain one rule, or search their text, the API's words, sources and fixes.
 
     The list is in order of precedence: the API reports one error, the first.
     """
@@ -52,22 +59,34 @@ def rules(
     from harness.verify.disagreements.own_file import exemption_rows, load_contract
 
     if coverage or recordings:
-        if name or area or assumed or not coverage:
+        if words or area or assumed or not coverage:
             raise typer.BadParameter("--coverage is of all rules; give it alone, or with --recordings and --json.")
         _print_coverage(recordings or [], as_json)
         return
     own = load_contract(contract, Path())
     known = {**RULES, **(own.rules if own else {})}
-    if name:
-        rule = known[require_known("rule", name, known, "harness rules")]
+    if words and len(words) == 1 and words[0] in known:
+        rule = known[words[0]]
         title = f"{rule.id}  ({rule.area}, {rule.level})"
         print_json(rule_json(rule)) if as_json else print_page(title, rule.doc, rule_sections(rule))
         return
     if area:
         require_known("area", area, {**{rule.area: None for rule in known.values()}, **({AREA: None} if own else {})})
-    chosen = [r for r in known.values() if area in ("", r.area) and (r.level == "assumed" or not assumed)]
-    exempt = exemption_rows(own) if own and area in ("", AREA) and not assumed else []
+    found = _find_rules(known, words) if words else list(known.values())
+    chosen = [r for r in found if area in ("", r.area) and (r.level == "assumed" or not assumed)]
+    exempt = exemption_rows(own) if own and not words and area in ("", AREA) and not assumed else []
     print_rows([*map(rule_row, chosen), *exempt], as_json)
+
+
+def _find_rules(known: Mapping[str, Rule], words: list[str]) -> list[Rule]:
+    """The rules with these words; ConfigError if there is none, with the nearest rule or words."""
+    from harness.report.catalogue import find_rules, suggest_words
+
+    if found := find_rules(known.values(), words):
+        return found
+    if len(words) == 1 and " " not in words[0]:
+        require_known("rule", words[0], known, "harness rules")
+    raise ConfigError(f"no rule has all of {', '.join(map(repr, words))}. {suggest_words(known.values(), words)}")
 
 
 def _print_coverage(recordings: list[Path], as_json: bool) -> None:

@@ -18,6 +18,7 @@ from harness.core.exchange import Json
 from harness.core.text.shorten import item_text
 from harness.core.tool_runs import SentTurn
 from harness.drive.counted import RECORDINGS
+from harness.drive.openai_sdk import import_openai
 
 Mode = Literal["replay", "chain", "both"]
 """How a turn continues: by sending all previous items again, by `previous_response_id`, or by both."""
@@ -109,11 +110,7 @@ class Chat:
 
 
 def _openai_client(base_url: str, api_key: str) -> Any:
-    try:
-        import openai
-    except ImportError as problem:
-        raise ConfigError('Chat needs the openai package: pip install "responses-harness[openai]"') from problem
-    return openai.OpenAI(base_url=base_url, api_key=api_key, max_retries=0)
+    return import_openai("Chat").OpenAI(base_url=base_url, api_key=api_key, max_retries=0)
 
 
 def _dump_json(model: Any) -> Json:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from harness.core.errors import ConfigError
+from harness.drive.openai_sdk import import_openai
 from harness.pytest_plugin.tls import client_verification
 
 if TYPE_CHECKING:
@@ -65,7 +67,6 @@ def _client_target(request: pytest.FixtureRequest) -> tuple[str | None, str, Any
 
 def _import_openai() -> Any:
     try:
-        import openai
-    except ImportError:
-        pytest.fail('the fixture needs the openai package: pip install "responses-harness[openai]"', pytrace=False)
-    return openai
+        return import_openai("the fixture")
+    except ConfigError as problem:
+        pytest.fail(str(problem), pytrace=False)

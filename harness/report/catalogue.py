@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, is_dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from harness.analysis.loss import Loss
 from harness.api.operations import OPERATIONS
 from harness.contract.rule import Case, Rule, matches_operation
 from harness.core.exchange import Json
+from harness.core.registry import suggest_name
 from harness.items.kind import Item
 
 
@@ -38,6 +40,31 @@ def rule_sections(rule: Rule) -> Iterator[tuple[str, list[str]]]:
     yield "Accepted", [_example_text(case) for case in rule.accepts] or ["no example"]
     yield "Evidence", [" ".join(filter(None, (each.level, each.where, each.date))) for each in rule.sources]
     yield "Fix", [rule.fix or "no advice yet"]
+
+
+def find_rules(rules: Iterable[Rule], words: Sequence[str]) -> list[Rule]:
+    """The rules in whose text, refusals, sources or advice all of these words are, in upper or lower case."""
+    texts = ((rule, _searched_text(rule)) for rule in rules)
+    return [rule for rule, text in texts if all(word.lower() in text for word in words)]
+
+
+def suggest_words(rules: Iterable[Rule], words: Sequence[str]) -> str:
+    """What to say when no rule has all of these words: those that none has, each with the nearest that one has."""
+    texts = [_searched_text(rule) for rule in rules]
+    known = sorted({word for text in texts for word in _WORD.findall(text)})
+    missing = [word for word in words if not any(word.lower() in text for text in texts)]
+    said = [f"{word!r} is in none. {suggest_name(word.lower(), known)}" for word in missing]
+    return " ".join(said) or "Each is in some rule; give fewer."
+
+
+_WORD = re.compile(r"[a-z_][\w.-]{2,}")
+
+
+def _searched_text(rule: Rule) -> str:
+    error = rule.error
+    said = (rule.id, rule.area, rule.level, rule.doc, error.message, error.param, error.code, rule.fix, *rule.rejects)
+    known = (text for each in rule.sources for text in (each.level, each.where, each.date))
+    return " ".join(str(text) for text in (*said, *known) if text).lower()
 
 
 def loss_row(loss: Loss) -> dict[str, str]:

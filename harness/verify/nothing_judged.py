@@ -26,7 +26,10 @@ def explain_nothing_judged(tally: Tally) -> str:
     if tally.counts["exchanges"]:
         return f"nothing was judged: {_explain_exchanges(tally)}{_suggest_hosts(tally)}"
     if not tally.counts["files"]:
-        return "nothing was judged: no file there has a recording's suffix. Give cassettes (YAML, JSON), HAR or JSON lines."
+        return (
+            "nothing was judged: no file there has a recording's suffix. Give cassettes (YAML, JSON), HAR or JSON lines; "
+            "of flows of mitmproxy `mitmdump -nr FILE --set hardump=out.har` makes a HAR file."
+        )
     if tally.counts["others"] < tally.counts["files"]:
         return "nothing was judged: the recordings hold no exchanges. Record them again."
     files = pluralize(tally.counts["files"], "file")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import re
+import shlex
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -47,6 +48,17 @@ MAX_BLANK_LINES = 1000
 _RECORDING_MARKERS = re.compile(
     r"""(?:^|[\s{,])["']?(?:(?:http_?)?interactions|url_path|RequestUri)["']?\s*:|"(?:entries|request)"\s*:""", re.M
 )
+
+_FOREIGN = {
+    re.compile(rb"\s*[0-9]{1,12}:[0-9]{1,3}:[a-z_]+;"): (
+        "it holds flows of mitmproxy, which `mitmdump -nr FILE --set hardump=out.har` writes as a HAR file"
+    ),
+    re.compile(rb"PK\x03\x04"): "it is an archive; if Fiddler wrote it, export the sessions there as HTTPArchive (HAR)",
+    re.compile(rb"\xd4\xc3\xb2\xa1|\xa1\xb2\xc3\xd4|\x0a\x0d\x0d\x0a"): (
+        "it holds packets of a network, which TLS hides; `harness record -- COMMAND` records the exchanges"
+    ),
+}
+"""What programs write that is no recording: how it begins, and how to get one."""
 
 
 def read_recording(path: Path) -> Iterator[Recorded]:
@@ -91,7 +103,8 @@ def _name_file_in_errors(name: str) -> Iterator[None]:
     except Malformed as problem:
         raise UnreadableRecording(f"{name}: {problem}. Record it again, or mend that place.") from problem
     except _NotRecording as problem:
-        raise NotARecording(f"{name}: {problem}. Give a cassette, a HAR file or JSON lines of exchanges.") from problem
+        reason = str(problem).replace("FILE", shlex.quote(name))
+        raise NotARecording(f"{name}: {reason}. Give a cassette, a HAR file or JSON lines of exchanges.") from problem
     except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
         raise UnreadableRecording(
             f"{name}: the compressed data breaks off or is damaged. Fetch the file again."
@@ -152,6 +165,8 @@ def _read_lines(lines: Iterable[bytes]) -> Iterator[_EntryOrProblem]:
 def _read_documents(raw: bytes, suffix: str) -> Iterator[_EntryOrProblem]:
     if not raw.strip():
         raise _NotRecording("it is empty")
+    if foreign := next((what for head, what in _FOREIGN.items() if head.match(raw)), ""):
+        raise _NotRecording(foreign)
     known = False
     try:
         for document in _parse_documents(decode_text(raw), suffix):

@@ -87,13 +87,34 @@ class TestRules:
             assert part in said
         assert '{"input": [{"role": "assistant", "content": [{"type": "input_file"}]}, ' in said
 
+    @pytest.mark.parametrize(
+        ("words", "found"),
+        [
+            (["Duplicate", "item", "found"], "duplicate_item"),  # the API's words
+            (["duplicate item found with id"], "duplicate_item"),  # a phrase
+            (["ASSISTANT", "input_file"], "assistant_content"),  # its text, its refusals
+        ],
+    )
+    def test_words_find_the_rules_that_have_all_of_them(self, words: list[str], found: str) -> None:
+        listed = [rule["id"] for rule in json.loads(run("rules", *words, "--json").stdout)]
+        assert any(found in id for id in listed)
+        assert len(listed) < 15
+        assert run("rules", *words).stdout.startswith("id ")
+
+    def test_words_find_by_source_and_by_fix_within_an_area(self) -> None:
+        rule = next(rule for rule in RULES.values() if rule.fix and rule.sources[0].where)
+        for words in ([rule.sources[0].where], [rule.fix, rule.id]):
+            listed = json.loads(run("rules", *words, "--json", "--area", rule.area).stdout)
+            assert rule.id in [each["id"] for each in listed]
+            assert {each["area"] for each in listed} == {rule.area}
+
     @pytest.mark.parametrize("name", slow_except_every(10, list(RULES)))
     def test_every_rule_can_be_explained_to_people_and_programs(
         self, name: str, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        rules(name, area="", as_json=False, assumed=False, coverage=False)
+        rules([name], area="", as_json=False, assumed=False, coverage=False)
         assert capsys.readouterr().out.startswith(f"{name}  (")
-        rules(name, area="", as_json=True, assumed=False, coverage=False)
+        rules([name], area="", as_json=True, assumed=False, coverage=False)
         explained = json.loads(capsys.readouterr().out)
         assert (explained["id"], explained["error"]["message"]) == (name, RULES[name].error.message)
         assert [case["message"] for case in explained["rejects"]] == list(RULES[name].rejects)

@@ -105,7 +105,11 @@ class TestUnknownNames:
             [
                 (["rules", "nosuch"], "'. `harness rules` lists them."),
                 (["rules", "outpt_needs_call"], "Did you mean 'output_needs_call'?"),
-                (["rules", "call_"], "Did you mean 'call_needs_output' or "),
+                (
+                    ["rules", "tool", "chioce"],
+                    "no rule has all of 'tool', 'chioce'. 'chioce' is in none. Did you mean 'choice'?",
+                ),
+                (["rules", "duplicate_item", "body_unicode"], "Each is in some rule; give fewer."),
                 (["models", "gpt-5.4-mni"], "no model 'gpt-5.4-mni'. Did you mean 'gpt-5.4-mini'?"),
                 (["losses", "nosuch"], "no loss 'nosuch'. Known: call-dropped, "),
                 (["losses", "text-alterd"], "Did you mean 'text-altered'?"),

@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import ModuleType
 from typing import Any
 
 import openai
@@ -299,6 +300,17 @@ class TestAChat:
     def test_needs_the_openai_package(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "openai", None)
         with pytest.raises(ConfigError, match="Chat needs the openai package: pip install"):
+            Chat("http://127.0.0.1:9/v1", "key")
+
+    def test_says_that_the_openai_package_is_too_old(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        old = ModuleType("openai")
+        old.__version__ = "1.50.0"  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, "openai", old)
+        monkeypatch.delitem(sys.modules, "openai.resources.responses", raising=False)
+        monkeypatch.delitem(sys.modules, "openai.resources", raising=False)
+        with pytest.raises(
+            ConfigError, match=r"Chat needs openai 1\.66 or newer: openai 1\.50\.0, which is installed, has no"
+        ):
             Chat("http://127.0.0.1:9/v1", "key")
 
 

@@ -1,6 +1,7 @@
 """What a test gets: a World of its own, a way there for any client, and the environment back as it was."""
 
 import os
+import sys
 
 import pytest
 
@@ -160,3 +161,16 @@ def test_other(without, mock): ...
 """)
     result.assert_outcomes(errors=2, passed=1)
     result.stdout.fnmatch_lines(['*pip install "responses-harness[[]openai]"*'])
+
+
+@pytest.mark.parametrize("fixture", ["openai_client", "async_openai_client"])
+def test_a_client_without_the_responses_api_is_told_so(run, pytester, monkeypatch, fixture):
+    (pytester.mkdir("old") / "openai.py").write_text('__version__ = "1.50.0"\n')
+    monkeypatch.syspath_prepend(pytester.path / "old")
+    for name in [name for name in sys.modules if name.partition(".")[0] == "openai"]:
+        monkeypatch.delitem(sys.modules, name)
+    result = pytester.runpytest_inprocess(pytester.makepyfile(f"def test_it({fixture}): ..."), "-p", "no:cacheprovider")
+    result.assert_outcomes(errors=1)
+    said = result.stdout.str()
+    assert "the fixture needs openai 1.66 or newer: openai 1.50.0, which is installed, has no Responses API." in said
+    assert 'pip install "openai>=1.66"' in said

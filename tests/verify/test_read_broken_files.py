@@ -142,3 +142,42 @@ def test_what_is_not_there_is_reported(tmp_path: Path) -> None:
         list(files([gone]))
     with pytest.raises(UnreadableRecording, match=r"gone\.yaml: cannot be read: No such file or directory\."):
         list(read_recording(gone))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        (
+            "my flows.mitm",
+            b"1234:9:websocket;0:~8:response;300:6:reason;2:OK,",
+            "it holds flows of mitmproxy, which `mitmdump -nr '{path}' --set hardump=out.har` writes as a HAR file. Give",
+        ),
+        (
+            "flows",
+            b"99:7:version;2:21#\nother",
+            "it holds flows of mitmproxy, which `mitmdump -nr {path} --set hardump",
+        ),
+        (
+            "it.saz",
+            b"PK\x03\x04\x14\0\0",
+            "it is an archive; if Fiddler wrote it, export the sessions there as HTTPArchive",
+        ),
+        (
+            "it.pcap",
+            b"\xd4\xc3\xb2\xa1\x02\0\x04\0",
+            "it holds packets of a network, which TLS hides; `harness record -- ",
+        ),
+        (
+            "it.pcapng",
+            b"\x0a\x0d\x0d\x0a\x1c\0\0\0",
+            "it holds packets of a network, which TLS hides; `harness record -- ",
+        ),
+    ],
+)
+def test_what_other_programs_write_is_named_with_its_conversion(
+    write: Write, name: str, content: bytes, said: str
+) -> None:
+    path = write(content, name)
+    with pytest.raises(NotARecording) as caught:
+        list(read_recording(path))
+    assert str(caught.value).removeprefix(f"{path.as_posix()}: ").startswith(said.replace("{path}", path.as_posix()))

@@ -1,0 +1,30 @@
+"""Imports the `openai` package, and says what is wrong if it is missing or older than the Responses API."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Any
+
+from harness.core.errors import ConfigError
+
+_FIRST = "1.66"
+"""The first release with the Responses API."""
+
+
+def import_openai(who: str) -> Any:
+    """The package; ConfigError, which names `who` needs it, if there is none with the Responses API."""
+    try:
+        import openai
+    except ImportError as problem:
+        raise ConfigError(f'{who} needs the openai package: pip install "responses-harness[openai]"') from problem
+    try:
+        found = find_spec("openai.resources.responses")
+    except ImportError:
+        found = None
+    if found is None:
+        installed = getattr(openai, "__version__", "?")
+        raise ConfigError(
+            f"{who} needs openai {_FIRST} or newer: openai {installed}, which is installed, has no Responses API. "
+            f'pip install "openai>={_FIRST}"; if another package keeps it back, `pip check` names it.'
+        )
+    return openai
