@@ -250,7 +250,7 @@ def _read_cassette_marker(node: pytest.Item) -> tuple[str, bool]:
             '@pytest.mark.cassette: give it one name, as in cassette("openai/scenarios/weather"), and pace=True to replay '
             "it as slowly as it was recorded."
         )
-    if "mock" in getattr(node, "fixturenames", ()):
+    if "openai_mock" in getattr(node, "fixturenames", ()):
         raise ConfigError(
             "a test has a cassette or a script, not both: drop the marker and say mock.script(*cassette(name)), with the "
             "fixture `cassette`; or drop the fixture `mock`."

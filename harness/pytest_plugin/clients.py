@@ -61,7 +61,7 @@ def _client_target(request: pytest.FixtureRequest) -> tuple[str | None, str, Any
     """Base URL and key for the client of a test, and whom it trusts: of the mock or the cassette."""
     if request.node.get_closest_marker("cassette"):
         return os.environ.get("OPENAI_BASE_URL"), os.environ.get("OPENAI_API_KEY", ""), True
-    mock = request.getfixturevalue("mock")
+    mock = request.getfixturevalue("openai_mock")
     return mock.base_url, mock.api_key, client_verification(request)
 
 

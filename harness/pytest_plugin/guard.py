@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from harness.pytest_plugin.client_origin import Line
 
 HARNESS_FIXTURES = frozenset(
-    {"mock", "mock_server", "client", "async_client", "openai_client", "async_openai_client", "cassette"}
+    {"openai_mock", "mock_server", "client", "async_client", "openai_client", "async_openai_client", "cassette"}
 )
 
 

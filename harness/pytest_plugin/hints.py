@@ -17,7 +17,7 @@ from harness.pytest_plugin.guard import error_chain
 _KEY_IS_MISSING = re.compile(r"\b(AZURE_)?OPENAI_(?:API_KEY|ENDPOINT)\b")
 """What the error of a client without a key names, whichever library words it."""
 _CLIENT_MEMBERS = frozenset({"responses", "conversations", "chat", "files", "vector_stores", "beta", "with_options"})
-_OWN_NAMES = {"client": "openai_client", "async_client": "async_openai_client"}
+_OWN_NAMES = {"client": "openai_client", "async_client": "async_openai_client", "mock": "openai_mock"}
 """Names of fixtures that other plugins have too, and those that only the harness has."""
 _TOKEN_OVER_HTTP = re.compile("Bearer token .* (?:non-TLS|non-https)")
 """What azure-core says of a token over plain http."""
@@ -87,7 +87,7 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
     try:
         return (yield)
     except Exception as error:
-        if "mock" in getattr(item, "fixturenames", ()):
+        if "openai_mock" in getattr(item, "fixturenames", ()):
             _add_key_hint(item.config, error)
             _add_blocker_hint(error)
         raise
@@ -99,12 +99,12 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     try:
         return (yield)
     except Exception as error:
-        if "mock" in getattr(item, "fixturenames", ()):
+        if "openai_mock" in getattr(item, "fixturenames", ()):
             _add_blocker_hint(error)
         for failed in error_chain(error):
             if isinstance(failed, AttributeError) and (hint := _fixture_hint(item, failed)):
                 failed.add_note(hint)
-            if _TOKEN_OVER_HTTP.search(str(failed)) and "mock" in getattr(item, "fixturenames", ()):
+            if _TOKEN_OVER_HTTP.search(str(failed)) and "openai_mock" in getattr(item, "fixturenames", ()):
                 failed.add_note(_TLS_HINT)
         raise
 
@@ -177,10 +177,18 @@ def _fixture_hint(item: pytest.Item, error: AttributeError) -> str:
     """Whose the fixture is that lacks a member of the SDK's client; empty for any other error."""
     values = getattr(item, "funcargs", {})
     name = next((name for name in _OWN_NAMES if name in values and values[name] is error.obj), "")
-    if not name or error.name not in _CLIENT_MEMBERS:
+    if not name or error.name not in (_mock_members() if name == "mock" else _CLIENT_MEMBERS):
         return ""
     definitions = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {}).get(name)
     owner = f"a fixture of {definitions[-1].func.__module__}" if definitions else "another fixture"
     kind = type(error.obj)
     whose = f"`{name}` is {owner} here, a {kind.__module__}.{kind.__qualname__}"
-    return f"{whose}. The client of the mock is `{_OWN_NAMES[name]}`."
+    ours = "The mock of responses-harness" if name == "mock" else "The client of the mock"
+    return f"{whose}. {ours} is `{_OWN_NAMES[name]}`."
+
+
+def _mock_members() -> list[str]:
+    """What a test calls on the handle of the mock."""
+    from harness.world.mock import Mock
+
+    return [member for member in vars(Mock) if not member.startswith("_")]

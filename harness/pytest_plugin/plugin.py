@@ -80,7 +80,7 @@ def mock_server(pytestconfig: pytest.Config) -> Server:
 
 
 @pytest.fixture
-def mock(
+def openai_mock(
     request: pytest.FixtureRequest, _live_api_guard: None, mock_server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Mock]:
     """A World of this test's own, under a key of its own; the environment leads every OpenAI client to it.
@@ -119,6 +119,12 @@ def mock(
     problems = _count_problems(world)
     if problems > request.node.stash.get(_JUDGED_STASH_KEY, problems):
         _fail_test(world, shown=_is_showing_judged(request.node))
+
+
+@pytest.fixture
+def mock(openai_mock: Mock) -> Mock:
+    """`openai_mock` by a shorter name, which a project may have of its own."""
+    return openai_mock
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)

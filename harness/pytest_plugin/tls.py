@@ -80,7 +80,7 @@ def tls_server(request: pytest.FixtureRequest) -> TlsServer | None:
 
 def client_verification(request: pytest.FixtureRequest) -> Any:
     """What a client of a test's mock takes as `verify`: a context that trusts it, or False over plain http."""
-    if not request.getfixturevalue("mock").base_url.startswith("https:"):
+    if not request.getfixturevalue("openai_mock").base_url.startswith("https:"):
         return False  # loading certificates would take 20 ms
     from harness.server.tls.trust import trusting_context
 
@@ -95,19 +95,19 @@ def _trust_in_aiohttp(authority: str) -> None:
 
 
 @pytest.fixture
-def foundry_credential(mock: Mock) -> FoundryCredential:
+def foundry_credential(openai_mock: Mock) -> FoundryCredential:
     """A credential for `AIProjectClient(mock.project_endpoint, foundry_credential)`, synchronous or not.
 
     The mock of its test speaks TLS, since Azure's clients send no token over plain http.
     """
     from harness.drive.foundry_credential import FoundryCredential
 
-    if not mock.base_url.startswith("https:"):
+    if not openai_mock.base_url.startswith("https:"):
         raise ConfigError(
             f"`{CREDENTIAL}`: the mock of this test speaks plain http, over which Azure's clients send no token. Name the "
             "fixture among the test's arguments, or mark the test @pytest.mark.harness(tls=True)."
         )
-    return FoundryCredential(mock.api_key)
+    return FoundryCredential(openai_mock.api_key)
 
 
 @pytest.hookimpl(wrapper=True)

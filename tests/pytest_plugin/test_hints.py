@@ -179,3 +179,30 @@ def test_it(mock, openai_client, monkeypatch):
 """)
         result.stdout.fnmatch_lines([f"E *blocks the mock's address, too. Let loopback through: pytest {option}"])
         result.stdout.no_fnmatch_line("*No request came*")
+
+
+class TestAFixtureMockOfTheProject:
+    def test_is_the_projects_and_the_longer_name_is_the_mocks(self, run: Run) -> None:
+        run("""
+@pytest.fixture
+def mock(): return {}
+
+def test_it(mock, openai_mock, openai_client):
+    openai_mock.script(message("hi"))
+    assert openai_client.responses.create(model="gpt-4.1", input="x").output_text == "hi"
+    assert mock == {}
+""").assert_outcomes(passed=1)
+
+    def test_that_is_taken_for_the_mocks_is_named(self, run: Run) -> None:
+        result = run("""
+@pytest.fixture
+def mock(): return object()
+
+def test_it(mock): mock.script(message("hi"))
+""")
+        result.stdout.fnmatch_lines(
+            ["E *`mock` is a fixture of test_* here, *. The mock of responses-harness is `openai_mock`."]
+        )
+
+    def test_is_the_same_where_nobody_has_one(self, run: Run) -> None:
+        run("def test_it(mock, openai_mock): assert mock is openai_mock").assert_outcomes(passed=1)
