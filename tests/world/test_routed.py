@@ -15,6 +15,7 @@ import pytest
 from openai.types import CreateEmbeddingResponse
 
 from harness.analysis.loss import losses_of
+from harness.cassettes.recording.routed import recorded
 from harness.core.errors import ConfigError, HarnessError
 from harness.core.exchange import Answer, Json, Request
 from harness.faults import hang_up, http_error, rate_limit
@@ -350,3 +351,35 @@ def test_the_journal_of_a_snapshot_has_its_routes_but_no_functions() -> None:
     api.worlds["sk-a"] = world
     assert ask(api).body == EMBEDDINGS
     assert ask(api, "/v1/batches/b", "GET").body == {"id": "b"}
+
+
+CASSETTE = """
+interactions:
+- request: {method: POST, uri: "https://api.openai.com/v1/embeddings", body: '{"input":"a"}', headers: {}}
+  response:
+    status: {code: 200, message: OK}
+    headers: {content-type: [application/json], content-encoding: [gzip]}
+    body: {string: '{"data":[1]}'}
+- request: {method: POST, uri: "https://api.openai.com/v1/embeddings", body: '{"input":"b"}', headers: {}}
+  response:
+    status: {code: 429, message: Slow}
+    headers: {content-type: [application/json], retry-after: ["1"]}
+    body: {string: '{"error":{}}'}
+version: 1
+"""
+
+
+def test_a_cassette_answers_what_it_holds(tmp_path: Path) -> None:
+    (tmp_path / "embeddings.yaml").write_text(CASSETTE)
+    api = routed(recorded(tmp_path / "embeddings.yaml"))
+    answers = [ask(api, raw=raw) for raw in (b'{"input": "b"}', b'{"input": "a"}', b'{"input": "a"}', b'{"input":"c"}')]
+    assert [answer.status for answer in answers] == [429, 200, 200, 418]
+    assert json.loads(answers[1].body) == {"data": [1]}
+    assert (answers[0].headers["retry-after"], "content-encoding" in answers[1].headers) == ("1", False)
+    assert 'of 2 recorded answers to POST /embeddings none is to {"input": "c"}' in answers[3].body["error"]["message"]
+    assert ask(api, "/openai/deployments/d/embeddings", raw=b'{"input": "a"}').status == 200
+
+
+def test_what_is_no_cassette_is_told(tmp_path: Path) -> None:
+    with pytest.raises(HarnessError, match="there is no such cassette"):
+        recorded(tmp_path / "none.yaml")
