@@ -33,6 +33,8 @@ ENVIRONMENT: Mapping[str, str] = {
 _WITHOUT = ("OPENAI_", "AZURE_", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 _SHOWN = 300
 """Characters that are shown of what a process printed."""
+_LINES = 8
+"""The last lines of a process that ended which are shown."""
 
 
 class Crashed(Exception):
@@ -141,4 +143,5 @@ class ClientProcess:
         self._errors.seek(0, os.SEEK_END)
         self._errors.seek(max(0, self._errors.tell() - 10 * _SHOWN))
         lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
-        return f"exit code {self._process.returncode}{': ' + shorten(lines[-1], _SHOWN) if lines else ''}"
+        last = [shorten(line, _SHOWN) for line in lines[-_LINES:]]
+        return "\n  ".join([f"exit code {self._process.returncode}{': ' + last[-1] if last else ''}", *last[:-1]])

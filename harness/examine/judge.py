@@ -7,21 +7,26 @@ from collections.abc import Iterator
 from harness.analysis.loss import losses_in_accepted
 from harness.core.text.shorten import quote
 from harness.examine.case import ClientCase, ObservedRun
+from harness.report.cause import Cause
 from harness.report.failure import find_verdict
 
 
 def find_reasons(case: ClientCase, seen: ObservedRun) -> Iterator[str]:
     """Why a run is no pass: what the API refused, what was lost or never asked for, what the user did not see.
 
-    The error that the user sees comes first when the client has asked for nothing: it is the cause then.
+    The error that the user sees comes first; a reason that has an advice ends with it, in a line of its own.
     """
     world = seen.mock.world
     losses = [lost for lost in losses_in_accepted(world.exchanges) if lost.loss not in case.losses]
-    ended = list(_describe_error(case, seen))
-    found = [cause.what for cause in find_verdict(world, losses, unused=not case.spare, strays=True)]
-    yield from [*found, *ended] if world.exchanges else [*ended, *found]
+    yield from _describe_error(case, seen)
+    yield from map(_describe_cause, find_verdict(world, losses, unused=not case.spare, strays=True))
     for check in case.checks:
         yield from check(seen)
+
+
+def _describe_cause(cause: Cause) -> str:
+    fix = next((text for label, text in cause.rows if label == "fix" and text), "")
+    return f"{cause.what}\n  fix: {fix}" if fix else cause.what
 
 
 def _describe_error(case: ClientCase, seen: ObservedRun) -> Iterator[str]:

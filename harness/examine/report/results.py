@@ -5,6 +5,7 @@ Texts are shortened and secrets masked when a result is made, so that no form ca
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -17,6 +18,8 @@ from harness.examine.run import ClientExamination
 from harness.report.sanitize import sanitize_value
 
 RESULTS_VERSION = 1
+_ID = re.compile(r"\b[a-z]{2,12}_[0-9A-Za-z]{16,}|(?<=request )\d+|(?<=Request )\d+")
+"""What differs between the runs of a case although the reason is the same: ids, and the number of a request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +123,7 @@ def group_by_reason(cells: Iterable[Cell]) -> list[tuple[Cell, list[str]]]:
     groups: dict[tuple[str, str, str], tuple[Cell, list[str]]] = {}
     for cell in cells:
         if cell.verdict in RED or cell.verdict == "warn":
-            key = (cell.case, cell.verdict, cell.reason)
+            key = (cell.case, cell.verdict, _ID.sub("…", cell.reason))
             groups.setdefault(key, (cell, []))[1].append(cell.mode)
     return sorted(groups.values(), key=lambda group: not group[0].is_failure)
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import count
 
 from harness.examine.case import case, turns
 from harness.examine.cases.common import ASKED_TWICE, DEPLOY, WEATHER, WITH_TOOL
 from harness.examine.checks import contains, outputs, requests, runs, shows
 from harness.examine.task import Tool, string_parameters
 from harness.items import function_call, message
+from harness.world.script import Turn
 
 PARIS = {"city": "Paris"}
 OSLO = {"city": "Oslo"}
 TWO_TOOLS = replace(WITH_TOOL, tools=(WEATHER, DEPLOY))
-TURNS, MANY = 8, 24
+SAYINGS, TURNS, MANY = 6, 8, 6
 READ = Tool("read_page", "Read a page.", string_parameters("page"), returns="read")
 PARALLEL = "API reference: `parallel_tool_calls` is true by default, 2026-10; recorded"
 
@@ -131,22 +134,27 @@ case(
     script=turns([function_call("get_weather", PARIS), message("A moment.")], message("Done.")),
 )
 
+
+def _read_chapters() -> Iterator[Turn]:
+    pages = count()
+    for _ in range(SAYINGS):
+        yield from ([function_call("read_page", {"page": f"{next(pages)}"}) for _ in range(MANY)] for _ in range(TURNS))
+        yield message("Read.")
+
+
 case(
     "tools/turns-of-many-calls",
-    shows("Read."),
-    runs(*(("read_page", {"page": f"{number}"}) for number in range(TURNS * MANY))),
-    requests(TURNS + 1),
+    shows(*("Read." for _ in range(SAYINGS))),
+    runs(*(("read_page", {"page": f"{number}"}) for number in range(SAYINGS * TURNS * MANY))),
+    requests(SAYINGS * (TURNS + 1)),
     title="Turns of many calls",
-    does=f"{TURNS} responses, one after the other, have {MANY} calls each.",
+    does=f"For each of {SAYINGS} prompts {TURNS} responses, one after the other, have {MANY} calls each.",
     source="public report against openai-agents 0.8.0 to 0.17.6, 2026: outputs taken for sent; docs/stories/tracker.md",
     shows="Each call runs once and is answered.",
     severity="must",
-    task=replace(WITH_TOOL, tools=(READ,)),
-    script=turns(
-        *([function_call("read_page", {"page": f"{MANY * turn + n}"}) for n in range(MANY)] for turn in range(TURNS)),
-        message("Read."),
-    ),
-    seconds=30,
+    task=replace(WITH_TOOL, tools=(READ,), prompts=tuple(f"Read chapter {number}." for number in range(SAYINGS))),
+    script=turns(*_read_chapters()),
+    seconds=60,
 )
 
 case(
