@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator
+from types import TracebackType
 from typing import Any
 
 import pytest
 
+from harness.pytest_plugin.client_origin import is_of_project
 from harness.pytest_plugin.environment import SESSION_ENV, session_server
 from harness.pytest_plugin.guard import error_chain
 
@@ -42,6 +44,8 @@ _LIBRARIES = frozenset(
     | {"ssl", "urllib", "urllib3", "pydantic_ai"}
 )
 """Whose errors may come of a client that has asked somewhere else."""
+_HIDDEN = frozenset({"anyio", "harness", "httpcore", "httpx", "openai"})
+"""Libraries whose frames say nothing of a test that has failed."""
 _ASYNC_UNSUPPORTED = "async def functions are not natively supported"
 _BLOCKERS = {
     name: f"{name.replace('_', '-')} blocks the mock's address, too. Let loopback through: pytest {option}"
@@ -192,3 +196,25 @@ def _mock_members() -> list[str]:
     from harness.world.mock import Mock
 
     return [member for member in vars(Mock) if not member.startswith("_")]
+
+
+def hide_library_frames(error: BaseException) -> None:
+    """Leave the frames of libraries for HTTP and of the harness out of the tracebacks of an error and of what led to it.
+
+    Of a traceback that has no others the last one stays.
+    """
+    for one in error_chain(error):
+        frames = []
+        found = one.__traceback__
+        while found:
+            frames.append(found)
+            found = found.tb_next
+        kept = [each for each in frames if not _is_of_library(each)] or frames[-1:]
+        for each, following in zip(kept, [*kept[1:], None], strict=True):
+            each.tb_next = following
+        one.__traceback__ = kept[0] if kept else None
+
+
+def _is_of_library(found: TracebackType) -> bool:
+    root = str(found.tb_frame.f_globals.get("__name__")).partition(".")[0]
+    return root in _HIDDEN and not is_of_project(found.tb_frame.f_code.co_filename)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -88,8 +88,10 @@ def read_marker_options(node: pytest.Item) -> dict[str, Any]:
     for marker in reversed(list(node.iter_markers("harness"))):
         unknown = [*map(repr, marker.args), *(f"{name}=…" for name in marker.kwargs if name not in MARKER_VALUES)]
         if unknown:
+            near = next((name for name in marker.kwargs if name not in MARKER_VALUES), "")
             raise ConfigError(
                 f"@pytest.mark.harness({', '.join(unknown)}): it knows {', '.join(MARKER_VALUES)}, as in unused='allow'."
+                f"{_suggest(near, MARKER_VALUES)}"
             )
         for name, value in marker.kwargs.items():
             if problem := _describe_misfit(name, value):
@@ -141,7 +143,17 @@ def _describe_misfit(name: str, value: Any) -> str:
         return ""
     known = ", ".join(map(repr, ids or MARKER_VALUES[name]))
     lists = {"losses": " or a list of losses to allow", "refusals": " or a list of rules and areas to allow"}
-    return f"give {'some' if ids else 'one'} of {known}{'' if ids else lists.get(name, '')}."
+    wrong = next((id for id in value if id not in ids), "") if ids else value
+    near = _suggest(wrong, ids or MARKER_VALUES[name])
+    return f"give {'some' if ids else 'one'} of {known}{'' if ids else lists.get(name, '')}.{near}"
+
+
+def _suggest(name: object, known: Iterable[str]) -> str:
+    """The nearest of the known names, as a sentence after another; empty when none is near."""
+    from harness.core.registry import suggest_name
+
+    suggestion = suggest_name(name, known)
+    return f" {suggestion}" if suggestion.startswith("Did") else ""
 
 
 def _describe_misfit_date(value: object) -> str:

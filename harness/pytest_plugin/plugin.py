@@ -19,7 +19,7 @@ from harness.pytest_plugin.caught_errors import note_caught_errors
 from harness.pytest_plugin.environment import SESSION_KEY, session_server, set_environment
 from harness.pytest_plugin.exploring import WorldExplorer
 from harness.pytest_plugin.guard import is_live_api_refused
-from harness.pytest_plugin.hints import may_come_of_silence
+from harness.pytest_plugin.hints import hide_library_frames, may_come_of_silence
 from harness.pytest_plugin.late import late_requests
 from harness.pytest_plugin.options import add_ini_options, allowed_refusals, own_contract_of, read_marker_options
 from harness.pytest_plugin.tls import tls_server
@@ -142,9 +142,11 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add sections about the World to the report of a failure."""
-    report = yield
+    """Add sections about the World to the report of a failure, and leave out the frames of libraries that ask."""
     world = item.stash.get(WORLD_STASH_KEY, None)
+    if world and call.excinfo and not item.config.getoption("fulltrace") and not item.config.getoption("usepdb"):
+        hide_library_frames(call.excinfo.value)
+    report = yield
     if world and report.failed:
         is_own = _is_users_mistake(call) or is_live_api_refused(item)
         is_own = is_own or (not world.exchanges and not world.strays and not may_come_of_silence(call))

@@ -206,3 +206,32 @@ def test_it(mock): mock.script(message("hi"))
 
     def test_is_the_same_where_nobody_has_one(self, run: Run) -> None:
         run("def test_it(mock, openai_mock): assert mock is openai_mock").assert_outcomes(passed=1)
+
+
+def test_names_that_are_nearly_right_are_told_the_right_one(run: Run) -> None:
+    result = run("""
+@pytest.mark.harness(refusal="allow")
+def test_option(mock): ...
+
+@pytest.mark.harness(losses=["citation-droped"])
+def test_loss(mock): ...
+
+@pytest.mark.harness(unused="alow")
+def test_value(mock): ...
+""")
+    result.assert_outcomes(errors=3)
+    for name in ("refusals", "citation-dropped", "allow"):
+        result.stdout.fnmatch_lines([f"*Did you mean '{name}'?*"])
+
+
+def test_frames_of_the_sdk_are_not_shown(run: Run) -> None:
+    source = """
+def answer(client): return client.responses.create(model="gpt-4.1", input="x", temperature=9)
+
+def test_it(mock, openai_client): answer(openai_client)
+"""
+    result = run(source)
+    result.stdout.fnmatch_lines([">   def test_it(*", ">   def answer(*", "E *BadRequestError: *"])
+    result.stdout.no_fnmatch_line("*_base_client.py*")
+    assert len(result.outlines) < 60
+    run(source, "--full-trace").stdout.fnmatch_lines(["*_base_client.py:*"])
