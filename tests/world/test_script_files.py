@@ -451,6 +451,11 @@ class TestPython:
         ):
             ask(world)
 
+    def test_turns_repeat(self, write: Write) -> None:
+        world = world_of(self.python(write, "script = ['a', lambda request: 'b']\nrepeat = True"))
+        assert [ask(world) for _ in range(3)] == [[message("a")], [message("b")], [message("a")]]
+        assert "script.py:3: repeat is 2. Give True" in complaint(self.python(write, "script = 'a'\nrepeat = 2"))
+
     def test_setup_does_what_a_test_does(self, write: Write) -> None:
         text = (
             "def setup(mock):\n    mock.organization(zdr=True)\n    mock.mcp('prod', {'deploy': lambda ref: ref})\n"

@@ -1,7 +1,8 @@
 """Script files: `harness serve --script FILE` applies one to every new World.
 
 A Python file defines `script` (a turn, a list of turns, or a function that answers every request), `routes =
-[({"instructions": "planner"}, [turns…])]`, or `setup(mock)`, which does to every new World what a test does to `mock`.
+[({"instructions": "planner"}, [turns…])]`, `repeat = True`, or `setup(mock)`, which does to every new World
+what a test does to `mock`.
 A YAML file says the same with the builders' names:
 
     script:

@@ -11,7 +11,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -34,12 +34,13 @@ class PythonRoute:
 
     conditions: Mapping[str, Matcher]
     turns: list[Turn] | AnswerFunction
+    repeat: bool = False
 
     def add_to(self, mock: Mock) -> None:
         """Add it to the script of a mock."""
         route = add_route(mock, self.conditions)
         turns = self.turns if isinstance(self.turns, list) else [self.turns]
-        route.script(*turns, repeat=turns is not self.turns)
+        route.script(*turns, repeat=self.repeat or turns is not self.turns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,10 @@ def _build_script(path: Path, tree: ast.Module, module: ModuleType) -> PythonScr
     parts = [_parse_route(f"{at}[{index}]", route) for index, route in enumerate(routes or [])]
     if script is not None:
         parts.append(PythonRoute({}, _parse_turns(f"{path}:{_find_line(tree, 'script')}: script", script)))
+    repeat = getattr(module, "repeat", False)
+    if not isinstance(repeat, bool):
+        raise ScriptError(f"{path}:{_find_line(tree, 'repeat')}: repeat is {repeat!r}. Give True to play turns again.")
+    parts = [replace(part, repeat=repeat) for part in parts]
     return PythonScript(path, _check_setup(f"{path}:{_find_line(tree, 'setup')}: setup", setup), tuple(parts))
 
 
