@@ -6,6 +6,7 @@ them. Nothing but pytest is imported before the first test uses the mock.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Generator, Iterator, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
@@ -130,8 +131,12 @@ def mock(openai_mock: Mock) -> Mock:
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     """Check script and client after the body has passed, so that the test fails and not its teardown."""
-    result = yield
-    if world := item.stash.get(WORLD_STASH_KEY, None):
+    try:
+        result = yield
+    finally:
+        if (world := item.stash.get(WORLD_STASH_KEY, None)) and (forgotten := _list_never_awaited()):
+            world.not_awaited = forgotten
+    if world:
         item.stash[_JUDGED_STASH_KEY] = _count_problems(world)
         losses = _disallowed_losses(item, world, accepted_only=True)
         _fail_test(world, losses, unused=_is_unused_fatal(item), shown=_is_showing_judged(item))
@@ -154,6 +159,13 @@ def pytest_runtest_makereport(
     if world and report.when == "teardown":
         del item.stash[WORLD_STASH_KEY]
     return report
+
+
+def _list_never_awaited() -> tuple[str, ...]:
+    """The coroutines that Python has told of in this test; none where pytest does not hold its warnings in a list."""
+    held = getattr(getattr(warnings, "_showwarnmsg_impl", None), "__self__", None)
+    told = (str(getattr(one, "message", "")) for one in held) if isinstance(held, list) else ()
+    return tuple(text for text in told if text.endswith("was never awaited"))
 
 
 def _is_users_mistake(call: pytest.CallInfo[None]) -> bool:

@@ -209,6 +209,10 @@ def unused_cause(world: World, refused: Exchange | None = None) -> Cause:
 def no_request_cause(world: World) -> Cause:
     """No request came at all: how clients find the mock, and the turns that wait."""
     words = world.vocabulary
+    if world.not_awaited:
+        fix = "Write `await` before the call of an async client, or run what it returns; until then it sends nothing."
+        rows = [("where", "\n".join(world.not_awaited)), ("unused", _list_unused(world)), ("fix", fix)]
+        return Cause("No request came, and a call was never awaited.", rows)
     fix = (
         f"The code under test must read OPENAI_BASE_URL and OPENAI_API_KEY{words.too_early}, or be given "
         f"{words.base_url} and {words.api_key}."

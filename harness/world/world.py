@@ -65,7 +65,7 @@ class World:
     are the executions of the client's tools that a test records. `shown_otherwise` are the messages of `surfaced` over
     HTTP, about what a client showed otherwise than it was said; `routed` are the paths that a test answers itself, the
     newest first. `hang_ups` are the seconds after which the client left an answer, by the number of its exchange: only
-    reports show them.
+    reports show them, as they do what a test has `not_awaited`.
     """
 
     # What few Worlds set is here: an object with more than 30 attributes of its own is slower, and larger by 1,600 bytes.
@@ -75,6 +75,7 @@ class World:
     explorer: Explorer | None = None
     shown_otherwise: tuple[str, ...] = ()
     hang_ups: Mapping[int, float] = MappingProxyType({})
+    not_awaited: tuple[str, ...] = ()
     routed: tuple[RoutedPath, ...] = ()
 
     def __init__(

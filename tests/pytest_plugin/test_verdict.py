@@ -340,3 +340,20 @@ def test_asked_twice(mock, client):
     assert "The client hung up on request 1 after 0." in shown
     assert "POST /responses, could not be answered: the client hung up on request 1 after 0." in shown
     assert "  why     request 1 asked the same and took a turn: a stream that is not read" in shown
+
+
+def test_a_call_that_was_never_awaited_is_told_of(run):
+    result = run("""
+@pytest.mark.filterwarnings("default")
+def test_forgotten(mock):
+    mock.script(message("hi"))
+    openai.AsyncOpenAI().responses.create(model="gpt-4.1", input="x")
+""")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "No request came, and a call was never awaited.",
+            "  where   coroutine 'AsyncResponses.create' was never awaited",
+            "*Write `await` before the call of an async client*",
+        ]
+    )
