@@ -87,7 +87,12 @@ _PREFIXES: tuple[tuple[str, str], ...] = (
     (r"(?:EZ[AT]K|EAA)", rf"{_HAS_DIGIT}[A-Za-z0-9]{{50,}}"),
     (r"sq0(?:atp|csp|idp)-", rf"{_W}{{22,}}"),
     (r"access_token\$(?:production|sandbox)\$", r"[0-9a-z]{16}\$[0-9a-f]{32}"),
+    (r"(?:sb_secret_|vercel_blob_rw_|tgp_v1_|bb_live_)", rf"{_HAS_DIGIT}{_W}{{20,}}"),
+    (r"(?:jina_|e2b_|phx_|napi_)", rf"{_HAS_DIGIT}[A-Za-z0-9]{{36,}}"),
+    (r"[A-Za-z0-9]{52}JQQJ9[9D]", r"[A-Za-z0-9]{26}(?![A-Za-z0-9])"),  # keys of Azure AI
     # of no issuer
+    (r"[xtyz]prv", r"[1-9A-HJ-NP-Za-km-z]{100,}"),  # wallets
+    (r"v[1-4]\.local\.", rf"{_W}{{40,}}"),  # PASETO
     (r"eyJ", rf"{_W}{{8,}}\.{_W}{{8,}}(?:\.{_W}*)?"),  # JSON Web Tokens
     (
         r"Bearer\s+",
@@ -108,6 +113,8 @@ _AZURE_CLIENT_SECRET = r"(?<![A-Za-z0-9_~.])[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~
 _WEBHOOK = (
     r"(?<=discord\.com/api/webhooks/)[0-9]{10,}/[A-Za-z0-9_\-]{20,}"
     r"|(?<=discordapp\.com/api/webhooks/)[0-9]{10,}/[A-Za-z0-9_\-]{20,}"
+    r"|(?<=hooks\.slack\.com/workflows/)[A-Z0-9]{6,}/[A-Z0-9]{6,}/[0-9]{6,}/[A-Za-z0-9]{16,}"
+    r"|(?<=hooks\.slack\.com/triggers/)[A-Z0-9]{6,}/[0-9]{6,}/[A-Za-z0-9]{16,}"
     r"|(?<=hooks\.slack\.com/services/)[A-Z0-9]{6,}/[A-Z0-9]{6,}/[A-Za-z0-9]{16,}"
 )
 TOKEN_PATTERN = re.compile(

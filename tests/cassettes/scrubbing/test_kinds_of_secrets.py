@@ -244,5 +244,5 @@ def test_no_kind_is_left_in_a_file_of_utf16(coding):
 
 
 def test_how_many_are_planted():
-    assert len(KINDS) * (len(CELLS) + 1) + len(KEYS) * (len(SPLIT) - 1) == 33528
+    assert len(KINDS) * (len(CELLS) + 1) + len(KEYS) * (len(SPLIT) - 1) == 35088
     assert len(NAMES) * 3 == 258
