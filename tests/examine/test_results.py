@@ -160,3 +160,11 @@ def test_junit_fails_for_a_must_alone() -> None:
         "skipped": "1",
     }
     assert [[child.tag for child in test] for test in suite] == [["failure"], ["error"], ["system-out"], ["skipped"]]
+
+
+def test_ids_do_not_tell_reasons_apart() -> None:
+    said = "Request {} was refused (400): No tool output found for function call {}."
+    ids = {"plain,chain": "call_Vm60pNfQtsK5Q4NhTsRg3TEq", "stream,chain": "call_AAAAAAAAAAAAAAAAAAAAAAAA"}
+    cells = [cell("tools/a", "fail", mode, "must", said.format(number, ids[mode])) for number, mode in enumerate(ids)]
+    [(_, modes)] = group_by_reason(cells)
+    assert modes == ["plain,chain", "stream,chain"]
