@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from importlib.machinery import PathFinder
 from pathlib import Path
 
@@ -27,7 +28,8 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     if foreign := _find_foreign(config):
         pluginmanager.register(_Off(foreign), "responses-harness-off")
     else:
-        pluginmanager.import_plugin(f"{NAME}.pytest_plugin.plugin")
+        plugin = f"{NAME}.pytest_plugin.plugin"
+        pluginmanager.register(import_module(plugin), plugin)  # `import_plugin` would rewrite its assertions
 
 
 class _Off:

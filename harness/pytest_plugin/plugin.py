@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Generator, Iterator, Sequence
 from hashlib import blake2b
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -41,9 +42,13 @@ PARTS = ("environment", "guard", "hints", "clients", "tls", "cassettes", "prunin
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
-    """Register the parts of the plugin; named in `pytest_plugins`, pytest would search all installed packages for each."""
+    """Register the parts of the plugin; named in `pytest_plugins`, pytest would search all installed packages for each.
+
+    `import_plugin` would warn of those that are imported already: their assertions cannot be rewritten any more.
+    """
     for part in PARTS:
-        pluginmanager.import_plugin(f"harness.pytest_plugin.{part}")
+        name = f"harness.pytest_plugin.{part}"
+        pluginmanager.register(import_module(name), name)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
