@@ -211,7 +211,11 @@ class TestAFunction:
         assert f"at test_routed.py:{raises.__code__.co_firstlineno + 1}, in raises: return" in said
         assert [text for _, text in api.worlds["sk-a"].problems] == [said]
 
-    @pytest.mark.parametrize("made", [None, 5, object(), {"a": {1}}, "\ud800", Answer(99, {}), rate_limit()], ids=str)
+    @pytest.mark.parametrize(
+        "made",
+        [None, 5, pytest.param(object(), id="an object"), {"a": {1}}, "\ud800", Answer(99, {}), rate_limit()],
+        ids=str,
+    )
     def test_that_returns_no_answer_is_told_so(self, made: Any) -> None:
         answer = ask(routed(lambda request: made))
         assert (answer.status, answer.body["error"]["message"][:30]) == (418, "route('POST', '/embeddings'): ")
