@@ -19,6 +19,8 @@ from harness.pytest_plugin.client_origin import client_in, frames_of, is_of_proj
 WAIT_SECONDS = 10.0
 """How long a run waits for what its tests have left behind."""
 _PAUSE_SECONDS = 0.02
+_QUIET_LOOKS = 2
+"""The list of a thread's children may lack one while it changes, so that one look is not enough."""
 _OWN_PROGRAM = b"multiprocessing"
 """What the command of a helper has that Python starts for its own ends, such as the tracker of resources."""
 
@@ -28,10 +30,13 @@ def wait_until_quiet(address: str, root: str, known: Sequence[threading.Thread])
 
     Threads that are `known` are not those of tests. Files are named relative to the folder `root`.
     """
-    end = time.monotonic() + WAIT_SECONDS
-    while (busy := [*_busy_threads(root, known), *_programs_asking(address)]) and time.monotonic() < end:
+    end, quiet = time.monotonic() + WAIT_SECONDS, 0
+    while True:
+        busy = [*_busy_threads(root, known), *_programs_asking(address)]
+        quiet = 0 if busy else quiet + 1
+        if quiet == _QUIET_LOOKS or time.monotonic() >= end:
+            return busy
         time.sleep(_PAUSE_SECONDS)
-    return busy
 
 
 def _busy_threads(root: str, known: Sequence[threading.Thread]) -> Iterator[str]:
@@ -61,9 +66,19 @@ def _programs_asking(address: str) -> Iterator[str]:
 
 
 def _command_of(process: Path, address: str) -> str:
-    """The command line of a program whose environment leads to the mock; empty for any other."""
+    """The command line of a program whose environment leads to the mock; empty for any other.
+
+    One that is just being started has neither yet, and may be one.
+    """
     with suppress(OSError):
         command = (process / "cmdline").read_bytes()
+        if not command and not _has_ended(process):
+            return "it is starting"
         if address.encode() in (process / "environ").read_bytes() and _OWN_PROGRAM not in command:
             return command.replace(b"\0", b" ").decode(errors="replace")[:80].strip()
     return ""
+
+
+def _has_ended(process: Path) -> bool:
+    """Whether nobody has taken the exit code of a program yet: then it has no command line any more."""
+    return (process / "stat").read_text().rpartition(")")[2].split()[0] in "ZX"
