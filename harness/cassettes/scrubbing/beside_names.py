@@ -124,16 +124,21 @@ def _mask_pairs(text: str) -> str:
     lowered = text.lower()
     for marks, pattern in _NAMED_PAIRS:
         if any(mark in lowered for mark in marks):
-            text = pattern.sub(_mask_pair, text)
+            text = _mask_values(pattern, text)
     return text
 
 
-def _mask_pair(found: re.Match[str]) -> str:
-    value = _without_end(found["value"])
-    if not ends_as_secret(found["name"]) or not is_assigned_secret(found["name"], value):
-        return found[0]
-    start = found.start("value") - found.start()
-    return f"{found[0][:start]}{mask(value)}{found[0][start + len(value) :]}"
+def _mask_values(pattern: re.Pattern[str], text: str) -> str:
+    parts, at, start = list[str](), 0, 0
+    while found := pattern.search(text, start):
+        value = _without_end(found["value"])
+        if ends_as_secret(found["name"]) and is_assigned_secret(found["name"], value):
+            start = found.start("value") + len(value)
+            parts += [text[at : found.start("value")], mask(value)]
+            at = start
+        else:  # what follows the first of both may be another pair
+            start = min(found.end("name"), found.end("value"))
+    return "".join([*parts, text[at:]])
 
 
 _SECRET_OBJECT = re.compile(rf"{_WORD_START}kind:[ \t]*[\"']?Secret\b", re.I)

@@ -72,6 +72,7 @@ _UTF16_MARKS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 _CIPHERTEXT = re.compile(r"gAAAA[A-Za-z0-9_\-=]{60,}")
 """Encrypted content of the API, in which a key's form is a coincidence."""
 _PERCENT = re.compile(r"(?<![^\s\"'<>&=/?#;,])[^\s\"'<>&=/?#;,%]*(?:%[0-9A-Fa-f]{2}[^\s\"'<>&=/?#;,%]*)+")
+_FORM_VALUE = re.compile(r"((?:^|(?<=[?&]))[\w\[\].\-]{1,60}=)([^\s&+\"'<>%]+(?:\+[^\s&+\"'<>%]*)+)")
 _ESCAPED = re.compile(r"(?<![^\s\"\\])[^\s\"\\]*(?:\\+u[0-9A-Fa-f]{4}[^\s\"\\]*)+")
 _BASE64 = re.compile(
     rf"(?!(?<=\\)[nrt])(?:(?:[A-Za-z0-9+/_-]{{48,}}{LINE_BREAK})+[A-Za-z0-9+/_-]+|[A-Za-z0-9+/_-]{{12,}})={{0,2}}"
@@ -232,6 +233,8 @@ class Masker:
             text = _ID.sub(self._replace_id, text)
         if "%" in text:
             text = _PERCENT.sub(lambda found: self._mask_percent_encoded(found[0], depth), text)
+        if "+" in text:
+            text = _FORM_VALUE.sub(lambda found: found[1] + self._mask_form_value(found[2], depth), text)
         if "\\u" in text:
             text = _ESCAPED.sub(lambda found: self._mask_escaped(found[0], depth), text)
         if "&" in text and ";" in text:
@@ -251,12 +254,16 @@ class Masker:
         return pseudonym(found[0]) if found[0] in self.ids else found[0]
 
     def _mask_percent_encoded(self, text: str, depth: int) -> str:
-        readings = ((unquote, quote), (unquote_plus, quote_plus)) if "+" in text else ((unquote, quote),)
+        readings = ((unquote_plus, quote_plus), (unquote, quote)) if "+" in text else ((unquote, quote),)
         for decode, encode in readings:
             plain = decode(text)
             if (clean := self.mask_text(plain, depth + 1)) != plain:
-                return encode(clean, safe="")
+                text = encode(clean, safe="")
         return text
+
+    def _mask_form_value(self, text: str, depth: int) -> str:
+        """The value of a form, in which `+` stands for a space, without anything that is percent-encoded."""
+        return self.mask_text(text.replace("+", " "), depth + 1).replace(" ", "+")
 
     def _mask_escaped(self, text: str, depth: int) -> str:
         """A piece of escaped JSON within other text."""
