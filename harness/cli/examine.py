@@ -47,6 +47,10 @@ def examine(
         Path | None,
         typer.Option(metavar="FILE", help="Write a pytest file with what is no pass, with --case in any case."),
     ] = None,
+    init: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Run nothing: write an adapter that passes, to begin with.")
+    ] = None,
+    language: Annotated[str, typer.Option(help="With --init: python or js.")] = "python",
     merge: Annotated[
         bool,
         typer.Option("--merge", help="Run nothing: show the JSON reports given instead of an adapter side by side."),
@@ -63,6 +67,11 @@ def examine(
     from harness.examine.report.formats import check_writable
     from harness.examine.report.json_results import read_results
 
+    if init:
+        if adapter or command:
+            raise typer.BadParameter("--init writes an adapter; run it with the command that it prints.")
+        _print_starter(init, language)
+        return
     for file in reports or []:
         check_writable(file)
     if write_test and not write_test.absolute().parent.is_dir():
@@ -84,6 +93,15 @@ def examine(
     if write_test:
         _write_tests(write_test, results, chosen, given[0] if given else "", command, every=bool(case))
     raise typer.Exit(_print_verdict(results, earlier, detailed=bool(case), verbose=verbose, as_json=as_json))
+
+
+def _print_starter(folder: Path, language: str) -> None:
+    """Write an adapter to begin with; the last line is the command that runs it."""
+    from harness.examine.starters import STARTERS, starter_command, write_starter
+
+    file = write_starter(folder, require_known("language", language, STARTERS))
+    print_text(f"{file}: an adapter that passes. Put your client where YOUR CLIENT stands. Next:")
+    print_text(starter_command(file))
 
 
 def _select(pattern: str, one: str) -> Sequence[ClientCase]:

@@ -1,8 +1,8 @@
-"""The template of an adapter in Python, as the page about adapters shows it."""
+"""Drives a client through `harness examine`. It is one for the `openai` package: put yours where YOUR CLIENT stands."""
 
 from typing import Any
 
-from openai import AsyncOpenAI
+from openai import AsyncOpenAI  # YOUR CLIENT: import it
 
 from harness.examine.session import ClientSession, SessionAdapter
 from harness.examine.task import Task
@@ -13,23 +13,29 @@ class MySession(ClientSession):
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
+        # YOUR CLIENT: make it here, with the address and the key of this task.
         self._client = self.closing(AsyncOpenAI(base_url=task.base_url, api_key=task.api_key))
         self._history: list[Any] = []
 
     async def say(self, prompt: str) -> str:
+        """Say a prompt, run what the model calls; the final answer."""
+        # YOUR CLIENT: ask it. What it does itself (tools, history) need not be done here.
         self._history.append({"role": "user", "content": prompt})
         while True:
+            tools: Any = self.function_tools
             response = await self._client.responses.create(
                 model=self.task.model,
                 instructions=self.task.instructions,
                 input=self._history,
-                tools=self.function_tools,
+                tools=tools,
             )
-            self.add_usage(response.usage)
+            self.read_ending(response)  # its usage, and whether it was cut
             self._history += [item.to_dict() for item in response.output]
             calls = [item for item in response.output if item.type == "function_call"]
             if not calls:
-                return response.output_text
+                return self.read_parts(
+                    part for item in response.output for part in getattr(item, "content", None) or ()
+                )
             for call in calls:
                 output = self.run_function(call.name, call.arguments)
                 self._history.append({"type": "function_call_output", "call_id": call.call_id, "output": output})
@@ -38,7 +44,7 @@ class MySession(ClientSession):
 class MyAdapter(SessionAdapter):
     """What the client can do; all that is not said here is not applicable."""
 
-    package = "openai"
+    package = "openai"  # YOUR CLIENT: its distribution
     session = MySession
-    features = ("tools",)
-    streams = (False,)
+    features = ("tools", "incomplete")  # what else there is: the page "Write an adapter"
+    streams = (False,)  # (False, True): it streams too, and `say` calls `add_delta`
