@@ -316,6 +316,16 @@ def test_the_readme_is_a_first_page():
     assert len(text_of(README).splitlines()) <= 130
 
 
+def test_what_installs_the_harness_says_from_where():
+    """No index has it; `pip install "responses-harness[EXTRA]"` inside a sentence is for who has installed it."""
+    shown = [
+        line for page in PAGES for line in text_of(page).splitlines() if re.match(r"\s+(- run: )?pip install ", line)
+    ]
+    own = [line for line in shown if re.search(r"responses.harness", line)]
+    assert own
+    assert [line for line in own if not re.search(r"/responses.harness", line)] == []
+
+
 def test_make_and_ci_build_the_pages():
     steps = ('.venv/bin/pip install -q -e ".[docs]"', ".venv/bin/mkdocs build --strict")
     for name in ("Makefile", ".ci/run"):

@@ -47,7 +47,7 @@ function firstLine(server, command) {
         const fail = (why) => {
             clearTimeout(timer);
             server.kill();
-            reject(new Error(`\`${command} serve\` did not start: ${why}. Install it, pip install responses-harness, or name its command in ` +
+            reject(new Error(`\`${command} serve\` did not start: ${why}. Install it, pip install PATH of its clone or wheel, or name its command in ` +
                 "HARNESS_COMMAND (say /path/to/.venv/bin/harness), or the address of a running one in HARNESS_URL."));
         };
         const timer = setTimeout(() => fail(`nothing came for ${STARTING_SECONDS} seconds`), STARTING_SECONDS * 1000);

@@ -49,7 +49,7 @@ function firstLine(server: ChildProcess, command: string): Promise<string> {
       server.kill();
       reject(
         new Error(
-          `\`${command} serve\` did not start: ${why}. Install it, pip install responses-harness, or name its command in ` +
+          `\`${command} serve\` did not start: ${why}. Install it, pip install PATH of its clone or wheel, or name its command in ` +
             "HARNESS_COMMAND (say /path/to/.venv/bin/harness), or the address of a running one in HARNESS_URL.",
         ),
       );
