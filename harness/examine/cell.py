@@ -10,6 +10,8 @@ from harness.core.exchange import Json
 Verdict = Literal["pass", "warn", "fail", "crash", "hang", "not applicable"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 RED = ("fail", "crash", "hang")
+FIX = "  fix: "
+"""How the last line of a reason begins, which says what to do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +38,12 @@ class Cell:
     def reason(self) -> str:
         """Why it is no pass, in one line."""
         return self.reasons[0].splitlines()[0] if self.reasons else ""
+
+    @property
+    def fix(self) -> str:
+        """What to do about that reason."""
+        lines = self.reasons[0].splitlines() if self.reasons else []
+        return next((line.removeprefix(FIX) for line in lines if line.startswith(FIX)), "")
 
     def as_json(self) -> Json:
         """This cell as JSON."""

@@ -16,7 +16,7 @@ from harness.api.http.dialects import API_ROOTS
 from harness.core.errors import ConfigError
 from harness.core.registry import suggest_name
 from harness.examine.case import CASES, FEATURES, ClientCase, ObservedRun
-from harness.examine.cell import Cell, Verdict
+from harness.examine.cell import FIX, Cell, Verdict
 from harness.examine.client_process import ClientProcess, Crashed, Done, Hung
 from harness.examine.declaration import Declaration
 from harness.examine.judge import find_reasons
@@ -182,7 +182,9 @@ def run_case(case: ClientCase, mode: Mode, do: DoTask, server: Server, tools: To
         severity=case.severity,
         mode=str(mode),
         verdict=verdict,
-        reasons=tuple(reasons),
+        reasons=tuple(
+            reason if f"\n{FIX}" in reason else f"{reason}\n{FIX}what is due: {case.shows}" for reason in reasons
+        ),
         flow=mock.flow.text,
         diagram=mock.flow.mermaid if reasons else "",
         requests=len(mock.exchanges),
@@ -200,7 +202,7 @@ def _do(case: ClientCase, task: Task, do: DoTask) -> Done | Crashed | Hung:
 
 def _left_behind(done: Done) -> Iterator[str]:
     if done.leaked:
-        yield f"{done.leaked} asyncio tasks were left running"
+        yield f"{done.leaked} asyncio tasks were left running\n{FIX}Await or cancel what the client starts."
 
 
 def _not_applicable(case: ClientCase, declared: Declaration) -> Cell:

@@ -83,6 +83,20 @@ def test_results_are_put_side_by_side(tmp_path: Path) -> None:
     assert [each.client for each in read_results(tmp_path / "c.json").clients] == ["mine 1.0", "yours 2"]
 
 
+def test_one_cause_of_many_cases_is_one_line_with_its_fix(tmp_path: Path) -> None:
+    why = "it is not said\n  fix: Say it."
+    cells = [cell(f"answers/{name}", "fail", mode, "must", why) for name in "abcd" for mode in ("plain", "stream")]
+    write_results(results(*cells, cell("answers/e", "warn", "plain", "should", "so so")), tmp_path / "a.json")
+    _, told = run("--merge", str(tmp_path / "a.json")).stdout.split("fail must", 1)
+    assert [line.strip() for line in told.splitlines()[:5]] == [
+        "8 runs of 4 cases: answers/a, answers/b, answers/c and 1 more",
+        "it is not said",
+        "fix: Say it.",
+        "warn should  answers/e  [plain]",
+        "so so",
+    ]
+
+
 @pytest.mark.slow
 class TestExamining:
     def test_a_client_that_passes(self, tmp_path: Path) -> None:

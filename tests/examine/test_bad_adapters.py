@@ -94,7 +94,7 @@ def test_what_it_prints_is_kept_and_does_no_harm():
 
 def test_tasks_that_it_leaves_are_told():
     told = [reason for cell in cells_of(wrong("Leaking")) for reason in cell.reasons]
-    assert "1 asyncio tasks were left running" in told
+    assert "1 asyncio tasks were left running\n  fix: Await or cancel what the client starts." in told
 
 
 @pytest.mark.parametrize(

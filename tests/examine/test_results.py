@@ -18,7 +18,7 @@ from harness.examine.mode import Mode, parse_modes
 from harness.examine.report.baseline import compare_with_baseline
 from harness.examine.report.formats import check_writable, render_results, write_results
 from harness.examine.report.json_results import read_results
-from harness.examine.report.results import collect_results, group_by_reason, merge_results
+from harness.examine.report.results import collect_results, group_by_reason, merge_results, name_cases
 from harness.examine.run import ClientExamination, select_cases
 from tests.support.examined import cell, results
 
@@ -97,11 +97,7 @@ def test_a_should_that_is_red_fails_nothing() -> None:
 def test_cells_with_one_reason_are_told_once() -> None:
     again = cell("answers/text", "fail", "stream,replay", "must", "it is not said")
     warned = cell("answers/a", "warn", "plain,replay", "should", "so so")
-    grouped = group_by_reason([warned, RED, again, GREEN])
-    assert [(one.case, modes) for one, modes in grouped] == [
-        ("answers/text", ["plain,replay", "stream,replay"]),
-        ("answers/a", ["plain,replay"]),
-    ]
+    assert group_by_reason([warned, RED, again, GREEN]) == [[RED, again], [warned]]
 
 
 def test_clients_side_by_side() -> None:
@@ -166,5 +162,26 @@ def test_ids_do_not_tell_reasons_apart() -> None:
     said = "Request {} was refused (400): No tool output found for function call {}."
     ids = {"plain,chain": "call_Vm60pNfQtsK5Q4NhTsRg3TEq", "stream,chain": "call_AAAAAAAAAAAAAAAAAAAAAAAA"}
     cells = [cell("tools/a", "fail", mode, "must", said.format(number, ids[mode])) for number, mode in enumerate(ids)]
-    [(_, modes)] = group_by_reason(cells)
-    assert modes == ["plain,chain", "stream,chain"]
+    assert group_by_reason(cells) == [cells]
+
+
+def test_one_cause_of_many_cases_is_told_once() -> None:
+    said = "Request {0} was refused (400): Invalid 'input[{0}].id': 'msg_{0}6f1c2d3e4f5a6b7c8d9e0f'."
+    names = [f"tools/{letter}" for letter in "abcde"]
+    cells = [cell(name, "fail", "plain,chain", "must", said.format(number)) for number, name in enumerate(names)]
+    late = [
+        cell(name, "hang", "plain,chain", "must", f"no outcome after {seconds} s")
+        for name, seconds in (("a", 20), ("b", 7.5))
+    ]
+    silent = [cell(f"tools/{n}", "fail", "plain", "must", f"No request came with sk-examine-{n}01d") for n in "ab"]
+    assert group_by_reason(silent) == [silent]
+    other = cell("tools/f", "fail", "plain,chain", "must", said.format(1).replace("400", "500"))
+    assert group_by_reason([*cells, other, *late]) == [cells, [other], late]
+    assert name_cases(cells) == "tools/a, tools/b, tools/c and 2 more"
+    text = render_results(results(*cells), ".md")
+    assert "| tools/a, tools/b, tools/c and 2 more | must | plain,chain | fail |" in text
+
+
+def test_cases_without_a_reason_have_no_cause_in_common() -> None:
+    cells = [cell("tools/a", "crash"), cell("tools/b", "crash")]
+    assert group_by_reason(cells) == [[one] for one in cells]

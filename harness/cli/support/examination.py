@@ -18,11 +18,11 @@ MAX_REASON = 300
 
 
 def print_summary(result: ClientResult, areas: Sequence[str], failures: Sequence[Cell]) -> None:
-    """A table by area, a line for each reason of a cell that is no pass, and how to see more of one."""
+    """A table by area, each reason of cells that are no pass with its fix, and how to see more of one."""
     from rich.table import Table
 
     from harness.examine.cell import VERDICTS
-    from harness.examine.report.results import group_by_reason, is_untold
+    from harness.examine.report.results import group_by_reason, is_untold, name_cases
 
     console = make_console()
     runs = [cell for cell in result.cells if cell.mode]
@@ -32,9 +32,15 @@ def print_summary(result: ClientResult, areas: Sequence[str], failures: Sequence
         count = result.count(area)
         table.add_row(area or "all", *(str(count[verdict] or "-") for verdict in VERDICTS))
     console.print(table)
-    for cell, modes in group_by_reason(result.cells):
-        console.print(f"{cell.verdict} {cell.severity}  {cell.case}  [{' '.join(modes)}]")
+    for group in group_by_reason(result.cells):
+        cell, cases = group[0], len({one.case for one in group})
+        where = f"{cell.case}  [{' '.join(one.mode for one in group)}]"
+        if cases > 1:
+            where = f"{pluralize(len(group), 'run')} of {cases} cases: {name_cases(group)}"
+        console.print(f"{cell.verdict} {cell.severity}  {where}")
         console.print(f"  {shorten(cell.reason, MAX_REASON)}")
+        if cell.fix:
+            console.print(f"  fix: {shorten(cell.fix, MAX_REASON)}")
     if untold := [cell for cell in result.cells if not cell.mode and cell.severity == "must" and is_untold(cell)]:
         console.print(f"not told  {', '.join(cell.case for cell in untold)}")
         console.print(

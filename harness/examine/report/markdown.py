@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from harness.core.text.shorten import shorten
 from harness.examine.cell import RED, VERDICTS
-from harness.examine.report.results import ClientResult, ExaminationResults, group_by_reason
+from harness.examine.report.results import ClientResult, ExaminationResults, group_by_reason, name_cases
 from harness.report.formats.markdown import escape_cell
 
 MAX_LISTED = 50
@@ -43,8 +43,9 @@ def _lines(result: ClientResult, areas: list[str]) -> Iterator[str]:
     groups = group_by_reason(result.cells)
     if groups:
         yield "\n| case | severity | modes | | why |\n|---|---|---|---|---|"
-    for cell, modes in groups[:MAX_LISTED]:
-        cells = (cell.case, cell.severity, shorten(" ".join(modes), 100), cell.verdict, cell.reason)
+    for group in groups[:MAX_LISTED]:
+        cell, modes = group[0], " ".join(dict.fromkeys(one.mode for one in group))
+        cells = (name_cases(group), cell.severity, shorten(modes, 100), cell.verdict, cell.reason)
         yield f"| {' | '.join(map(escape_cell, cells))} |"
     if (hidden := len(groups) - MAX_LISTED) > 0:
         yield f"\n… and {hidden} more."

@@ -18,8 +18,13 @@ from harness.examine.run import ClientExamination
 from harness.report.sanitize import sanitize_value
 
 RESULTS_VERSION = 1
-_ID = re.compile(r"\b[a-z]{2,12}_[0-9A-Za-z]{16,}|(?<=request )\d+|(?<=Request )\d+")
-"""What differs between the runs of a case although the reason is the same: ids, and the number of a request."""
+_VARYING = re.compile(
+    r"\b[a-z]{2,12}_[0-9A-Za-z]{16,}|\bsk-examine-[0-9a-f]+"
+    r"|(?<=request )\d+|(?<=Request )\d+|(?<=\[)\d+(?=\])|\b\d+(?:\.\d+)?(?= s\b)"
+)
+"""What differs between runs although the reason is the same: ids, keys, seconds, the number of a request or an element."""
+_NAMED_CASES = 3
+"""How many cases of one cause are named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,17 +120,24 @@ def merge_results(several: Iterable[ExaminationResults]) -> ExaminationResults:
     return ExaminationResults(tuple(clients), cases)
 
 
-def group_by_reason(cells: Iterable[Cell]) -> list[tuple[Cell, list[str]]]:
-    """The cells that are no pass, those of one case with the same verdict and reason as one, with their modes.
+def group_by_reason(cells: Iterable[Cell]) -> list[list[Cell]]:
+    """The cells that are no pass; those with the same verdict and reason, of whichever modes and cases, are one group.
 
     Those that make the examination fail come first.
     """
-    groups: dict[tuple[str, str, str], tuple[Cell, list[str]]] = {}
+    groups: dict[tuple[str, str, str], list[Cell]] = {}
     for cell in cells:
         if cell.verdict in RED or cell.verdict == "warn":
-            key = (cell.case, cell.verdict, _ID.sub("…", cell.reason))
-            groups.setdefault(key, (cell, []))[1].append(cell.mode)
+            key = (cell.severity, cell.verdict, _VARYING.sub("…", cell.reason) or cell.case)
+            groups.setdefault(key, []).append(cell)
     return sorted(groups.values(), key=lambda group: not group[0].is_failure)
+
+
+def name_cases(cells: Iterable[Cell]) -> str:
+    """The cases of a group, the first by name."""
+    names = list(dict.fromkeys(cell.case for cell in cells))
+    more = len(names) - _NAMED_CASES
+    return ", ".join(names[:_NAMED_CASES]) + (f" and {more} more" if more > 0 else "")
 
 
 def is_untold(cell: Cell) -> bool:
