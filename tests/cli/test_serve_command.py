@@ -192,7 +192,7 @@ class TestTheExitCode:
         ended = serve(*program(sending))
         assert ended.returncode == 1, ended.stderr
         assert "The client does not show what was said: text lost: " in ended.stderr
-        assert "\n  allow   GET /_harness/report?losses=allow\n" in ended.stderr
+        assert "\n  allow   harness serve --losses allow -- …\n" in ended.stderr
 
     @pytest.mark.slow
     def test_is_judged_for_each_key_that_the_command_uses(self, script: str) -> None:

@@ -25,7 +25,11 @@ CLEAN = {
 }
 
 
-FOR_MAINTAINERS = ("harness/contract/schemagen/", "harness/cli/schemas.py")
+FOR_MAINTAINERS = (
+    "harness/contract/schemagen/",
+    "harness/cli/schemas.py",
+    "harness/cassettes/scrubbing/issuers/sync.py",
+)
 TYPED_PROJECT = Path(__file__).with_name("typed_project.py")
 
 

@@ -51,6 +51,11 @@ class TestAResponse:
         assert repr(project.respond(temperature=0.5).body["temperature"]) == "0.5"
         assert repr(project.respond(stream=True).body["temperature"]) == "1.0"
 
+    def test_repeats_a_number_that_no_json_integer_holds_as_it_came(self) -> None:
+        filters = {"type": "eq", "key": "k", "value": -1e30}
+        tool = {"type": "file_search", "vector_store_ids": ["vs_1"], "filters": filters}
+        assert repr(Project().respond(tools=[tool]).body["tools"][0]["filters"]["value"]) == "-1e+30"
+
     @pytest.mark.parametrize(("day", "expected"), [("2026-05-28", {"effort"}), ("2026-06-26", {"effort", "context"})])
     def test_says_how_much_of_the_reasoning_is_read_since_2026_06_26(self, day: str, expected: set[str]) -> None:
         assert Project(day).respond(model="gpt-5.2").body["reasoning"].keys() == expected

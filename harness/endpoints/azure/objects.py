@@ -113,10 +113,14 @@ def pick(value: Json, names: Sequence[str]) -> Json:
     return {name: value[name] for name in names if name in value}
 
 
+_EXACT = 2**53
+"""Beyond it a float names several whole numbers, and JSON's integers end soon."""
+
+
 def write_numbers(value: Any) -> Any:
     """A JSON value with whole numbers written without a fraction, as a project writes them."""
     if isinstance(value, float):
-        return int(value) if value.is_integer() else value
+        return int(value) if value.is_integer() and abs(value) <= _EXACT else value
     if isinstance(value, dict):
         return {name: write_numbers(each) for name, each in value.items()}
     return [write_numbers(each) for each in value] if isinstance(value, list) else value

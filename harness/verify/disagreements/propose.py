@@ -20,7 +20,7 @@ from harness.contract.own_contract import (
     body_about,
     violation_path,
 )
-from harness.contract.rule import Rule
+from harness.contract.rule import RULES, Rule
 from harness.core.errors import ApiError
 from harness.core.exchange import Json
 from harness.verify.disagreements.observe import Seen, atoms_of, is_name
@@ -86,8 +86,8 @@ def place_of(seen: Seen) -> tuple[str, Any, Any]:
 
 def exemption_key(seen: Seen) -> tuple[Any, ...] | None:
     """What a wrong refusal is about; those about the same make one entry. None where nothing can be learned of it."""
-    if seen.violation is None:
-        return None
+    if seen.violation is None or seen.violation.rule.id not in RULES:
+        return None  # an entry of one's own that refuses too much is narrowed, not excepted from
     path, holder, value = place_of(seen)
     rule, words = seen.violation.rule, _words_of(seen.violation.rule, seen.violation.facts)
     at = normalize_path(path)

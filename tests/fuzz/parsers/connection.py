@@ -11,6 +11,7 @@ from uvicorn import Config
 from uvicorn.server import ServerState
 
 from harness.server.asgi import App, uvicorn_config
+from harness.server.control_plane.app import control_app
 from harness.server.mock_api import MockApi
 from harness.server.model.default_model import small_talk
 
@@ -82,6 +83,7 @@ def _server() -> tuple[MockApi, Config]:
     api = MockApi(fallback=small_talk)
     config = uvicorn_config(App(api))
     config.load()
+    control_app(api)  # imported and made at its first use, for which no input is to pay
     return api, config
 
 
