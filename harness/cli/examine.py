@@ -50,7 +50,7 @@ def examine(
     init: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Run nothing: write an adapter that passes, to begin with.")
     ] = None,
-    language: Annotated[str, typer.Option(help="With --init: python or js.")] = "python",
+    language: Annotated[str, typer.Option(help="With --init: python (the default) or js.")] = "",
     merge: Annotated[
         bool,
         typer.Option("--merge", help="Run nothing: show the JSON reports given instead of an adapter side by side."),
@@ -70,8 +70,10 @@ def examine(
     if init:
         if adapter or command:
             raise typer.BadParameter("--init writes an adapter; run it with the command that it prints.")
-        _print_starter(init, language)
+        _print_starter(init, language or "python")
         return
+    if language:
+        raise typer.BadParameter("--language says in what --init writes an adapter: give --init DIR, too.")
     for file in reports or []:
         check_writable(file)
     if write_test and not write_test.absolute().parent.is_dir():

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,7 @@ from harness.examine.case import CASES
 from harness.examine.report.formats import write_results
 from harness.examine.report.json_results import read_results
 from tests.support.examined import TARGET, cell, results
-from tests.support.processes import spawn
+from tests.support.processes import spawn, wait_until
 
 ROOT = Path(__file__).parents[2]
 PLAIN = ("--modes", "plain,replay")
@@ -138,10 +137,11 @@ class TestExamining:
         assert "no case was run: dying declares the areas" in ended.stderr
 
     def test_an_interruption_keeps_what_there_is(self, tmp_path: Path) -> None:
-        report = tmp_path / "a.json"
+        report, sign = tmp_path / "a.json", tmp_path / "asked"
         arguments = ["examine", f"{TARGET}Sleeping", "--cases", "answers/*", "--report", str(report)]
-        with spawn([sys.executable, "-m", "harness", *arguments], env={**os.environ, "PYTHONPATH": str(ROOT)}) as child:
-            time.sleep(4)
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "SLEEPING_SIGN": str(sign)}
+        with spawn([sys.executable, "-m", "harness", *arguments], env=environment) as child:
+            assert wait_until(sign.exists, seconds=60)
             child.send_signal(signal.SIGINT)
             _, said = child.communicate(timeout=20)
         assert child.returncode == 130

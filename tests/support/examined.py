@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import time
+from pathlib import Path
 from typing import ClassVar
 
 from harness.examine.adapter import Adapter
@@ -40,12 +41,14 @@ class Dying(Adapter):
 
 
 class Sleeping(Adapter):
-    """Never answers."""
+    """Never answers; makes the file that `SLEEPING_SIGN` names when it has been asked."""
 
     package: ClassVar = "sleeping"
     streams: ClassVar = (False,)
 
     async def run(self, task: Task) -> Outcome:
+        if sign := os.environ.get("SLEEPING_SIGN"):
+            Path(sign).touch()
         time.sleep(600)
         raise AssertionError
 
