@@ -65,7 +65,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[Any]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Write down a phase of a test that says something: its body, or what else went wrong."""
+    """Write down a phase of a test that says something: its body, or what else went wrong.
+
+    What the harness says of a failure is an assertion of its own, and its section of the report.
+    """
+    own = [str(call.excinfo.value)] if call.excinfo and _is_own(call.excinfo) else []  # the plugin cuts the frames off
     report = yield
     file = item.config.getoption("--outcomes")
     if file and (report.when == "call" or not report.passed):
@@ -74,7 +78,7 @@ def pytest_runtest_makereport(
             "cell": _cell(item),
             "outcome": report.outcome,
             "seconds": round(report.duration, 2),
-            "says": _says(report, call),
+            "says": [*own, *(text for title, text in report.sections if title == SECTION)],
             "text": report.longreprtext,
             "losses": _losses(item),
             "refusals": _expected_refusals(item),
@@ -82,12 +86,6 @@ def pytest_runtest_makereport(
         with file.open("a", encoding="utf-8") as out:
             out.write(json.dumps(told) + "\n")
     return report
-
-
-def _says(report: pytest.TestReport, call: pytest.CallInfo[Any]) -> list[str]:
-    """What the harness says of a failure: an assertion of its own, and its section of the report."""
-    own = [str(call.excinfo.value)] if call.excinfo and _is_own(call.excinfo) else []
-    return [*own, *(text for title, text in report.sections if title == SECTION)]
 
 
 def _is_own(caught: pytest.ExceptionInfo[BaseException]) -> bool:
