@@ -154,11 +154,15 @@ def is_left(one: Interaction, secret: str, planted: str) -> bool:
     ("position", "encoding"), slow_except_every(3, CELLS), ids=lambda value: str(value).replace(" ", "-")
 )
 def test_no_kind_is_left(position, encoding):
-    planted = {kind: ENCODINGS[encoding](around.format(secret)) for kind, (around, secret) in KINDS.items()}
+    third = (
+        [*WHOLE].index(position) + [*ENCODINGS].index(encoding)
+    ) % 3  # each kind in each position and each encoding
+    kinds = [*KINDS][third::3]
+    planted = {kind: ENCODINGS[encoding](KINDS[kind][0].format(KINDS[kind][1])) for kind in kinds}
     clean = scrub_interactions(map(WHOLE[position], planted.values()))
     text = dump_cassette(CassetteHeader(), clean)
     written = parse_cassette(text, "it").interactions
-    assert [kind for kind, one in zip(KINDS, written, strict=True) if is_left(one, KINDS[kind][1], planted[kind])] == []
+    assert [kind for kind, one in zip(kinds, written, strict=True) if is_left(one, KINDS[kind][1], planted[kind])] == []
     assert secrets_in(text) == ()
 
 
