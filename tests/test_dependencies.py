@@ -31,7 +31,7 @@ def test_what_a_function_imports_late_is_an_extra_at_least():
 
 PROMISED = {"pydantic", "starlette"}
 """What FastAPI says it brings."""
-ADAPTERS = ("harness/examine/adapters/",)
+ADAPTERS = ("harness/examine/adapters/", "harness/examine/starters/")
 """What imports the clients that a user examines, who has them."""
 OPTIONAL = ("harness/server/sharing/redis_log.py",)
 """What is only imported where an extra is installed."""
