@@ -95,17 +95,11 @@ def _describe_silence(dialect: str, *, is_plain: bool) -> str:
 
 def _problems(api: MockApi, permitted: Collection[str]) -> Iterator[str]:
     """Why a run fails that its command passed, one text for each World and for requests that reached none."""
-    from harness.core.text.shorten import pluralize
-    from harness.server.judgement import judge_world
+    from harness.server.judgement import judge_strays, judge_world
     from harness.world.mock import Mock
 
-    if api.strays.kept:
-        _, (request, answer, *_) = api.strays.kept[-1]
-        error = answer.body.get("error", answer.body) if isinstance(answer.body, dict) else {}
-        yield (
-            f"{pluralize(api.strays.number, 'request')} came with a key that the mock does not know, the last one "
-            f"{request.method} {request.path}: {answer.status} {error.get('message', '')}"
-        )
+    if why := judge_strays(api.strays):
+        yield why
     for world in api.worlds.values():
         mock = Mock(world)
         verdict, report = judge_world(mock, unused=UNUSED not in permitted, losses=LOSSES not in permitted)

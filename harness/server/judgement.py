@@ -10,6 +10,7 @@ from harness.report import failure
 from harness.report.cause import render_causes
 from harness.report.unknown_models import count_unknown_models, unknown_model_lines
 from harness.world.mock import Mock
+from harness.world.strays import StrayLog
 from harness.world.world import World
 
 
@@ -33,6 +34,18 @@ def judge_world(mock: Mock, *, unused: bool = True, losses: bool = True, verbose
     return Judgement(
         render_causes(verdict, mock.world.vocabulary),
         "\n\n".join(filter(None, [report, models, _name_dropped(mock.world)])),
+    )
+
+
+def judge_strays(strays: StrayLog) -> str:
+    """Why a run fails for requests whose keys lead to no World; empty when none came."""
+    if not strays.kept:
+        return ""
+    _, (request, answer, *_) = strays.kept[-1]
+    error = answer.body.get("error", answer.body) if isinstance(answer.body, dict) else {}
+    return (
+        f"{pluralize(strays.number, 'request')} came with a key that the mock does not know, the last one "
+        f"{request.method} {request.path}: {answer.status} {error.get('message', '')}"
     )
 
 

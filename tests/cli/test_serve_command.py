@@ -160,6 +160,17 @@ class TestTheReport:
         ]
         assert all(file.stat().st_size > 200 for file in files.values())
 
+    def test_has_a_failed_case_for_requests_with_an_unknown_key(self, tmp_path: Path) -> None:
+        files = {suffix: tmp_path / f"report{suffix}" for suffix in (".json", ".xml", ".sarif", ".md")}
+        options = [part for file in files.values() for part in ("--report", str(file))]
+        assert serve(*options, *program("ask(); ask(key='test'); ask(key='test')")).returncode == 1
+        passed, failed = json.loads(files[".json"].read_text())["tests"]
+        assert (passed["id"], passed["outcome"]) == ("sk-anything", "passed")
+        assert (failed["id"], failed["outcome"], len(failed["exchanges"])) == ("requests with an unknown key", "failed", 2)
+        assert failed["why"].startswith("2 requests came with a key that the mock does not know, the last one POST /resp")
+        assert 'failures="1"' in files[".xml"].read_text()
+        assert all("Incorrect API key provided: test." in files[suffix].read_text() for suffix in (".sarif", ".md"))
+
     @pytest.mark.slow
     def test_says_what_is_permitted(self, script: str, tmp_path: Path) -> None:
         file = tmp_path / "report.json"

@@ -1,4 +1,7 @@
-"""What a command exchanged with its mock, as a report: a case for each World, also for those that it has ended."""
+"""What a command exchanged with its mock, as a report.
+
+It has a case for each World, also for those that the command has ended, and one for requests whose keys lead to no World.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
 
 UNUSED, LOSSES = "unused", "losses"
 """What a run may permit."""
+STRAYS = "requests with an unknown key"
 
 
 def check_report_files(files: Sequence[Path]) -> None:
@@ -49,6 +53,7 @@ class CommandReport:
 
         for world in self._api.worlds.values():
             self._add(world)
+        self._add_strays()
         report = Report(self._cases, hit=merge_coverage(self._hits))
         for file in files:
             write_report(report, file, file.suffix)
@@ -60,6 +65,20 @@ class CommandReport:
         if world := self._api.worlds.get(key):
             self._add(world)
         self._close(key)
+
+    def _add_strays(self) -> None:
+        """Add the case of the requests without a World, if any came: the exchanges of a World that refuses them all."""
+        from harness.report.collect_findings import fill_case
+        from harness.report.report import ReportCase
+        from harness.server.judgement import judge_strays
+        from harness.world.world import World
+
+        if not (why := judge_strays(self._api.strays)):
+            return
+        world = World(STRAYS)
+        for _, stray in self._api.strays.kept:
+            world.add_exchange(stray.request, stray.answer)
+        self._cases.append(fill_case(ReportCase(STRAYS, self._file, 1, "failed", 0.0, why=why), world, ()))
 
     def _add(self, world: World) -> None:
         """Add the case of a World in which anything was asked or scripted."""
