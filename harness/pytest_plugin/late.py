@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from harness.pytest_plugin.options import allowed_refusals, project_refusals
+from harness.server.api_observers import ApiObserver
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from harness.core.exchange import Stray
     from harness.server.mock_api import MockApi
     from harness.world.world import World
@@ -36,6 +39,18 @@ class _Late(NamedTuple):
     made: list[str]
 
 
+class _StrayObserver(ApiObserver):
+    """Notes each request without a World, and the World that is open then."""
+
+    def __init__(self, api: MockApi, note: Callable[[Stray, World | None], None]) -> None:
+        self._api = api
+        self._note = note
+
+    def on_stray(self, stray: Stray) -> None:
+        """Note a request."""
+        self._note(stray, next(iter(self._api.worlds.values()), None))
+
+
 class _LateRequests:
     """The late requests of a process, and what serves the mock until its end."""
 
@@ -54,7 +69,7 @@ class _LateRequests:
 
     def watch(self, api: MockApi) -> MockApi:
         """Hear of requests without a World that a mock gets."""
-        api.on_stray = lambda stray: self._note(stray, next(iter(api.worlds.values()), None))
+        api.observers.all.append(_StrayObserver(api, self.note))
         return api
 
     def begin(self, item: pytest.Item, name: str, address: str) -> None:
@@ -67,7 +82,7 @@ class _LateRequests:
         """Note that the test of a World has failed and told which requests came with other keys."""
         self._told.append(world)
 
-    def _note(self, stray: Stray, running: World | None) -> None:
+    def note(self, stray: Stray, running: World | None) -> None:
         """Keep a request, unless it is one for the running test to judge: its key belongs to no test that has ended."""
         if running is not None and not stray.owner:
             return

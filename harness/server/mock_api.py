@@ -7,7 +7,8 @@ operation. What a user of the harness has to fix comes back as a 418 that no SDK
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from time import perf_counter
 from types import MappingProxyType
 from typing import Any
 from uuid import UUID
@@ -40,6 +41,7 @@ from harness.server.answering import (
     teapot_answer,
 )
 from harness.server.api_key import key_of, opens_world
+from harness.server.api_observers import AnsweredRequest, ApiObservers
 from harness.server.repeated_requests import RepeatedRequests
 from harness.server.websocket.session import SocketSession
 from harness.world.mock import Mock
@@ -59,12 +61,6 @@ MAX_CLOSED = 10_000
 """How many closed Worlds are remembered by name, the newest ones."""
 
 
-TellLost = Callable[[float, str, str, Mapping[str, str], bytes, Answer], None]
-"""Takes when a request began (by `perf_counter`), its method, path, headers, body and answer."""
-NoteJudged = Callable[[Mock, Collection[str]], object]
-"""Is told of a World that is judged, and what is permitted in it: `unused`, `losses`."""
-
-
 class MockApi:
     """All Worlds of one server, by API key.
 
@@ -75,9 +71,9 @@ class MockApi:
     azure, foundry), None is all of them: a request speaks the one that its path has. `as_of` is the day whose API it is
     (`World`), `own_contract` what overrules that. `reserved` are keys that lead to a World only while they are its alias,
     each with the text of the 418 that it gets meanwhile; `vocabulary` words the advice to those who read it. `strays` are
-    the newest requests without a World, `stray_count` counts them; `request_count` counts the others, those of closed
-    Worlds too. `tell_lost` is for requests that come to no World, because what holds it cannot be reached. `scheme` is
-    that of the addresses that Worlds hand out. `on_stray` is called with each request to the API without a World.
+    the newest requests to the API without a World; `stray_count` counts all without one, those outside the API too, and
+    numbers their ids; `request_count` counts the others, those of closed Worlds too. `scheme` is that of the addresses that
+    Worlds hand out. `observers` are told of what happens.
     """
 
     scheme = "http"
@@ -118,9 +114,7 @@ class MockApi:
         self._vocabulary = vocabulary
         self._repeated = RepeatedRequests()
         self._kept_settings: RepeatCache[bytes, Any] = RepeatCache()
-        self.tell_lost: TellLost = lambda *_: None
-        self.note_judged: NoteJudged = lambda *_: None
-        self.on_stray: Callable[[Stray], None] = lambda _: None
+        self.observers = ApiObservers()
 
     def open(self, key: str, name: str = "", base_url: str = "", vocabulary: Vocabulary | None = None) -> Mock:
         """What a test holds of the World of a key, which is made when it is new; `vocabulary` is that of its user."""
@@ -176,6 +170,7 @@ class MockApi:
         """Forget a World and its aliases."""
         self._dropped.pop(key, None)
         if world := self.worlds.pop(key, None):
+            self.observers.on_closed(world)
             world.heard_strays.end()
             for name in (key, *(alias for alias, of in self._aliases.items() if of == key)):
                 self._closed[name] = world.name
@@ -226,6 +221,25 @@ class MockApi:
         `query` holds texts, for a name sent as `name[]` a list of them; `form` is the body if it was parsed as one before.
         One that `may_repeat` is looked for among those that came before.
         """
+        if not self.observers.all:
+            return self._answer(method, path, headers, query, raw, form, may_repeat=may_repeat)
+        begun = perf_counter()
+        answer = self._answer(method, path, headers, query, raw, form, may_repeat=may_repeat)
+        self.observers.on_answer(AnsweredRequest(begun, method, path, headers, raw, answer))
+        return answer
+
+    def _answer(
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        query: Mapping[str, Any],
+        raw: bytes,
+        form: Json | None,
+        *,
+        may_repeat: bool,
+    ) -> Answer:
+        """The answer to a request, of which no observer is told; see `handle`."""
         may_repeat = may_repeat and method == "POST" and self._limits is not UNLIMITED
         again = self._repeated.find(path, headers, query, raw) if may_repeat else None
         if again and (known := self._known_world(again.key)) and again.holds_in(known):
@@ -251,6 +265,13 @@ class MockApi:
         """
         if parse_api_path(path, self.dialect) != ApiPath(OPENAI, API_ROOT, RESPONSES_PATH):
             return self.handle("GET", path, headers, query, b"")
+        begun = perf_counter()
+        opened = self._open_session(headers, query)
+        if isinstance(opened, Answer):
+            self.observers.on_answer(AnsweredRequest(begun, "GET", path, headers, b"", opened, UPGRADE))
+        return opened
+
+    def _open_session(self, headers: Mapping[str, str], query: Mapping[str, Any]) -> SocketSession | Answer:
         world = self.world_of(headers)
         request = Request("WS", RESPONSES_PATH, headers, query, operation=UPGRADE)
         if reserved := self._reserved_answer(request, world):
@@ -260,7 +281,7 @@ class MockApi:
             assert refusal is not None  # the contract refuses a request without a World
             return self._finish_answer(request, refusal_answer(refusal), world)
         self.request_count += 1
-        return SocketSession(ConnectionWorld(world), headers, check_and_answer)
+        return SocketSession(ConnectionWorld(world), headers, check_and_answer, self.observers)
 
     def _reserved_answer(self, request: Request, world: World | None) -> Answer | None:
         """The 418 for a reserved key that is no alias now."""
@@ -301,7 +322,7 @@ class MockApi:
         key = key_of(request.headers, request.dialect, request.query) or ""
         stray = Stray(request, answer, key, self._closed.get(key, ""))
         self.strays.add(stray)
-        self.on_stray(stray)
+        self.observers.on_stray(stray)
 
 
 def _parse_request(

@@ -166,8 +166,14 @@ class TestTheReport:
         assert serve(*options, *program("ask(); ask(key='test'); ask(key='test')")).returncode == 1
         passed, failed = json.loads(files[".json"].read_text())["tests"]
         assert (passed["id"], passed["outcome"]) == ("sk-anything", "passed")
-        assert (failed["id"], failed["outcome"], len(failed["exchanges"])) == ("requests with an unknown key", "failed", 2)
-        assert failed["why"].startswith("2 requests came with a key that the mock does not know, the last one POST /resp")
+        assert (failed["id"], failed["outcome"], len(failed["exchanges"])) == (
+            "requests with an unknown key",
+            "failed",
+            2,
+        )
+        assert failed["why"].startswith(
+            "2 requests came with a key that the mock does not know, the last one POST /resp"
+        )
         assert 'failures="1"' in files[".xml"].read_text()
         assert all("Incorrect API key provided: test." in files[suffix].read_text() for suffix in (".sarif", ".md"))
 

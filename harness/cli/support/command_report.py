@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.core.errors import ConfigError
+from harness.server.api_observers import ApiObserver
 
 if TYPE_CHECKING:
     from harness.report.api_coverage import Coverage
@@ -32,7 +33,7 @@ def check_report_files(files: Sequence[Path]) -> None:
             raise ConfigError(f"--report {file}: {why}")
 
 
-class CommandReport:
+class CommandReport(ApiObserver):
     """The cases of a run; `permitted` is what it permits, unless a World was judged over HTTP otherwise."""
 
     def __init__(self, api: MockApi, command: Sequence[str], permitted: Collection[str]) -> None:
@@ -42,8 +43,7 @@ class CommandReport:
         self._permitted_by_name: dict[str, Collection[str]] = {}
         self._cases: list[ReportCase] = []
         self._hits: list[Coverage] = []
-        self._close, api.close = api.close, self._note_closed  # type: ignore[method-assign]
-        api.note_judged = self._note_judged
+        api.observers.all.append(self)
 
     def write(self, files: Sequence[Path]) -> None:
         """Write the report with the Worlds that are left; ConfigError when that cannot be done."""
@@ -58,13 +58,13 @@ class CommandReport:
         for file in files:
             write_report(report, file, file.suffix)
 
-    def _note_judged(self, mock: Mock, permitted: Collection[str]) -> None:
+    def on_judged(self, mock: Mock, permitted: Collection[str]) -> None:
+        """Note what the command permits in a World."""
         self._permitted_by_name[mock.world.name] = permitted
 
-    def _note_closed(self, key: str) -> None:
-        if world := self._api.worlds.get(key):
-            self._add(world)
-        self._close(key)
+    def on_closed(self, world: World) -> None:
+        """Add the case of a World that the command has ended."""
+        self._add(world)
 
     def _add_strays(self) -> None:
         """Add the case of the requests without a World, if any came: the exchanges of a World that refuses them all."""

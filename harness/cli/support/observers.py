@@ -6,14 +6,14 @@ import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
 if TYPE_CHECKING:
     from harness.server.asgi import App
     from harness.server.mock_api import MockApi
-    from harness.server.observe.observed import ObservedRequest, Observer
+    from harness.server.observe.observed import Observer
 
 LOG_FORMATS = ("json", "text")
 STDERR = 2
@@ -74,12 +74,5 @@ def add_observers(
     if observers:
         from harness.server.observe.observed import observe
 
-        own = [partial(_tell_own, api, observer) for observer in observers] if hasattr(api, "is_own") else observers
-        observe(api, own, only_refused=only_refused)
+        observe(api, observers, only_refused=only_refused)
     return flush
-
-
-def _tell_own(api: Any, observer: Observer, one: ObservedRequest) -> None:
-    """Tell of a request only in the one of all processes that carry it out to which it came."""
-    if api.is_own:
-        observer(one)

@@ -188,7 +188,7 @@ async def report(request: Request, unused: Outcome = "fail", losses: Outcome = "
     full, the evidence and the bodies.
     """
     mock, outcomes = _mock_of(request), {"unused": unused, "losses": losses}
-    _api(request).note_judged(mock, [name for name, outcome in outcomes.items() if outcome == ALLOW])
+    _api(request).observers.on_judged(mock, [name for name, outcome in outcomes.items() if outcome == ALLOW])
     judged = judge_world(mock, unused=unused == "fail", losses=losses == "fail", verbose=verbose)
     return {"verdict": judged.verdict or None, "report": judged.report}
 

@@ -6,18 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from hashlib import blake2b
 from time import perf_counter, time
-from typing import Any
 
 import orjson
 
 from harness.api.http.dialects import ApiPath, parse_api_path
-from harness.api.http.websocket_mode import SOCKET, UPGRADE
 from harness.api.operations import find_operation
-from harness.core.exchange import EMPTY_MAPPING, Answer, Json
+from harness.core.exchange import Answer, Json
 from harness.core.text.redact import redact, secrets_in_headers
 from harness.core.text.shorten import shorten
+from harness.server.api_observers import AnsweredRequest, ApiObserver
 from harness.server.mock_api import MockApi
-from harness.server.websocket.session import SocketSession
 from harness.world.world import World
 
 UNKNOWN = "unknown"
@@ -104,71 +102,28 @@ def observe(api: MockApi, observers: Sequence[Observer], *, only_refused: bool =
 
     With `only_refused` of those whose answer is an error, so that the others cost nothing.
     """
-    handle, open_session = api.handle, api.open_session
+    api.observers.all.append(_AnswerObserver(api, observers, only_refused=only_refused))
 
-    def tell(
-        began: float,
-        begun: float,
-        operation: str,
-        method: str,
-        path: str,
-        headers: Any,
-        raw: bytes,
-        answer: Answer,
-        *,
-        is_lost: bool = False,
-    ) -> None:
-        if only_refused and answer.status < 400:
+
+class _AnswerObserver(ApiObserver):
+    def __init__(self, api: MockApi, observers: Sequence[Observer], *, only_refused: bool) -> None:
+        self._api = api
+        self._observers = observers
+        self._only_refused = only_refused
+
+    def on_answer(self, answered: AnsweredRequest) -> None:
+        """Tell the observers what was asked in the terms of the API."""
+        if self._only_refused and answered.answer.status < 400:
             return
-        seconds = perf_counter() - begun
-        place = parse_api_path(path, api.dialect)
-        world = None if is_lost else api.world_of(headers, place.dialect)
+        observed = self._observed(answered, perf_counter() - answered.begun)
+        for observer in self._observers:
+            observer(observed)
+
+    def _observed(self, answered: AnsweredRequest, seconds: float) -> ObservedRequest:
+        _, method, path, headers, raw, answer, operation, is_lost = answered
+        place = parse_api_path(path, self._api.dialect)
+        world = None if is_lost else self._api.world_of(headers, place.dialect)
         if not operation:
             found = find_operation(method, place.endpoint_path, place.root)[0] if place.root else None
             operation = found.id if found else UNKNOWN
-        observed = ObservedRequest(began, seconds, place, operation, method, path, headers, raw, answer, world)
-        for observer in observers:
-            observer(observed)
-
-    def handle_observed(
-        method: str,
-        path: str,
-        headers: Mapping[str, str],
-        query: Mapping[str, Any],
-        raw: bytes,
-        form: Json | None = None,
-        *,
-        may_repeat: bool = False,
-    ) -> Answer:
-        began, begun = time(), perf_counter()
-        answer = handle(method, path, headers, query, raw, form, may_repeat=may_repeat)
-        tell(began, begun, "", method, path, headers, raw, answer)
-        return answer
-
-    def open_observed(path: str, headers: Mapping[str, str], query: Mapping[str, Any]) -> SocketSession | Answer:
-        began, begun = time(), perf_counter()
-        opened = open_session(path, headers, query)
-        if isinstance(opened, Answer):
-            tell(began, begun, UPGRADE, "GET", path, headers, b"", opened)
-        else:
-            _observe_session(opened, path, headers)
-        return opened
-
-    def _observe_session(session: SocketSession, path: str, headers: Mapping[str, str]) -> None:
-        receive, world = session.receive, api.world_of(headers)
-
-        def receive_observed(message: str | bytes) -> Sequence[Json]:
-            began, begun = time(), perf_counter()
-            events = receive(message)
-            raw = message.encode("utf-8", "surrogatepass") if isinstance(message, str) else message
-            answer = world.exchanges[-1].answer if world and world.exchanges else Answer(0, headers=EMPTY_MAPPING)
-            tell(began, begun, SOCKET, "WS", path, headers, raw, answer)
-            return events
-
-        session.receive = receive_observed  # type: ignore[method-assign]
-
-    def tell_lost(begun: float, method: str, path: str, headers: Mapping[str, str], raw: bytes, answer: Answer) -> None:
-        tell(time() - (perf_counter() - begun), begun, "", method, path, headers, raw, answer, is_lost=True)
-
-    api.handle, api.open_session = handle_observed, open_observed  # type: ignore[method-assign]
-    api.tell_lost = tell_lost
+        return ObservedRequest(time() - seconds, seconds, place, operation, method, path, headers, raw, answer, world)

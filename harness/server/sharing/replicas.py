@@ -349,7 +349,7 @@ class Replicas:
 
     async def _carry_out(self, replica: _Replica, line: LogLine) -> None:
         own = self._sent.get(line.mark)
-        outcome, self._api.is_own = own and own.outcome, own is not None
+        outcome, self._api.observers.is_own = own and own.outcome, own is not None
         try:
             request = own.request if own and own.request else decode_request(line.request)
             result = await self._answer(replica, request, is_own=own is not None)

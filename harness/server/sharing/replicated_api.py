@@ -21,9 +21,6 @@ from harness.world.websocket_state import SILENT_SCRIPT
 class ReplicatedApi(MockApi):
     """A mock whose requests without a World are counted as the log of the store counts them, in all processes alike."""
 
-    is_own = False
-    """Whether the request that is carried out now came to this process."""
-
     def _add_stray(self, request: Request, answer: Answer) -> None:
         self.strays.add(Stray(request, answer, key_of(request.headers, request.dialect, request.query) or ""))
 
@@ -40,6 +37,7 @@ class ReplicatedApi(MockApi):
             "limits": self._limits,
             "model": self._fallback,
             "models": MODELS,
+            "observers": self.observers,
             "organization": self._organization,
             "pace": self._pace,
             "settings": self._kept_settings,

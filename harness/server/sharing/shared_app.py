@@ -13,6 +13,7 @@ from harness.core.delivery import Delivery
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer, Json
 from harness.server.answering import teapot_answer
+from harness.server.api_observers import AnsweredRequest
 from harness.server.asgi import App, needs_asgi, read_body
 from harness.server.control_plane.access import LOOPBACK_ACCESS, ControlAccess
 from harness.server.mock_api import CONTROL_ROOT
@@ -90,8 +91,9 @@ class SharedApp(App):
 
     def _tell_lost(self, request: LoggedRequest, begun: float, answer: Answer) -> Answer:
         """The answer to a request that the store has not taken, of which the observers of this process are told."""
-        self.api.is_own = True
-        self.api.tell_lost(begun, request.method, request.path, request.header_values, request.raw, answer)
+        self.api.observers.is_own = True
+        asked = (request.method, request.path, request.header_values, request.raw)
+        self.api.observers.on_answer(AnsweredRequest(begun, *asked, answer, is_lost=True))
         return answer
 
     async def _serve_websocket(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -6,7 +6,6 @@ process has of its own (the table of models, the model that answers without a sc
 
 from __future__ import annotations
 
-import copyreg
 import io
 import pickle
 import zlib
@@ -146,9 +145,6 @@ class _Pickler(pickle.Pickler):
             return dict, (dict(value),)
         if isinstance(value, StoredContent):
             return str, (read_content(value).decode("latin-1"),)
-        if isinstance(value, SocketSession):  # its `receive` may be one that observers have wrapped
-            parts = {name: part for name, part in vars(value).items() if name != "receive"}
-            return copyreg.__newobj__, (SocketSession,), parts  # type: ignore[attr-defined]
         if type(value) is ProxyType:
             return _WorldProxy, (value.tick.__self__,)
         if isinstance(value, MethodType):

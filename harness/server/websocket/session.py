@@ -8,6 +8,7 @@ and to steering have it, read in 2026-09.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from time import perf_counter
 from typing import Any
 
 from harness.api.http.body import parse_body
@@ -18,6 +19,7 @@ from harness.contract.rule import CREATE_RESPONSE, RULES
 from harness.core.delivery import Delivery
 from harness.core.exchange import Answer, Json, Request
 from harness.items.history.transcript import conversation_id, input_items
+from harness.server.api_observers import AnsweredRequest, ApiObserver
 from harness.server.websocket import steering_events
 from harness.server.websocket.injected_outputs import continue_events, merge_responses, unanswered
 from harness.server.websocket.injected_outputs import created_event as inject_created_event
@@ -27,6 +29,8 @@ from harness.world.websocket_state import ConnectionWorld, LaneResponse, OpenRes
 CheckAndAnswer = Callable[[Request, Any, Handler], Answer]
 """Answers a request to a World: the contract's refusal, else the handler's answer; an exception becomes an answer."""
 
+SOCKET_PATH = "/v1/responses"
+"""Where a WebSocket is opened."""
 ENVELOPE_MEMBERS = ("type", "stream_id", "generate", "background")
 """Members of a `response.create` that do not belong to the request it carries."""
 
@@ -40,7 +44,7 @@ class SocketSession:
 
     When `closed`, the server hangs up after these events; `delivery` says how they go out, if not at once and whole.
     `headers` are those of the upgrade. Each exchange is written into the journal: `WS /responses` with the event as it came,
-    and the answer that HTTP would give.
+    and the answer that HTTP would give; the observer is told of it.
     """
 
     def __init__(
@@ -48,20 +52,24 @@ class SocketSession:
         connection: ConnectionWorld,
         headers: Mapping[str, str],
         judge: CheckAndAnswer,
+        observer: ApiObserver,
     ) -> None:
         self.closed = False
         self.delivery: Delivery | None = None
         self._connection = connection
         self._headers = headers
         self._judge = judge
+        self._observer = observer
 
     def receive(self, message: str | bytes) -> Sequence[Json]:
         """The server's events for one message of the client; a binary one is read like a text. Never raises."""
+        begun = perf_counter()
         raw = message.encode("utf-8", "surrogatepass") if isinstance(message, str) else message
         body, fault = parse_body(raw)
         sent = Request("WS", "/responses", self._headers, body=body, raw=raw, operation=SOCKET, fault=fault)
         answer = self._judge(sent, self._connection, self._handle_event)
         self._connection.world.add_exchange(_as_noted(sent, answer), answer)
+        self._observer.on_answer(AnsweredRequest(begun, "WS", SOCKET_PATH, self._headers, raw, answer, SOCKET))
         self.closed, self.delivery = answer.rule in CLOSING_RULES, answer.delivery
         if answer.events is None and answer.delivery:
             return ()

@@ -165,7 +165,11 @@ def handle_stray(api: MockApi, data: bytes) -> None:
     """Note a request without a World that another worker has answered, for the Worlds here; observers have seen it."""
     head, _, raw = data.partition(b"\n")
     method, path, headers, query, operation = orjson.loads(head)
-    if operation == UPGRADE:
-        MockApi.open_session(api, path, headers, query)
-    else:
-        MockApi.handle(api, method, path, headers, query, raw)
+    api.observers.is_own = False
+    try:
+        if operation == UPGRADE:
+            api.open_session(path, headers, query)
+        else:
+            api.handle(method, path, headers, query, raw)
+    finally:
+        api.observers.is_own = True

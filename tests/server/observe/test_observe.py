@@ -212,8 +212,9 @@ class TestHealth:
         assert "_control_plane" not in vars(app)
 
 
-def test_without_observers_nothing_stands_between_the_server_and_the_mock() -> None:
-    assert not {"handle", "open_session"} & vars(make_api()).keys()
+def test_a_websocket_that_is_asked_for_elsewhere_is_told_once(watched: Watched) -> None:
+    watched.api.open_session("/v1/models", {"authorization": f"Bearer {KEY}"}, {})
+    assert [(line["method"], line["operation"]) for line in watched.logged] == [("GET", "GET /models")]
 
 
 def test_a_log_that_nobody_reads_is_dropped(watched: Watched) -> None:

@@ -110,7 +110,8 @@ def test_a_websocket_goes_on_in_all_servers(store):
 
 def test_a_connection_that_is_observed_comes_back(api):
     headers = {"authorization": f"Bearer {KEY}", "content-type": "application/json"}
-    observe(api, [lambda request: None])
+    told = []
+    observe(api, [told.append])
     session = api.open_session("/v1/responses", headers, {})
     assert session.receive('{"type": "response.create", "model": "gpt-4.1", "input": "hi"}')
     snapshot = Snapshot(api.worlds[KEY], OrderedDict(one=session))
@@ -118,7 +119,7 @@ def test_a_connection_that_is_observed_comes_back(api):
     events = made.sessions["one"].receive('{"type": "response.create", "model": "gpt-4.1", "input": "and?"}')
     assert events[-1]["type"] == "response.completed"
     assert made.world is not None
-    assert made.world.exchange_count == 2
+    assert (made.world.exchange_count, [one.operation for one in told]) == (2, ["WS /responses"] * 2)
 
 
 def _last_text(wire, asked):

@@ -1,0 +1,78 @@
+"""Who is told of what a mock does: of each answer, of requests without a World, of Worlds that are judged or closed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from harness.core.exchange import Answer, Stray
+
+if TYPE_CHECKING:
+    from harness.world.mock import Mock
+    from harness.world.world import World
+
+
+class AnsweredRequest(NamedTuple):
+    """A request with its answer, begun at `begun` (`perf_counter`); `path` is the whole of it.
+
+    `operation` is empty when method and path say which it is. A request that `is_lost` came to no World, because what holds
+    it cannot be reached.
+    """
+
+    begun: float
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    raw: bytes
+    answer: Answer
+    operation: str = ""
+    is_lost: bool = False
+
+
+class ApiObserver:
+    """Is told of what a mock does, in the thread that does it; a subclass overrides what it wants to hear of."""
+
+    def on_answer(self, answered: AnsweredRequest) -> None:
+        """Hear of an answer, before it goes out: over a WebSocket of that to each event of the client."""
+
+    def on_stray(self, stray: Stray) -> None:
+        """Hear of a request to the API whose key leads to no World."""
+
+    def on_judged(self, mock: Mock, permitted: Collection[str]) -> None:
+        """Hear of a World that is judged over HTTP, and what is permitted in it: `unused`, `losses`."""
+
+    def on_closed(self, world: World) -> None:
+        """Hear of a World that is going to be forgotten."""
+
+
+class ApiObservers(ApiObserver):
+    """The observers of a mock, told one after the other.
+
+    They are told of a request only while it `is_own`: other processes that carry it out too say nothing.
+    """
+
+    def __init__(self) -> None:
+        self.all: list[ApiObserver] = []
+        self.is_own = True
+
+    def on_answer(self, answered: AnsweredRequest) -> None:
+        """Tell of an answer."""
+        if self.is_own:
+            for observer in self.all:
+                observer.on_answer(answered)
+
+    def on_stray(self, stray: Stray) -> None:
+        """Tell of a request without a World."""
+        if self.is_own:
+            for observer in self.all:
+                observer.on_stray(stray)
+
+    def on_judged(self, mock: Mock, permitted: Collection[str]) -> None:
+        """Tell of a World that is judged."""
+        for observer in self.all:
+            observer.on_judged(mock, permitted)
+
+    def on_closed(self, world: World) -> None:
+        """Tell of a World that is closed."""
+        for observer in self.all:
+            observer.on_closed(world)
