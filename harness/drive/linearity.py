@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import harness.analysis.losses  # noqa: F401  (registers every loss)
 from harness.analysis.lanes import asks_model, group_by_lane
-from harness.analysis.loss import losses_in_accepted
+from harness.analysis.loss import Lost, losses_in_accepted
 from harness.core.exchange import Exchange, Json
 from harness.core.text.shorten import item_text, quote, summarize_item
-from harness.core.tool_runs import ToolRuns
+from harness.core.tool_runs import SentTurn, ToolRuns
 from harness.items.history.transcript import input_items
 from harness.items.kind import CALL_OF_OUTPUT
 
@@ -34,8 +34,7 @@ def linear(exchanges: Iterable[Exchange], texts: Sequence[str] | Chat = ()) -> N
     __tracebackhide__ = True
     journal = list(exchanges)
     said: Sequence[str] = texts if isinstance(texts, Sequence) else texts.texts
-    runs = ToolRuns(turns=[] if isinstance(texts, Sequence) else texts.turns)
-    changes = [lost for lost in losses_in_accepted(journal, True, runs) if lost.loss == SENT_CHANGED and runs.turns]
+    changes = () if isinstance(texts, Sequence) else _find_sent_changes(journal, texts.turns)
     model_requests = [exchange for exchange in journal if asks_model(exchange.request)]
     for lane in group_by_lane(model_requests).values():
         previous: Exchange | None = None
@@ -47,6 +46,12 @@ def linear(exchanges: Iterable[Exchange], texts: Sequence[str] | Chat = ()) -> N
                     f"request {exchange.number}: {problem}\nitems in the requests of this agent: {sizes}"
                 )
             previous = exchange
+
+
+def _find_sent_changes(journal: Sequence[Exchange], turns: list[SentTurn]) -> Sequence[Lost]:
+    """What a chat UI sent in these turns and the model was not told so."""
+    found = losses_in_accepted(journal, strict=True, tool_runs=ToolRuns(turns=turns))
+    return [lost for lost in found if lost.loss == SENT_CHANGED]
 
 
 def _find_problems(exchange: Exchange, previous: Exchange | None, texts: Sequence[str]) -> Iterator[str]:

@@ -10,6 +10,7 @@ import pytest
 from harness.analysis.loss import losses_of
 from harness.analysis.losses.examples import NEXT, PROMPT, TOOLS, assistant, call, output, user
 from harness.core.exchange import Exchange, Json
+from harness.core.tool_runs import SentTurn, ToolRuns
 from harness.items import function_call, message, url_citation
 from harness.world.mock import Mock
 from tests.support.in_process import Client
@@ -149,6 +150,12 @@ class TestTheCost:
         few, many = (count_steps(long_talk(turns, kind)) for turns in (10, 40))
         assert many < 1.6 * 16 * few, f"{few} calls of functions for 10 turns, {many} for 40"
 
+    def test_at_most_doubles_with_what_a_chat_ui_sent(self) -> None:
+        exchanges = long_talk(16, "unique")
+        turns = [SentTurn(exchange.number, exchange.request.body["input"]) for exchange in exchanges]
+        without, compared = count_steps(exchanges), count_steps(exchanges, ToolRuns(turns=turns))
+        assert compared < 2 * without, f"{without} calls of functions without the chat, {compared} with it"
+
 
 def long_talk(turns: int, kind: str) -> list[Exchange]:
     client, history = Client(), list[Json]()
@@ -169,7 +176,7 @@ def long_talk(turns: int, kind: str) -> list[Exchange]:
     return client.world.exchanges
 
 
-def count_steps(exchanges: list[Exchange]) -> int:
+def count_steps(exchanges: list[Exchange], tool_runs: ToolRuns | None = None) -> int:
     """How many functions are called to find the losses of a journal."""
     steps = 0
 
@@ -180,7 +187,7 @@ def count_steps(exchanges: list[Exchange]) -> int:
     before = sys.getprofile()
     sys.setprofile(count)
     try:
-        losses_of(exchanges, strict=True)
+        losses_of(exchanges, strict=True, tool_runs=tool_runs)
     finally:
         sys.setprofile(before)
     return steps

@@ -30,7 +30,7 @@ from harness.analysis.history.request import (
     SaidText,
     said_once,
 )
-from harness.analysis.history.similar_text import SHORTEST, SimilarTexts, letters_of
+from harness.analysis.history.similar_text import SimilarTexts
 from harness.analysis.history.text_holders import JoinedTexts, TextHolders
 from harness.analysis.history.tool_results import ToolResults, output_text
 from harness.api.http.websocket_mode import SOCKET
@@ -197,8 +197,7 @@ class History:
                 self.by_text.setdefault(text, SaidText()).add(one)
                 if one.annotation_count:
                     self.cited.add(text, one)
-                    if len(letters := letters_of(text)) >= SHORTEST:
-                        self.joined.add(text, letters)
+                    self.joined.add(text)
 
     def _update_conversation(self, exchange: Exchange, answer: Json) -> None:
         request = exchange.request

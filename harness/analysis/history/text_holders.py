@@ -1,8 +1,10 @@
-"""Which messages of a journal hold a text within theirs, each pair looked at once."""
+"""Which messages of a journal hold a text, or begin or end with one; each pair is looked at once."""
 
 from __future__ import annotations
 
 from collections.abc import Set
+
+from harness.analysis.history.similar_text import SHORTEST, letters_of
 
 
 class TextHolders:
@@ -36,17 +38,17 @@ class JoinedTexts:
         self._found: dict[str, list[str]] = {}
         self._compared: dict[str, int] = {}
 
-    def add(self, text: str, letters: str) -> None:
-        """Remember a text and its letters."""
-        if text not in self._known:
+    def add(self, text: str) -> None:
+        """Remember a text, unless it is too short to be known again."""
+        if text not in self._known and len(letters := letters_of(text)) >= SHORTEST:
             self._known.add(text)
             self._texts.append((text, letters))
 
-    def find(self, letters: str) -> list[str]:
-        """The texts, shorter than this one, with which it begins or ends."""
-        found = self._found.setdefault(letters, [])
-        for text, own in self._texts[self._compared.get(letters, 0) :]:
-            if len(own) < len(letters) and (letters.startswith(own) or letters.endswith(own)):
+    def find(self, whole: str) -> list[str]:
+        """The texts with which the letters of a longer one begin or end."""
+        found = self._found.setdefault(whole, [])
+        for text, letters in self._texts[self._compared.get(whole, 0) :]:
+            if len(letters) < len(whole) and (whole.startswith(letters) or whole.endswith(letters)):
                 found.append(text)
-        self._compared[letters] = len(self._texts)
+        self._compared[whole] = len(self._texts)
         return found

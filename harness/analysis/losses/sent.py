@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Set
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence, Set
+from itertools import accumulate
 from typing import NamedTuple
 
 from harness.analysis.history.history import History
@@ -24,7 +26,8 @@ SHORTEST_TOLD = 4
 """Letters and digits of an item by which a message is known to tell it."""
 _MessageKey = tuple[str, str]
 """Who says a message, and its letters and digits."""
-_OWN = ("user", "assistant")
+_NO_KEY: _MessageKey = ("", "")
+_SPEAKERS = ("user", "assistant")
 _SENT = (PROMPT, call("call_9"), output("call_9"), assistant(TEXT), NEXT)
 _OFFERED: Json = {"tools": TOOLS}
 _FIRST: Json = {"input": [PROMPT], **_OFFERED}
@@ -99,10 +102,18 @@ class _Arrived:
         self.request = request
         items = request.transcript.items
         self._places = {id(item): at for at, item in request.placed_items}
-        self._messages = [item for item in items if item_type(item) == "message"]
-        self.own = Counter(key for item in self._messages if (key := _key_of(item)))
-        self._told = [letters_of(message_text(item)) for item in self._messages]
-        self._told.append(letters_of(as_string(request.body.get("instructions"))))
+        self._message_places: dict[_MessageKey, str] = {}
+        self._indices: defaultdict[_MessageKey, list[int]] = defaultdict(list)
+        self._keys: list[_MessageKey] = []
+        for item in items:
+            if item_type(item) == "message":
+                key = _key_of(item)
+                self._indices[key].append(len(self._keys))
+                self._keys.append(key)
+                if at := self._places.get(id(item)):
+                    self._message_places.setdefault(key, at)
+        self._told = [letters for _, letters in self._keys] + [letters_of(as_string(request.body.get("instructions")))]
+        self._asked = next((letters for role, letters in reversed(self._keys) if role == "user"), "")
         self.calls = {call_id: item for item in items if (call_id := client_call_id(item))}
         self.outputs = {call_id: item for item in items if (call_id := answered_id(item))}
         self._contents = {content_of(item) for item in self.calls.values()}
@@ -110,24 +121,31 @@ class _Arrived:
 
     def is_asked(self, turn: SentTurn) -> bool:
         """Whether the last words of the user are those of a turn."""
-        last = next((item for item in reversed(self._messages) if item.get("role") == "user"), {})
         asked = letters_of(message_text(turn.items[-1])) if turn.items else ""
-        return bool(asked) and asked in letters_of(message_text(last))
+        return bool(asked) and asked in self._asked
 
     def tells(self, text: str) -> bool:
         """Whether a message, or the instructions, hold a text."""
         letters = letters_of(text)
         return len(letters) >= SHORTEST_TOLD and any(letters in told for told in self._told)
 
-    def are_neighbours(self, before: Json | None, behind: Json | None, known: Set[_MessageKey]) -> bool:
-        """Whether two messages have arrived with none between them that is not `known`, such as a summary."""
-        keys = [_key_of(item) for item in self._messages]
-        if before is None or behind is None or _key_of(before) not in keys:
-            return False
-        start = keys.index(_key_of(before))
-        if _key_of(behind) not in keys[start + 1 :]:
-            return False
-        return all(key in known or not key[1] for key in keys[start + 1 : keys.index(_key_of(behind), start + 1)])
+    def count(self, key: _MessageKey) -> int:
+        """How often a message has arrived."""
+        return len(self._indices.get(key, ()))
+
+    def find_gap(self, before: _MessageKey, behind: _MessageKey, known: Set[_MessageKey]) -> str:
+        """The place of the second of two messages that arrived with none between them that is not `known`; else empty.
+
+        One that is not known may be a summary of what was sent.
+        """
+        if _NO_KEY in (before, behind) or before not in self._indices or behind not in self._indices:
+            return ""
+        start = self._indices[before][0] + 1
+        later = self._indices[behind]
+        if (nearest := bisect_left(later, start)) == len(later):
+            return ""
+        between = (self._keys[index] for index in range(start, later[nearest]))
+        return self.place_of(behind) if all(key in known or not key[1] for key in between) else ""
 
     def has_call(self, item: Json) -> bool:
         """Whether a call or an output has arrived, by whatever id."""
@@ -135,10 +153,9 @@ class _Arrived:
             return answered_id(item) in self.outputs or letters_of(output_text(item)) in self._output_letters
         return client_call_id(item) in self.calls or content_of(item) in self._contents
 
-    def place_of(self, item: Json | None) -> str:
+    def place_of(self, key: _MessageKey) -> str:
         """The place of a message in the request; `input` when it is in what the request continues."""
-        found = (one for one in self._messages if item and _key_of(one) == _key_of(item))
-        return next((self._places[id(one)] for one in found if id(one) in self._places), "input")
+        return self._message_places.get(key, "input")
 
     def place_of_item(self, item: Json) -> str:
         """The place of an item of the request."""
@@ -151,30 +168,37 @@ def _key_of(item: Json) -> _MessageKey:
     return as_string(item.get("role")), letters_of(text) or text.strip()
 
 
-def _is_own(item: Json) -> bool:
-    return item_type(item) == "message" and item.get("role") in _OWN and bool(_key_of(item)[1])
+def _spoken_key(item: Json) -> _MessageKey:
+    """The key of a message of the user or the assistant; `_NO_KEY` for an empty one and for any other item."""
+    is_spoken = item_type(item) == "message" and item.get("role") in _SPEAKERS
+    return key if is_spoken and (key := _key_of(item))[1] else _NO_KEY
 
 
 def _find_changes(turn: SentTurn, arrived: _Arrived) -> Iterator[_Change]:
     """What of the history that a turn sent has not arrived as it was."""
     history = turn.items[:-1]
     names = {client_call_id(item): as_string(item.get("name")) for item in history if client_call_id(item)}
-    sent = Counter(_key_of(item) for item in turn.items if _is_own(item))
-    for index, item in enumerate(history):
-        before = next((one for one in reversed(history[:index]) if _is_own(one)), None)
-        behind = next((one for one in turn.items[index + 1 :] if _is_own(one)), None)
-        place = arrived.place_of(behind) if arrived.are_neighbours(before, behind, sent.keys()) else ""
-        if _is_own(item):
-            yield from _find_changed_message(item, arrived, sent[_key_of(item)], place)
+    keys = [_spoken_key(item) for item in turn.items]
+    sent = Counter(key for key in keys if key != _NO_KEY)
+    neighbours = zip(_latest_before(keys), _latest_before(keys[::-1])[::-1], strict=True)
+    for item, key, (before, behind) in zip(history, keys, neighbours, strict=False):
+        place = arrived.find_gap(before, behind, sent.keys())
+        if key != _NO_KEY:
+            yield from _find_changed_message(item, key, arrived, sent[key], place)
         elif names.get(client_call_id(item) or answered_id(item)) in arrived.request.tool_names:
             yield from _find_changed_call(item, arrived, place)
 
 
-def _find_changed_message(item: Json, arrived: _Arrived, sent: int, place: str) -> Iterator[_Change]:
+def _latest_before(keys: Sequence[_MessageKey]) -> list[_MessageKey]:
+    """For each place the last key of a message before it."""
+    return [*accumulate(keys[:-1], lambda latest, key: latest if key == _NO_KEY else key, initial=_NO_KEY)]
+
+
+def _find_changed_message(item: Json, key: _MessageKey, arrived: _Arrived, sent: int, place: str) -> Iterator[_Change]:
     """A message of the user that arrived more often than it was `sent`, or one that is gone from its `place`."""
-    who, letters = _key_of(item)
-    if (times := arrived.own[who, letters]) > sent and len(letters) >= 2 * SHORTEST_TOLD and who == "user":
-        yield _Change(arrived.place_of(item), item, f"stands there {times} times, sent {_times(sent)}")
+    role, letters = key
+    if (times := arrived.count(key)) > sent and len(letters) >= 2 * SHORTEST_TOLD and role == "user":
+        yield _Change(arrived.place_of(key), item, f"stands there {times} times, sent {_times(sent)}")
     elif place and not times and not arrived.tells(message_text(item)):
         yield _Change(place, item, _GONE)
 
