@@ -137,7 +137,9 @@ def _verify_recordings(
         if written and as_json:
             with _open_output(as_json) as out:
                 written.write(tally, paths, out)
-            print_text(f"shard {shard}: {tally.counts['exchanges']} exchanges of {tally.counts['files']} files judged")
+            print_text(
+                f"shard {shard}: {tally.counts['exchanges']} exchanges of {len(tally.judged_files)} files judged"
+            )
             raise typer.Exit(ExitCode.OK if tally.is_clean else ExitCode.FOUND)
         why = _explain_gaps(tally, gateways)
         _write_reports(Path(folder), reports, paths[0], why)

@@ -25,14 +25,14 @@ def explain_nothing_judged(tally: Tally) -> str:
         return ""
     if tally.counts["exchanges"]:
         return f"nothing was judged: {_explain_exchanges(tally)}{_suggest_hosts(tally)}"
-    if not tally.counts["files"]:
+    if not tally.judged_files:
         return (
             "nothing was judged: no file there has a recording's suffix. Give cassettes (YAML, JSON), HAR or JSON lines; "
             "of flows of mitmproxy `mitmdump -nr FILE --set hardump=out.har` makes a HAR file."
         )
-    if tally.counts["others"] < tally.counts["files"]:
+    if tally.counts["others"] < len(tally.judged_files):
         return "nothing was judged: the recordings hold no exchanges. Record them again."
-    files = pluralize(tally.counts["files"], "file")
+    files = pluralize(len(tally.judged_files), "file")
     return f"nothing was judged: {files}, and no recording. Give cassettes (YAML, JSON), HAR or JSON lines."
 
 

@@ -55,7 +55,7 @@ class Tally:
     `spools` are files of JSON lines, `[verdict, entry]` each (others are passed over), in the order of the recordings.
     `respelled` says whether answers were compared with the mock's own. `bare_paths` are those of the paths given that held
     no exchange, and nothing unreadable. `acted` are the lines of those entries of the user's own contract that changed
-    anything, `judged_files` the recordings.
+    anything, `judged_files` all files that were read.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -150,9 +150,9 @@ def verify_recordings(
         own_contract=own_contract,
         make_observer=make_observer,
     )
-    judged_files = _judge_files(judge_one, recordings, spools, [file in named for file in recordings], jobs)
+    tallies = _judge_files(judge_one, recordings, spools, [file in named for file in recordings], jobs)
     filled: set[Path] = set()
-    for number, (file, each) in enumerate(zip(recordings, judged_files, strict=True), 1):
+    for number, (file, each) in enumerate(zip(recordings, tallies, strict=True), 1):
         tally.merge(each)
         if each.counts["exchanges"] or not each.is_clean:
             filled.add(file)
@@ -199,7 +199,6 @@ def _judge_file(
     observer = make_observer(recording, spool.with_suffix(OBSERVER_SUFFIX)) if make_observer else None
     verdicts = _judge_recording(recording, explicit, hosts, respelled, own_contract, observer)
     tally = tally_verdicts(_observe(verdicts, observer) if observer else verdicts, spool)
-    tally.counts["files"] = 1
     tally.judged_files = {recording.as_posix()}
     if own_contract:
         tally.acted = {each.line for each in own_contract.entries if id(each) in own_contract.acted}

@@ -113,7 +113,7 @@ def _propose_more(seen: Sequence[Seen], proposals: Sequence[Proposal], touched: 
     again = [
         one
         for one in iterate_disagreements(seen)
-        if one.acted and one.key in touched and one.verdict == VerdictKind.REQUEST_REFUSED and one.key not in known
+        if one.acted and one.key in touched and one.verdict is VerdictKind.REQUEST_REFUSED and one.key not in known
     ]
     entries = [replace(proposal.entry, seen=()) for proposal in proposals]
     return [one for one in propose_entries(again) if replace(one.entry, seen=()) not in entries]

@@ -31,7 +31,7 @@ def propose_entries(disagreements: Iterable[Seen]) -> list[Proposal]:
     """An entry for each kind of disagreement, those about the same rule or words together."""
     groups: dict[tuple[Any, ...], list[Seen]] = {}
     for seen in disagreements:
-        key = exemption_key(seen) if seen.verdict == VerdictKind.REQUEST_REFUSED else refusal_key(seen)
+        key = exemption_key(seen) if seen.verdict is VerdictKind.REQUEST_REFUSED else refusal_key(seen)
         if key is not None:
             groups.setdefault(key, []).append(seen)
     return [proposal for group in groups.values() for proposal in propose_group(group)]
@@ -39,7 +39,7 @@ def propose_entries(disagreements: Iterable[Seen]) -> list[Proposal]:
 
 def propose_group(group: Sequence[Seen]) -> list[Proposal]:
     """Entries for what is about the same: one for all families of models of which the same members were recorded."""
-    propose = propose_exemption if group[0].verdict == VerdictKind.REQUEST_REFUSED else propose_refusal
+    propose = propose_exemption if group[0].verdict is VerdictKind.REQUEST_REFUSED else propose_refusal
     whole = propose(group)
     if len(whole.condition.models) < 2:
         return [whole]

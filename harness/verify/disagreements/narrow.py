@@ -45,7 +45,7 @@ def _type_key(seen: Seen) -> Any:
 
 
 def _decided_place(seen: Seen) -> tuple[str, Any, Any] | None:
-    return place_of(seen) if seen.verdict == VerdictKind.REQUEST_REFUSED else refused_place(seen)
+    return place_of(seen) if seen.verdict is VerdictKind.REQUEST_REFUSED else refused_place(seen)
 
 
 def _value_key(seen: Seen) -> Any:

@@ -63,9 +63,9 @@ def describe_disagreement(one: Seen) -> str:
     what = f"{one.file}#{one.number}, {one.request.method} {one.request.path}"
     recorded = f"{one.error['status']} {one.error.get('message', '')}"
     mock = f"{one.violation.error.message} ({one.violation.rule.id})" if one.violation else ""
-    if one.verdict == VerdictKind.REQUEST_REFUSED:
+    if one.verdict is VerdictKind.REQUEST_REFUSED:
         return shorten(f"{what}: taken, the mock refuses it: {mock}", 400)
-    if one.verdict == VerdictKind.REFUSAL_MISSED:
+    if one.verdict is VerdictKind.REFUSAL_MISSED:
         return shorten(f"{what}: refused, the mock takes it: {recorded}", 400)
     return shorten(f"{what}: refused in other words: {recorded} (the mock: {mock})", 400)
 

@@ -298,7 +298,7 @@ def _named_members(group: Sequence[Seen], known: set[str]) -> list[MemberConditi
 
 def body_of(seen: Seen) -> Any:
     """The body of a request as conditions see it: of a violation about certain items, with no others."""
-    violation = seen.violation if seen.verdict == VerdictKind.REQUEST_REFUSED else None
+    violation = seen.violation if seen.verdict is VerdictKind.REQUEST_REFUSED else None
     about_items = violation and violation_path(violation.facts, violation.error.param) in WHOLE_PLACES
     return body_about(seen.request.body, violation.facts) if violation and about_items else seen.request.body
 
