@@ -17,6 +17,8 @@ BASIC = ("tools", "hosted_tools", "options", "timeout")
 """Features that most clients have."""
 OTHER_TOOLS = ("custom_tools", "deferred_tools")
 """Features of clients that send tools and items as they are."""
+APPROVALS = ("tool_approvals", "mcp_approvals")
+"""Features of clients that ask their user before a tool runs, theirs or a remote one."""
 READ = ("reasoning", "incomplete")
 """Features of clients whose users read the response itself."""
 Client = TypeVar("Client")
@@ -132,8 +134,12 @@ class ClientSession:
     def read_ending(self, response: Any) -> None:
         """Note usage and ending of a response as the `openai` package has it."""
         self.add_usage(getattr(response, "usage", None))
-        is_cut = getattr(response, "status", None) == "incomplete"
+        status, error = getattr(response, "status", None), getattr(response, "error", None)
+        is_cut = status == "incomplete"
         self.cut = str(getattr(response.incomplete_details, "reason", None) or "incomplete") if is_cut else None
+        if status in ("failed", "cancelled"):  # of a response that was cancelled the API tells no more
+            own = {"type": error.code, "message": error.message} if error else {}
+            self.error = {"type": status, "message": f"the response was {status}"} | own
 
     def approves(self, tool: str) -> bool:
         """What the user says when the client asks for a tool: the next answer for it; without one, no."""

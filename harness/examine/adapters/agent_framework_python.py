@@ -8,7 +8,7 @@ from agent_framework import Agent, Message, tool
 from agent_framework.openai import OpenAIChatClient
 from openai import AsyncOpenAI
 
-from harness.examine.session import BASIC, ClientSession, SessionAdapter
+from harness.examine.session import APPROVALS, BASIC, ClientSession, SessionAdapter
 from harness.examine.task import Task
 
 USAGE = ("input_token_count", "output_token_count", "total_token_count")
@@ -74,6 +74,6 @@ class AgentFrameworkAdapter(SessionAdapter):
     """`agent-framework-core` with `agent-framework-openai`."""
 
     package, session = "agent-framework-core", AgentFrameworkSession
-    features: ClassVar = (*BASIC, "agent_tools", "tool_approvals", "mcp_approvals", "incomplete")
+    features: ClassVar = (*BASIC, *APPROVALS, "agent_tools", "incomplete")
     states: ClassVar = ("stateless", "chain", "conversation")
     dialects: ClassVar = ("openai", "azure", "foundry")

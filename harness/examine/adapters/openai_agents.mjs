@@ -68,13 +68,13 @@ function start(session) {
     if (task.state === 'chain') state = { previousResponseId: result.lastResponseId };
     agent = result.lastAgent;
     result.rawResponses.forEach(({ usage }) => session.addUsage(usage, CAMEL));
-    const said = result.newItems.filter(({ type }) => type === 'message_output_item').at(-1)?.rawItem.content ?? [];
-    session.annotations = said.flatMap(({ providerData }) => providerData?.annotations ?? []);
+    const said = result.newItems.filter(({ type }) => type === 'message_output_item').at(-1)?.rawItem;
+    session.annotations = (said?.content ?? []).flatMap(({ providerData }) => providerData?.annotations ?? []);
+    session.cut = said?.status === 'incomplete' ? said.status : null;
     return String(result.finalOutput);
   };
 }
 
-const features = [...BASIC, 'handoffs', 'agent_tools', 'tool_approvals', 'mcp_approvals', 'guardrails'];
-const states = ['replay', 'stateless', 'chain', 'conversation'];
-const declared = { features, states, dialects: ['openai', 'azure', 'foundry'], hosted: Object.keys(HOSTED) };
-await serve({ client: release('@openai/agents'), ...declared }, start);
+const features = [...BASIC, 'handoffs', 'agent_tools', 'tool_approvals', 'mcp_approvals', 'guardrails', 'incomplete'];
+const [states, dialects] = [['replay', 'stateless', 'chain', 'conversation'], ['openai', 'azure', 'foundry']];
+await serve({ client: release('@openai/agents'), features, states, dialects, hosted: Object.keys(HOSTED) }, start);

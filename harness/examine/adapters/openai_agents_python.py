@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import agents
 from openai import AsyncOpenAI
 
-from harness.examine.session import BASIC, ClientSession, SessionAdapter
+from harness.examine.session import APPROVALS, BASIC, ClientSession, SessionAdapter
 from harness.examine.task import Agent, Task
 
 MADE: Any = {"code_interpreter": agents.CodeInterpreterTool, "image_generation": agents.ImageGenerationTool}
@@ -32,13 +32,12 @@ class OpenAIAgentsSession(ClientSession):
         kept, more = self.stateless.get, dict(self.task.options) or None
         settings = agents.ModelSettings(store=kept("store"), response_include=kept("include"), extra_body=more)
         model = agents.OpenAIResponsesModel(self.task.model, self._client)
-        own = [(self.functions[tool.name], tool.needs_approval) for tool in self.tools_of(agent)]
-        tools = [agents.function_tool(function, needs_approval=asks) for function, asks in own]
-        tools += [HOSTED[tool["type"]](tool) for tool in self.task.hosted_tools]
+        make, hosted = agents.function_tool, [HOSTED[tool["type"]](tool) for tool in self.task.hosted_tools]
+        own = [make(self.functions[one.name], needs_approval=one.needs_approval) for one in self.tools_of(agent)]
         made: Any = agents.Agent(agent.name, instructions=agent.instructions, model=model, model_settings=settings)
         judge, word = agents.GuardrailFunctionOutput, self.task.guardrail
         guard = agents.OutputGuardrail(lambda *said: judge(None, tripwire_triggered=word in said[-1]))
-        return made.clone(tools=tools, output_guardrails=[guard] if word else [])
+        return made.clone(tools=[*own, *hosted], output_guardrails=[guard] if word else [])
 
     async def say(self, prompt: str) -> str:
         """Say a prompt, decide about the calls that wait for it."""
@@ -54,8 +53,9 @@ class OpenAIAgentsSession(ClientSession):
         if self.task.state == "chain":
             self._state = {"previous_response_id": result.last_response_id, "auto_previous_response_id": True}
         self.add_usage(result.context_wrapper.usage)
-        messages = [item.raw_item.content for item in result.new_items if item.type == "message_output_item"]
-        self.read_parts(messages[-1] if messages else ())
+        messages = [item.raw_item for item in result.new_items if item.type == "message_output_item"]
+        self.read_parts(messages[-1].content if messages else ())
+        self.cut = "incomplete" if messages and messages[-1].status == "incomplete" else None
         return str(result.final_output)
 
     async def _run(self, given: Any) -> Any:
@@ -73,7 +73,7 @@ class OpenAIAgentsAdapter(SessionAdapter):
     """`openai-agents`."""
 
     package, session = "openai-agents", OpenAIAgentsSession
-    features: ClassVar = (*BASIC, "handoffs", "agent_tools", "tool_approvals", "mcp_approvals", "guardrails")
+    features: ClassVar = (*BASIC, *APPROVALS, "handoffs", "agent_tools", "guardrails", "incomplete")
     hosted: ClassVar = tuple(HOSTED)
     states: ClassVar = ("replay", "stateless", "chain", "conversation")
     states_of: ClassVar = {"guardrails": ("replay", "stateless", "chain")}

@@ -38,8 +38,6 @@ class OpenAISession(ClientSession):
             new = [answer for item in response.output if (answer := self._answer(item))]
             summaries = [part.text for item in response.output for part in getattr(item, "summary", None) or ()]
             self.reasoning = [*(self.reasoning or ()), *summaries]
-        if response.status == "failed":
-            self.error = {"type": response.error.code, "message": response.error.message}
         return self.read_parts(part for item in response.output for part in getattr(item, "content", None) or ())
 
     async def _respond(self, given: list[Any]) -> Any:

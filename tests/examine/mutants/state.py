@@ -58,8 +58,12 @@ def no_wait(when: Any) -> Any:
     return wait_for
 
 
-def no_failure(self: R, response: Json) -> None:
-    return None
+def takes_for_completed(status: str) -> Any:
+    def check_response(self: R, response: Json) -> None:
+        if response["status"] != status:
+            R.check_response(self, response)
+
+    return check_response
 
 
 def compact_nothing(self: R, thread: Thread) -> None:
@@ -75,7 +79,8 @@ mutant("state/instructions", "plain,chain", ask=instructions_once)
 mutant("state/expired-chain", "plain,chain", describe=gone_is_empty)
 mutant("state/background", "plain,replay", wait_for=no_wait(lambda self: len(self.task.prompts) == 2))
 mutant("state/background-call", "plain,replay", wait_for=no_wait(lambda self: self.task.tools))
-mutant("state/background-failed", "plain,replay", check_response=no_failure)
+mutant("state/background-failed", "plain,replay", check_response=takes_for_completed("failed"))
+mutant("state/background-cancelled", check_response=takes_for_completed("cancelled"))
 mutant("state/resumed-stream", "stream,replay", resume_after=lambda self, number: number - 1)
 mutant("state/compaction-by-hand", "plain,replay", compact=compact_nothing)
 mutant(

@@ -164,9 +164,11 @@ class ReferenceSession(AssistantsSession):
         return response
 
     def check_response(self, response: Json) -> None:
-        """A failed response is an error."""
+        """A response that failed or was cancelled is an error."""
         if response["status"] == "failed":
             raise ReferenceClientError(response["error"]["message"])
+        if response["status"] == "cancelled":
+            raise ReferenceClientError("the response was cancelled")
 
     def receive(self, events: Iterator[Json]) -> Json:
         """The response at the end of a stream; one in the background is resumed where it broke."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from harness.ending import failed, incomplete
+from harness.ending import Ending, failed, incomplete
 from harness.examine.case import case, turns
 from harness.examine.cases.common import ASKED, ASKED_TWICE, DEPLOY
 from harness.examine.checks import fails, requests, runs, shows, streamed, tells_cut
@@ -14,6 +14,8 @@ from harness.items import function_call, message
 GUIDE = "the API's guide to background mode, 2026-10; recorded"
 IN_BACKGROUND = replace(ASKED, options={"background": True})
 STORED = ("replay", "chain")
+CANCELLED = Ending("cancelled", {"usage": None})
+"""How a response ends that `POST /responses/{id}/cancel` has ended: with no output."""
 
 case(
     "state/background",
@@ -73,6 +75,22 @@ case(
     fails=True,
     task=IN_BACKGROUND,
     script=turns([message("Once upon a"), incomplete()]),
+)
+
+case(
+    "state/background-cancelled",
+    fails(),
+    title="A response in the background that is cancelled",
+    does="Somebody else cancels a response in the background: it ends `cancelled`, without output and without `error`.",
+    source="API reference, `status` of a response and `POST /responses/{id}/cancel`, 2026-10",
+    shows="An error, and no empty answer.",
+    severity="must",
+    needs=("background",),
+    streams=(False,),
+    states=STORED,
+    fails=True,
+    task=IN_BACKGROUND,
+    script=turns([CANCELLED]),
 )
 
 case(
