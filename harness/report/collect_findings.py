@@ -13,7 +13,7 @@ from harness.core.exchange import Exchange, Json
 from harness.core.text.redact import secrets_in_headers
 from harness.core.text.shorten import answer_error
 from harness.report.api_coverage import is_account_rule
-from harness.report.find_causes import summarize_turn
+from harness.report.find_causes import summarize_unused
 from harness.report.refusal import advise
 from harness.report.refusal_cause import explain_refusal
 from harness.report.report import ReportCase, ReportFinding
@@ -61,8 +61,8 @@ def collect_findings(
     expected, words = passed or "unused" in allowed, world.vocabulary
     fix = f"{UNUSED_FIX}, or allow it: {words.allow_unused}." if words.allow_unused else f"{UNUSED_FIX}."
     unused = [
-        ReportFinding("unused", expected, f"{route}: {summarize_turn(turn)}", fix=fix)
-        for route, turn in world.script.unused
+        ReportFinding("unused", expected, summarize_unused(route, turn), fix=fix)
+        for route, turn in world.unused
     ]
     return [*findings, *unused]
 

@@ -50,7 +50,7 @@ def find_verdict(
     requests do that came with keys of no World, `shown` whether that does which a client shows otherwise than it was said.
     Turns left where a request was refused or not answered are no cause of their own.
     """
-    unused_turns = world.script.unused if unused else []
+    unused_turns = world.unused if unused else []
     refused = unasked_causes(world, losses)
     stray = [stray_cause(world)] if strays and world.refusals.unasked_strays else []
     explains_unused = refused or world.problems or stray
@@ -83,7 +83,7 @@ def find_suspects(world: World, losses: Sequence[Lost] = (), *, unused: bool = F
     found = _sort_causes(world, losses, _explain_newest(world, losses, refused))
     later = [cause for cause in found if cause.exchange > newest]
     ranked = [*later, *(cause for cause in reversed(found) if cause not in later)]
-    if not world.exchanges or (not ranked and unused and world.script.unused):
+    if not world.exchanges or (not ranked and unused and world.unused):
         return [_unused_or_no_request(world)]
     named = {cause.exchange for cause in ranked}
     left = [cause for cause in hang_up_causes(world) if cause.exchange not in named]

@@ -11,9 +11,10 @@ from harness.analysis.lanes import PROBE_RULES
 from harness.analysis.loss import Lost
 from harness.contract.rules.http.access import mask_key
 from harness.core.delivery import Fault
-from harness.core.exchange import Exchange, Request, Stray
+from harness.core.exchange import Answer, Exchange, Request, Stray
+from harness.core.plain import is_model
 from harness.core.text.raised import DETAIL_MARKS, describe_code
-from harness.core.text.shorten import pluralize, summarize_item
+from harness.core.text.shorten import pluralize, shorten_repr, summarize_item
 from harness.core.text.vocabulary import PYTHON, Vocabulary
 from harness.ending import Ending
 from harness.items import message
@@ -21,7 +22,8 @@ from harness.items.kind import Item
 from harness.report.cause import Cause
 from harness.report.refusal import advise, describe_source, rank_sources
 from harness.report.refusal_cause import describe_refusal, explain_refusal
-from harness.world.script import Repeated
+from harness.world.routed import RoutedPath
+from harness.world.script import Repeated, Route
 
 if TYPE_CHECKING:
     from harness.world.refusals import ExpectedRefusal
@@ -195,15 +197,20 @@ def _sent_gist(request: Request) -> str:
 
 
 def unused_cause(world: World, refused: Exchange | None = None) -> Cause:
-    """Turns that no request took: their routes and items, how to allow them.
+    """Turns and answers that no request took: their routes and items, how to allow them.
 
     `refused` is the last request if it was refused as expected: such a request takes no turn.
     """
-    turns = pluralize(len(world.script.unused), "turn")
+    turns = len(world.script.unused)
+    answers = len(world.unused) - turns
+    counted = [
+        f"{pluralize(turns, 'turn')} of the script" if turns else "",
+        f"{pluralize(answers, 'answer')} of mock.route" if answers else "",
+    ]
     fix = "Remove what is too much, or look why the requests for it did not come."
     why = f"request {refused.number}, the last one, was refused, and so took no turn" if refused else ""
     rows = [("where", _list_unused(world)), ("why", why), ("fix", fix), ("allow", world.vocabulary.allow_unused)]
-    return Cause(f"{turns} of the script no request took.", rows)
+    return Cause(f"{' and '.join(filter(None, counted))} no request took.", rows)
 
 
 def no_request_cause(world: World) -> Cause:
@@ -283,11 +290,21 @@ def late_cause(strays: Sequence[Stray], during: Sequence[str], asked: Iterable[s
 
 
 def _list_unused(world: World) -> str:
-    """The first unused turns of a script, a line each."""
-    unused = world.script.unused
-    lines = [f"{route}: {summarize_turn(turn)}" for route, turn in unused[:MAX_UNUSED]]
+    """The first unused turns and answers, a line each."""
+    unused = world.unused
+    lines = [summarize_unused(route, turn) for route, turn in unused[:MAX_UNUSED]]
     hidden = len(unused) - len(lines)
     return "\n".join([*lines, *([f"… {hidden} more"] if hidden else [])])
+
+
+def summarize_unused(route: Route | RoutedPath, turn: Any) -> str:
+    """Name a route, and describe its turn, or one answer of its list, in one line."""
+    if not isinstance(route, RoutedPath):
+        return f"{route}: {summarize_turn(turn)}"
+    if isinstance(turn, Fault) or (callable(turn) and not is_model(turn)):
+        return f"{route}: {_summarize_line(turn)}"
+    status, body = (turn.status, turn.body) if isinstance(turn, Answer) else (route.status, turn)
+    return f"{route}: {status} {shorten_repr(body, 80)}"
 
 
 def summarize_turn(turn: Any) -> str:

@@ -15,9 +15,10 @@ from typing import Any
 
 import orjson
 
-from harness.api.http.body import parse_body
+from harness.api.http.body import copy_body, parse_body
 from harness.api.http.multipart import CONTENT_TYPE as FORM_TYPE
 from harness.api.http.multipart import parse_form
+from harness.api.http.providers import root_of
 from harness.api.operations import find_operation
 from harness.core.delivery import DISCONNECT_AT_END
 from harness.core.errors import ConfigError, HarnessError, ScriptError
@@ -29,7 +30,6 @@ from harness.core.text.shorten import shorten_repr
 from harness.faults import Refusal
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD")
-_PER_DEPLOYMENT = re.compile(r"/openai/deployments/[^/]+")
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 _FORMS = (
@@ -49,18 +49,23 @@ class RoutedPath:
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     taken: int = 0
+    pattern: Pattern[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        texts_and_names = enumerate(re.split(r"\{(\w+)\}", self.path))
+        parts = (f"(?P<{part}>[^/]+)" if index % 2 else re.escape(part) for index, part in texts_and_names)
+        self.pattern = re.compile("".join(parts))
 
     def __str__(self) -> str:
         return f"route({self.method!r}, {self.path!r})"
 
     @property
-    def pattern(self) -> Pattern[str]:
-        """What its path looks like; `{name}` stands for one part of it."""
-        parts = re.split(r"\{(\w+)\}", self.path)
-        return re.compile("".join(f"(?P<{part}>[^/]+)" if at % 2 else re.escape(part) for at, part in enumerate(parts)))
+    def unused(self) -> list[Any]:
+        """The answers of a list that no request took; the only answer of a path may stay unasked for."""
+        return self.answers[self.taken :] if self.is_list else []
 
     def answer(self, request: Request) -> Answer:
-        """The answer to a request; ScriptError when none is left, or when a function raises or returns none."""
+        """Answer a request; ScriptError when no answer is left, or when a function raises or returns something else."""
         if self.is_list and self.taken >= len(self.answers):
             raise ScriptError(
                 f"{self}: all {len(self.answers)} answers are taken. Add one to the list, or give a function."
@@ -70,7 +75,7 @@ class RoutedPath:
         if not callable(made) or is_model(made):
             return self.make_answer(made)
         try:
-            returned = made(request)
+            returned = made(request._replace(body=copy_body(request.body)))
             if inspect.iscoroutine(returned):
                 returned.close()
                 raise ScriptError(f"{self}: {describe_code(made)} is async. Give a plain function.")
@@ -83,7 +88,7 @@ class RoutedPath:
             raise ScriptError(f"{self}: its function raised {describe_raised(problem)}") from problem
 
     def make_answer(self, made: Any) -> Answer:
-        """What a value is as an answer; ScriptError when it is none."""
+        """Turn a value into an answer; ScriptError for one that cannot be sent."""
         if isinstance(made, Refusal):
             return self._refuse(made)
         status, body, own = (
@@ -129,7 +134,7 @@ def _content_type(body: Any) -> str | None:
 
 
 def make_routed(method: Any, path: Any, answer: Any, status: Any, headers: Any) -> RoutedPath:
-    """A routed path; ConfigError or ScriptError for what is none."""
+    """Make a routed path; ConfigError or ScriptError for arguments that make no sense."""
     at = f"route({method!r}, {path!r})"
     if method not in METHODS:
         raise ConfigError(f"{at}: no method {method!r}. {suggest_name(str(method).upper(), METHODS)}")
@@ -183,7 +188,7 @@ def _is_header(pair: tuple[Any, Any]) -> bool:
 
 def find_routed(routed: Iterable[RoutedPath], request: Request) -> tuple[RoutedPath, Request] | None:
     """The newest route of a request that is no operation, and the request as its functions get it."""
-    below = request.path if request.root else _PER_DEPLOYMENT.sub("", request.path, count=1)
+    below = request.path if request.root else request.path.removeprefix(root_of(request.path) or "")
     for each in routed:
         if each.method == request.method and (found := each.pattern.fullmatch(below)):
             return each, request._replace(operation=ROUTED, params=found.groupdict(), body=_read_body(request))

@@ -39,7 +39,7 @@ from harness.world.mcp_approvals import McpServers
 from harness.world.prompt_cache import PromptCache
 from harness.world.refusals import RefusalLedger
 from harness.world.routed import RoutedPath
-from harness.world.script import Script
+from harness.world.script import Route, Script
 from harness.world.store import MemoryStore, PendingResponse, Store, StoredResponse
 from harness.world.strays import MAX_SHOWN, NO_STRAYS, HeardStrays, StrayLog
 
@@ -201,6 +201,12 @@ class World:
         """Hear from now on of the requests whose keys lead to no World, which may have been meant for this one."""
         self.heard_strays = HeardStrays(log)
         self.refusals = RefusalLedger(self.exchanges, self.heard_strays)
+
+    @property
+    def unused(self) -> list[tuple[Route | RoutedPath, Any]]:
+        """What was scripted and no request took: turns with their routes, answers in lists with their paths."""
+        answers = [(routed, answer) for routed in reversed(self.routed) for answer in routed.unused]
+        return [*self.script.unused, *answers]
 
     @property
     def strays(self) -> list[tuple[int, Stray]]:

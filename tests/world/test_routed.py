@@ -15,12 +15,14 @@ import pytest
 from openai.types import CreateEmbeddingResponse
 
 from harness.analysis.loss import losses_of
+from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.recording.routed import recorded
+from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
 from harness.core.errors import ConfigError, HarnessError
 from harness.core.exchange import Answer, Json, Request
 from harness.faults import hang_up, http_error, rate_limit
 from harness.report.collect_findings import fill_case
-from harness.report.failure import find_suspects
+from harness.report.failure import find_suspects, verdict
 from harness.report.report import Report, ReportCase, summary_line
 from harness.report.unknown_models import count_unknown_models
 from harness.server.mock_api import MockApi
@@ -201,7 +203,42 @@ def raises(request: Request) -> Json:
     return {"a": request.body["no"]}
 
 
+class TestWhatNoRequestTook:
+    def test_of_a_list_is_told_as_a_turn_is(self) -> None:
+        api = routed([{"a": 1}, Answer(500, "down"), http_error(429, "Later."), raises])
+        ask(api)
+        world = api.worlds["sk-a"]
+        place = f"test_routed.py:{raises.__code__.co_firstlineno}"
+        assert verdict(world) == (
+            "3 answers of mock.route no request took.\n"
+            "  where   route('POST', '/embeddings'): 500 'down'\n"
+            "          route('POST', '/embeddings'): refusal\n"
+            f"          route('POST', '/embeddings'): the function raises ({place})\n"
+            "  fix     Remove what is too much, or look why the requests for it did not come.\n"
+            "  allow   @pytest.mark.harness(unused=\"allow\")"
+        )
+        assert verdict(world, unused=False) == ""
+        case = fill_case(ReportCase("a", "a.py", 1, "failed", 0.1), world, [])
+        assert [finding.message for finding in case.found][0] == "route('POST', '/embeddings'): 500 'down'"
+
+    def test_is_counted_beside_the_turns(self) -> None:
+        api = routed([{"a": 1}, {"a": 2}])
+        api.open("sk-a").script("Hi.")
+        ask(api)
+        assert verdict(api.worlds["sk-a"]).startswith(
+            "1 turn of the script and 1 answer of mock.route no request took.\n"
+        )
+
+    def test_of_an_answer_for_every_request_is_nothing(self) -> None:
+        assert verdict(routed({"a": 1}).worlds["sk-a"]) == ""
+
+
 class TestAFunction:
+    def test_may_change_its_request(self) -> None:
+        api = routed(lambda request: request.body.clear() or {})
+        ask(api)
+        assert api.open("sk-a").exchanges[0].request.body == {"input": "x"}
+
     def test_that_raises_is_told_with_its_line_as_elsewhere(self) -> None:
         api = routed(raises)
         answer = ask(api)
@@ -380,8 +417,29 @@ def test_a_cassette_answers_what_it_holds(tmp_path: Path) -> None:
     assert [answer.status for answer in answers] == [429, 200, 200, 418]
     assert json.loads(answers[1].body) == {"data": [1]}
     assert (answers[0].headers["retry-after"], "content-encoding" in answers[1].headers) == ("1", False)
-    assert 'of 2 recorded answers to POST /embeddings none is to {"input": "c"}' in answers[3].body["error"]["message"]
+    said = answers[3].body["error"]["message"]
+    assert "embeddings.yaml: not recorded: the closest recording, POST /embeddings, differs:" in said
+    assert '-  "input": "a"\n+  "input": "c"' in said
     assert ask(api, "/openai/deployments/d/embeddings", raw=b'{"input": "a"}').status == 200
+
+
+def test_a_cassette_that_was_scrubbed_answers_what_it_was_recorded_of(tmp_path: Path) -> None:
+    masked = scrub_interactions([Interaction("POST", "/v1/embeddings", body=b'{"input":"password=hunter2Xy7Q"}')])
+    recording = CASSETTE.replace("https://api.openai.com/v1/", "https://proxy.example/llm/v1/")
+    (tmp_path / "embeddings.yaml").write_text(recording.replace('{"input":"a"}', masked[0].body.decode()))
+    api = routed(recorded(tmp_path / "embeddings.yaml"))
+    assert ask(api, raw=b'{"input": "password=hunter2Xy7Q"}').status == 200
+
+
+def test_a_cassette_answers_a_form_whatever_its_boundary(tmp_path: Path) -> None:
+    form = (
+        'body: "--b1\\r\\nContent-Disposition: form-data; name=\\"model\\"\\r\\n\\r\\nwhisper-1\\r\\n--b1--\\r\\n", '
+        "headers: {content-type: [multipart/form-data; boundary=b1]}"
+    )
+    (tmp_path / "audio.yaml").write_text(CASSETTE.replace("""body: '{"input":"a"}', headers: {}""", form))
+    api = routed(recorded(tmp_path / "audio.yaml"))
+    sent = b'--b2\r\nContent-Disposition: form-data; name="model"\r\n\r\nwhisper-1\r\n--b2--\r\n'
+    assert ask(api, raw=sent, kind="multipart/form-data; boundary=b2").status == 200
 
 
 def test_what_is_no_cassette_is_told(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ class ReplayApp:
         return non_retryable_answer(f"not recorded: {miss}\n{HOW_TO_RECORD}")
 
     async def _send_answer(self, interaction: Interaction, send: Send) -> None:
-        headers = _replayed_headers(interaction)
+        headers = replayed_headers(interaction)
         if not interaction.is_stream:
             # One byte more than is sent, so that a client notices that the answer was cut.
             headers["content-length"] = str(len(interaction.answer) + interaction.cut)
@@ -114,7 +114,7 @@ class ReplayApp:
             refused = (
                 self._not_recorded_answer(found)
                 if isinstance(found, NoMatch)
-                else Answer(found.status, found.answer, _replayed_headers(found))
+                else Answer(found.status, found.answer, replayed_headers(found))
             )
             await refuse_upgrade(refused, send)
             return
@@ -157,7 +157,8 @@ class ReplayApp:
         await send({"type": "websocket.close", "code": CLOSE_NORMAL})
 
 
-def _replayed_headers(interaction: Interaction) -> dict[str, str]:
+def replayed_headers(interaction: Interaction) -> dict[str, str]:
+    """The headers of a recorded answer, without those of its connection."""
     return {name: value for name, value in interaction.answer_headers.items() if name not in CONNECTION_HEADERS}
 
 

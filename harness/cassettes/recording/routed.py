@@ -3,58 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
-from harness.api.http.body import parse_body
+from harness.api.http.providers import root_of
 from harness.cassettes.format.interaction import Interaction
+from harness.cassettes.recording.matching import NoMatch, Replay, api_root
+from harness.cassettes.recording.replay_server import replayed_headers
 from harness.cassettes.recording.writer import read_cassette
 from harness.core.errors import ScriptError
 from harness.core.exchange import Answer, Request
-from harness.core.text.shorten import shorten_json
-
-_OF_CONNECTION = ("connection", "content-encoding", "content-length", "date", "transfer-encoding")
-"""Headers of a recorded answer that belong to its connection."""
 
 
 def recorded(path: str | Path) -> Callable[[Request], Answer]:
-    """A function that answers as a cassette does: requests with the same method, end of the path and JSON body.
+    """Return a function that answers as a cassette does: requests with the same method, path below the root, and body.
 
-    Of several the next one answers, the last again and again. UnreadableRecording if the file is no cassette; what it does
-    not hold is a ScriptError, which fails the test.
+    If several match, each answers once, in order, and the last one from then on. Raises UnreadableRecording if the file is
+    no cassette. A request that was not recorded is a ScriptError, which fails the test.
     """
     interactions = read_cassette(Path(path)).interactions
-    taken: list[int] = []
+    root = api_root(interactions)
+    replay = Replay([_below_root(interaction, root) for interaction in interactions], repeat_last=True)
 
     def answer(request: Request) -> Answer:
-        matching = [at for at, each in enumerate(interactions) if _is_recorded(each, request)]
-        if not matching:
-            known = sum(_has_path(each, request) for each in interactions)
-            raise ScriptError(
-                f"{path}: of {known} recorded answers to {request.method} {request.path} none is to "
-                f"{shorten_json(request.body)}. Record it again, or mend the request."
-            )
-        at = next((each for each in matching if each not in taken), matching[-1])
-        taken.append(at)
-        found = interactions[at]
-        headers = {name: text for name, text in found.answer_headers.items() if name.lower() not in _OF_CONNECTION}
-        return Answer(found.status, found.answer, headers)
+        asked = Interaction(request.method, request.path, request.headers, request.raw)
+        found = replay.play(_below_root(asked, request.root))
+        if isinstance(found, NoMatch):
+            raise ScriptError(f"{path}: not recorded: {found}\nRecord it again, or mend the request.")
+        return Answer(found.status, found.answer, replayed_headers(found))
 
     return answer
 
 
-def _has_path(interaction: Interaction, request: Request) -> bool:
-    return interaction.method == request.method and urlsplit(interaction.uri).path.endswith(_below(request))
-
-
-def _below(request: Request) -> str:
-    """The path below the base URL, whatever deployment stands before it."""
-    return request.path if request.root else f"/{request.path.split('/', 4)[-1]}"
-
-
-def _is_recorded(interaction: Interaction, request: Request) -> bool:
-    if not _has_path(interaction, request) or not interaction.status:
-        return False
-    body: Any = parse_body(interaction.body)[0] if interaction.body else None
-    return bool(body == request.body)
+def _below_root(interaction: Interaction, root: str) -> Interaction:
+    """An interaction whose address is only the path below the API's root, without a deployment and a query."""
+    path = urlsplit(interaction.uri).path
+    return replace(interaction, uri=path.removeprefix(root_of(path) or root))

@@ -91,7 +91,7 @@ class CommandReport(ApiObserver):
         from harness.server.judgement import judge_world
         from harness.world.mock import Mock
 
-        if not (world.exchanges or world.script.unused):
+        if not (world.exchanges or world.unused):
             return
         permitted = self._permitted_by_name.pop(world.name, self._permitted)
         judged = judge_world(Mock(world), unused=UNUSED not in permitted, losses=LOSSES not in permitted)

@@ -144,9 +144,9 @@ async def exchanges(request: Request) -> list[Json]:
 
 
 async def unused(request: Request) -> Json:
-    """Turns that no request took, and requests that no turn answered."""
+    """Turns and listed answers of routes that no request took, and requests that no turn answered."""
     world = _mock_of(request).world
-    return {"unused": len(world.script.unused), "problems": [problem for _, problem in world.problems]}
+    return {"unused": len(world.unused), "problems": [problem for _, problem in world.problems]}
 
 
 async def losses(request: Request, strict: bool = False) -> list[Json]:

@@ -78,8 +78,8 @@ class _State(Collector):
             "harness_worlds_dropped", "Worlds dropped to keep no more than --worlds.", self._api.dropped_count
         )
         yield GaugeMetricFamily("harness_streams_open", "Streams that are on their way.", self._open_streams())
-        turns = sum(len(world.script.unused) for world in worlds)
-        yield GaugeMetricFamily("harness_turns_left", "Scripted turns that no request has taken.", turns)
+        turns = sum(len(world.unused) for world in worlds)
+        yield GaugeMetricFamily("harness_turns_left", "Scripted turns, and listed answers of routes, that no request has taken.", turns)
         kept = sum(len(world.exchanges) for world in worlds)
         yield GaugeMetricFamily("harness_exchanges_kept", "Exchanges in the journals of open Worlds.", kept)
         dropped = sum(world.exchange_count for world in worlds) - kept
