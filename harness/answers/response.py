@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-import orjson
-
 from harness.answers.parameters import RESULT_SINCE, default_parameters, echo_request
 from harness.api.models import FALLBACK_FAMILY, MODELS, Model, Models
 from harness.api.tokens import set_usage
@@ -15,6 +13,7 @@ from harness.contract.check import check_answer
 from harness.core.exchange import Finding, Json
 from harness.core.ids import Ids
 from harness.core.registry import suggest_name
+from harness.core.text.shorten import shorten
 from harness.ending import DEFAULT_ENDING, Ending
 from harness.items.history.transcript import input_items
 from harness.items.kind import Item, has_listed_status, render_item
@@ -116,7 +115,7 @@ DECIDED_BY_MOCK: Mapping[str, str] = {
 
 
 def check_response_members(members: Json) -> str:
-    """What is wrong with the members that a script sets of a response; empty if the API could say them."""
+    """Say what is wrong with the members that a script sets of a response; empty if the API could say them."""
     family = MODELS[FALLBACK_FAMILY]
     known = [name for name in _default_members(family) if name not in DECIDED_BY_MOCK]
     for name in members:
@@ -124,12 +123,8 @@ def check_response_members(members: Json) -> str:
             return f"response: {name} is not set so. {DECIDED_BY_MOCK[name]}"
         if name not in known:
             return f"response: no member {name!r}. {suggest_name(name, known)}"
-    try:
-        copy: Json = orjson.loads(orjson.dumps(members))
-    except orjson.JSONEncodeError as problem:
-        return f"response: {problem}. Give plain JSON values; a text must be valid Unicode."
-    finding = check_answer("Response", {**_default_members(family), "id": "resp_0", **copy})
-    return f"response: {finding.at}: {finding.message}" if finding else ""
+    finding = check_answer("Response", {**_default_members(family), "id": "resp_0", **members})
+    return f"response: {finding.at}: {shorten(finding.message, 300)}" if finding else ""
 
 
 def _count_tool_usage(output: Sequence[Json]) -> Json:

@@ -8,10 +8,13 @@ mock.script(usage(message("Hi."), input_tokens=2000, cached=1024), response(mess
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from inspect import isgeneratorfunction
 from typing import Any
+
+import orjson
 
 from harness.core.arguments import named_arguments
 from harness.core.delivery import Fault
@@ -161,10 +164,14 @@ def response(turn: Any, **members: Any) -> Any:
 
 
 def make_response_line(**members: Any) -> ResponseMembers:
-    """The line of a turn that sets members of its response; whether a response has them the script checks."""
+    """Make the line that sets members of a response; ScriptError unless they are JSON. The script checks what they say."""
     if not members:
         raise ScriptError("response: no member is given. Give one by name: service_tier='priority'.")
-    return ResponseMembers(members)
+    try:
+        plain = orjson.loads(json.dumps(members, allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as problem:
+        raise ScriptError(f"response: {problem}. Give plain JSON values; a text must be valid Unicode.") from problem
+    return ResponseMembers(plain)
 
 
 RESPONSE_LINES: Mapping[str, Callable[..., ResponseMembers]] = {

@@ -115,14 +115,24 @@ def chunks(turn: Any, *, size: int) -> Any:
 
 
 @named_arguments
-def framing(turn: Any, *, line_end: str = "lf", comment: str = "", **form: Any) -> Any:
+def framing(
+    turn: Any,
+    *,
+    line_end: str = "lf",
+    comment: str = "",
+    fields: Sequence[str] = (),
+    space: bool = True,
+    data_lines: int = 1,
+    bom: bool = False,
+    unended: bool = False,
+) -> Any:
     """A turn whose stream has line ends `lf`, `crlf` or `cr`, and this comment before each event, as a keep-alive.
 
-    The rest of the `form` is what else the standard of server-sent events allows: `fields` (lines in each event, say
+    The rest is what else the standard of server-sent events allows: `fields` (lines in each event, say
     `["id: 1", "retry: 3000"]`), `space=False` (none after the colons), `data_lines=2`, `bom=True`, and `unended=True`, which
     leaves out the empty line after the last event.
     """
-    return add_line(turn, Framing(line_end, comment, **form))
+    return add_line(turn, Framing(line_end, comment, fields, space, data_lines, bom, unended))
 
 
 @named_arguments

@@ -60,10 +60,7 @@ def collect_findings(
     findings.sort(key=lambda one: one.exchange or 0)
     expected, words = passed or "unused" in allowed, world.vocabulary
     fix = f"{UNUSED_FIX}, or allow it: {words.allow_unused}." if words.allow_unused else f"{UNUSED_FIX}."
-    unused = [
-        ReportFinding("unused", expected, summarize_unused(route, turn), fix=fix)
-        for route, turn in world.unused
-    ]
+    unused = [ReportFinding("unused", expected, summarize_unused(route, turn), fix=fix) for route, turn in world.unused]
     return [*findings, *unused]
 
 

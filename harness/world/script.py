@@ -28,7 +28,7 @@ from harness.core.registry import suggest_name
 from harness.core.text.raised import describe_code, describe_raised, user_frames
 from harness.core.text.shorten import pluralize, shorten
 from harness.core.text.vocabulary import PYTHON, Vocabulary
-from harness.ending import DEFAULT_ENDING, Ending, ResponseMembers, TurnLine
+from harness.ending import DEFAULT_ENDING, Ending, ResponseMembers, TurnLine, split_ending
 from harness.faults import Refusal, ScriptedRefusal
 from harness.faults.pace import find_pace
 from harness.items import message
@@ -238,6 +238,10 @@ def _parse_faulty_turn(lines: list[TurnLine], route: Route) -> list[TurnLine]:
     for line in faults:
         if isinstance(line, ResponseMembers) and (problem := check_response_members(line.members)):
             raise ScriptError(f"{route}: {problem}")
+        if isinstance(line, ResponseMembers) and line.usage and split_ending(lines)[1].status == "failed":
+            raise ScriptError(
+                f"{route}: usage: a response that failed has none. Leave it out, or end with incomplete()."
+            )
     if not all(isinstance(line, Fault) for line in faults):
         raise ScriptError(
             f"{route}: a fault is followed by what is said. Give it last: cut([reasoning('…'), …], after=4)."

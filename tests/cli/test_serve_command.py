@@ -71,6 +71,15 @@ class TestTheCommand:
         assert ended.stderr == "harness: 2 requests, nothing is wrong\n"
 
     @pytest.mark.slow
+    def test_is_answered_by_a_function_over_and_over(self, tmp_path: Path) -> None:
+        (file := tmp_path / "script.py").write_text(
+            "script = [lambda request: request.body['input'], 'B']\nrepeat = True"
+        )
+        asking = "print(*[ask(input=text)['output'][0]['content'][0]['text'] for text in 'abc'])"
+        ended = serve("--script", str(file), *program(asking))
+        assert (ended.returncode, ended.stdout) == (0, "a B c\n")
+
+    @pytest.mark.slow
     def test_finds_nothing_in_its_environment_that_leads_elsewhere(self) -> None:
         names = "OPENAI_ORG_ID", "AZURE_OPENAI_ENDPOINT", "NO_PROXY", "OPENAI_API_KEY", "HARNESS_URL"
         printing = f"ask(); print(*(os.environ.get(name) for name in {names}))"

@@ -9,7 +9,7 @@ import pytest
 
 from harness.core.errors import ScriptError
 from harness.ending import completed, incomplete, usage
-from harness.faults import cut, http_error, pause, rate_limit
+from harness.faults import cut, framing, http_error, pause, rate_limit
 from harness.items import function_call, message, url_citation
 from harness.world.mock import Mock
 
@@ -29,6 +29,7 @@ from harness.world.mock import Mock
         (lambda: Mock().organization(models_={"a"}), "Did you mean 'models'?"),
         (lambda: cut("x", aftr=4), "cut(aftr=…): no argument 'aftr'. Did you mean 'after'?"),
         (lambda: pause("x", second=4), "Did you mean 'seconds'?"),
+        (lambda: framing("x", lineend="cr"), "framing(lineend=…): no argument 'lineend'. Did you mean 'line_end'?"),
         (lambda: rate_limit(aft=4), "Did you mean 'after'?"),
         (lambda: http_error(409, "x", cod="a"), "Did you mean 'code'?"),
         (lambda: usage("x", input_token=4), "Did you mean 'input_tokens'?"),

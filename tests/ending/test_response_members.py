@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 import openai
@@ -9,7 +10,7 @@ import pytest
 
 from harness.core.errors import HarnessError, ScriptError
 from harness.core.exchange import Json, Request
-from harness.ending import incomplete, response, usage
+from harness.ending import failed, incomplete, response, usage
 from harness.faults import cut
 from harness.items import message
 from harness.world.mock import Mock
@@ -107,7 +108,10 @@ def test_counts_that_no_response_has_are_refused(counts: Json, says: str) -> Non
         ({"service_tyer": "x"}, "response: no member 'service_tyer'. Did you mean 'service_tier'?"),
         ({"service_tier": 5}, "response: service_tier: "),
         ({"metadata": "a"}, "response: metadata: "),
-        ({"metadata": {"a": {1}}}, "response: Type is not JSON serializable: set. Give plain JSON values"),
+        ({"metadata": {"a": {1}}}, "response: Object of type set is not JSON serializable. Give plain JSON"),
+        ({"metadata": {"a": date(2026, 1, 2)}}, "response: Object of type date is not JSON serializable."),
+        ({"temperature": float("nan")}, "response: Out of range float values are not JSON compliant"),
+        ({"model": "\ud800"}, "Give plain JSON values; a text must be valid Unicode."),
         ({"status": "incomplete"}, "response: status is not set so. End the turn with incomplete(…) or failed(…)."),
         ({"usage": {}}, "response: usage is not set so. Give usage(turn, input_tokens=…)."),
         ({"output": []}, "response: output is not set so. Give the items of the turn."),
@@ -119,6 +123,24 @@ def test_members_that_no_script_can_set_are_refused(members: Json, says: str) ->
     with pytest.raises(ScriptError) as told:
         Script().add([response("x", **members)])
     assert says in str(told.value)
+
+
+def test_what_is_wrong_with_a_model_is_told_in_a_line_or_two() -> None:
+    with pytest.raises(ScriptError) as told:
+        Script().add([response("x", model=5)])
+    assert len(str(told.value)) < 350
+
+
+def test_a_failed_turn_has_no_usage() -> None:
+    with pytest.raises(ScriptError, match=r"^script: usage: a response that failed has none\. "):
+        Script().add([usage(failed(), input_tokens=5)])
+
+
+def test_members_stay_as_they_were_given() -> None:
+    metadata = {"a": "b"}
+    turn = response("Hi.", metadata=metadata)
+    metadata["a"] = "c"
+    assert turn[-1].members == {"metadata": {"a": "b"}}
 
 
 def test_a_document_says_the_same() -> None:

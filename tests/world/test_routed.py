@@ -215,11 +215,11 @@ class TestWhatNoRequestTook:
             "          route('POST', '/embeddings'): refusal\n"
             f"          route('POST', '/embeddings'): the function raises ({place})\n"
             "  fix     Remove what is too much, or look why the requests for it did not come.\n"
-            "  allow   @pytest.mark.harness(unused=\"allow\")"
+            '  allow   @pytest.mark.harness(unused="allow")'
         )
         assert verdict(world, unused=False) == ""
         case = fill_case(ReportCase("a", "a.py", 1, "failed", 0.1), world, [])
-        assert [finding.message for finding in case.found][0] == "route('POST', '/embeddings'): 500 'down'"
+        assert case.found[0].message == "route('POST', '/embeddings'): 500 'down'"
 
     def test_is_counted_beside_the_turns(self) -> None:
         api = routed([{"a": 1}, {"a": 2}])
@@ -364,7 +364,7 @@ def test_a_mistake_in_a_document_is_told_where(route: Any, at: str, says: str) -
 def test_what_is_not_routed_is_refused_as_before_and_told_how_to() -> None:
     answer = ask(routed({"a": 1}), "/v1/moderations")
     assert (answer.status, answer.rule, answer.body["error"]["code"]) == (404, "unknown_url", "not_mocked")
-    assert "Answer it in the test, mock.route(…)" in answer.body["error"]["message"]
+    assert "Answer it with mock.route(…), in a script file `route:`" in answer.body["error"]["message"]
 
 
 def test_the_report_counts_what_was_routed_and_finds_nothing_in_it() -> None:

@@ -456,6 +456,19 @@ class TestPython:
         assert [ask(world) for _ in range(3)] == [[message("a")], [message("b")], [message("a")]]
         assert "script.py:3: repeat is 2. Give True" in complaint(self.python(write, "script = 'a'\nrepeat = 2"))
 
+    @pytest.mark.parametrize(
+        ("text", "says"),
+        [
+            (
+                "def script(request):\n    yield 'a'\nrepeat = True",
+                "script.py:2: script: script (script.py:2) cannot be repeated.",
+            ),
+            ("routes = [({'input': 5}, ['x'])]", "script.py:2: routes[0]: when(input=5): give a text,"),
+        ],
+    )
+    def test_what_cannot_be_added_is_told_with_its_line(self, write: Write, text: str, says: str) -> None:
+        assert says in complaint(self.python(write, text))
+
     def test_setup_does_what_a_test_does(self, write: Write) -> None:
         text = (
             "def setup(mock):\n    mock.organization(zdr=True)\n    mock.mcp('prod', {'deploy': lambda ref: ref})\n"

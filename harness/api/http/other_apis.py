@@ -63,9 +63,11 @@ _PROJECT_NAMES: Mapping[str, str] = {
 """The same for what stands directly below a Foundry project, or below one of its agents; those of azure-ai-projects 2.10."""
 
 _HINTS: Mapping[str, str] = {
-    "chat": " Call client.responses.create instead, or answer it in the test: mock.route(…).",
+    "chat": " Call client.responses.create instead, or answer it with mock.route(…), in a script file `route:`.",
 }
-_HINT = " Answer it in the test, mock.route(…), or give the client that needs it a base URL of its own."
+_HINT = (
+    " Answer it with mock.route(…), in a script file `route:`, or give the client that needs it a base URL of its own."
+)
 _FORMS: Mapping[str, Mapping[str, object]] = {
     AZURE: {"error": {"code": "{code}", "message": "{message}"}},
     FOUNDRY: PROJECT_ERROR_FORM,

@@ -79,7 +79,9 @@ class _State(Collector):
         )
         yield GaugeMetricFamily("harness_streams_open", "Streams that are on their way.", self._open_streams())
         turns = sum(len(world.unused) for world in worlds)
-        yield GaugeMetricFamily("harness_turns_left", "Scripted turns, and listed answers of routes, that no request has taken.", turns)
+        yield GaugeMetricFamily(
+            "harness_turns_left", "Scripted turns, and listed answers of routes, that no request has taken.", turns
+        )
         kept = sum(len(world.exchanges) for world in worlds)
         yield GaugeMetricFamily("harness_exchanges_kept", "Exchanges in the journals of open Worlds.", kept)
         dropped = sum(world.exchange_count for world in worlds) - kept

@@ -24,7 +24,7 @@ from harness.items.kind import Item
 from harness.world.conditions import CONDITIONS, Matcher
 from harness.world.mock import Mock
 from harness.world.script import Repeated, Route, Turn, parse_turn
-from harness.world.scripting.lines import parse_lines, parse_text
+from harness.world.scripting.lines import parse_lines
 from harness.world.scripting.settings import SETTINGS, SettingChange
 from harness.world.scripting.validation import (
     BOOLEAN,
@@ -159,13 +159,13 @@ def _parse_turns(name: str, own: Json, repeat: bool) -> Sequence[Turn]:
 def _parse_turn(index: int, value: Any) -> list[TurnLine]:
     with errors_at(index):
         if isinstance(value, dict | str):
-            return _validate_lines([parse_text(value)] if isinstance(value, str) else parse_lines(value))
+            return _validate_lines(parse_lines(value))
         if not isinstance(value, list) or not value:
             raise InvalidData(f"{render_json(value)} is no turn. {_TURN_FORMS}")
         lines: list[TurnLine] = []
-        for place, each in enumerate(value):
+        for place, line in enumerate(value):
             with errors_at(place):
-                lines += [parse_text(each)] if isinstance(each, str) else parse_lines(each)
+                lines += parse_lines(line)
         return _validate_lines(lines)
 
 

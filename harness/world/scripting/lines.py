@@ -37,7 +37,7 @@ def is_plain_line(value: Any) -> bool:
 
 
 def parse_lines(value: Any) -> list[TurnLine]:
-    """The lines that plain data is: of a whole response its output and its ending, else one; InvalidData if it is none."""
+    """Read a text or plain data as lines: a whole response as its output and its ending, anything else as one line."""
     plain = dump_set(value) if is_model(value) else value
     if isinstance(plain, dict) and (
         plain.get("object") == "response" or ("type" not in plain and plain.keys() >= _OF_RESPONSE)
@@ -51,11 +51,9 @@ def _parse_response(response: Json) -> list[TurnLine]:
     check_json(response)
     status, lines = response.get("status"), []
     with errors_at("output"):
-        for index, each in enumerate(
-            check_list(response.get("output") or [], "output") if response.get("output") else []
-        ):
+        for index, item in enumerate(check_list(output, "output") if (output := response.get("output")) else ()):
             with errors_at(index):
-                lines.append(_parse_line(each))
+                lines.append(_parse_line(item))
     if status == "incomplete":
         lines.append(_parse_ending(incomplete, response, "incomplete_details", ("reason",)))
     elif status == "failed":
@@ -112,7 +110,7 @@ def line_builders() -> dict[str, Callable[..., TurnLine]]:
 
 def _parse_line(value: Any) -> TurnLine:
     if isinstance(value, str):
-        return parse_text(value)
+        return _parse_text(value)
     if not isinstance(value, dict) or ("type" not in value and len(value) != 1):
         form = 'An item is one name with its arguments, `message: {text: …}`, or `{"type": "message", …}`.'
         raise InvalidData(f"{render_json(value)} is no item. {form}")
@@ -125,8 +123,8 @@ def _parse_line(value: Any) -> TurnLine:
         return _build_line(name, arguments)
 
 
-def parse_text(text: str) -> TurnLine:
-    """A message of this text; the bare name of a builder was meant otherwise."""
+def _parse_text(text: str) -> TurnLine:
+    """Make a message of a text; InvalidData for the bare name of a builder, which was meant otherwise."""
     check_json(text)
     if text in line_builders():
         raise InvalidData(

@@ -35,12 +35,15 @@ class PythonRoute:
     conditions: Mapping[str, Matcher]
     turns: list[Turn] | AnswerFunction
     repeat: bool = False
+    at: str = ""
 
     def add_to(self, mock: Mock) -> None:
-        """Add it to the script of a mock."""
-        route = add_route(mock, self.conditions)
+        """Add it to the script of a mock; ScriptError, which says `at` what place of the file, if that cannot be done."""
         turns = self.turns if isinstance(self.turns, list) else [self.turns]
-        route.script(*turns, repeat=self.repeat or turns is not self.turns)
+        try:
+            add_route(mock, self.conditions).script(*turns, repeat=self.repeat or turns is not self.turns)
+        except ScriptError as problem:
+            raise ScriptError(f"{self.at}: {str(problem).removeprefix('script: ')}") from problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +100,8 @@ def _build_script(path: Path, tree: ast.Module, module: ModuleType) -> PythonScr
         raise ScriptError(f"{at} is {routes!r}. Give a list of ({{condition: text}}, [turns]).")
     parts = [_parse_route(f"{at}[{index}]", route) for index, route in enumerate(routes or [])]
     if script is not None:
-        parts.append(PythonRoute({}, _parse_turns(f"{path}:{_find_line(tree, 'script')}: script", script)))
+        at = f"{path}:{_find_line(tree, 'script')}: script"
+        parts.append(PythonRoute({}, _parse_turns(at, script), at=at))
     repeat = getattr(module, "repeat", False)
     if not isinstance(repeat, bool):
         raise ScriptError(f"{path}:{_find_line(tree, 'repeat')}: repeat is {repeat!r}. Give True to play turns again.")
@@ -134,7 +138,7 @@ def _parse_route(at: str, route: Any) -> PythonRoute:
     for name in conditions:
         if name not in CONDITIONS:
             raise ScriptError(f"{at}: no condition {name!r}. {suggest_name(name, CONDITIONS)}")
-    return PythonRoute(conditions, _parse_turns(at, script))
+    return PythonRoute(conditions, _parse_turns(at, script), at=at)
 
 
 def _parse_turns(at: str, script: Any) -> list[Turn] | AnswerFunction:
