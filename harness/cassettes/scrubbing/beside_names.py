@@ -12,17 +12,19 @@ _S = r"(?:[ \t\r\n]|\\{1,4}[nrt])"
 """Space, also an escaped line break."""
 _Q = r"(?:\\{0,7}[\"'`])"
 _NAME = r"[A-Za-z_.\-][\w.\-]{2,200}+"
+_WHOLE_NAME = r"(?<![\w.\-])[\w.\-]{3,}+"
+"""A name where nothing tells that one begins: looked for once a word, however long the word is."""
 _VALUE = r"[^\s\"'`<>,;&\\]{4,4096}"
 _OPENED = {")": "(", "]": "[", "}": "{"}
 
 _TYPE = (
     r"(?:[?!]?[ \t]*:[ \t]*(?:&[ \t]*)?(?:'[a-z]+[ \t]+)?[A-Za-z_][\w.]*(?:[<\[][^\n=;]{0,40}[>\]])?[?*&]*"  # apiKey: string
-    r"(?:[ \t]*\|[ \t]*[\w.]+){0,3}"
-    r"|(?<=\w)[ \t]+(?:As[ \t]+)?[*\[\]]{0,3}[A-Za-z][\w.]{1,40}|[ \t]*\{[ \t]*get;[^{}\n]{0,30}\})[ \t]*:?="
+    r"(?:[ \t]*\|[ \t]*[\w.]+){0,3}|\{[ \t]*get;[^{}\n]{0,30}\})[ \t]*:?="
 )
 """The type of a variable, and the sign after it."""
+_TYPE_AFTER_SPACE = r"(?<=\w)[ \t]++(?:As[ \t]+)?[*\[\]]{0,3}[A-Za-z][\w.]{1,40}[ \t]*:?="  # apiKey string
 _SIGN = (
-    r"(?:\[\])?[\])]{0,2}[ \t]*"
+    rf"{_Q}?[ \t]*+(?:\[\])?[\])]{{0,2}}[ \t]*+"  # a space is taken once: a row of them could be divided in many ways
     rf"(?:{_TYPE}|=>|:=|<-|(?:\?\?|\|\|)=|[?+!]?={{1,3}}|::?=?|(?<=[A-Za-z])>|\|(?!\|)"
     rf"|(?:\|\||\?\?|or)(?=[ \t]*{_Q})|[({{](?={_Q}))"
 )
@@ -32,7 +34,7 @@ _BEFORE_VALUE = (
 )
 """What may stand between the sign and the value, or its quote: a tag, a block, a call, a scheme."""
 _ASSIGNMENT = re.compile(
-    rf"({_NAME}){_Q}?[ \t]*{_SIGN}[ \t]*{_BEFORE_VALUE}?{_Q}?(?:(?<=[\"'`])(?:Bearer|Basic|Token) )?"
+    rf"({_WHOLE_NAME})(?:{_SIGN}|{_TYPE_AFTER_SPACE})[ \t]*{_BEFORE_VALUE}?{_Q}?(?:(?<=[\"'`])(?:Bearer|Basic|Token) )?"
 )
 """A name and the sign after it, as in environments, headers, code, YAML, XML, tables and connection strings."""
 _ASSIGNED_VALUE = re.compile(_VALUE)
@@ -83,7 +85,7 @@ _PAIRS: tuple[tuple[tuple[str, ...], str], ...] = (
         (",",),
         rf"(?:[(,]{_S}*{_Q}|\{{{_S}*)(?P<name>{_NAME}){_Q}?{_S}*,{_S}*(?:\w{{1,20}}={_S}*)?{_Q}{_SCHEME}(?P<value>{_VALUE}){_Q}",
     ),
-    ((' "', " '", " `", " \\", "\t"), rf"(?P<name>{_NAME})[ \t]+(?:is[ \t]+)?{_Q}(?P<value>{_VALUE}){_Q}"),
+    ((' "', " '", " `", " \\", "\t"), rf"(?P<name>{_WHOLE_NAME})[ \t]+(?:is[ \t]+)?{_Q}(?P<value>{_VALUE}){_Q}"),
     # commands, and files of configuration
     (
         ("env", "arg ", "set", "#define", "param", "header", "git"),

@@ -12,7 +12,7 @@ from harness.cassettes.scrubbing.masks import mask, mask_key
 from harness.cassettes.scrubbing.pseudonyms import pseudonym
 from harness.core.text.token_forms import TOKEN_PATTERN
 
-_STARRED_KEY = re.compile(r"(?<![A-Za-z0-9_])(sk-[A-Za-z0-9_\-]*\*[A-Za-z0-9_\-*]*)")
+_STARRED_KEY = re.compile(r"(?<![A-Za-z0-9_])(sk-[A-Za-z0-9_\-]{0,200}\*[A-Za-z0-9_\-*]*)")
 _EMAIL = re.compile(r"(?<![\w.+%-])[\w.%+-]{1,64}@(?:[\w-]{1,63}\.)+[^\W\d_]{2,24}(?![\w-])")
 _PUBLIC_EMAIL = re.compile(
     r"^(?:git|noreply|no-reply)@|@(?:[\w-]+\.)*(?:example\.(?:com|org|net)|[\w-]+\.(?:test|invalid|example))$", re.I
@@ -45,7 +45,7 @@ _AUTHORIZATION = re.compile(
     re.I,
 )
 _NO_PLAIN_WORD = re.compile(r"[0-9=]|[a-z][A-Z]")
-_COOKIES = re.compile(rf"(cookie{_QUOTE}[ \t]*:[ \t]*{_QUOTE})([^\r\n\"'`\\<>]*=[^\r\n\"'`\\<>]*)", re.I)
+_COOKIES = re.compile(rf"(cookie{_QUOTE}[ \t]*:[ \t]*{_QUOTE})([^\r\n\"'`\\<>]+)", re.I)
 _COOKIE = re.compile(r"((?:^|[;,])\s*(?!(?:path|domain|expires|max-age|samesite)=)[^=;,\s]+=)([^;,\s]{4,})", re.I)
 _Q = r"(?:\\{0,7}[\"'])"
 _SIGNATURE = re.compile(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from harness.cassettes.scrubbing.issuers.find_keys import is_key_of
 
@@ -95,7 +96,12 @@ def labels_secret(label: str, value: str) -> bool:
 
 def ends_as_secret(name: str) -> bool:
     """Whether a name in a text, of any style, ends with the words for a secret."""
-    return bool(_LIKELY_END.search(name[-_LONGEST_TAIL:]))
+    return _is_secret_end(name[-_LONGEST_TAIL:])
+
+
+@lru_cache(4096)
+def _is_secret_end(tail: str) -> bool:
+    return bool(_LIKELY_END.search(tail))
 
 
 def is_assigned_secret(name: str, value: str) -> bool:

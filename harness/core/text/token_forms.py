@@ -1,6 +1,8 @@
 """The forms of keys and tokens whose issuers gave them a prefix or a structure of their own.
 
-The prefixes and lengths are those that the issuers document, and that public scanners of secrets look for.
+The prefixes and lengths are those that the issuers document, and that public scanners of secrets look for. Some stand in
+`cassettes/scrubbing/issuers` as well, with exact lengths: these here are looser, find keys that were cut, too, and hide keys
+in reports, which read no files.
 """
 
 from __future__ import annotations
