@@ -19,6 +19,7 @@ NAME = "harness"
 _OWN = Path(__file__).resolve().with_name(NAME)
 _MAX_READ = 200
 """How many files of a folder of tests are read for what they import, the first ones."""
+_OFF_MARKER = "(…): of responses-harness, which is off"
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -33,7 +34,7 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 
 class _Off:
-    """What stands in for the plugin: a line, and the fixtures that only the mock has."""
+    """Stands in for the plugin: a line, and fixtures and markers that fail a test which needs the mock."""
 
     def __init__(self, foreign: Path) -> None:
         self._line = (
@@ -45,19 +46,28 @@ class _Off:
         """Say whose `harness` it is."""
         return self._line
 
-    def pytest_configure(self, config: pytest.Config) -> None:
-        """Declare the markers, which are without effect."""
-        for marker in ("harness", "cassette"):
-            config.addinivalue_line("markers", f"{marker}(…): of responses-harness, which is off")
-
     def pytest_addoption(self, parser: pytest.Parser) -> None:
-        """Declare what the configuration of a project may set."""
+        """Declare what the configuration of a project may set; the options are unknown, and refused with the line."""
+        parser.extra_info["responses-harness"] = self._line
         for name in ("harness_env", "harness_refusals", "harness_contract", "harness_cassettes"):
             parser.addini(name, "of responses-harness, which is off", default="")
 
-    @pytest.fixture
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Declare the markers; UsageError when clients that are made at import would reach the live API, not the mock."""
+        if config.getini("harness_env") == "session":
+            raise pytest.UsageError(f"harness_env = session: {self._line}")
+        for marker in ("harness", "cassette"):
+            config.addinivalue_line("markers", f"{marker}{_OFF_MARKER}")
+
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Fail a test that a cassette would answer, unless the marker is one of the project's own."""
+        declared = [line for line in item.config.getini("markers") if re.match(r"cassette\b", line)]
+        if item.get_closest_marker("cassette") and declared == [f"cassette{_OFF_MARKER}"]:
+            pytest.fail(self._line, pytrace=False)
+
+    @pytest.fixture(scope="session")
     def mock(self) -> None:
-        """Nothing: says why."""
+        """Fail each test that requests it, with the line."""
         pytest.fail(self._line, pytrace=False)
 
     mock_server = openai_client = async_openai_client = openai_mock = cassette = foundry_credential = mock

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import threading
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
+from harness.core.errors import ConfigError
 from harness.pytest_plugin.options import allowed_refusals, project_refusals
 from harness.server.api_observers import ApiObserver
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from harness.core.exchange import Stray
+    from harness.core.exchange import Json, Stray
     from harness.server.mock_api import MockApi
     from harness.world.world import World
 
@@ -26,7 +28,7 @@ _TITLE = "responses-harness: after the tests"
 _OUTPUT_KEY = "harness_late"
 """The key of what a worker of pytest-xdist tells, in its output."""
 _MAX_KEPT = 20
-"""How many late requests are kept, the first ones."""
+"""How many late requests are kept, the first ones that no test has caught; so many are traced to their clients."""
 _STASH_KEY = pytest.StashKey["_LateRequests"]()
 
 
@@ -59,13 +61,15 @@ class _LateRequests:
         self._config = config
         self._root = str(config.rootpath)
         self._found: list[_Late] = []
-        self._count = 0
-        self._allowed: dict[str, list[str]] = {}
+        self._count = self._hidden = 0
+        self._items: dict[str, pytest.Item] = {}
         self._told: list[World] = []
         self._address = ""
         self._known: list[threading.Thread] = []
         self._texts: list[str] = []
         self._notes: list[str] = []
+        self.cases: list[Json] = []
+        """What a report says of them: the JSON of a `ReportCase` for each test and key."""
 
     def watch(self, api: MockApi) -> MockApi:
         """Hear of requests without a World that a mock gets."""
@@ -73,49 +77,58 @@ class _LateRequests:
         return api
 
     def begin(self, item: pytest.Item, name: str, address: str) -> None:
-        """Note a test that uses the mock, and what it allows."""
+        """Note a test that uses the mock."""
         if not self._address:
             self._address, self._known = address, threading.enumerate()
-        self._allowed[name] = list(allowed_refusals(item))
+        self._items[name] = item
 
     def note_told(self, world: World) -> None:
         """Note that the test of a World has failed and told which requests came with other keys."""
         self._told.append(world)
 
     def note(self, stray: Stray, running: World | None) -> None:
-        """Keep a request, unless it is one for the running test to judge: its key belongs to no test that has ended."""
-        if running is not None and not stray.owner:
+        """Keep a request that nobody allows, unless the running test judges it: it has the key of no test that has ended."""
+        if (running is not None and not stray.owner) or self._is_allowed(stray):
             return
-        self._count += 1
-        if len(self._found) < _MAX_KEPT:
+        if len(self._found) == _MAX_KEPT:
+            self._found = list(filter(self._is_unasked, self._found))
+        if len(self._found) == _MAX_KEPT:
+            self._hidden += 1
+            return
+        asked, made = list[str](), list[str]()
+        if self._count < _MAX_KEPT:
             from harness.pytest_plugin.client_origin import trace_key
 
-            asked, made = list[str](), list[str]()
             with suppress(Exception):  # other threads run on while they are looked at
                 asked, made = trace_key(stray.key, self._root)
-            self._found.append(_Late(stray, running, asked, made))
+        self._count += 1
+        self._found.append(_Late(stray, running, asked, made))
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Wait for what tests have left, and fail the run for what it asked."""
-        if self._address:
-            from harness.pytest_plugin.left_behind import wait_until_quiet
+        """Wait for what tests have left, unless the run was interrupted, and fail the run for what it asked."""
+        if self._address and session.exitstatus != pytest.ExitCode.INTERRUPTED:
+            from harness.pytest_plugin.left_behind import WAIT_SECONDS, wait_until_quiet
 
             left = wait_until_quiet(self._address, self._root, self._known)
-            self._notes += [f"{what}: nobody sees what it asks from now on." for what in left]
+            self._notes += [
+                f"{what} after a wait of {WAIT_SECONDS:g} s: nobody sees what it asks from now on. End it in its test."
+                for what in left
+            ]
         self.until_end.close()
-        self._texts += self._explain()
+        self._explain(session)
         if (output := getattr(self._config, "workeroutput", None)) is not None:
-            output[_OUTPUT_KEY] = (self._texts, self._notes)
+            output[_OUTPUT_KEY] = (self._texts, self._notes, self.cases)
         elif self._texts and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """Take what a worker of pytest-xdist tells."""
-        texts, notes = (getattr(node, "workeroutput", None) or {}).get(_OUTPUT_KEY, ((), ()))
+        texts, notes, cases = (getattr(node, "workeroutput", None) or {}).get(_OUTPUT_KEY, ((), (), ()))
         self._texts += texts
         self._notes += notes
+        self.cases += cases
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Say which requests came late, and what still runs."""
@@ -129,48 +142,48 @@ class _LateRequests:
         if self._texts:
             terminalreporter.write_line("The run fails for it, with exit code 1.", red=True)
 
-    def _explain(self) -> list[str]:
-        """The late requests that nobody has allowed, caught or been told of, each test's in a block."""
+    def _explain(self, session: pytest.Session) -> None:
+        """Tell the late requests that nobody has allowed, caught or been told of, each test's in a block and a case."""
         from harness.core.text.printable import escape_controls
+        from harness.pytest_plugin.new_case import new_case
         from harness.report.cause import render_cause
+        from harness.report.collect_findings import late_finding
         from harness.report.find_causes import late_cause
 
         groups: dict[tuple[str, str], list[_Late]] = {}
-        for late in self._found:
-            if self._is_unasked(late):
-                groups.setdefault((late.stray.owner, late.stray.key), []).append(late)
-        hidden = self._count - len(self._found)
-        return [
-            *(
-                escape_controls(
-                    render_cause(
-                        late_cause(
-                            [late.stray for late in found],
-                            [late.world.name if late.world else "" for late in found],
-                            dict.fromkeys(line for late in found for line in late.asked),
-                            dict.fromkeys(line for late in found for line in late.made),
-                        )
-                    )
-                )
-                for found in groups.values()
-            ),
-            *([f"… and {hidden} more of such requests"] if groups and hidden else []),
-        ]
+        for late in filter(self._is_unasked, self._found):
+            groups.setdefault((late.stray.owner, late.stray.key), []).append(late)
+        for (owner, _), group in groups.items():
+            cause = late_cause(
+                [late.stray for late in group],
+                [late.world.name if late.world else "" for late in group],
+                dict.fromkeys(line for late in group for line in late.asked),
+                dict.fromkeys(line for late in group for line in late.made),
+            )
+            self._texts.append(escape_controls(render_cause(cause)))
+            item = self._items.get(owner, session.items[0])
+            finding = late_finding(cause, group[0].stray.answer.rule or "")
+            case = new_case(item, "error", why=cause.what, found=[finding])
+            self.cases.append((case if owner else replace(case, id=_TITLE)).to_json())
+        if groups and self._hidden:
+            self._texts.append(f"… and {self._hidden} more of such requests")
 
-    def _is_unasked(self, late: _Late) -> bool:
+    def _is_allowed(self, stray: Stray) -> bool:
         from harness.core.exchange import Exchange
         from harness.world.refusals import is_refused_by
 
-        exchange = Exchange(0, late.stray.request, late.stray.answer)
-        allowed = self._allowed.get(late.stray.owner)
-        if any(
-            is_refused_by(exchange, text) for text in (project_refusals(self._config) if allowed is None else allowed)
-        ):
+        item, exchange = self._items.get(stray.owner), Exchange(0, stray.request, stray.answer)
+        try:
+            allowed = allowed_refusals(item) if item else project_refusals(self._config)
+        except ConfigError:  # an invalid option fails the tests themselves
             return False
-        if late.world is None:
-            return True
-        return not any(late.world is told for told in self._told) and not late.world.refusals.is_asked(
-            late.stray.answer
+        return any(is_refused_by(exchange, text) for text in allowed)
+
+    def _is_unasked(self, late: _Late) -> bool:
+        """Whether neither a test has caught a request, nor the failure of one has told it."""
+        world = late.world
+        return world is None or not (
+            any(world is told for told in self._told) or world.refusals.is_asked(late.stray.answer)
         )
 
 

@@ -1,4 +1,4 @@
-"""What tests have left running when a run ends: threads that Python itself would wait for, and programs they started.
+"""Finds what tests have left running when a run ends: threads and processes that Python itself would wait for, and programs.
 
 What they ask then has to be seen, so the run waits for them a moment. What only waits for work asks nothing, and is not
 waited for: the idle workers of executors, and programs that do not know the mock's address.
@@ -22,7 +22,7 @@ _PAUSE_SECONDS = 0.02
 _QUIET_LOOKS = 2
 """The list of a thread's children may lack one while it changes, so that one look is not enough."""
 _OWN_PROGRAM = b"multiprocessing"
-"""What the command of a helper has that Python starts for its own ends, such as the tracker of resources."""
+"""What the command of a program has that Python starts: a helper, or a process that `multiprocessing` lists itself."""
 
 
 def wait_until_quiet(address: str, root: str, known: Sequence[threading.Thread]) -> list[str]:
@@ -32,7 +32,7 @@ def wait_until_quiet(address: str, root: str, known: Sequence[threading.Thread])
     """
     end, quiet = time.monotonic() + WAIT_SECONDS, 0
     while True:
-        busy = [*_busy_threads(root, known), *_programs_asking(address)]
+        busy = [*_busy_threads(root, known), *_busy_processes(), *_programs_asking(address)]
         quiet = 0 if busy else quiet + 1
         if quiet == _QUIET_LOOKS or time.monotonic() >= end:
             return busy
@@ -53,6 +53,17 @@ def _busy_threads(root: str, known: Sequence[threading.Thread]) -> Iterator[str]
 
 def _place(frame: FrameType | None, root: str) -> str:
     return show_line(frame, root) if frame else "in the SDK"
+
+
+def _busy_processes() -> Iterator[str]:
+    """Processes of `multiprocessing` that Python waits for at its end, but for the idle workers of executors."""
+    if (multiprocessing := sys.modules.get("multiprocessing")) is None:
+        return
+    managers = [thread for thread in threading.enumerate() if not getattr(thread, "pending_work_items", True)]
+    idle = {number for manager in managers for number in getattr(manager, "processes", None) or ()}
+    for process in multiprocessing.active_children():
+        if not process.daemon and process.pid not in idle:
+            yield f"process {process.pid} still runs ({process.name})"
 
 
 def _programs_asking(address: str) -> Iterator[str]:

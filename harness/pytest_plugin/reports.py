@@ -16,14 +16,17 @@ import pytest
 
 from harness.core.errors import ConfigError
 from harness.pytest_plugin.cassettes import CASSETTE_STASH_KEY
+from harness.pytest_plugin.late import late_requests
+from harness.pytest_plugin.new_case import new_case
 from harness.pytest_plugin.options import read_marker_options
 from harness.pytest_plugin.plugin import WORLD_STASH_KEY
-from harness.report.formats import ACTIONS_VARIABLE, CHECKOUT_VARIABLE, FORMATS, why_unwritable, write_report
+from harness.report.formats import ACTIONS_VARIABLE, FORMATS, why_unwritable, write_report
 
 if TYPE_CHECKING:
     from harness.analysis.loss import Lost
     from harness.cassettes.recording.vcr import CassetteSession
-    from harness.report.report import Report, ReportCase, Totals
+    from harness.core.exchange import Json
+    from harness.report.report import Report, Totals
     from harness.report.unknown_models import UnknownModels
     from harness.world.world import World
 
@@ -82,6 +85,7 @@ class _Reporter:
         self.least: float | None = config.getoption("--harness-fail-under")
         self.with_exchanges = bool(self.files) or ACTIONS_VARIABLE in os.environ
         self.is_worker = hasattr(config, "workerinput")
+        self.late = late_requests(config)
         self.summaries: dict[str, dict[str, Any]] = {}
         self.problems: list[str] = []
 
@@ -116,9 +120,10 @@ class _Reporter:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Write the reports, and fail a run that covers too few rules."""
+        """Write the reports, and fail a run that covers too few rules; the late requests are known by now."""
         if self.is_worker:
             return
+        self.summaries |= {f"late {number}": _summarize_late(case) for number, case in enumerate(self.late.cases)}
         for file in self.files:
             self._write_file(file)
         if self.least is not None and self.summaries:
@@ -128,7 +133,8 @@ class _Reporter:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the last line, problems with the reports, and annotations in GitHub Actions."""
-        if self.summaries and (totals := self._sum_totals()).exchanges:
+        totals = self._sum_totals() if self.summaries else None
+        if totals and (totals.exchanges or totals.unexpected):
             from harness.report.report import summary_line
             from harness.report.unknown_models import unknown_model_lines
 
@@ -226,12 +232,20 @@ def _summarize_test(
         "unknown_models": dict(count_unknown_models(world)),
     }
     if with_exchanges:
-        case = fill_case(_new_case(item, progress), world, losses, allowed, judged=judged)
+        new = new_case(item, progress.outcome, progress.seconds, why=progress.why)
+        case = fill_case(new, world, losses, allowed, judged=judged)
         found, summary["case"] = case.found, case.to_json()
     else:
         passed = progress.outcome in PASSED_OUTCOMES
         found = collect_findings(world, exchanges, losses, passed, allowed, judged=judged)
     return {"totals": list(count_totals(len(exchanges), found, sum(one.is_routed for one in exchanges))), **summary}
+
+
+def _summarize_late(case: Json) -> dict[str, Any]:
+    """A case of late requests, as a test is summarized."""
+    from harness.report.report import ReportCase, count_totals
+
+    return {"totals": count_totals(0, ReportCase.from_json(case).found), "hits": {}, "unknown_models": {}, "case": case}
 
 
 def _allowed_ids(options: dict[str, Any], losses: list[Lost]) -> set[str]:
@@ -243,20 +257,3 @@ def _allowed_ids(options: dict[str, Any], losses: list[Lost]) -> set[str]:
         else set(losses_option if isinstance(losses_option, list) else ())
     )
     return allowed | ({"unused"} if options["unused"] == "allow" else set())
-
-
-def _new_case(item: pytest.Item, progress: _TestProgress) -> ReportCase:
-    from harness.report.report import ReportCase
-
-    file, line, _ = item.location
-    path = f"{_checkout_prefix(item.config.rootpath)}{Path(file).as_posix()}"
-    return ReportCase(
-        item.nodeid, path, (line or 0) + 1, progress.outcome, round(progress.seconds, 4), why=progress.why
-    )
-
-
-def _checkout_prefix(root: Path) -> str:
-    """The path from the checkout to the root of the run: empty, or ending with a slash."""
-    checkout = os.environ.get(CHECKOUT_VARIABLE)
-    inside = root.relative_to(checkout).as_posix() if checkout and root.is_relative_to(checkout) else "."
-    return "" if inside == "." else f"{inside}/"

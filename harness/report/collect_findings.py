@@ -13,6 +13,7 @@ from harness.core.exchange import Exchange, Json
 from harness.core.text.redact import secrets_in_headers
 from harness.core.text.shorten import answer_error
 from harness.report.api_coverage import is_account_rule
+from harness.report.cause import Cause
 from harness.report.find_causes import summarize_unused
 from harness.report.refusal import advise
 from harness.report.refusal_cause import explain_refusal
@@ -90,6 +91,13 @@ def _refusal_finding(
         why=explain_refusal(exchange, exchanges, losses, rules).where if traced and not expected else "",
         fix=advise(rules[id], exchange, world.models) if id in rules else "",
     )
+
+
+def late_finding(cause: Cause, rule: str) -> ReportFinding:
+    """The finding that late requests are, whose cause is known, with the rule that refused them."""
+    rows: dict[str, str] = sanitize_value(dict(cause.rows))
+    why = "\n".join(f"{label} {rows[label]}" for label in ("where", "asked", "made") if rows[label])
+    return ReportFinding("refusal", False, cause.what, rule, why=why, fix=f"{rows['fix']} Or allow it: {rows['allow']}")
 
 
 def _loss_finding(lost: Lost, expected: bool) -> ReportFinding:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from harness.analysis.flow import Flow
 from harness.analysis.lanes import asks_model, without_probes
@@ -96,7 +96,7 @@ def render_section(world: World, causes: Sequence[Cause], *, told: str = "", ver
     With `verbose` every cause in full, the journal, the evidence of the rules and the bodies of the first cause.
     """
     brief = escape_controls(render_causes(causes[:1] if verbose else causes, world.vocabulary))
-    parts = ["" if brief in told else brief, _render_flow(world, causes[:1])]
+    parts = ["" if brief in told else brief, _render_flow(world, causes[0].exchange if causes else 0)]
     if verbose:
         parts += _render_details(world, causes)
     return escape_controls("\n\n".join(filter(None, parts)))
@@ -146,23 +146,22 @@ def _problem_of(world: World, exchange: Exchange) -> bool:
     return any(is_same_request(exchange, request) for request, _ in world.problems)
 
 
-def _render_flow(world: World, causes: Collection[Cause]) -> str:
-    """The newest part of the flow, and of a long one what is around the first cause.
+def _render_flow(world: World, told: int) -> str:
+    """Render the newest part of the flow, and of a long one also the steps around exchange `told`, 0 for none.
 
-    Of an exchange that a cause is about, it does not repeat the error.
+    The error of that exchange is not repeated: the cause above has it.
     """
     if not world.exchanges:
         return ""
-    told = {cause.exchange for cause in causes}
-    excerpts = Mock(world).flow.excerpts(next(iter(told), 0), MAX_STEPS)
-    return "\n".join(_name_failures_once(excerpt, told).text for excerpt in excerpts)
+    excerpts = Mock(world).flow.excerpts(told, MAX_STEPS)
+    return "\n".join(_name_failure_once(excerpt, told).text for excerpt in excerpts)
 
 
-def _name_failures_once(flow: Flow, told: Collection[int]) -> Flow:
-    """A flow whose steps do not repeat the errors that are told."""
+def _name_failure_once(flow: Flow, told: int) -> Flow:
+    """Shorten the error of the step whose exchange is told."""
     steps = [
         step._replace(failure=f"{step.failure.partition(':')[0]}, see above")
-        if step.failure and step.number in told
+        if step.failure and step.number == told
         else step
         for step in flow.steps
     ]

@@ -21,6 +21,8 @@ from harness.report.unknown_models import UnknownModels
 REPORT_VERSION = 1
 
 FindingKind = Literal["refusal", "loss", "unanswered", "unused", "disagreement", "unreadable"]
+_PLACES: dict[FindingKind, str] = {"unreadable": "the file", "refusal": "outside of its test"}
+"""The place of a finding without an exchange: of an unreadable recording, and of a request that came late."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +50,9 @@ class ReportFinding:
 
     @property
     def place(self) -> str:
-        """The place: `exchange 3, input[0]`, `the script` for a turn, `the file` for an unreadable recording."""
+        """The place: `exchange 3, input[0]`; without an exchange that of its kind, as `the script` for a turn."""
         if self.exchange is None:
-            return "the file" if self.kind == "unreadable" else "the script"
+            return _PLACES.get(self.kind, "the script")
         return ", ".join(filter(None, [f"exchange {self.exchange}", self.at]))
 
     @property

@@ -68,6 +68,36 @@ def test_a_test_that_asks_for_the_mock_is_told(tmp_path: Path) -> None:
     assert done.stdout.count(HEADER) >= 2
 
 
+def test_what_only_the_mock_can_do_fails_with_the_reason(tmp_path: Path) -> None:
+    """A cassette that nobody plays would let its test ask the live API."""
+    test = """import pytest
+@pytest.fixture(scope="session")
+def app(mock_server): ...
+def test_session(app): ...
+@pytest.mark.cassette("weather")
+def test_played(): ...
+"""
+    done = run_pytest(tmp_path, {"harness.py": OWN, "test_it.py": test})
+    assert "2 errors" in done.stdout, done.stdout
+    assert done.stdout.count(HEADER) >= 3
+
+
+def test_a_marker_cassette_of_the_projects_own_is_left_alone(tmp_path: Path) -> None:
+    files = {
+        "harness.py": OWN,
+        "pytest.ini": "[pytest]\nmarkers = cassette(name): mine",
+        "test_it.py": "import pytest\n@pytest.mark.cassette('weather')\ndef test_it(): ...",
+    }
+    assert run_pytest(tmp_path, files).returncode == 0
+
+
+@pytest.mark.parametrize("setting", ["addopts = --harness-report=out.html", "harness_env = session"])
+def test_a_setting_that_needs_the_mock_ends_the_run_with_the_reason(tmp_path: Path, setting: str) -> None:
+    done = run_pytest(tmp_path, {"harness.py": OWN, "test_it.py": TEST, "pytest.ini": f"[pytest]\n{setting}"})
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert HEADER in done.stderr
+
+
 def test_helpers_of_that_name_inside_of_a_package_do_no_harm(tmp_path: Path) -> None:
     files = {
         "tests/__init__.py": "",

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from xml.etree import ElementTree as Xml
 
+import jsonschema
 import pytest
+
+from harness.contract.schema import schemas_directory
+from harness.report.formats import FORMATS
 
 Run = Callable[..., pytest.RunResult]
 
@@ -120,6 +126,32 @@ def test_first(mock, pytestconfig):
         assert result.ret == pytest.ExitCode.TESTS_FAILED
         result.stdout.fnmatch_lines([LATE, "  where   GET /models, *"])
 
+    @pytest.mark.skipif("'fork' not in __import__('multiprocessing').get_all_start_methods()")
+    def test_a_child_of_multiprocessing_that_is_left_behind(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Python itself would wait for it, after the mock has ended."""
+        monkeypatch.setattr("harness.pytest_plugin.left_behind.WAIT_SECONDS", 60)
+        result = run("""
+import multiprocessing, time, urllib.error, urllib.request
+from concurrent.futures import ProcessPoolExecutor
+context = multiprocessing.get_context("fork")
+idle = ProcessPoolExecutor(1, context)
+
+def work(url, key):
+    time.sleep(1)
+    try:
+        urllib.request.urlopen(urllib.request.Request(url, headers={"authorization": f"Bearer {key}"}))
+    except urllib.error.HTTPError:
+        pass
+
+@pytest.mark.filterwarnings("ignore")
+def test_first(mock):
+    idle.submit(int).result()
+    context.Process(target=work, args=(f"{mock.base_url}/models", mock.api_key)).start()
+""")
+        assert result.ret == pytest.ExitCode.TESTS_FAILED
+        assert result.duration < 30
+        result.stdout.fnmatch_lines([LATE, "  where   GET /models, *"])
+
     def test_a_key_of_no_test(self, run: Run) -> None:
         result = run(f"""{ASK}
 @pytest.fixture(scope="session")
@@ -173,10 +205,55 @@ def test_first(agent, mock):
 
     def test_workers_tell_the_one_that_reports(self, run: Run, pytester: pytest.Pytester) -> None:
         open_gate_at_the_end(pytester)
-        result = run(THREAD, "-n1", apart=True)
+        result = run(THREAD, "-n1", "--harness-report=report.xml", apart=True)
         result.assert_outcomes(passed=1)
         assert result.ret == pytest.ExitCode.TESTS_FAILED
         result.stdout.fnmatch_lines([LATE, "  made    *", "*The run fails for it, with exit code 1."])
+        assert Xml.parse(pytester.path / "report.xml").getroot().get("errors") == "1"
+
+
+def test_every_form_of_a_report_tells_it(run: Run, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    open_gate_at_the_end(pytester)
+    files = [pytester.path / f"report{suffix}" for suffix in FORMATS]
+    result = run(THREAD, *(f"--harness-report={file}" for file in files))
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["contract: 0 exchanges, 0 refusals expected, 1 unexpected, *"])
+    result.stdout.fnmatch_lines(["::error file=test_*.py,line=*,title=refusal auth_invalid_key::A request came with *"])
+    for file in files:
+        assert "after it had ended" in file.read_text(), file
+        assert "✅" not in file.read_text()
+    told = json.loads((pytester.path / "report.json").read_text())
+    jsonschema.validate(told, json.loads((schemas_directory() / "report.json").read_text()))
+    assert [case["outcome"] for case in told["tests"]] == ["passed", "error"]
+    assert told["tests"][0]["id"] == told["tests"][1]["id"]
+    (suite,) = Xml.parse(pytester.path / "report.xml").getroot()
+    assert suite.get("errors") == "1"
+
+
+def test_those_that_are_allowed_or_caught_do_not_hide_another(run: Run) -> None:
+    result = run(f"""{ASK}
+kept = []
+
+@pytest.mark.harness(refusals=["auth_invalid_key"])
+def test_allowing(mock):
+    kept.append(openai.OpenAI(max_retries=0))
+
+def test_first(mock):
+    kept.append(openai.OpenAI(max_retries=0))
+
+def test_caught(mock):
+    for _ in range(21):
+        ask(kept[0])
+        with pytest.raises(openai.AuthenticationError):
+            kept[1].responses.create(model="gpt-4.1", input="x")
+
+def test_second(mock):
+    ask(kept[1])
+""")
+    result.assert_outcomes(passed=4)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines([LATE, "  where   POST /responses, while test_*::test_second ran"])
 
 
 def test_a_later_test_is_not_blamed_for_what_another_has_left(run: Run) -> None:
@@ -254,7 +331,21 @@ def _end(request):
     request.config.add_cleanup(gate.set)
 """)
     assert result.ret == pytest.ExitCode.OK
-    result.stdout.fnmatch_lines(["*thread poller still runs (test_*.py:*, in forever: *"])
+    result.stdout.fnmatch_lines(["*thread poller still runs (test_*.py:*, in forever: * after a wait of 0.05 s: *"])
+
+
+def test_an_interrupted_run_waits_for_nothing(run: Run) -> None:
+    result = run("""
+import threading
+gate = threading.Event()
+
+def test_first(mock, pytestconfig):
+    pytestconfig.add_cleanup(gate.set)
+    threading.Thread(target=lambda: gate.wait(20)).start()
+    pytest.exit('stop')
+""")
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert result.duration < 5
 
 
 def test_threads_and_children_that_ask_nothing_cost_nothing(run: Run, monkeypatch) -> None:

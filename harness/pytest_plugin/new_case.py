@@ -1,0 +1,30 @@
+"""A test as a case of a report, with its place in the checkout."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from harness.report.formats import CHECKOUT_VARIABLE
+
+if TYPE_CHECKING:
+    from harness.report.report import ReportCase
+
+
+def new_case(item: pytest.Item, outcome: str, seconds: float = 0, **others: Any) -> ReportCase:
+    """Make the case of a test, which took so many `seconds`; `others` are further members of it."""
+    from harness.report.report import ReportCase
+
+    file, line, _ = item.location
+    path = f"{_checkout_prefix(item.config.rootpath)}{Path(file).as_posix()}"
+    return ReportCase(item.nodeid, path, (line or 0) + 1, outcome, round(seconds, 4), **others)
+
+
+def _checkout_prefix(root: Path) -> str:
+    """The path from the checkout to the root of the run: empty, or ending with a slash."""
+    checkout = os.environ.get(CHECKOUT_VARIABLE)
+    inside = root.relative_to(checkout).as_posix() if checkout and root.is_relative_to(checkout) else "."
+    return "" if inside == "." else f"{inside}/"
