@@ -17,9 +17,10 @@ from harness.server.api_observers import AnsweredRequest
 from harness.server.asgi import App, needs_asgi, read_body
 from harness.server.control_plane.access import LOOPBACK_ACCESS, ControlAccess
 from harness.server.mock_api import CONTROL_ROOT
+from harness.server.sharing.applied_logs import ControlAnswer, SessionEvents
 from harness.server.sharing.log_entries import RequestLog, StoreLost
 from harness.server.sharing.logged_request import BYTES, CONTROL, HTTP, TEXT, UPGRADE, LoggedRequest
-from harness.server.sharing.replicas import ControlAnswer, Replicas, SessionEvents
+from harness.server.sharing.replicas import Replicas
 from harness.server.sharing.replicated_api import ReplicatedApi
 from harness.server.transport.answer_bytes import send_answer
 from harness.server.transport.direct_protocol import Awaited

@@ -46,6 +46,12 @@ class UnchunkedCycle(RequestResponseCycle):
 class HttpProtocol(HttpToolsProtocol):
     """uvicorn's HTTP protocol on a coalescing transport.
 
+    What ends the requests of a connection (a refusal, an upgrade) waits for the answers to those before:
+
+        reading ──refused, upgrade──> is an earlier request unanswered? ──no──> _last()  (error and close; WebSocket)
+           │                             yes: `_last` is kept, nothing more is read ──answers are out──> _last()
+           └─body refused while its request is answered──> error unless the answer has begun, close
+
     `request_begun` is when the client began the request that it is sending, in seconds of the event loop; None while it
     sends none. `received` is how many bytes came since.
     """

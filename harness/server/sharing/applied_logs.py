@@ -1,0 +1,232 @@
+"""The Worlds of one process that shares them with others: each is made by the requests in the log of its key, in order.
+
+As a World knows neither clock nor chance, all processes come to the same state and the same answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from harness.core.delivery import Delivery
+from harness.core.exchange import Answer, Json
+from harness.server.sharing.log_entries import LOST, LogLine, StoredSnapshot, StoreLost, Tail
+from harness.server.sharing.logged_request import BYTES, CONTROL, HTTP, TEXT, UPGRADE, LoggedRequest, decode_request
+from harness.server.sharing.redis_log import SNAPSHOT_EVERY
+from harness.server.sharing.replicated_api import ReplicatedApi
+from harness.server.sharing.snapshot import Snapshot, SnapshotError, decode_snapshot, encode_snapshot
+from harness.server.websocket.session import SocketSession
+
+MOST_SESSIONS = 1_000
+"""WebSockets of a key whose state is kept, the newest; who is killed leaves some behind."""
+STEP = 50
+"""Requests carried out before other connections have their turn."""
+
+
+class SessionEvents(NamedTuple):
+    """What a session says to a message: its events, how they go out, and whether it hangs up then."""
+
+    events: Any
+    delivery: Delivery | None
+    closed: bool
+
+
+class ControlAnswer(NamedTuple):
+    """The answer of the control plane, as ASGI sends it."""
+
+    status: int
+    headers: list[tuple[bytes, bytes]]
+    body: bytes
+
+
+class Submitted(NamedTuple):
+    """A request of this process on its way through the log of a key, None to read that only; `outcome` is its result."""
+
+    key: str
+    request: LoggedRequest | None
+    mark: str
+    is_reset: bool
+    outcome: asyncio.Future[Any]
+
+
+ControlPlane = Callable[[LoggedRequest], Awaitable[ControlAnswer]]
+PutSnapshot = Callable[[str, StoredSnapshot], Awaitable[None]]
+
+
+@dataclass(slots=True)
+class _Replica:
+    """How far the World of a key is: entry number `position` of the log is applied, `last_mark` is its mark."""
+
+    epoch: str = ""
+    position: int = 0
+    last_mark: str = ""
+    sessions: OrderedDict[str, SocketSession] = field(default_factory=OrderedDict)
+    own_sessions: set[str] = field(default_factory=set)
+
+
+class AppliedLogs:
+    """Carries out the requests in the logs on the Worlds of `api`, and says how far each log is carried out.
+
+    `sent` are the requests of this process by their marks, which begin with `process`; each gets its result when its turn
+    comes. The process to which request number 40,000 of a key came makes a snapshot of its World, and so on.
+    """
+
+    def __init__(self, api: ReplicatedApi, control: ControlPlane, put_snapshot: PutSnapshot, process: str) -> None:
+        self.sent: dict[str, Submitted] = {}
+        self._api = api
+        self._control = control
+        self._put_snapshot = put_snapshot
+        self._process = process
+        self._replicas: OrderedDict[str, _Replica] = OrderedDict()
+        self._stray_epoch, self._stray_position = "", 0
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._replicas
+
+    def place(self, key: str) -> tuple[str, int, str]:
+        """The epoch of the log of a key, how far it is applied here, and the mark of the last entry that is.
+
+        The key of the requests without a World is '', and their log has no such mark.
+        """
+        if not key:
+            return self._stray_epoch, self._stray_position, ""
+        replica = self._replicas.get(key) or _Replica()
+        return replica.epoch, replica.position, replica.last_mark
+
+    def forget(self, key: str) -> None:
+        """Have no World of a key, and nothing of its log."""
+        if key:
+            self._replicas.pop(key, None)
+            self._api.worlds.pop(key, None)
+        else:
+            self._stray_epoch, self._stray_position = "", 0
+            self._api.strays.restart()
+
+    def forget_session(self, key: str, session: str) -> None:
+        """Note that a WebSocket of this process has ended."""
+        if replica := self._replicas.get(key):
+            replica.own_sessions.discard(session)
+
+    def keep(self, most: int, busy: Collection[str]) -> None:
+        """Forget the Worlds used least recently, to keep no more than so many; not busy ones, nor those with a WebSocket."""
+        excess = len(self._replicas) - most
+        if excess <= 0:
+            return
+        idle = [key for key, replica in self._replicas.items() if not replica.own_sessions and key not in busy]
+        for key in idle[:excess]:
+            self.forget(key)
+
+    def restore(self, key: str, stored: StoredSnapshot) -> None:
+        """Have the World of a snapshot; SnapshotError when the bytes are no snapshot."""
+        snapshot = decode_snapshot(stored.encoded, self._api.own_objects)
+        before = self._replicas.get(key) or _Replica()
+        self.forget(key)
+        self._replicas[key] = _Replica(
+            stored.epoch, stored.position, sessions=snapshot.sessions, own_sessions=before.own_sessions
+        )
+        if snapshot.world is not None:
+            self._api.put_world(snapshot.world)
+
+    async def apply(self, key: str, tail: Tail) -> None:
+        """Carry out what is new in the log of a key, and in that of the requests without a World."""
+        await self._apply_strays(tail.stray_epoch, tail.stray_start, tail.strays)
+        if key:
+            await self._apply_lines(key, tail)
+        else:
+            await self._apply_strays(tail.epoch, tail.start, tail.lines)
+
+    async def _apply_lines(self, key: str, tail: Tail) -> None:
+        replica = self._replicas.get(key)
+        if not tail.epoch:
+            return
+        if replica is None or tail.epoch != replica.epoch or tail.base > replica.position:
+            before = replica or _Replica()
+            if replica is not None:
+                self.forget(key)
+            replica = _Replica(tail.epoch, tail.base, sessions=before.sessions, own_sessions=before.own_sessions)
+            self._replicas[key] = replica
+        self._replicas.move_to_end(key)
+        for number, line in enumerate(tail.lines, tail.start + 1):
+            if number != replica.position + 1:
+                continue
+            self._api.strays.number = line.strays
+            replica.position, replica.last_mark = number, line.mark
+            if line.mark == LOST:
+                self._api.mark_lost(key)
+                continue
+            await self._carry_out(replica, line)
+            if number % SNAPSHOT_EVERY == 0 and line.mark.startswith(self._process):
+                await self._store_snapshot(key, replica)
+            if number % STEP == 0:
+                await asyncio.sleep(0)
+
+    async def _apply_strays(self, epoch: str, start: int, lines: Sequence[LogLine]) -> None:
+        if (epoch and epoch != self._stray_epoch) or start > self._stray_position:
+            self._stray_epoch, self._stray_position = epoch, start
+            self._api.strays.restart(epoch, start)
+        for number, line in enumerate(lines, start + 1):
+            if number != self._stray_position + 1:
+                continue
+            self._stray_position = number
+            self._api.stray_count = self._api.strays.number = number - 1
+            await self._carry_out(_Replica(), line)
+
+    async def _store_snapshot(self, key: str, replica: _Replica) -> None:
+        """Store a snapshot of a World as it is now, unless that cannot be made or kept: it only saves work."""
+        snapshot = Snapshot(self._api.worlds.get(key), replica.sessions)
+        with suppress(SnapshotError, StoreLost):
+            encoded = encode_snapshot(snapshot, self._api.own_objects)
+            await self._put_snapshot(key, StoredSnapshot(replica.epoch, replica.position, encoded))
+
+    async def _carry_out(self, replica: _Replica, line: LogLine) -> None:
+        own = self.sent.get(line.mark)
+        outcome, self._api.observers.is_own = own and own.outcome, own is not None
+        try:
+            request = own.request if own and own.request else decode_request(line.request)
+            result = await self._answer(replica, request, is_own=own is not None)
+        except Exception as problem:  # the same in all processes
+            fail(outcome, problem)
+            return
+        if outcome is not None and not outcome.done():
+            outcome.set_result(result)
+
+    async def _answer(self, replica: _Replica, request: LoggedRequest, *, is_own: bool) -> Any:
+        if request.kind == HTTP:
+            head = (request.method, request.path, request.header_values, request.parameters)
+            return self._api.handle(*head, request.raw, may_repeat=True)
+        if request.kind == CONTROL:
+            return await self._control(request)
+        if request.kind == UPGRADE:
+            return self._open_session(replica, request, is_own=is_own)
+        if request.kind in (TEXT, BYTES):
+            return _receive(replica.sessions.get(request.session), request)
+        replica.sessions.pop(request.session, None)
+        return None
+
+    def _open_session(self, replica: _Replica, request: LoggedRequest, *, is_own: bool) -> SocketSession | Answer:
+        opened = self._api.open_session(request.path, request.header_values, request.parameters)
+        if isinstance(opened, SocketSession):
+            replica.sessions[request.session] = opened
+            if is_own:
+                replica.own_sessions.add(request.session)
+            if len(replica.sessions) > MOST_SESSIONS:
+                replica.sessions.popitem(last=False)
+        return opened
+
+
+def _receive(session: SocketSession | None, request: LoggedRequest) -> SessionEvents:
+    if session is None:
+        error: Json = {"message": "This connection is not known any more.", "type": "harness_error", "code": None}
+        return SessionEvents([{"type": "error", "status": 400, "error": {**error, "param": None}}], None, True)
+    events = session.receive(request.raw.decode() if request.kind == TEXT else request.raw)
+    return SessionEvents(events, session.delivery, session.closed)
+
+
+def fail(outcome: asyncio.Future[Any] | None, problem: Exception) -> None:
+    """End a wait with a problem, unless it has ended or nobody waits."""
+    if outcome is not None and not outcome.done():
+        outcome.set_exception(problem)
