@@ -57,6 +57,9 @@ def test_at_the_start() -> None:
 
 
 def test_requests_of_all_kinds(served: Served, wire: Wire) -> None:
+    assert (
+        ask(served.port, "GET", "/_harness/report").status == 200
+    )  # the control plane is imported with its first request
     stand_still(wire)
     with within(SECONDS + SLACK):
         late = create(served.port)
