@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.cli.support.app import print_text
@@ -15,6 +14,7 @@ from harness.cli.support.run_command import run_command
 from harness.cli.support.tls import EVERY_ADDRESS, Secured, context_of, origin_for_clients
 
 if TYPE_CHECKING:
+    from harness.cli.serve_options import ServeOptions
     from harness.server.control_plane.access import ControlAccess
     from harness.server.mock_api import MockApi
 
@@ -30,33 +30,26 @@ PLAIN_PROJECT = " Azure's clients send no token over plain http: serve with --tl
 NOTHING_JUDGED = 2
 
 
-def run_with_mock(
-    command: Sequence[str],
-    api: MockApi,
-    host: str,
-    port: int,
-    dialect: str,
-    key: str,
-    access: ControlAccess,
-    secured: Secured | None = None,
-    *,
-    permitted: Collection[str] = (),
-    reports: Sequence[Path] = (),
-) -> int:
+def run_with_mock(options: ServeOptions, api: MockApi, access: ControlAccess, secured: Secured | None = None) -> int:
     """Run a command against the mock, print the report of each World on stderr, and return the exit code.
 
     It is the command's own; if that is 0, 1 when a verdict on a World is not null, and 2 when there is nothing to judge.
-    `permitted` is what is no reason for a verdict; `reports` are files to write what was exchanged to.
     """
+    from harness.api.http.dialects import OPENAI
     from harness.core.text.shorten import pluralize
     from harness.server.asgi import serve_in_thread
 
+    command, host, dialect = options.command or [], options.host, options.dialect or OPENAI
+    permitted, reports = options.permitted, options.reports or []
     report = CommandReport(api, command, permitted) if reports else None
-    with serve_in_thread(api, host, port, access=access, tls=context_of(secured)) as server, rare_collections():
+    with (
+        serve_in_thread(api, host, options.port or 0, access=access, tls=context_of(secured)) as server,
+        rare_collections(),
+    ):
         origin = origin_for_clients(secured, EVERY_ADDRESS.get(host, server.host), server.port)
         environment = {**os.environ, **({TOKEN_VARIABLE: access.token} if access.token else {})}
         environment |= secured.variables if secured else {}
-        code = run_command(command, _command_environment(origin, dialect, key, environment))
+        code = run_command(command, _command_environment(origin, dialect, options.key, environment))
     if report:
         report.write(reports)
     if not api.request_count and not api.strays.number:

@@ -137,7 +137,9 @@ def _describe_misfit(name: str, value: Any) -> str:
     if name == "as_of":
         return _describe_misfit_date(value)
     if name == "refusals" and isinstance(value, list):
-        return _describe_unknown_rule(value)
+        from harness.world.refusals import describe_unknown_rule
+
+        return describe_unknown_rule(value)
     ids = _loss_ids() if name == "losses" and isinstance(value, list) else ()
     if all(id in ids for id in value) if ids else value in MARKER_VALUES[name]:
         return ""
@@ -162,19 +164,6 @@ def _describe_misfit_date(value: object) -> str:
     except ConfigError as problem:
         return str(problem).partition(": ")[2]
     return ""
-
-
-def _describe_unknown_rule(names: Sequence[Any]) -> str:
-    from harness.core.registry import suggest_name
-    from harness.world.refusals import rule_names
-
-    known = rule_names()
-    unknown = next((name for name in names if not isinstance(name, str) or name not in known), None)
-    if unknown is None:
-        return ""
-    nearest = suggest_name(unknown, sorted(known))
-    hint = nearest if nearest.startswith("Did") else "`harness rules` lists all."
-    return f"no rule and no area is called {unknown!r}. {hint}"
 
 
 def _loss_ids() -> tuple[str, ...]:

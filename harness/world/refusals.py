@@ -244,3 +244,14 @@ def _summarize_refusal(exchange: Exchange) -> str:
     return (
         f"request {exchange.number} was refused ({exchange.status}) by {exchange.answer.rule}: {shorten(message, 160)}"
     ).removesuffix(".")
+
+
+def describe_unknown_rule(names: Sequence[Any]) -> str:
+    """Say which of these names is that of no rule and no area, and which was meant; empty if each is one."""
+    known = rule_names()
+    unknown = next((name for name in names if not isinstance(name, str) or name not in known), None)
+    if unknown is None:
+        return ""
+    nearest = suggest_name(unknown, sorted(known))
+    hint = nearest if nearest.startswith("Did") else "`harness rules` lists all."
+    return f"no rule and no area is called {unknown!r}. {hint}"

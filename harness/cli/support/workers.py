@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,6 +14,7 @@ import typer
 
 from harness.cli.support.app import call_on_signals, print_text
 from harness.cli.support.collection import rare_collections
+from harness.cli.support.summaries import summarize_worlds
 from harness.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -45,7 +46,6 @@ def serve_workers(
     listening: Listening,
     keys: KeyReader,
     announce: Callable[[], None],
-    summarize: Callable[[App], Iterable[str]],
     *,
     loses_worlds: bool,
     sums_metrics: bool,
@@ -66,7 +66,7 @@ def serve_workers(
         if cut_off := Worker(app, channel, keys, is_first=number == 0).run():
             print_text(f"harness: stopped; {pluralize(cut_off, 'request')} had no whole answer yet.", err=True)
         app.flush()
-        for line in summarize(app):
+        for line in summarize_worlds(app.api):
             print_text(line, err=True)
         sys.stderr.flush()
         return 0

@@ -1,0 +1,229 @@
+"""The options of `harness serve`, and which of them go together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from harness.cli.serve_command import TOKEN_VARIABLE
+from harness.cli.support.command_report import LOSSES, UNUSED, check_report_files
+from harness.cli.support.observers import check_observers
+from harness.cli.support.options import given_options
+from harness.cli.support.shared_store import DEFAULT_PREFIX, DEFAULT_SECONDS, MEMORY, check_store
+from harness.cli.support.workers import check_workers
+from harness.report.formats import FORMATS
+
+if TYPE_CHECKING:
+    from harness.core.account import Organization
+    from harness.core.limits import Limits
+
+DEFAULT_PORT = 8765
+KEPT_EXCHANGES, KEPT_RESPONSES, KEPT_WORLDS = 1_000, 10_000, 10_000
+"""What a server keeps by default, so that it can run for days."""
+ANY_KEY = "sk-anything"
+ALLOW = "allow"
+REPLAY_OPTIONS = frozenset({"replay", "paced", "host", "port", "tls", "certificate", "key_file"})
+"""The options that a replay takes."""
+COMMAND_OPTIONS = frozenset({"unused", "losses", "reports"})
+"""The options that are about what a COMMAND did."""
+
+
+def _limit(what: str, default: int) -> Any:
+    """An option that bounds what is kept."""
+    return typer.Option(metavar="N", min=1, help=f"How many {what}.", show_default=f"{default:,}, with a COMMAND all")
+
+
+@dataclass(frozen=True)
+class ServeOptions:
+    """What `harness serve` is told."""
+
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="-- COMMAND...", help="What to run with the mock; without it, serve until interrupted."),
+    ] = None
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1"
+    port: Annotated[
+        int | None,
+        typer.Option(
+            min=0, max=65535, help="The port to listen on; 0 takes a free one.", show_default="8765, with a COMMAND 0"
+        ),
+    ] = None
+    script: Annotated[Path | None, typer.Option(help="What the model says: a .py or .yaml file.")] = None
+    keys: Annotated[str, typer.Option(help="The only API keys that are known, by commas.")] = ""
+    models: Annotated[str, typer.Option(help="The only models that are known, by commas.")] = ""
+    scripted: Annotated[
+        bool, typer.Option("--scripted", help="Without a script refuse every request instead of making an answer up.")
+    ] = False
+    zdr: Annotated[bool, typer.Option("--zdr", help="Zero Data Retention: nothing is stored for any key.")] = False
+    dialect: Annotated[str, typer.Option(help="openai, azure or foundry; without it all three, by the path.")] = ""
+    assistants: Annotated[str, typer.Option(help="v2, or gone as since the sunset: 404.")] = "v2"
+    as_of: Annotated[
+        str, typer.Option(metavar="DATE", help="The day, or the month, whose API is served: 2026-03-15, 2026-03.")
+    ] = ""
+    contract: Annotated[
+        Path | None, typer.Option("--contract", metavar="FILE", help="What `harness learn` wrote, which overrules.")
+    ] = None
+    pace: Annotated[
+        str, typer.Option(metavar="TEXT", help="How fast answers come: ttft=300ms,tokens=80/s,jitter=0.2.")
+    ] = ""
+    journal: Annotated[int | None, _limit("exchanges of a World that are kept, the newest", KEPT_EXCHANGES)] = None
+    keep: Annotated[int | None, _limit("responses of a World that are stored, the newest", KEPT_RESPONSES)] = None
+    worlds: Annotated[int | None, _limit("Worlds that are kept, the last used", KEPT_WORLDS)] = None
+    workers: Annotated[int, typer.Option(metavar="N", min=1, help="Processes that answer; a key belongs to one.")] = 1
+    store: Annotated[
+        str, typer.Option(metavar="URL", help="Where Worlds are: memory, or redis://HOST:PORT/N, which servers share.")
+    ] = MEMORY
+    store_prefix: Annotated[
+        str, typer.Option(metavar="TEXT", help="How the keys in a shared store begin.", show_default=DEFAULT_PREFIX)
+    ] = ""
+    store_seconds: Annotated[
+        int, typer.Option(metavar="N", min=1, help="How long a shared store keeps a World that nobody uses.")
+    ] = DEFAULT_SECONDS
+    replay: Annotated[
+        Path | None, typer.Option(metavar="DIR|FILE", help="Play these recordings; nothing is made up.")
+    ] = None
+    paced: Annotated[bool, typer.Option("--paced", help="--replay at the pace of the recording.")] = False
+    unused: Annotated[
+        str, typer.Option(metavar="allow", help="With a COMMAND: turns that no request took are no failure.")
+    ] = ""
+    losses: Annotated[
+        str, typer.Option(metavar="allow", help="With a COMMAND: what a client lost of earlier answers is no failure.")
+    ] = ""
+    refusals: Annotated[
+        str, typer.Option(metavar="NAMES", help="Refusals that are no failure: allow, or rules and areas, by commas.")
+    ] = ""
+    reports: Annotated[
+        list[Path] | None,
+        typer.Option("--report", metavar="FILE", help=f"With a COMMAND: write what it exchanged: {' '.join(FORMATS)}."),
+    ] = None
+    log: Annotated[
+        str, typer.Option(metavar="json|text", help="Write each request to stderr, not only refused ones.")
+    ] = ""
+    metrics: Annotated[
+        bool, typer.Option("--metrics", help="Count requests for Prometheus: GET /_harness/metrics.")
+    ] = False
+    otel: Annotated[
+        bool, typer.Option("--otel", help="Export a span of OpenTelemetry for each request, as OTEL_… variables say.")
+    ] = False
+    tls: Annotated[
+        bool,
+        typer.Option("--tls", help="Speak TLS, with a certificate made for this run that printed variables trust."),
+    ] = False
+    certificate: Annotated[Path | None, typer.Option(metavar="FILE", help="Speak TLS with this certificate (PEM).")] = (
+        None
+    )
+    key_file: Annotated[
+        Path | None, typer.Option("--key", metavar="FILE", help="The private key of --certificate, if not in its file.")
+    ] = None
+    control_token: Annotated[
+        str,
+        typer.Option(envvar=TOKEN_VARIABLE, help="What control requests have to carry; off loopback one is made."),
+    ] = ""
+    allowed_host: Annotated[
+        str, typer.Option(metavar="NAMES", help="Other names of this host for control requests and --tls, by commas.")
+    ] = ""
+
+    @property
+    def key_names(self) -> list[str]:
+        """The only API keys that are known; none for all."""
+        return split_names(self.keys)
+
+    @property
+    def key(self) -> str:
+        """The key that clients are told to use."""
+        return next(iter(self.key_names), ANY_KEY)
+
+    @property
+    def host_names(self) -> list[str]:
+        """Other names of this host."""
+        return split_names(self.allowed_host)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether Worlds are in a store that servers share."""
+        return self.store != MEMORY
+
+    @property
+    def port_or_default(self) -> int:
+        """The port of a server without a COMMAND."""
+        return DEFAULT_PORT if self.port is None else self.port
+
+    @property
+    def permitted(self) -> list[str]:
+        """What is no reason for a verdict on what a COMMAND did."""
+        return [name for name in (UNUSED, LOSSES) if getattr(self, name)]
+
+    @property
+    def limits(self) -> Limits:
+        """What is kept: of a server a bounded number of each, with a COMMAND everything."""
+        from harness.core.limits import UNLIMITED, Limits
+
+        default = UNLIMITED if self.command else Limits(KEPT_EXCHANGES, KEPT_RESPONSES, KEPT_WORLDS)
+        return Limits(self.journal or default.exchanges, self.keep or default.responses, self.worlds or default.worlds)
+
+    @property
+    def account(self) -> Organization | None:
+        """The account of every key; None for the default one."""
+        from harness.core.account import DEFAULT_ORGANIZATION, Organization
+
+        models = frozenset(split_names(self.models)) or None
+        account = Organization(models=models, zdr=self.zdr, assistants=self.assistants)
+        return None if account == DEFAULT_ORGANIZATION else account
+
+    @property
+    def allowed_refusals(self) -> str | list[str]:
+        """The refusals that every World expects, as a script document says them."""
+        return ALLOW if self.refusals == ALLOW else split_names(self.refusals)
+
+    @property
+    def decisive(self) -> dict[str, object]:
+        """What decides about answers, so that servers with one store must agree on it."""
+        names = ("script", "keys", "models", "scripted", "zdr", "pace", "dialect", "assistants")
+        given = {name: getattr(self, name) for name in names}
+        given |= {"as-of": self.as_of, "contract": self.contract}
+        given |= {"refusals": self.refusals} if self.refusals else {}
+        return given | {"journal": self.journal, "keep": self.keep}
+
+
+def check_options(options: ServeOptions, context: typer.Context) -> None:
+    """BadParameter or ConfigError for options that do not go together, and for values that they have not."""
+    given = given_options(context)
+    for name in (UNUSED, LOSSES):
+        if (value := getattr(options, name)) not in ("", ALLOW):
+            raise typer.BadParameter(f"--{name} {value}: it is {ALLOW}.")
+    _check_refusals(options.allowed_refusals)
+    check_report_files(options.reports or [])
+    if options.replay and (others := [name for field, name in given.items() if field not in REPLAY_OPTIONS]):
+        raise typer.BadParameter(
+            "--replay plays what was recorded; give it with --host, --port, --paced and TLS alone, "
+            f"without {', '.join(others)}."
+        )
+    if options.paced and not options.replay:
+        raise typer.BadParameter("--paced is the pace of recordings: give --replay DIR, too.")
+    if not options.command and given.keys() & COMMAND_OPTIONS:
+        raise typer.BadParameter("--unused, --losses and --report are about what a COMMAND did: give one after --.")
+    if check_store(options.store, options.store_prefix, options.script) and options.command:
+        raise typer.BadParameter("a COMMAND has a mock of its own: --store is for servers without one.")
+    if "store_seconds" in given and not options.is_shared:
+        raise typer.BadParameter("--store-seconds: it is for a shared --store, redis://HOST:PORT/NUMBER.")
+    check_observers(options.log, otel=options.otel)
+    check_workers(options.workers, options.command, options.script)
+    if options.command and options.metrics:
+        raise typer.BadParameter(
+            "a COMMAND ends before its metrics could be read: --metrics is for a server without one."
+        )
+
+
+def _check_refusals(names: str | list[str]) -> None:
+    from harness.world.refusals import describe_unknown_rule
+
+    if isinstance(names, list) and (problem := describe_unknown_rule(names)):
+        raise typer.BadParameter(f"--refusals {','.join(names)}: {problem}")
+
+
+def split_names(listed: str) -> list[str]:
+    """The names in a list by commas."""
+    return [name for part in listed.split(",") if (name := part.strip())]
