@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from harness.cli.support.app import call_on_signals, print_json, print_rows, print_text, progress, require_known
 from harness.cli.support.completion import complete_adapter, complete_case
 from harness.cli.support.exit_codes import ExitCode
+from harness.cli.support.options import refuse_others, takes_options
 from harness.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -18,83 +20,105 @@ if TYPE_CHECKING:
     from harness.examine.report.results import ExaminationResults
 
 
-def examine(
+@dataclass(frozen=True)
+class ExamineOptions:
+    """What `harness examine` is told."""
+
     adapter: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="ADAPTER", autocompletion=complete_adapter, help="A ready adapter, or MODULE:CLASS of your own."
         ),
-    ] = None,
+    ] = None
     command: Annotated[
         str, typer.Option(metavar="CMD", help="Instead: a program that reads tasks and writes outcomes, a line each.")
-    ] = "",
-    cases: Annotated[str, typer.Option(metavar="GLOB", help="Only these cases, say 'streams/*,errors/*'.")] = "*",
+    ] = ""
+    cases: Annotated[str, typer.Option(metavar="GLOB", help="Only these cases, say 'streams/*,errors/*'.")] = "*"
     case: Annotated[
         str, typer.Option(metavar="ID", autocompletion=complete_case, help="One case, with the flow of each mode.")
-    ] = "",
+    ] = ""
     modes: Annotated[
         list[str] | None,
         typer.Option(metavar="MODE", help="Only these modes, say stream or plain,chain; repeatable."),
-    ] = None,
-    jobs: Annotated[int, typer.Option(min=1, max=64, help="Cases run side by side.")] = 2,
+    ] = None
+    jobs: Annotated[int, typer.Option(min=1, max=64, help="Cases run side by side.")] = 2
     reports: Annotated[
         list[Path] | None, typer.Option("--report", metavar="FILE", help="Write a report; .json .html .md .xml.")
-    ] = None,
+    ] = None
     baseline: Annotated[
         Path | None, typer.Option(metavar="FILE", help="An earlier JSON report: only what is new there fails.")
-    ] = None,
+    ] = None
     write_test: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write a pytest file with what is no pass, with --case in any case."),
-    ] = None,
+    ] = None
     init: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Run nothing: write an adapter that passes, to begin with.")
-    ] = None,
-    language: Annotated[str, typer.Option(help="With --init: python (the default) or js.")] = "",
+    ] = None
+    language: Annotated[str, typer.Option(help="With --init: python (the default) or js.")] = ""
     merge: Annotated[
         bool,
         typer.Option("--merge", help="Run nothing: show the JSON reports given instead of an adapter side by side."),
-    ] = False,
-    list_cases: Annotated[bool, typer.Option("--list", help="Run nothing: list the cases.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="With --case: the diagram, too.")] = False,
-) -> None:
+    ] = False
+    list_cases: Annotated[bool, typer.Option("--list", help="Run nothing: list the cases.")] = False
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="With --case: the diagram, too.")] = False
+
+
+@takes_options(ExamineOptions)
+def examine(context: typer.Context, options: ExamineOptions) -> None:
     """Run what the API may do to a client against one: where does it break?
 
     Each case runs streamed and not, and in each way to keep a session that the client has. A client is driven by an
     adapter: it reads a task and tells what the client's user saw.
     """
+    if options.init:
+        refuse_others(context, {"init", "language"}, "--init writes an adapter; run it with the command that it prints")
+        _print_starter(options.init, options.language or "python")
+        return
+    if options.language:
+        raise typer.BadParameter("--language says in what --init writes an adapter: give --init DIR, too.")
+    if options.verbose and not options.case:
+        raise typer.BadParameter("-v shows the diagram of one case: give --case ID, too.")
+    _check_files(options)
+    chosen = _select(options.cases, options.case)
+    if options.list_cases:
+        refuse_others(context, {"list_cases", "cases", "case", "as_json"}, "--list lists cases; give it with --cases")
+        _print_catalogue(chosen, options.as_json)
+    elif options.merge:
+        refuse_others(
+            context, {"merge", "adapter", "reports", "as_json"}, "--merge shows reports; give it with --report"
+        )
+        _merge(options.adapter or [], options.reports or [], options.as_json)
+    else:
+        _examine_client(options, chosen)
+
+
+def _check_files(options: ExamineOptions) -> None:
     from harness.examine.report.formats import check_writable
+
+    for file in options.reports or []:
+        check_writable(file)
+    written = options.write_test
+    if written and not written.absolute().parent.is_dir():
+        raise ConfigError(f"--write-test {written}: there is no folder {written.parent}. Make it first.")
+
+
+def _examine_client(options: ExamineOptions, cases: Sequence[ClientCase]) -> NoReturn:
     from harness.examine.report.json_results import read_results
 
-    if init:
-        if adapter or command:
-            raise typer.BadParameter("--init writes an adapter; run it with the command that it prints.")
-        _print_starter(init, language or "python")
-        return
-    if language:
-        raise typer.BadParameter("--language says in what --init writes an adapter: give --init DIR, too.")
-    for file in reports or []:
-        check_writable(file)
-    if write_test and not write_test.absolute().parent.is_dir():
-        raise ConfigError(f"--write-test {write_test}: there is no folder {write_test.parent}. Make it first.")
-    chosen = _select(cases, case)
-    if list_cases:
-        _print_catalogue(chosen, as_json)
-        return
-    given = adapter or []
-    if merge:
-        _merge(given, reports or [], as_json)
-        return
+    given, command = options.adapter or [], options.command
     if bool(command) == bool(given) or len(given) > 1:
         raise typer.BadParameter("give one ADAPTER, or --command CMD.")
-    earlier = read_results(baseline) if baseline else None
-    results = _examine(given[0] if given else "", command, chosen, modes or [], jobs)
-    for file in reports or []:
+    adapter, is_one = given[0] if given else "", bool(options.case)
+    earlier = read_results(options.baseline) if options.baseline else None
+    results = _examine(adapter, command, cases, options.modes or [], options.jobs)
+    for file in options.reports or []:
         _write(results, file)
-    if write_test:
-        _write_tests(write_test, results, chosen, given[0] if given else "", command, every=bool(case))
-    raise typer.Exit(_print_verdict(results, earlier, detailed=bool(case), verbose=verbose, as_json=as_json))
+    if options.write_test:
+        _write_tests(options.write_test, results, cases, adapter, command, every=is_one)
+    code = _print_verdict(results, earlier, detailed=is_one, verbose=options.verbose, as_json=options.as_json)
+    raise typer.Exit(code)
 
 
 def _print_starter(folder: Path, language: str) -> None:

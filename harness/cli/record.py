@@ -8,12 +8,13 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from itertools import count as counting
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 from urllib.parse import urlsplit
 
 import typer
@@ -23,12 +24,14 @@ from harness.cli.support.app import call_on_signals, make_console, print_text
 from harness.cli.support.completion import complete_area_or_all
 from harness.cli.support.exit_codes import ExitCode
 from harness.cli.support.live_api import KeyEnvOption, YesOption
+from harness.cli.support.options import given_options, refuse_others, takes_options
 from harness.cli.support.run_command import run_command
 from harness.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from harness.api.http.upstream import Upstream
     from harness.cassettes.recording.in_flight import Recording
+    from harness.cassettes.recording.writer import Recorder
     from harness.verify.watch import RecordingJudge
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -49,7 +52,14 @@ ADDRESS_HINTS = {
 """Hints for statuses that all answers share."""
 
 
-def record(
+RULES_ALONE = frozenset({"key_env", "fresh", "yes"})
+RULES_OPTIONS = RULES_ALONE | {"rules", "command", "upstream", "into"}
+
+
+@dataclass(frozen=True)
+class RecordOptions:
+    """What `harness record` is told."""
+
     command: Annotated[
         list[str] | None,
         typer.Argument(
@@ -57,75 +67,102 @@ def record(
             autocompletion=complete_area_or_all,
             help="What to run; without it, until interrupted.",
         ),
-    ] = None,
+    ] = None
     upstream: Annotated[
         str, typer.Option(envvar="OPENAI_BASE_URL", metavar="URL", help="The live API's root, as clients are given it.")
-    ] = OPENAI_URL,
-    listen: Annotated[
-        str, typer.Option(metavar="HOST:PORT", help="Where to listen; port 0 takes a free one.")
-    ] = DEFAULT_LISTEN,
+    ] = OPENAI_URL
+    listen: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where to listen; port 0 takes a free one.")] = (
+        DEFAULT_LISTEN
+    )
     into: Annotated[
         Path, typer.Option(metavar="DIR|FILE", help="A new cassette in a folder, or the .yaml file to replace.")
-    ] = Path("cassettes"),
+    ] = Path("cassettes")
     check: Annotated[
         bool, typer.Option("--check", help="Judge each request before it is sent, and each answer by the mock's.")
-    ] = False,
+    ] = False
     strict: Annotated[
         bool,
         typer.Option("--strict", help="--check, and exit code 1 when something was found, 2 when nothing was judged."),
-    ] = False,
+    ] = False
     rules: Annotated[
         bool,
         typer.Option("--rules", help="Instead of a command: areas, whose rules' examples the API is asked; or all."),
-    ] = False,
-    key_env: KeyEnvOption = "",
-    fresh: Annotated[
-        int, typer.Option(min=0, metavar="DAYS", help="With --rules: what is not asked again.")
-    ] = FRESH_DAYS,
-    yes: YesOption = False,
-) -> None:
+    ] = False
+    key_env: KeyEnvOption = ""
+    fresh: Annotated[int, typer.Option(min=0, metavar="DAYS", help="With --rules: what is not asked again.")] = (
+        FRESH_DAYS
+    )
+    yes: YesOption = False
+
+
+@takes_options(RecordOptions)
+def record(context: typer.Context, options: RecordOptions) -> None:
     """Run a command, and record what its clients and the live API say.
 
     The clients may be in any language: a proxy stands between them and the API. The exit code is the command's.
     """
-    if rules:
-        record_rules(command or [], upstream or OPENAI_URL, into, key_env=key_env, yes=yes, fresh=fresh)
-    from harness.api.http.upstream import parse_upstream, redirected_environment
+    if options.rules:
+        refuse_others(context, RULES_OPTIONS, "--rules asks the API what rules give as examples")
+        asked = (options.command or [], options.upstream or OPENAI_URL, options.into)
+        record_rules(*asked, key_env=options.key_env, yes=options.yes, fresh=options.fresh)
+    if others := [written for field, written in given_options(context).items() if field in RULES_ALONE]:
+        raise typer.BadParameter(f"{', '.join(others)}: that goes with --rules.")
+    _record(options)
+
+
+def _record(options: RecordOptions) -> NoReturn:
+    from harness.api.http.upstream import parse_upstream
     from harness.cassettes.format.interaction import RECORD_COMMAND, CassetteHeader
     from harness.cassettes.recording.in_flight import Recording
-    from harness.cassettes.recording.proxy import run_proxy
     from harness.cassettes.recording.writer import open_recorder
-    from harness.server.asgi import bind
 
-    api, (host, port) = parse_upstream(upstream or OPENAI_URL), _parse_address(listen)
-    file = _cassette_file(into, command or [])
+    command, api = options.command or [], parse_upstream(options.upstream or OPENAI_URL)
+    address, file = _parse_address(options.listen), _cassette_file(options.into, command)
     made_by = shlex.join([*RECORD_COMMAND, *command]) if command else ""
     made_by = made_by if len(made_by) <= MAX_COMMAND_LENGTH and made_by.isprintable() else ""
-    with _open_watch(file, api, check or strict) as judge:
+    with _open_watch(file, api, options.check or options.strict) as judge:
         recording = Recording(judge)
         with (
             ExitStack() as until_saved,
             open_recorder(file, CassetteHeader(dialect=api.dialect, command=made_by), secrets=_api_keys()) as cassette,
         ):
-            listening = bind(host, port)
-            here = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
-            _print_stderr(f"recording {here}{api.root} in front of {api.origin}{api.root}")
-            environment = redirected_environment(api, here, os.environ)
-            with run_proxy(api, recording, listening) as end_at_once:
-                until_saved.enter_context(call_on_signals(lambda _: end_at_once()))
-                save = partial(cassette.save_if_due, lambda: recording.interactions_so_far)
-                code = (
-                    run_command(command, {**os.environ, **environment}, interrupt=recording.interrupt, meanwhile=save)
-                    if command
-                    else _record_until_signal(environment, recording, save)
-                )
+            code = _run_behind_proxy(command, api, address, recording, cassette, until_saved)
             cassette.interactions = recording.interactions
         if judge:
             judge.close()
         _print_result(recording, file, judge)
     if judge and recording.interactions and judge.tally.is_learnable:
         _offer_learning(file, api)
-    raise typer.Exit(code or _exit_code(recording, judge if strict else None))
+    raise typer.Exit(code or _exit_code(recording, judge if options.strict else None))
+
+
+def _run_behind_proxy(
+    command: list[str],
+    api: Upstream,
+    address: tuple[str, int],
+    recording: Recording,
+    cassette: Recorder,
+    until_saved: ExitStack,
+) -> int:
+    """Run the command, or wait for a signal, while a proxy stands between its clients and the API; returns the exit code.
+
+    Until the cassette is saved a signal ends no more than the recording.
+    """
+    from harness.api.http.upstream import redirected_environment
+    from harness.cassettes.recording.proxy import run_proxy
+    from harness.server.asgi import bind
+
+    host, port = address
+    listening = bind(host, port)
+    here = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
+    _print_stderr(f"recording {here}{api.root} in front of {api.origin}{api.root}")
+    environment = redirected_environment(api, here, os.environ)
+    save = partial(cassette.save_if_due, lambda: recording.interactions_so_far)
+    with run_proxy(api, recording, listening) as end_at_once:
+        until_saved.enter_context(call_on_signals(lambda _: end_at_once()))
+        if not command:
+            return _record_until_signal(environment, recording, save)
+        return run_command(command, {**os.environ, **environment}, interrupt=recording.interrupt, meanwhile=save)
 
 
 def _exit_code(recording: Recording, judge: RecordingJudge | None) -> ExitCode:

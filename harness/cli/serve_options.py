@@ -11,7 +11,7 @@ import typer
 from harness.cli.serve_command import TOKEN_VARIABLE
 from harness.cli.support.command_report import LOSSES, UNUSED, check_report_files
 from harness.cli.support.observers import check_observers
-from harness.cli.support.options import given_options
+from harness.cli.support.options import given_options, refuse_others
 from harness.cli.support.shared_store import DEFAULT_PREFIX, DEFAULT_SECONDS, MEMORY, check_store
 from harness.cli.support.workers import check_workers
 from harness.report.formats import FORMATS
@@ -196,11 +196,9 @@ def check_options(options: ServeOptions, context: typer.Context) -> None:
             raise typer.BadParameter(f"--{name} {value}: it is {ALLOW}.")
     _check_refusals(options.allowed_refusals)
     check_report_files(options.reports or [])
-    if options.replay and (others := [name for field, name in given.items() if field not in REPLAY_OPTIONS]):
-        raise typer.BadParameter(
-            "--replay plays what was recorded; give it with --host, --port, --paced and TLS alone, "
-            f"without {', '.join(others)}."
-        )
+    if options.replay:
+        why = "--replay plays what was recorded; give it with --host, --port, --paced and TLS alone"
+        refuse_others(context, REPLAY_OPTIONS, why)
     if options.paced and not options.replay:
         raise typer.BadParameter("--paced is the pace of recordings: give --replay DIR, too.")
     if not options.command and given.keys() & COMMAND_OPTIONS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -12,6 +13,7 @@ import typer
 
 from harness.cli.support.app import make_console, print_json, print_text, progress
 from harness.cli.support.exit_codes import ExitCode
+from harness.cli.support.options import given_options, refuse_others, takes_options
 from harness.core.errors import ConfigError
 from harness.report.formats import FORMATS
 from harness.report.replace_file import WRITE_ERROR_FIXES, describe_write_error, open_replacement
@@ -20,21 +22,29 @@ if TYPE_CHECKING:
     from harness.verify.run import JudgeObserver, Tally
 
 
-def verify(
-    paths: Annotated[list[Path] | None, typer.Argument(metavar="PATH", help="Recordings, or folders of them.")] = None,
-    server: Annotated[str, typer.Option(metavar="URL", help="Instead of recordings: the base URL of a server.")] = "",
-    model: Annotated[str, typer.Option(help="With --server: the model it is asked for.")] = "",
+SERVER_OPTIONS = frozenset({"server", "model", "key_env", "timeout", "jobs", "as_json"})
+RECORDING_OPTIONS = frozenset({"paths", "jobs", "as_json"})
+MERGE_OPTIONS = frozenset({"paths", "merge", "as_json", "verbose"})
+
+
+@dataclass(frozen=True)
+class VerifyOptions:
+    """What `harness verify` is told."""
+
+    paths: Annotated[list[Path] | None, typer.Argument(metavar="PATH", help="Recordings, or folders of them.")] = None
+    server: Annotated[str, typer.Option(metavar="URL", help="Instead of recordings: the base URL of a server.")] = ""
+    model: Annotated[str, typer.Option(help="With --server: the model it is asked for.")] = ""
     key_env: Annotated[
         str, typer.Option("--key-env", metavar="NAME", help="With --server: the variable that holds its key.")
-    ] = "",
-    timeout: Annotated[float, typer.Option(min=0.1, help="With --server: seconds that an answer may take.")] = 30.0,
+    ] = ""
+    timeout: Annotated[float, typer.Option(min=0.1, help="With --server: seconds that an answer may take.")] = 30.0
     as_json: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write the whole report; - is stdout.")
-    ] = None,
+    ] = None
     reports: Annotated[
         list[Path] | None,
         typer.Option("--report", metavar="FILE", help=f"Of recordings: write a report; {' '.join(FORMATS)}."),
-    ] = None,
+    ] = None
     jobs: Annotated[
         int | None,
         typer.Option(
@@ -42,28 +52,31 @@ def verify(
             help="Files judged, or questions asked, side by side.",
             show_default="as many files as there are processors, 1 question",
         ),
-    ] = None,
+    ] = None
     shard: Annotated[
         str,
         typer.Option(metavar="N/M", help="Of recordings: judge one of M shards, and write its part with --json FILE."),
-    ] = "",
+    ] = ""
     merge: Annotated[
         bool, typer.Option("--merge", help="The paths are the parts of all shards: report them as one run.")
-    ] = False,
+    ] = False
     host: Annotated[
         list[str] | None,
         typer.Option("--host", metavar="HOST", help="Of recordings: a gateway that speaks the API; repeatable."),
-    ] = None,
+    ] = None
     contract: Annotated[
         Path | None,
         typer.Option("--contract", metavar="FILE", help="Of recordings: what `harness learn` wrote, which overrules."),
-    ] = None,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Name the files that are no recordings.")] = False,
+    ] = None
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Name the files that are no recordings.")] = False
     respell: Annotated[
         bool,
         typer.Option("--respell", help="Also: would the mock, scripted with what an answer says, have answered alike?"),
-    ] = False,
-) -> None:
+    ] = False
+
+
+@takes_options(VerifyOptions)
+def verify(context: typer.Context, options: VerifyOptions) -> None:
     """Judge recordings, or with --server a server, by the contract.
 
     Recordings are cassettes (of vcrpy and others), HAR and JSON lines.
@@ -71,45 +84,30 @@ def verify(
     Would the mock take what the API took, and refuse in the same words what it refused? Do the answers and streams conform?
     A server is asked what the rules give as examples, and plays some scenarios: every answer costs it a run of the model.
     """
-    if bool(paths) == bool(server):
+    if bool(options.paths) == bool(options.server):
         raise typer.BadParameter("give recordings, or --server URL.")
-    if server:
-        if respell or reports or host or contract or verbose or shard or merge:
-            raise typer.BadParameter(
-                "--respell, --report, --host, --contract, --shard, --merge and -v are of recordings."
-            )
-        _verify_server(server, model, key_env, timeout, jobs or 1, as_json)
+    if options.server:
+        refuse_others(context, SERVER_OPTIONS, "a server is asked; what is about recordings goes with recordings")
+        _verify_server(options)
         return
-    if model or key_env:
-        raise typer.BadParameter("--model and --key-env go with --server.")
-    if merge:
-        if respell or reports or host or contract or jobs or shard:
-            raise typer.BadParameter("the parts say how they were judged: give --merge with --json and -v alone.")
-        _merge_parts(paths or [], as_json, verbose=verbose)
+    if given_options(context).keys() & (SERVER_OPTIONS - RECORDING_OPTIONS):
+        raise typer.BadParameter("--model, --key-env and --timeout go with --server.")
+    if options.merge:
+        refuse_others(
+            context, MERGE_OPTIONS, "the parts say how they were judged: give --merge with --json and -v alone"
+        )
+        _merge_parts(options)
         return
-    if shard and (reports or as_json in (None, Path("-"))):
+    if options.shard and (options.reports or options.as_json in (None, Path("-"))):
         raise typer.BadParameter("--shard writes its part with --json FILE, and no --report.")
-    jobs = jobs or _count_processors()
-    options = (paths or [], as_json, reports or [], host or [], contract)
-    _verify_recordings(*options, jobs=jobs, shard=shard, respell=respell, verbose=verbose)
+    _verify_recordings(options)
 
 
 def _count_processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _verify_recordings(
-    paths: list[Path],
-    as_json: Path | None,
-    reports: list[Path],
-    hosts: list[str],
-    contract: Path | None,
-    *,
-    jobs: int,
-    shard: str,
-    respell: bool,
-    verbose: bool,
-) -> None:
+def _verify_recordings(options: VerifyOptions) -> None:
     from tempfile import TemporaryDirectory
 
     from harness.verify.disagreements.own_file import find_unused, load_contract
@@ -117,19 +115,20 @@ def _verify_recordings(
     from harness.verify.run import verify_recordings
     from harness.verify.shards import ShardWriter, parse_shard
 
-    gateways, own_contract = [parse_host(text) for text in hosts], load_contract(contract, Path())
-    written = ShardWriter(parse_shard(shard), gateways, own_contract, respelled=respell) if shard else None
-
+    paths, as_json, reports = options.paths or [], options.as_json, options.reports or []
+    gateways, own_contract = [parse_host(text) for text in options.host or []], load_contract(options.contract, Path())
+    shard = parse_shard(options.shard) if options.shard else None
+    written = ShardWriter(shard, gateways, own_contract, respelled=options.respell) if shard else None
     make_observer = _case_collector(reports)
     with TemporaryDirectory(prefix="harness-verify-") as folder:
         with progress("judging") as advance:
             tally = verify_recordings(
                 paths,
                 Path(folder),
-                jobs,
+                options.jobs or _count_processors(),
                 choose=written.choose if written else None,
                 hosts=gateways,
-                respelled=respell,
+                respelled=options.respell,
                 own_contract=own_contract,
                 make_observer=make_observer,
                 progress=advance,
@@ -138,24 +137,24 @@ def _verify_recordings(
             with _open_output(as_json) as out:
                 written.write(tally, paths, out)
             print_text(
-                f"shard {shard}: {tally.counts['exchanges']} exchanges of {len(tally.judged_files)} files judged"
+                f"shard {options.shard}: {tally.counts['exchanges']} exchanges of {len(tally.judged_files)} files judged"
             )
             raise typer.Exit(ExitCode.OK if tally.is_clean else ExitCode.FOUND)
         why = _explain_gaps(tally, gateways)
         _write_reports(Path(folder), reports, paths[0], why)
-        _print_tally(tally, as_json, why, verbose)
+        _print_tally(tally, as_json, why, options.verbose)
         if own_contract and as_json != Path("-"):
             for line in find_unused(own_contract, tally.acted, tally.judged_files):
                 print_text(line)
     _exit_by(tally, why)
 
 
-def _merge_parts(parts: list[Path], as_json: Path | None, *, verbose: bool) -> None:
+def _merge_parts(options: VerifyOptions) -> None:
     from harness.verify.shards import merge_parts
 
-    tally, run = merge_parts(parts)
+    tally, run = merge_parts(options.paths or [])
     why = _explain_gaps(tally, run["hosts"])
-    _print_tally(tally, as_json, why, verbose)
+    _print_tally(tally, options.as_json, why, options.verbose)
     _exit_by(tally, why)
 
 
@@ -221,15 +220,23 @@ def _print_tally(tally: Tally, as_json: Path | None, nothing_judged: str, verbos
         console.print(text)
 
 
-def _verify_server(url: str, model: str, key_env: str, timeout: float, jobs: int, as_json: Path | None) -> None:
+def _verify_server(options: VerifyOptions) -> None:
     from harness.live.conformance import score as score_output
     from harness.live.conformance.questions import DEFAULT_MODEL
     from harness.live.conformance.run import examine_server
     from harness.verify.examples import EXAMPLE_KEY
 
-    key = _server_key(key_env) if key_env else EXAMPLE_KEY
+    as_json = options.as_json
+    key = _server_key(options.key_env) if options.key_env else EXAMPLE_KEY
     with progress("asking") as advance:
-        score = examine_server(url, model=model or DEFAULT_MODEL, key=key, timeout=timeout, jobs=jobs, progress=advance)
+        score = examine_server(
+            options.server,
+            model=options.model or DEFAULT_MODEL,
+            key=key,
+            timeout=options.timeout,
+            jobs=options.jobs or 1,
+            progress=advance,
+        )
     if as_json is not None:
         _write_json(score_output.score_json(score, key), as_json)
     if as_json != Path("-"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import MISSING, Field, fields
 from inspect import Parameter, Signature
 from typing import Any, TypeVar, get_type_hints
@@ -39,6 +39,12 @@ def takes_options(made: type[T]) -> Callable[[CommandT[T]], Callable[..., None]]
 
 def _default_of(option: Field[Any]) -> Any:
     return Parameter.empty if option.default is MISSING else option.default
+
+
+def refuse_others(context: typer.Context, taken: Collection[str], why: str) -> None:
+    """BadParameter, with what these fields are about, for any other option that stands on the command line."""
+    if others := [written for field, written in given_options(context).items() if field not in taken]:
+        raise typer.BadParameter(f"{why}, without {', '.join(others)}.")
 
 
 def given_options(context: typer.Context) -> dict[str, str]:
