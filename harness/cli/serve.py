@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from harness.cli.serve_command import TOKEN_VARIABLE, run_with_mock
-from harness.cli.serve_options import ANY_KEY, KEPT_WORLDS, ServeOptions, check_options
+from harness.cli.serve_command import run_with_mock
+from harness.cli.serve_options import ANY_KEY, KEPT_WORLDS, TOKEN_VARIABLE, ServeOptions, check_options
 from harness.cli.support.foreground import Entrance, listen, serve_foreground
 from harness.cli.support.observers import add_observers, watch_app
 from harness.cli.support.options import takes_options

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from harness.cli.serve_options import TOKEN_VARIABLE, ServeOptions
 from harness.cli.support.app import print_text
 from harness.cli.support.collection import rare_collections
 from harness.cli.support.command_report import LOSSES, UNUSED, CommandReport
@@ -14,14 +15,11 @@ from harness.cli.support.run_command import run_command
 from harness.cli.support.tls import EVERY_ADDRESS, Secured, context_of, origin_for_clients
 
 if TYPE_CHECKING:
-    from harness.cli.serve_options import ServeOptions
     from harness.server.control_plane.access import ControlAccess
     from harness.server.mock_api import MockApi
 
 URL_VARIABLE = "HARNESS_URL"
 """The variable with the origin of the server, below which its control plane is."""
-TOKEN_VARIABLE = "HARNESS_CONTROL_TOKEN"
-"""The variable with the token of the control plane, if it needs one; the server reads it, and so do its clients."""
 NO_REQUEST = (
     "no request came from the command, so nothing was tested. Its clients must read {variables}, or be given what is in "
     "{them}.{more}"

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from harness.cli.serve_command import TOKEN_VARIABLE
 from harness.cli.support.command_report import LOSSES, UNUSED, check_report_files
 from harness.cli.support.observers import check_observers
 from harness.cli.support.options import given_options, refuse_others
@@ -24,6 +23,8 @@ DEFAULT_PORT = 8765
 KEPT_EXCHANGES, KEPT_RESPONSES, KEPT_WORLDS = 1_000, 10_000, 10_000
 """What a server keeps by default, so that it can run for days."""
 ANY_KEY = "sk-anything"
+TOKEN_VARIABLE = "HARNESS_CONTROL_TOKEN"
+"""The variable with the token of the control plane, if it needs one; the server reads it, and so do its clients."""
 ALLOW = "allow"
 REPLAY_OPTIONS = frozenset({"replay", "paced", "host", "port", "tls", "certificate", "key_file"})
 """The options that a replay takes."""
