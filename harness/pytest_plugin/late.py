@@ -147,7 +147,7 @@ class _LateRequests:
         from harness.core.text.printable import escape_controls
         from harness.pytest_plugin.new_case import new_case
         from harness.report.cause import render_cause
-        from harness.report.collect_findings import late_finding
+        from harness.report.collect_findings import stray_finding
         from harness.report.find_causes import late_cause
 
         groups: dict[tuple[str, str], list[_Late]] = {}
@@ -162,7 +162,7 @@ class _LateRequests:
             )
             self._texts.append(escape_controls(render_cause(cause)))
             item = self._items.get(owner, session.items[0])
-            finding = late_finding(cause, group[0].stray.answer.rule or "")
+            finding = stray_finding(cause, group[0].stray)
             case = new_case(item, "error", why=cause.what, found=[finding])
             self.cases.append((case if owner else replace(case, id=_TITLE)).to_json())
         if groups and self._hidden:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Generator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from harness.analysis.loss import Lost
     from harness.cassettes.recording.vcr import CassetteSession
     from harness.core.exchange import Json
-    from harness.report.report import Report, Totals
+    from harness.report.report import Report, ReportFinding, Totals
     from harness.report.unknown_models import UnknownModels
     from harness.world.world import World
 
@@ -231,14 +232,24 @@ def _summarize_test(
         "hits": {name: sorted(touched) for name, touched in measure_coverage(exchanges, world).items()},
         "unknown_models": dict(count_unknown_models(world)),
     }
+    passed = progress.outcome in PASSED_OUTCOMES
+    strays = [] if passed else _stray_findings(world)
     if with_exchanges:
         new = new_case(item, progress.outcome, progress.seconds, why=progress.why)
         case = fill_case(new, world, losses, allowed, judged=judged)
+        case = replace(case, found=[*case.found, *strays])
         found, summary["case"] = case.found, case.to_json()
     else:
-        passed = progress.outcome in PASSED_OUTCOMES
-        found = collect_findings(world, exchanges, losses, passed, allowed, judged=judged)
+        found = [*collect_findings(world, exchanges, losses, passed, allowed, judged=judged), *strays]
     return {"totals": list(count_totals(len(exchanges), found, sum(one.is_routed for one in exchanges))), **summary}
+
+
+def _stray_findings(world: World) -> list[ReportFinding]:
+    """Make the finding of requests with keys of no test that came while a test ran; none without any."""
+    from harness.report.collect_findings import stray_finding
+    from harness.report.find_causes import stray_cause
+
+    return [stray_finding(stray_cause(world), world.strays[-1][1])] if world.refusals.unasked_strays else []
 
 
 def _summarize_late(case: Json) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from harness.analysis.flow import build_flow
 from harness.analysis.flow_steps import is_unanswered
 from harness.analysis.lanes import LaneExchange, assign_lanes
 from harness.analysis.loss import Lost
-from harness.core.exchange import Exchange, Json
+from harness.core.exchange import Exchange, Json, Stray
 from harness.core.text.redact import secrets_in_headers
 from harness.core.text.shorten import answer_error
 from harness.report.api_coverage import is_account_rule
@@ -93,11 +93,12 @@ def _refusal_finding(
     )
 
 
-def late_finding(cause: Cause, rule: str) -> ReportFinding:
-    """The finding that late requests are, whose cause is known, with the rule that refused them."""
+def stray_finding(cause: Cause, stray: Stray) -> ReportFinding:
+    """Make the finding of requests without a World from their cause and one of them, whose answer names the rule."""
     rows: dict[str, str] = sanitize_value(dict(cause.rows))
-    why = "\n".join(f"{label} {rows[label]}" for label in ("where", "asked", "made") if rows[label])
-    return ReportFinding("refusal", False, cause.what, rule, why=why, fix=f"{rows['fix']} Or allow it: {rows['allow']}")
+    why = "\n".join(f"{label} {rows[label]}" for label in ("where", "asked", "made") if rows.get(label))
+    fix = f"{rows['fix']} Or allow it: {rows['allow']}" if "allow" in rows else rows["fix"]
+    return ReportFinding("refusal", False, sanitize_value(cause.what), stray.answer.rule or "", why=why, fix=fix)
 
 
 def _loss_finding(lost: Lost, expected: bool) -> ReportFinding:

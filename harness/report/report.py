@@ -22,7 +22,7 @@ REPORT_VERSION = 1
 
 FindingKind = Literal["refusal", "loss", "unanswered", "unused", "disagreement", "unreadable"]
 _PLACES: dict[FindingKind, str] = {"unreadable": "the file", "refusal": "outside of its test"}
-"""The place of a finding without an exchange: of an unreadable recording, and of a request that came late."""
+"""The place of a finding without an exchange: of an unreadable recording, and of a request without a World."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,8 +158,8 @@ class TestTheReport:
     def test_is_written_in_all_forms_with_a_case_for_each_world(self, script: str, tmp_path: Path) -> None:
         files = {suffix: tmp_path / f"report{suffix}" for suffix in FORMATS}
         ending = (
-            "ask(); call = urllib.request.Request(os.environ['HARNESS_URL'] + '/_harness/world', method='DELETE', "
-            "headers={'authorization': 'Bearer sk-ended'}); ask('sk-ended'); urllib.request.urlopen(call)"
+            "ask(model='gpt-5.9'); call = urllib.request.Request(os.environ['HARNESS_URL'] + '/_harness/world', "
+            "method='DELETE', headers={'authorization': 'Bearer sk-ended'}); ask('sk-ended'); urllib.request.urlopen(call)"
         )
         options = [part for file in files.values() for part in ("--report", str(file))]
         assert serve("--script", script, *options, *program(ending)).returncode == 1
@@ -169,6 +169,7 @@ class TestTheReport:
             ("sk-anything", "failed", 1),
         ]
         assert all(file.stat().st_size > 200 for file in files.values())
+        assert made["unknown_models"] == {"gpt-5.9": 1}
 
     def test_has_a_failed_case_for_requests_with_an_unknown_key(self, tmp_path: Path) -> None:
         files = {suffix: tmp_path / f"report{suffix}" for suffix in (".json", ".xml", ".sarif", ".md")}

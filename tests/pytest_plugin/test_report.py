@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from harness.report.formats import FORMATS
 from tests.support.reports import read_cases
 
 SUITE = """
@@ -58,6 +59,26 @@ def test_a_run_ends_with_a_line(run):
     result = run(SUITE)
     result.stdout.fnmatch_lines(['model "gpt-5.9": no table knows it, 1 request under it', LINE])
     result.stdout.no_fnmatch_line("::error*")
+
+
+def test_a_run_that_fails_for_a_key_of_no_test_says_so_in_every_form(run, pytester):
+    files = [pytester.path / f"report{suffix}" for suffix in FORMATS]
+    result = run(
+        """
+def test_stray(mock, openai_client):
+    mock.script(message("hi"))
+    openai_client.responses.create(model="gpt-4.1", input="x")
+    try:
+        openai.OpenAI(api_key="sk-strange", max_retries=0).models.list()
+    except openai.AuthenticationError:
+        pass
+""",
+        *(f"--harness-report={file}" for file in files),
+    )
+    result.stdout.fnmatch_lines(["contract: 1 exchange, 0 refusals expected, 1 unexpected, *"])
+    for file in files:
+        assert "✅" not in file.read_text()
+        assert "A request came with another key" in file.read_text(), file
 
 
 def test_a_run_without_the_mock_says_nothing(run):

@@ -15,6 +15,7 @@ from harness.server.api_observers import ApiObserver
 if TYPE_CHECKING:
     from harness.report.api_coverage import Coverage
     from harness.report.report import ReportCase
+    from harness.report.unknown_models import UnknownModels
     from harness.server.mock_api import MockApi
     from harness.world.mock import Mock
     from harness.world.world import World
@@ -43,6 +44,7 @@ class CommandReport(ApiObserver):
         self._permitted_by_name: dict[str, Collection[str]] = {}
         self._cases: list[ReportCase] = []
         self._hits: list[Coverage] = []
+        self._unknown_models: list[UnknownModels] = []
         api.observers.all.append(self)
 
     def write(self, files: Sequence[Path]) -> None:
@@ -50,11 +52,13 @@ class CommandReport(ApiObserver):
         from harness.report.api_coverage import merge_coverage
         from harness.report.formats import write_report
         from harness.report.report import Report
+        from harness.report.unknown_models import merge_unknown_models
 
         for world in self._api.worlds.values():
             self._add(world)
         self._add_strays()
-        report = Report(self._cases, hit=merge_coverage(self._hits))
+        unknown_models = merge_unknown_models(self._unknown_models)
+        report = Report(self._cases, hit=merge_coverage(self._hits), unknown_models=unknown_models)
         for file in files:
             write_report(report, file, file.suffix)
 
@@ -88,6 +92,7 @@ class CommandReport(ApiObserver):
         from harness.report.api_coverage import measure_coverage
         from harness.report.collect_findings import fill_case
         from harness.report.report import ReportCase
+        from harness.report.unknown_models import count_unknown_models
         from harness.server.judgement import judge_world
         from harness.world.mock import Mock
 
@@ -102,3 +107,4 @@ class CommandReport(ApiObserver):
         case = ReportCase(name, file, 1, "failed" if judged.verdict else "passed", 0.0, why=judged.verdict)
         self._cases.append(fill_case(case, world, losses, allowed))
         self._hits.append(measure_coverage(world.exchanges, world))
+        self._unknown_models.append(count_unknown_models(world))
