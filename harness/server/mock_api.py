@@ -15,7 +15,7 @@ from uuid import UUID
 
 import harness.endpoints  # noqa: F401  (registers every operation)
 from harness.api.http.dialects import OPENAI, ApiPath, check_dialect, parse_api_path
-from harness.api.http.multipart import is_form, is_whole
+from harness.api.http.multipart import is_form, parse_whole_form
 from harness.api.http.websocket_mode import UPGRADE
 from harness.api.models import MODELS
 from harness.api.operations import find_operation
@@ -338,11 +338,12 @@ def _parse_request(
     if operation is None:
         reason = "wrong method" if known else "unknown URL" if root else "outside the API"
         return Request(method, below, headers, query, raw=raw, operation=reason, dialect=dialect, root=root)
-    request = request_from(operation, params, place, headers, query, raw, form if operation.is_form else None)
     kind = headers.get("content-type", "")
-    if form is None and is_form(kind) and operation.reads_form(kind) and not is_whole(raw, kind):
-        return request._replace(fault=JsonFault("form"), schema=None)
-    return request
+    is_new_form = form is None and is_form(kind) and operation.reads_form(kind)
+    if is_new_form:
+        form = parse_whole_form(raw, kind)
+    request = request_from(operation, params, place, headers, query, raw, form if operation.reads_form(kind) else None)
+    return request._replace(fault=JsonFault("form"), schema=None) if is_new_form and form is None else request
 
 
 def _with_headers(answer: Answer, request_id: str) -> Answer:

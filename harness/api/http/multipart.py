@@ -139,31 +139,31 @@ def _collect_into(parts: list[_Part], make_content: Callable[[], PartContent]) -
 
 def parse_form(raw: bytes, content_type: str) -> Json:
     """The fields of a form, `{}` if it is invalid. `expires_after[b]` is a member of the object `expires_after`."""
+    parser = _parse(raw, content_type)
+    return parser.read_fields() if parser else {}
+
+
+def parse_whole_form(raw: bytes, content_type: str) -> Json | None:
+    """The fields of a form; None for one that no server can parse."""
+    parser = _parse(raw, content_type)
+    return parser.read_fields() if parser and parser.is_whole else None
+
+
+def _parse(raw: bytes, content_type: str) -> FormParser | None:
+    """A parser that has read a form; None without any boundary."""
     from python_multipart.exceptions import FormParserError
 
     try:
         parser = FormParser(content_type, raw)
     except FormParserError:
-        return {}
+        return None
     parser.write(raw)
-    return parser.read_fields()
+    return parser
 
 
 def is_form(content_type: str) -> bool:
     """Whether a body of this type is a form."""
     return content_type.partition(";")[0].strip().lower() == CONTENT_TYPE
-
-
-def is_whole(raw: bytes, content_type: str) -> bool:
-    """Whether a server can parse a form."""
-    from python_multipart.exceptions import FormParserError
-
-    try:
-        parser = FormParser(content_type, raw)
-    except FormParserError:
-        return False
-    parser.write(raw)
-    return parser.is_whole
 
 
 def _fields_of(parts: list[_Part]) -> Json:
