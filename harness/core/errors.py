@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from harness.core.headers import quote_header
+
 REQUEST_ID = "{request_id}"
 """What stands for the id of the request in an error until the answer has one."""
 
@@ -41,7 +43,7 @@ class ApiError:
         facts = {"request_id": REQUEST_ID, **facts}
         param, code = (text and text.format_map(facts) for text in (self.param, self.code))
         headers = self.headers and {
-            name.format_map(facts): value.format_map(facts) for name, value in self.headers.items()
+            name.format_map(facts): quote_header(value.format_map(facts)) for name, value in self.headers.items()
         }
         message, kind = self.message.format_map(facts), self.type.format_map(facts)
         filled = ApiError(self.status, message, param, code, kind, headers)

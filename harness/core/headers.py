@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+from urllib.parse import quote
 
 HeaderPairs = Sequence[tuple[str, str]]
 """Headers in the order in which they were sent, their names in lower case; a name may occur several times."""
 ENCODING = "latin-1"
+_PRINTABLE = "".join(map(chr, range(0x20, 0x7F)))
 
 
 def header_pairs(headers: Iterable[tuple[str | bytes, Any]]) -> HeaderPairs:
@@ -26,6 +28,11 @@ def normalize_headers(headers: Mapping[Any, Any] | Iterable[tuple[str | bytes, A
 def encode_headers(headers: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
     """Headers as ASGI has them."""
     return [(name.encode(ENCODING), value.encode(ENCODING)) for name, value in headers]
+
+
+def quote_header(text: str) -> str:
+    """A text of a client as the value of a header: line breaks and what is not ASCII are percent-encoded."""
+    return quote(text, safe=_PRINTABLE)
 
 
 def _to_text(value: Any) -> str:

@@ -33,6 +33,7 @@ NAMES_OF_THE_API = {
     "container_file_incomplete": "file",
     "file_not_found": "id",
     "download_failed": "url",
+    "file_url_with_data": "url",
     "deferred_without_search": "tools.defer_loading",
     "namespace_named_like_hosted": "tools.namespace",
     "preview_feature_required": "Foundry-Features",

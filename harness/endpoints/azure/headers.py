@@ -12,6 +12,7 @@ from harness.api.project.errors import with_request_id
 from harness.contract.rule import CREATE_RESPONSE, RULES
 from harness.core.dates import is_valid_on
 from harness.core.exchange import Answer, Request
+from harness.core.headers import quote_header
 from harness.core.loose_json import objects_in
 
 REGION = "West Europe"
@@ -161,7 +162,7 @@ def _add_project_headers(
             streamed or any(tool.get("type") not in CLIENT_TOOLS for tool in objects_in(shown.get("tools")))
         ),
         "apim": headers["apim-request-id"],
-        "session": str(shown.get("agent_session_id") or ""),
+        "session": quote_header(str(shown.get("agent_session_id") or "")),
     }
     has_tools = bool(shown.get("tools"))
     for name, value, of, since, until, streams_since in PROJECT_HEADERS:

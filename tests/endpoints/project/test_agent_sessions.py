@@ -30,6 +30,15 @@ def put(project: Project, session: str, path: str, data: bytes) -> Answer:
     return project.ask("PUT", f"{SESSIONS}/{session}/files/content", data, {**V1, "path": path})
 
 
+@pytest.mark.parametrize(("id", "written"), [("a\nb: c", "a%0Ab: c"), ("räum", "r%C3%A4um"), ("a b/c", "a b/c")])
+def test_an_id_in_a_header_is_one_line_of_ascii(project: Project, id: str, written: str) -> None:
+    path = "/agents/hosted/endpoint/protocols/openai/responses"
+    made = project.ask("POST", path, {"input": "hi", "agent_session_id": id})
+    assert (made.status, made.headers["x-agent-session-id"]) == (200, written)
+    refused = project.ask("GET", f"{SESSIONS}/über")
+    assert (refused.status, refused.headers["x-agent-session-id"]) == (404, "%C3%BCber")
+
+
 class TestASession:
     def test_is_told_as_recorded(self, project: Project) -> None:
         made = project.ask("POST", SESSIONS, {"version_indicator": {"type": "version_ref", "agent_version": "1"}})

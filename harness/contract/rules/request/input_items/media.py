@@ -21,6 +21,13 @@ from harness.core.exchange import Json, Request
 
 _IMAGE_SOURCES = ("file_id", "image_url")
 _BARE_IMAGE: Json = {"type": "input_image", "detail": "auto"}
+_EXPECTED_FILE = (
+    "Invalid file data: '{path}'. Expected a base64-encoded data URL with a valid file MIME type (e.g. "
+    "'data:text/plain;base64,SGVsbG8sIFdvcmxkIQ=='), but got"
+)
+_SUPPORTED_FILES = (
+    "Please see https://platform.openai.com/docs/assistants/tools/file-search#supported-files for supported file types."
+)
 _CALL: Json = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}
 
 
@@ -114,9 +121,7 @@ def part_with_two_sources(request: Request) -> Iterator[Json]:
     mentions="file_data",
     error=ApiError(
         400,
-        "Invalid file data: '{path}'. Expected a base64-encoded data URL with a valid file MIME type (e.g. "
-        "'data:text/plain;base64,SGVsbG8sIFdvcmxkIQ=='), but got unsupported MIME type '{mime}'. Please see "
-        "https://platform.openai.com/docs/assistants/tools/file-search#supported-files for supported file types.",
+        f"{_EXPECTED_FILE} unsupported MIME type '{{mime}}'. {_SUPPORTED_FILES}",
         "{path}",
         "invalid_value",
     ),
@@ -174,8 +179,7 @@ def output_file_data_prefix(request: Request) -> Iterator[Json]:
     mentions="file_data",
     error=ApiError(
         400,
-        "Invalid file data: '{path}'. Expected a base64-encoded data URL with a valid file MIME type (e.g. "
-        "'data:text/plain;base64,SGVsbG8sIFdvcmxkIQ=='), but got a value without the 'data:' prefix.",
+        f"{_EXPECTED_FILE} a value without the 'data:' prefix.",
         "{path}",
         "invalid_value",
     ),
@@ -213,9 +217,7 @@ def file_data_prefix(request: Request) -> Iterator[Json]:
     mentions="file_data",
     error=ApiError(
         400,
-        "Invalid file data: '{path}'. Expected a base64-encoded data URL with a valid file MIME type (e.g. "
-        "'data:text/plain;base64,SGVsbG8sIFdvcmxkIQ=='), but got an invalid base64-encoded value. Please see "
-        "https://platform.openai.com/docs/assistants/tools/file-search#supported-files for supported file types.",
+        f"{_EXPECTED_FILE} an invalid base64-encoded value. {_SUPPORTED_FILES}",
         "{path}",
         "invalid_value",
     ),
