@@ -69,6 +69,10 @@ class Organization:
     hosts_agents: bool = True
 
     def __post_init__(self) -> None:
+        for name, member in self.__dataclass_fields__.items():
+            value = getattr(self, name)
+            if isinstance(value, str) and str(member.type).startswith("frozenset"):  # `in` would look for parts of it
+                raise ConfigError(f"organization({name}={value!r}): give a set of texts, {{{value!r}}}.")
         if strange := set(self.blocked) - set(FILTER_CATEGORIES):
             raise ConfigError(
                 f"organization(blocked={', '.join(sorted(strange))}): the categories are {', '.join(FILTER_CATEGORIES)}."

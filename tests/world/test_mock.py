@@ -8,6 +8,7 @@ import sys
 import pytest
 
 import harness
+from harness.core.errors import ConfigError
 from harness.world.mock import Mock
 from harness.world.world import World
 
@@ -47,3 +48,11 @@ def test_its_type_is_imported_from_harness_when_it_is_first_named() -> None:
     program = "import sys, harness; print([name for name in sys.modules if name.startswith('harness.')])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", ["models", "unlisted", "unreachable", "blocked"])
+def test_a_text_is_no_set_of_texts(name: str) -> None:
+    with pytest.raises(
+        ConfigError, match=rf"^organization\({name}='gpt-4\.1'\): give a set of texts, \{{'gpt-4\.1'}}\.$"
+    ):
+        Mock().organization(**{name: "gpt-4.1"})
