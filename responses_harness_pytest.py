@@ -74,7 +74,7 @@ class _Off:
 
 
 def _find_foreign(config: pytest.Config) -> Path | None:
-    """The user's own package or module `harness`, None without one."""
+    """Find the user's own package or module `harness`; None without one."""
     if NAME in sys.modules:
         loaded = getattr(sys.modules[NAME], "__file__", None)
         return None if loaded is None or _is_own(Path(loaded)) else Path(loaded)
@@ -82,11 +82,11 @@ def _find_foreign(config: pytest.Config) -> Path | None:
     if first and first.origin and not _is_own(Path(first.origin)):
         return Path(first.origin)
     root = config.rootpath
-    certain = [*(root / each for each in config.getini("pythonpath")), root, root / "src", Path.cwd()]
-    found = [file for folder in certain for file in _harness_in(folder)]
-    return next(
-        iter(found or [file for folder in _test_folders(config) for file in _harness_in(folder, read=True)]), None
-    )
+    certain = [*(root / name for name in config.getini("pythonpath")), root, root / "src", Path.cwd()]
+    for folder in certain:
+        if file := next(_harness_in(folder), None):
+            return file
+    return next((file for folder in _test_folders(config) for file in _harness_in(folder, read=True)), None)
 
 
 def _is_own(file: Path) -> bool:
@@ -96,7 +96,7 @@ def _is_own(file: Path) -> bool:
 
 
 def _test_folders(config: pytest.Config) -> Iterator[Path]:
-    """Folders that pytest may put on the path: those of tests, without a package around them."""
+    """List the folders that pytest may put on the path: those of tests, without a package around them."""
     given = [arg.partition("::")[0] for arg in config.invocation_params.args if not arg.startswith("-")]
     for name in [*given, *config.getini("testpaths"), "tests", "test"]:
         for base in dict.fromkeys((config.invocation_params.dir, config.rootpath)):
@@ -107,7 +107,7 @@ def _test_folders(config: pytest.Config) -> Iterator[Path]:
 
 
 def _harness_in(folder: Path, *, read: bool = False) -> Iterator[Path]:
-    """The `harness` of a folder that is not ours; with `read` only one that a file beside it imports."""
+    """Find a `harness` in a folder that is not ours; with `read` only one that a file beside it imports."""
     for file in (folder / NAME / "__init__.py", folder / f"{NAME}.py"):
         if file.is_file() and not _is_own(file) and (not read or _is_imported(file, folder)):
             yield file
@@ -115,9 +115,9 @@ def _harness_in(folder: Path, *, read: bool = False) -> Iterator[Path]:
 
 def _is_imported(file: Path, folder: Path) -> bool:
     """Whether a file of a folder imports a `harness` that is not ours, or the tests are in it."""
-    ours = "|".join(sorted(each.stem for each in _OWN.iterdir()))
+    ours = "|".join(sorted(file.stem for file in _OWN.iterdir()))
     theirs = re.compile(rf"^\s*(?:from|import) {NAME}(?!\.(?:{ours})\b)\b", re.M)
     if file.name == "__init__.py" and any(file.parent.glob("test_*.py")):
         return True
     beside = sorted(folder.glob("*.py"))[:_MAX_READ]
-    return any(theirs.search(each.read_text(errors="replace")) for each in beside)
+    return any(theirs.search(module.read_text(errors="replace")) for module in beside)

@@ -60,7 +60,7 @@ class Flow:
         return Flow(self.steps[hidden:], self.earlier + hidden)
 
     def excerpts(self, number: int, count: int) -> list[Flow]:
-        """The last `count` steps; where step `number` is not among them, its neighbours and half as many of the last."""
+        """Cut the last `count` steps; if step `number` is not among them, its neighbours and half as many of the last."""
         at = next((place for place, step in enumerate(self.steps) if step.number == number), len(self.steps))
         if at >= len(self.steps) - count:
             return [self.last_steps(count)]

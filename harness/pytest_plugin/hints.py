@@ -29,19 +29,9 @@ _TLS_HINT = (
 )
 _LIBRARIES = frozenset(
     {
-        "agents",
-        "aiohttp",
-        "azure",
-        "httpcore",
-        "httpx",
-        "http",
-        "langchain_openai",
-        "litellm",
-        "openai",
-        "requests",
-        "socket",
+        *("agents", "aiohttp", "azure", "http", "httpcore", "httpx", "langchain_openai", "litellm", "openai"),
+        *("pydantic_ai", "requests", "socket", "ssl", "urllib", "urllib3"),
     }
-    | {"ssl", "urllib", "urllib3", "pydantic_ai"}
 )
 """Whose errors may come of a client that has asked somewhere else."""
 _HIDDEN = frozenset({"anyio", "harness", "httpcore", "httpx", "openai"})
@@ -120,21 +110,20 @@ def may_come_of_silence(call: pytest.CallInfo[None]) -> bool:
         return True
     if isinstance(error, pytest.fail.Exception):
         return not str(error).startswith(_ASYNC_UNSUPPORTED)
-    found = list(error_chain(error))
     return not _blocker_of(error) and any(
-        isinstance(one, ConnectionError | TimeoutError) or type(one).__module__.partition(".")[0] in _LIBRARIES
-        for one in found
+        isinstance(failed, ConnectionError | TimeoutError) or type(failed).__module__.partition(".")[0] in _LIBRARIES
+        for failed in error_chain(error)
     )
 
 
 def _blocker_of(error: BaseException) -> str:
-    """The module of the plugin that has blocked the socket of a client, empty for none."""
-    for one in error_chain(error):
-        frame = one.__traceback__
-        while frame and frame.tb_next:
-            frame = frame.tb_next
-        raised_in = frame.tb_frame.f_globals.get("__name__", "") if frame else ""
-        for name in (type(one).__module__, raised_in):
+    """Name the module of the plugin that has blocked the socket of a client; empty for any other error."""
+    for failed in error_chain(error):
+        entry = failed.__traceback__
+        while entry and entry.tb_next:
+            entry = entry.tb_next
+        raised_in = entry.tb_frame.f_globals.get("__name__", "") if entry else ""
+        for name in (type(failed).__module__, raised_in):
             if (root := str(name).partition(".")[0]) in _BLOCKERS:
                 return root
     return ""
@@ -151,7 +140,7 @@ def _add_key_hint(config: pytest.Config, error: BaseException) -> None:
 
 
 def _name_hint(error: BaseException) -> str:
-    """Whose `harness` was imported, for an error that something is missing in it; empty for any other."""
+    """Say whose `harness` was imported, for an error that something is missing in it; empty for any other."""
     failed = next((one for one in error_chain(error) if isinstance(one, ImportError)), None)
     if failed is None or str(failed.name).partition(".")[0] != "harness":
         return ""
@@ -192,29 +181,29 @@ def _fixture_hint(item: pytest.Item, error: AttributeError) -> str:
 
 
 def _mock_members() -> list[str]:
-    """What a test calls on the handle of the mock."""
+    """List the members that a test calls on the handle of the mock."""
     from harness.world.mock import Mock
 
     return [member for member in vars(Mock) if not member.startswith("_")]
 
 
 def hide_library_frames(error: BaseException) -> None:
-    """Leave the frames of libraries for HTTP and of the harness out of the tracebacks of an error and of what led to it.
+    """Leave the frames of libraries for HTTP and of the harness out of the tracebacks of an error and its causes.
 
     Of a traceback that has no others the last one stays.
     """
-    for one in error_chain(error):
-        frames = []
-        found = one.__traceback__
-        while found:
-            frames.append(found)
-            found = found.tb_next
-        kept = [each for each in frames if not _is_of_library(each)] or frames[-1:]
-        for each, following in zip(kept, [*kept[1:], None], strict=True):
-            each.tb_next = following
-        one.__traceback__ = kept[0] if kept else None
+    for failed in error_chain(error):
+        entries = []
+        entry = failed.__traceback__
+        while entry:
+            entries.append(entry)
+            entry = entry.tb_next
+        kept = [entry for entry in entries if not _is_of_library(entry)] or entries[-1:]
+        for entry, following in zip(kept, [*kept[1:], None], strict=True):
+            entry.tb_next = following
+        failed.__traceback__ = kept[0] if kept else None
 
 
-def _is_of_library(found: TracebackType) -> bool:
-    root = str(found.tb_frame.f_globals.get("__name__")).partition(".")[0]
-    return root in _HIDDEN and not is_of_project(found.tb_frame.f_code.co_filename)
+def _is_of_library(entry: TracebackType) -> bool:
+    root = str(entry.tb_frame.f_globals.get("__name__")).partition(".")[0]
+    return root in _HIDDEN and not is_of_project(entry.tb_frame.f_code.co_filename)

@@ -193,7 +193,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def late_requests(config: pytest.Config) -> _LateRequests:
-    """The late requests of this process."""
+    """Get the late requests of this process, which are listened to from the first call on."""
     if _STASH_KEY not in config.stash:
         config.stash[_STASH_KEY] = _LateRequests(config)
         config.pluginmanager.register(config.stash[_STASH_KEY], "harness-late")

@@ -40,7 +40,7 @@ def wait_until_quiet(address: str, root: str, known: Sequence[threading.Thread])
 
 
 def _busy_threads(root: str, known: Sequence[threading.Thread]) -> Iterator[str]:
-    """Threads in the midst of the project's code, and those that ask through the SDK now."""
+    """Name the threads that Python waits for in the midst of the project's code, and those that ask through the SDK now."""
     frames = sys._current_frames()
     for thread in threading.enumerate():
         if thread is threading.current_thread() or thread in known or thread.ident not in frames:
@@ -56,7 +56,7 @@ def _place(frame: FrameType | None, root: str) -> str:
 
 
 def _busy_processes() -> Iterator[str]:
-    """Processes of `multiprocessing` that Python waits for at its end, but for the idle workers of executors."""
+    """Name the processes of `multiprocessing` that Python waits for at its end, without the idle workers of executors."""
     if (multiprocessing := sys.modules.get("multiprocessing")) is None:
         return
     managers = [thread for thread in threading.enumerate() if not getattr(thread, "pending_work_items", True)]
@@ -67,7 +67,7 @@ def _busy_processes() -> Iterator[str]:
 
 
 def _programs_asking(address: str) -> Iterator[str]:
-    """Programs whose environment leads to the mock, where the system tells the environment of a program."""
+    """Name the programs whose environment leads to the mock, where the system tells the environment of a program."""
     for listed in Path("/proc/self/task").glob("*/children"):
         with suppress(OSError):
             for number in listed.read_text().split():
@@ -77,7 +77,7 @@ def _programs_asking(address: str) -> Iterator[str]:
 
 
 def _command_of(process: Path, address: str) -> str:
-    """The command line of a program whose environment leads to the mock; empty for any other.
+    """Read the command line of a program whose environment leads to the mock; empty for any other.
 
     One that is just being started has neither yet, and may be one.
     """

@@ -167,9 +167,9 @@ def pytest_runtest_makereport(
 
 
 def _list_never_awaited() -> tuple[str, ...]:
-    """The coroutines that Python has told of in this test; none where pytest does not hold its warnings in a list."""
+    """List the coroutines that Python has warned of in this test; none where pytest does not hold its warnings in a list."""
     held = getattr(getattr(warnings, "_showwarnmsg_impl", None), "__self__", None)
-    told = (str(getattr(one, "message", "")) for one in held) if isinstance(held, list) else ()
+    told = (str(getattr(warning, "message", "")) for warning in held) if isinstance(held, list) else ()
     return tuple(text for text in told if text.endswith("was never awaited"))
 
 

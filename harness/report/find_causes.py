@@ -70,11 +70,11 @@ def unasked_causes(world: World, losses: Sequence[Lost]) -> list[Cause]:
 
 
 def probe_causes(world: World) -> list[Cause]:
-    """The requests by which clients find out which server they talk to, as one cause; none without any."""
+    """Explain the requests by which clients find out which server they talk to, as one cause; none without any."""
     probes = [exchange for exchange in world.refusals.unasked if _asks_for_other_server(exchange)]
     if not probes:
         return []
-    asked = dict.fromkeys(f"{one.request.method} {one.request.root}{one.request.path}" for one in probes)
+    asked = dict.fromkeys(f"{probe.request.method} {probe.request.root}{probe.request.path}" for probe in probes)
     were = "was" if len(probes) == 1 else "were"
     rows = [
         ("where", ", ".join(asked)),
@@ -122,7 +122,7 @@ def loss_cause(lost: Lost, vocabulary: Vocabulary) -> Cause:
 
 
 def shown_otherwise_cause(world: World, message: str) -> Cause:
-    """What a client shows otherwise than it was said, as `POST /_harness/surfaced` told it."""
+    """Explain a difference between what a client shows and what it was said, as `POST /_harness/surfaced` told it."""
     rows = [
         ("fix", "Look where the client makes its result of what it received; GET /_harness/said has that."),
         ("allow", world.vocabulary.allow_losses([])),
@@ -152,13 +152,13 @@ def unanswered_cause(world: World, request: Request, text: str) -> Cause:
 
 
 def _find_same_request(world: World, request: Request, number: int) -> Exchange | None:
-    """The newest exchange before number `number` that answered the same request."""
-    earlier = (one for one in reversed(world.exchanges) if one.number < number and one.status < 400)
-    return next((one for one in earlier if _asks_the_same(one.request, request)), None)
+    """Find the newest exchange before number `number` that answered the same request."""
+    earlier = (exchange for exchange in reversed(world.exchanges) if exchange.number < number and exchange.status < 400)
+    return next((exchange for exchange in earlier if _asks_the_same(exchange.request, request)), None)
 
 
-def _asks_the_same(one: Request, other: Request) -> bool:
-    return (one.method, one.path, one.body) == (other.method, other.path, other.body)
+def _asks_the_same(request: Request, other: Request) -> bool:
+    return (request.method, request.path, request.body) == (other.method, other.path, other.body)
 
 
 def _describe_hang_up(world: World, number: int) -> str:
@@ -166,8 +166,8 @@ def _describe_hang_up(world: World, number: int) -> str:
 
 
 def hang_up_causes(world: World) -> list[Cause]:
-    """The answers that a client did not wait for, the newest first."""
-    shown = {one.number for one in world.exchanges}
+    """Explain the answers that a client did not wait for, the newest first."""
+    shown = {exchange.number for exchange in world.exchanges}
     return [
         Cause(f"The client {_describe_hang_up(world, number)}.", [("fix", HANG_UP_FIX)], number)
         for number in sorted(shown.intersection(world.hang_ups), reverse=True)
@@ -256,7 +256,7 @@ def stray_cause(world: World) -> Cause:
 
 
 def late_cause(strays: Sequence[Stray], during: Sequence[str], asked: Iterable[str], made: Iterable[str]) -> Cause:
-    """Requests with the key of a test that had ended, or of none while no test had a World, and how to wait for them.
+    """Explain requests with the key of a test that had ended, or of none while no test had a World, and how to wait.
 
     `during` are the tests that ran then, empty for none; `asked` and `made` the lines that asked and that made clients.
     """

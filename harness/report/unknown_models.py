@@ -19,7 +19,7 @@ UnknownModels = Mapping[str, int]
 
 
 def count_unknown_models(world: World) -> Counter[str]:
-    """The names that requests to OpenAI had answers under, and that neither the table nor the test has told the World of."""
+    """Count the answered requests to OpenAI by the name of a model that neither the table knows nor the test has named."""
     told = world.account.models or ()
     names = (
         as_object(exchange.request.body).get("model")
@@ -33,16 +33,16 @@ def count_unknown_models(world: World) -> Counter[str]:
 
 
 def merge_unknown_models(counts: Iterable[UnknownModels]) -> Counter[str]:
-    """The sum of several runs."""
+    """Add up the counts of several runs."""
     merged: Counter[str] = Counter()
-    for each in counts:
-        merged.update(each)
+    for run in counts:
+        merged.update(run)
     return merged
 
 
 def unknown_model_lines(counts: UnknownModels) -> list[str]:
-    """A line for each name, those with the most requests first, and one for the rest."""
-    ranked = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+    """Word a line for each name, those with the most requests first, and one for the rest."""
+    ranked = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
     lines = [
         f"model {quote(name)}: no table knows it, {pluralize(number, 'request')} under it" for name, number in ranked
     ]

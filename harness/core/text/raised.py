@@ -18,7 +18,7 @@ _PACKAGE = __file__[: -len("core/text/raised.py")]
 
 
 def describe_raised(problem: BaseException) -> str:
-    """The exception and its place, then a line for each of the last frames: `KeyError: 'city', at /app/test_x.py:12`.
+    """Word an exception with its place, then a line for each of the last frames: `KeyError: 'city', at /app/test_x.py:12`.
 
     The place is the last line of the file in which the user's code began. An error of the harness says itself what it is.
     """
@@ -35,7 +35,7 @@ def describe_raised(problem: BaseException) -> str:
 
 
 def describe_code(code: Any) -> str:
-    """A function or a generator by its name and its place: `model (test_x.py:12)`."""
+    """Name a function or a generator with its place: `model (test_x.py:12)`."""
     own = getattr(code, "__code__", None) or getattr(code, "gi_code", None)
     name = getattr(code, "__name__", type(code).__name__)
     return f"{name} ({_file_name(own.co_filename)}:{own.co_firstlineno})" if own else name
@@ -46,7 +46,7 @@ def _file_name(path: str) -> str:
 
 
 def user_frames(problem: BaseException) -> StackSummary:
-    """The frames between the harness and what was raised, the outermost first."""
+    """List the frames between the harness and the line that raised, the outermost first."""
     frames = StackSummary.extract(walk_tb(problem.__traceback__))
     return StackSummary.from_list(
         [frame for frame in frames if not frame.filename.startswith(_PACKAGE) and frame.filename != contextlib.__file__]
