@@ -57,20 +57,16 @@ def _is_slip(place: int, word: str, meant: str) -> bool:
     if place and (len(meant) == _SHORTEST_WORD or word[0] != meant[0]):
         return False
     if len(word) == len(meant):
-        return sum(one != other for one, other in zip(word, meant, strict=True)) == 1
+        return sum(letter != other for letter, other in zip(word, meant, strict=True)) == 1
     if len(word) == len(meant) + 1:
         is_doubled = word[0] == word[1]
-        return any(word[:at] + word[at + 1 :] == meant for at in range(0 if is_doubled else 1, len(word)))
-    return any(meant[:at] + meant[at + 1 :] == word for at in range(len(meant)))
+        return any(word[:index] + word[index + 1 :] == meant for index in range(0 if is_doubled else 1, len(word)))
+    return any(meant[:index] + meant[index + 1 :] == word for index in range(len(meant)))
 
 
 def _has_swapped_letters(word: str, meant: str) -> bool:
     """Whether two neighbouring letters have changed places, and nothing else has."""
     if len(word) != len(meant):
         return False
-    differing = [at for at, (one, other) in enumerate(zip(word, meant, strict=True)) if one != other]
-    return (
-        len(differing) == 2
-        and differing[1] == differing[0] + 1
-        and word[differing[0] : differing[1] + 1] == meant[differing[0] : differing[1] + 1][::-1]
-    )
+    first = next((index for index in range(len(word)) if word[index] != meant[index]), len(word))
+    return word[first:] == meant[first : first + 2][::-1] + meant[first + 2 :] != meant[first:]

@@ -46,12 +46,12 @@ class IssuerRule:
     def spans(self, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         """The start and end of each key in a part of a text."""
         for found in _compile(self.pattern).finditer(text, start, end):
-            group = self.group or next((at for at, each in enumerate(found.groups(), 1) if each), 0)
+            group = self.group or next((number for number, value in enumerate(found.groups(), 1) if value), 0)
             if self._is_key(found[group]):
                 yield found.span(group)
 
     def _is_key(self, value: str) -> bool:
-        return _entropy(value) > self.entropy and not any(_compile(each).match(value) for each in self.allowed)
+        return _entropy(value) > self.entropy and not any(_compile(pattern).match(value) for pattern in self.allowed)
 
 
 def find_keys(text: str) -> list[tuple[int, int]]:
@@ -104,7 +104,7 @@ def _both_ends(start: int, end: int) -> Iterable[tuple[int, int]]:
 def _candidates(lowered: str) -> Collection[IssuerRule]:
     """The rules of which a keyword is in a text in lower case."""
     short, by_gram = _index()
-    grams = {lowered[at : at + _GRAM] for at in range(len(lowered) - _GRAM + 1)}
+    grams = {lowered[start : start + _GRAM] for start in range(len(lowered) - _GRAM + 1)}
     near = chain(short, *(by_gram[gram] for gram in by_gram.keys() & grams))
     return list({rule.id: rule for keyword, rule in near if keyword in lowered}.values())
 
@@ -130,7 +130,9 @@ def issuer_rules() -> tuple[IssuerRule, ...]:
 
 
 def _as_rule(entry: Mapping[str, Any]) -> IssuerRule:
-    members: dict[str, Any] = {name: tuple(each) if isinstance(each, list) else each for name, each in entry.items()}
+    members: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()
+    }
     return IssuerRule(**members)
 
 
