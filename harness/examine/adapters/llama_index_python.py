@@ -41,12 +41,15 @@ class LlamaIndexSession(ClientSession):
         async for event in handler.stream_events():
             if isinstance(event, AgentStream):
                 self.add_delta(event.delta)
-        return str(await handler)
+        answer = await handler
+        raw = answer.raw or {}  # the response, or the event that ended its stream
+        self.cut = ((raw.get("response") or raw).get("incomplete_details") or {}).get("reason")
+        return str(answer)
 
 
 class LlamaIndexAdapter(SessionAdapter):
     """`llama-index-llms-openai`."""
 
     package, session = "llama-index-llms-openai", LlamaIndexSession
-    features: ClassVar = ("tools", "hosted_tools", "options")
+    features: ClassVar = ("tools", "hosted_tools", "options", "incomplete")
     states: ClassVar = ("replay", "stateless")

@@ -154,7 +154,7 @@ case(
     severity="must",
     task=replace(WITH_TOOL, tools=(READ,), prompts=tuple(f"Read chapter {number}." for number in range(SAYINGS))),
     script=turns(*_read_chapters()),
-    seconds=60,
+    seconds=120,
 )
 
 case(
