@@ -29,7 +29,7 @@ class MySession(ClientSession):
                 input=self._history,
                 tools=tools,
             )
-            self.read_ending(response)  # its usage, and whether it was cut
+            self.read_ending(response)  # its usage, and how it ended
             self._history += [item.to_dict() for item in response.output]
             calls = [item for item in response.output if item.type == "function_call"]
             if not calls:
