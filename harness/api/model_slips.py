@@ -30,7 +30,7 @@ def group_by_shape(names: Iterable[str]) -> NamesByShape:
 
 
 def find_meant(name: str, known: NamesByShape) -> str | None:
-    """The known name that a name is one slip from; None if there is none."""
+    """Find the known name from which a name is one slip; None for any other name."""
     words = _WORD.findall(name)
     for other in known.get(_shape(name), ()):
         differing = [

@@ -79,7 +79,7 @@ def rules(
 
 
 def _find_rules(known: Mapping[str, Rule], words: list[str]) -> list[Rule]:
-    """The rules with these words; ConfigError if there is none, with the nearest rule or words."""
+    """Find the rules with these words; ConfigError, with the nearest rule or words, if no rule has them."""
     from harness.report.catalogue import find_rules, suggest_words
 
     if found := find_rules(known.values(), words):

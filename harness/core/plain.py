@@ -16,7 +16,7 @@ class Dumpable(Protocol):
 
 
 def is_model(value: Any) -> bool:
-    """Whether a value is an object that dumps itself, as those of pydantic and of the SDKs do; a class is none."""
+    """Whether a value is an object that dumps itself, as those of pydantic and of the SDKs do; a class does not count."""
     return callable(getattr(type(value), "model_dump", None))
 
 
@@ -40,7 +40,7 @@ def _dump(value: Any, *, exclude_unset: bool) -> Any:
 
 
 def write_json(what: str, value: Any) -> str:
-    """A value as a model writes it, as compact JSON; ScriptError, which begins with `what`, where it is none."""
+    """Write a value as a model does, as compact JSON; ScriptError, which begins with `what`, for anything else."""
     try:
         plain = dump_model(value) if is_model(value) else value
         return json.dumps(plain, ensure_ascii=False, allow_nan=False, separators=(",", ":"))

@@ -12,7 +12,7 @@ _FIRST = "1.66"
 
 
 def import_openai(who: str) -> Any:
-    """The package; ConfigError, which names `who` needs it, if there is none with the Responses API."""
+    """Import the package; ConfigError, which says `who` needs it, if it is missing or has no Responses API."""
     try:
         import openai
     except ImportError as problem:

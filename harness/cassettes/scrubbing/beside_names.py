@@ -59,7 +59,7 @@ def _mask_assigned(text: str) -> str:
 
 
 def _find_assigned(text: str, name: re.Match[str]) -> str:
-    """The secret after a name and a sign; empty if there is none."""
+    """Return the secret after a name and a sign; empty without one."""
     found = _ASSIGNED_VALUE.match(text, name.end())
     value = _without_end(found[0]) if found else ""
     takes_name = "(" in name[0] and _READER.search(name[1])
