@@ -161,9 +161,8 @@ class _LateRequests:
                 dict.fromkeys(line for late in group for line in late.made),
             )
             self._texts.append(escape_controls(render_cause(cause)))
-            item = self._items.get(owner, session.items[0])
-            finding = stray_finding(cause, group[0].stray)
-            case = new_case(item, "error", why=cause.what, found=[finding])
+            node: pytest.Item | pytest.Session = self._items.get(owner, session)
+            case = new_case(node, "error", why=cause.what, found=[stray_finding(cause, group[0].stray)])
             self.cases.append((case if owner else replace(case, id=_TITLE)).to_json())
         if groups and self._hidden:
             self._texts.append(f"… and {self._hidden} more of such requests")

@@ -14,11 +14,19 @@ if TYPE_CHECKING:
     from harness.report.report import ReportCase
 
 
-def new_case(item: pytest.Item, outcome: str, seconds: float = 0, **others: Any) -> ReportCase:
-    """Make the case of a test, which took so many `seconds`; `others` are further members of it."""
+def new_case(item: pytest.Item | pytest.Session, outcome: str, seconds: float = 0, **others: Any) -> ReportCase:
+    """Make the case of a test, which took so many `seconds`; `others` are further members of it.
+
+    That of a run stands where its configuration does, which is there even if no test was collected.
+    """
     from harness.report.report import ReportCase
 
-    file, line, _ = item.location
+    if isinstance(item, pytest.Session):
+        configured = item.config.inipath
+        place: tuple[str, int | None, str] = (configured.name if configured else "conftest.py", 0, "")
+    else:
+        place = item.location
+    file, line, _ = place
     path = f"{_checkout_prefix(item.config.rootpath)}{Path(file).as_posix()}"
     return ReportCase(item.nodeid, path, (line or 0) + 1, outcome, round(seconds, 4), **others)
 

@@ -224,7 +224,7 @@ def test_a_file_elsewhere_keeps_its_whole_path() -> None:
         (["tape.jsonl", "--report", "no/o.json"], "--report no/o.json: there is no folder no. Make it first."),
         (
             ["--server", "http://a", "--report", "o.json"],
-            "--report, --host, --contract, --shard, --merge and -v are of recordings.",
+            "what is about recordings goes with recordings, without --report.",
         ),
     ],
 )
