@@ -14,7 +14,7 @@ from harness.core.exchange import Json, Request
 from harness.items import message
 from harness.items.kind import Item
 from harness.server.mock_api import MockApi
-from harness.server.model.default_model import small_talk
+from harness.unscripted.default_model import small_talk
 
 KEY = "sk-worst"
 HEADERS = {"authorization": f"Bearer {KEY}", "content-type": "application/json"}

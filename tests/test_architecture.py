@@ -22,7 +22,19 @@ OUTSIDE = NETWORK | {
 }
 PRINTERS = {"typer", "rich.console", "rich.print", "sys.stdout", "sys.stderr"}
 
-PURE = {"core", "api", "items", "ending", "faults", "contract", "answers", "analysis", "world", "endpoints"}
+PURE = {
+    "core",
+    "api",
+    "items",
+    "ending",
+    "faults",
+    "contract",
+    "answers",
+    "analysis",
+    "world",
+    "endpoints",
+    "unscripted",
+}
 """Packages without network, files, threads, clock or chance: what they need of these a World gives them."""
 EXCEPTIONS = {
     "harness/core/bounded_file.py": {"os", "pathlib"},  # reads the files of users

@@ -115,7 +115,7 @@ def _make_mock(options: ServeOptions) -> MockApi:
     from harness.core.text.vocabulary import JSON, PYTHON_FILE
     from harness.faults.pace import parse_pace
     from harness.server.mock_api import MockApi
-    from harness.server.model.default_model import small_talk
+    from harness.unscripted.default_model import small_talk
     from harness.verify.disagreements.own_file import load_contract
 
     made, limits = MockApi, options.limits

@@ -19,7 +19,7 @@ from harness.items import (
     oauth_consent_request,
 )
 from harness.server.mock_api import MockApi
-from harness.server.model.default_model import small_talk
+from harness.unscripted.default_model import small_talk
 from harness.world.scripting.document import parse_document
 
 BING: Json = {"type": "bing_grounding", "bing_grounding": {"search_configurations": []}}

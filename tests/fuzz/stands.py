@@ -16,7 +16,7 @@ from harness.contract.rule import RULES, Case
 from harness.contract.rules.stored.uploads import UPLOAD
 from harness.contract.schema import load
 from harness.server.mock_api import MockApi
-from harness.server.model.default_model import small_talk
+from harness.unscripted.default_model import small_talk
 from harness.verify.examples import EXAMPLE_HEADERS, CasePlayer, build_request
 from tests.contract.evidence.samples import stored
 from tests.contract.evidence.samples.mutate import instance

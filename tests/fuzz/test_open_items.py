@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.server.mock_api import MockApi
-from harness.server.model.default_model import small_talk
+from harness.unscripted.default_model import small_talk
 from tests.contract.evidence.samples.requests import REQUESTS
 from tests.fuzz.runs import READERS
 from tests.support.slow import slow_except

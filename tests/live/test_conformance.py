@@ -36,7 +36,7 @@ from harness.live.conformance.score import Score, score_json, summary_lines
 from harness.live.conformance.websocket import ConformanceSocket
 from harness.server.asgi import serve_in_thread
 from harness.server.mock_api import MockApi
-from harness.server.model.default_model import small_talk
+from harness.unscripted.default_model import small_talk
 from harness.verify.examples import play_case
 
 KEY = "sk-conformance-0123456789"

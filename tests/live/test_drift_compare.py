@@ -14,7 +14,7 @@ from harness.cli import app
 from harness.cli.support import live_api
 from harness.live.drift.ids import pair_ids, translate_ids
 from harness.server.mock_api import MockApi
-from harness.server.model.default_model import small_talk
+from harness.unscripted.default_model import small_talk
 from tests.support.recordings import HEADERS, HI, exchange, recorded
 from tests.support.recordings import write_jsonl as recording
 from tests.support.servers.live_api import Change, error, live

@@ -12,7 +12,7 @@ import pytest
 
 from harness.live.client.http import HttpClient
 from harness.server.mock_api import MockApi
-from harness.server.model.default_model import small_talk
+from harness.unscripted.default_model import small_talk
 from tests.support.servers.live_server import over_tls
 
 

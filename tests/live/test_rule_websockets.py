@@ -22,7 +22,7 @@ from harness.live.rule_evidence.outcome import find_runs, judge_probe
 from harness.live.rule_evidence.probes import Probe, probes_for_rules
 from harness.live.rule_evidence.send import is_steered_later, send_probe
 from harness.server.mock_api import MockApi
-from harness.server.model.default_model import small_talk
+from harness.unscripted.default_model import small_talk
 from harness.verify import evidence
 from tests.support.servers.live_api import KEY, Event, EventChange, Sockets, live_websocket
 from tests.support.servers.live_server import over_tls

@@ -13,7 +13,7 @@ import harness.server.mock_api
 from harness.contract.rule import RULES
 from harness.items import message
 from harness.server.mock_api import MockApi
-from harness.server.model.default_model import small_talk
+from harness.unscripted.default_model import small_talk
 from harness.verify.examples import play_case
 from tests.support.audit import opened_by_this_thread
 from tests.support.in_process import KEY, Client

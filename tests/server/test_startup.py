@@ -38,7 +38,7 @@ AFTER_A_RESPONSE = """
 import json, sys
 from harness.contract import schema
 from harness.server.mock_api import MockApi
-from harness.server.model.default_model import small_talk
+from harness.unscripted.default_model import small_talk
 
 api = MockApi(fallback=small_talk)
 body = b'{"model": "gpt-4.1", "input": "hi"}'

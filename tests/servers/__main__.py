@@ -28,7 +28,7 @@ from harness.core.errors import ConfigError, HarnessError
 from harness.core.limits import Limits
 from harness.server.asgi import bind, serve_in_thread
 from harness.server.mock_api import MockApi
-from harness.server.model.default_model import small_talk
+from harness.unscripted.default_model import small_talk
 from tests.clients.environments import prepared
 from tests.servers.kinds import KEY, KINDS, Kind, Start, variables
 

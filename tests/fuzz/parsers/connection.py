@@ -13,7 +13,7 @@ from uvicorn.server import ServerState
 from harness.server.asgi import App, uvicorn_config
 from harness.server.control_plane.app import control_app
 from harness.server.mock_api import MockApi
-from harness.server.model.default_model import small_talk
+from harness.unscripted.default_model import small_talk
 
 TURNS = 20
 """How often the event loop runs after each piece, so that what it began can end."""

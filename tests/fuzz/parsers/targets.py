@@ -32,8 +32,8 @@ from harness.items import function_call, message
 from harness.report.formats.json_file import read_report
 from harness.report.refusal import describe_sent_part, resolve_path
 from harness.server.mock_api import API_ROOT, MockApi
-from harness.server.model.default_model import small_talk
 from harness.server.websocket.session import SocketSession
+from harness.unscripted.default_model import small_talk
 from harness.verify.examples import EXAMPLE_HEADERS, EXAMPLE_KEY
 from harness.verify.read_files import read_recording
 from harness.world.mock import Mock

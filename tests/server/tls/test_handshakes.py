@@ -20,9 +20,9 @@ from harness.faults import cut, hang_up
 from harness.items import message
 from harness.server.asgi import Server, serve_in_thread
 from harness.server.mock_api import MockApi
-from harness.server.model.default_model import small_talk
 from harness.server.tls import protocol
 from harness.server.tls.certificate import ServerCertificate, make_certificate
+from harness.unscripted.default_model import small_talk
 from harness.world.mock import Mock
 from tests.support.processes import wait_until
 

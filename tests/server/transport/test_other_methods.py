@@ -12,7 +12,7 @@ import pytest
 from harness.items import message
 from harness.server.asgi import Server, serve_in_thread
 from harness.server.mock_api import MockApi
-from harness.server.model.default_model import small_talk
+from harness.unscripted.default_model import small_talk
 from harness.world.mock import Mock
 from tests.support.servers.live_server import recorded, request_head
 from tests.support.servers.served import serving

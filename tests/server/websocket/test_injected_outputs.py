@@ -13,8 +13,8 @@ from harness.api.multi_agent import MULTI_AGENT_BETA
 from harness.ending import completed
 from harness.items import function_call, mcp_approval_request, message
 from harness.server.mock_api import MockApi
-from harness.server.model.default_model import small_talk
 from harness.server.websocket.session import SocketSession
+from harness.unscripted.default_model import small_talk
 from tests.support.tools import functions
 
 KEY = "sk-unit"

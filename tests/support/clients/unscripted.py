@@ -13,7 +13,7 @@ from harness.core.exchange import Answer, Json
 from harness.ending import DEFAULT_ENDING
 from harness.items.kind import item_from_wire
 from harness.server.mock_api import MockApi
-from harness.server.model.default_model import small_talk
+from harness.unscripted.default_model import small_talk
 
 KEY = "sk-model"
 MODEL = "gpt-5.4"

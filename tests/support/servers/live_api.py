@@ -11,8 +11,8 @@ from typing import Any
 from harness.core.exchange import Answer
 from harness.server.asgi import App, read_body
 from harness.server.mock_api import MockApi
-from harness.server.model.default_model import small_talk
 from harness.server.websocket.protocol import refuse_upgrade
+from harness.unscripted.default_model import small_talk
 from tests.support.servers.live_server import serving
 
 KEY = "sk-live-Zx81nQp5Vb7Lk2Hd9Ws4"

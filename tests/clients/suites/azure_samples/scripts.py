@@ -12,8 +12,8 @@ from harness.items import (
     workflow_action,
 )
 from harness.items.kind import Item
-from harness.server.model.default_model import small_talk
-from harness.server.model.reading import Reading
+from harness.unscripted.default_model import small_talk
+from harness.unscripted.reading import Reading
 from harness.world.mock import Mock
 
 FOUND = "That is what I have found."

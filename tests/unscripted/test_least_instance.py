@@ -19,7 +19,7 @@ from harness.contract.compile_schema import (
     unfolded_size,
 )
 from harness.core.errors import ScriptError
-from harness.server.model.least_instance import MAX_DEPTH, MAX_STEPS, filled_instance, least_instance
+from harness.unscripted.least_instance import MAX_DEPTH, MAX_STEPS, filled_instance, least_instance
 
 NODE = {
     "type": "object",

@@ -10,7 +10,7 @@ from itertools import takewhile
 import jsonschema_rs
 
 from harness.core.exchange import Json
-from harness.server.model.reading import Reading
+from harness.unscripted.reading import Reading
 
 MAX_SEARCHED = 50_000
 """Characters of a text in which the words for a schema are searched."""

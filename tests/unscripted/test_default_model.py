@@ -9,7 +9,7 @@ import pytest
 
 from harness.core.exchange import Request
 from harness.server.mock_api import MockApi
-from harness.server.model.default_model import CUSTOM_TOOL_INPUT, GREETING, THANKS, small_talk
+from harness.unscripted.default_model import CUSTOM_TOOL_INPUT, GREETING, THANKS, small_talk
 
 WEATHER = {
     "type": "function",

@@ -37,9 +37,9 @@ from harness.items import (
     structured_outputs,
 )
 from harness.items.kind import Item
-from harness.server.model.least_instance import filled_instance
-from harness.server.model.reading import Reading
-from harness.server.model.tool_picker import pick_tool
+from harness.unscripted.least_instance import filled_instance
+from harness.unscripted.reading import Reading
+from harness.unscripted.tool_picker import pick_tool
 from harness.world.project_resources import settle_updates
 
 SOURCE_MARK = "【6:0†source】"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.server.model.tool_picker import pick_tool, pick_tools
+from harness.unscripted.tool_picker import pick_tool, pick_tools
 
 
 def tool(name: str, description: str = "", type: str = "function") -> dict[str, Any]:

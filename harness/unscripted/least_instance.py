@@ -14,7 +14,7 @@ from harness.contract.compile_schema import compile_request_schema, compile_sche
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
 from harness.core.text.shorten import shorten
-from harness.server.model.filling import Filling
+from harness.unscripted.filling import Filling
 
 MAX_STEPS = 10_000
 """How many schemas and values are looked at for one instance."""

@@ -31,9 +31,9 @@ from harness.ending import TurnLine, completed
 from harness.items import custom_tool_call, function_call, message, reasoning, tool_search_call, tool_search_output
 from harness.items.kind import Item
 from harness.items.message import url_citation
-from harness.server.model.filling import Filling, make_text
-from harness.server.model.hosted_picker import pick_hosted
-from harness.server.model.hosted_tools import (
+from harness.unscripted.filling import Filling, make_text
+from harness.unscripted.hosted_picker import pick_hosted
+from harness.unscripted.hosted_tools import (
     call_approved,
     call_hosted,
     is_client_search,
@@ -41,12 +41,12 @@ from harness.server.model.hosted_tools import (
     page_of,
     web_site,
 )
-from harness.server.model.least_instance import compact_json, filled_instance
-from harness.server.model.logprobs import make_logprobs
-from harness.server.model.project_tools import EXAMPLE_PAGE, EXAMPLE_TITLE, FINDERS, SOURCE_MARK, first_memory
-from harness.server.model.prompted_schema import find_prompted_schema
-from harness.server.model.reading import NamedTool, Reading
-from harness.server.model.tool_picker import is_final, pick_tools
+from harness.unscripted.least_instance import compact_json, filled_instance
+from harness.unscripted.logprobs import make_logprobs
+from harness.unscripted.project_tools import EXAMPLE_PAGE, EXAMPLE_TITLE, FINDERS, SOURCE_MARK, first_memory
+from harness.unscripted.prompted_schema import find_prompted_schema
+from harness.unscripted.reading import NamedTool, Reading
+from harness.unscripted.tool_picker import is_final, pick_tools
 
 GREETING = "Hello. Nothing is scripted, so this is small talk."
 THANKS = "Thanks, I have what the tool returned."

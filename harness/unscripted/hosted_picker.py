@@ -10,10 +10,10 @@ from harness.api.http.dialects import FOUNDRY
 from harness.api.project.tools import MEMORY_TOOLS
 from harness.core.exchange import Json
 from harness.core.loose_json import as_string
-from harness.server.model.hosted_tools import HOSTED_TYPES, is_client_search
-from harness.server.model.project_tools import named_functions
-from harness.server.model.reading import Reading
-from harness.server.model.tool_picker import is_forbidden, pick_tool
+from harness.unscripted.hosted_tools import HOSTED_TYPES, is_client_search
+from harness.unscripted.project_tools import named_functions
+from harness.unscripted.reading import Reading
+from harness.unscripted.tool_picker import is_forbidden, pick_tool
 
 _FAMILIES = (
     *("web_search", "computer", "mcp"),

@@ -32,9 +32,9 @@ from harness.items.image import ONE_PIXEL_PNG
 from harness.items.kind import CLIENT_CALL_NAMES, Item
 from harness.items.mcp import SERVER_TYPES
 from harness.items.search import search
-from harness.server.model.filling import MAX_SAID
-from harness.server.model.project_tools import PROJECT_CALLS, label_server
-from harness.server.model.reading import Reading
+from harness.unscripted.filling import MAX_SAID
+from harness.unscripted.project_tools import PROJECT_CALLS, label_server
+from harness.unscripted.reading import Reading
 from harness.world.mcp_server import needs_approval
 
 PATH, COMMAND, OUTPUT = "hello.txt", "echo ok", "ok"

@@ -14,7 +14,7 @@ from itertools import takewhile
 from harness.core.exchange import Json
 from harness.core.loose_json import as_object, as_string
 from harness.items.history.transcript import input_items
-from harness.server.model.reading import NAMED_TYPES, user_text
+from harness.unscripted.reading import NAMED_TYPES, user_text
 
 _WORD = re.compile(r"[a-z]+")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
