@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -30,7 +30,7 @@ from harness.contract.rule import (
     RuleCheck,
 )
 from harness.contract.rules import AREAS, ITEMS_MEMBER, SHARED_RULES
-from harness.core.account import DEFAULT_ORGANIZATION
+from harness.core.account import DEFAULT_ORGANIZATION, Organization
 from harness.core.dates import CONTRACT_DATE, days_of_change, is_valid_on, start_of_epoch
 from harness.core.errors import ApiError
 from harness.core.exchange import Finding, Request
@@ -61,33 +61,67 @@ class Violation:
     facts: Mapping[str, Any]
 
 
-def check(request: Request, world: Any) -> Violation | None:
-    """The first violation of a request in this World; None if the API would accept it.
+class CheckedRequest(NamedTuple):
+    """A request as the contract sees it.
+
+    `violation` is the first one, None if the API would accept the request. `request` is what rules and endpoints may read:
+    without what its schema forbids and the World's own contract exempts. `transcript` is what the rules about items have
+    read, None where none of them was asked; it is that of a Foundry agent's definition, too.
+    """
+
+    violation: Violation | None
+    request: Request
+    transcript: Transcript | None = None
+
+
+class _WorldWithAccount:
+    """A World as it would be with another account."""
+
+    def __init__(self, world: Any, account: Organization) -> None:
+        self._world = world
+        self.account = account
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._world, name)
+
+
+def check(request: Request, world: Any, account: Organization | None = None) -> Violation | None:
+    """Find the first violation of a request in this World; None if the API would accept it."""
+    return check_request(request, world, account).violation
+
+
+def check_request(request: Request, world: Any, account: Organization | None = None) -> CheckedRequest:
+    """Check a request in this World, or in one that differs from it by its account alone.
 
     `world` is None if the key has no World. The body is not changed; null members at the top level count as absent.
     """
+    if account is not None and world is not None:
+        world = _WorldWithAccount(world, account)
     if world is None or world.own_contract is None:
         return _check_rules(request, world, None)
     own = world.own_contract
-    admitted = admit(request, world)
+    admitted = _admit(request, world)
 
     def is_exempt(rule: Rule, facts: Mapping[str, Any], error: ApiError) -> bool:
         return own.exempts(rule.id, facts, error.param, request, world.models) is not None
 
     try:
-        violation = _check_rules(admitted, world, is_exempt)
+        checked = _check_rules(admitted, world, is_exempt)
     except Exception:
         if admitted is request:
             raise
-        violation = None  # a rule relies on the schema, which does not hold for what the user's recordings exempt
-    found = own.find_refusal(request, world.models, violation.rule.id if violation else "")
-    return Violation(found[0], found[0].error_for(found[1]), found[1]) if found else violation
+        checked = CheckedRequest(None, admitted)  # a rule relies on the schema, which does not hold for what is exempt
+    violation = checked.violation
+    if found := own.find_refusal(request, world.models, violation.rule.id if violation else ""):
+        rule, facts = found
+        return checked._replace(violation=Violation(rule, rule.error_for(facts), facts))
+    return checked
 
 
-def admit(request: Request, world: Any) -> Request:
-    """A request as rules and endpoints may read it: without what its schema forbids and the World's own contract exempts."""
-    own: OwnContract | None = None if world is None else world.own_contract
-    if own is None or not own.exemptions or not request.schema or not isinstance(request.body, dict):
+def _admit(request: Request, world: Any) -> Request:
+    """Take from a request what its schema forbids and the World's own contract exempts."""
+    own: OwnContract = world.own_contract
+    if not own.exemptions or not request.schema or not isinstance(request.body, dict):
         return request
     admitted, last = request, ""
     for _ in range(MAX_REPAIRS):
@@ -106,22 +140,24 @@ def admit(request: Request, world: Any) -> Request:
     return admitted
 
 
-def _check_rules(request: Request, world: Any, is_exempt: IsExempt | None) -> Violation | None:
+def _check_rules(admitted: Request, world: Any, is_exempt: IsExempt | None) -> CheckedRequest:
     as_of = CONTRACT_DATE if world is None else world.as_of
-    plan = _plan_rules(request.operation, _collect_when_names(request, world), request.dialect, _epoch_of(as_of))
-    violation = _find_first_violation(plan.before, request, world, None, is_exempt)
-    sent = request
+    plan = _plan_rules(admitted.operation, _collect_when_names(admitted, world), admitted.dialect, _epoch_of(as_of))
+    violation = _find_first_violation(plan.before, admitted, world, None, is_exempt)
+    sent = request = admitted
     if request.dialect == FOUNDRY and world is not None:
         sent, request = apply_agent(request, None), apply_known_definition(request, world, as_of)
     violation = violation or _check_schema(sent, as_of)
     if violation or not plan.after:
-        return violation
+        return CheckedRequest(violation, admitted)
     if holder := ITEMS_MEMBER.get(request.operation):
         request = request._replace(body={"input": request.body.get(holder) or []})
     transcript = world.store.transcript(request.body or {}) if plan.reads_transcript else None
     request = _with_raw_bytes(request)
     violation = _find_first_violation(plan.narrow(request, transcript), request, world, transcript, is_exempt)
-    return _relocate_violation(violation, holder) if violation and holder else violation
+    if violation and holder:
+        violation = _relocate_violation(violation, holder)
+    return CheckedRequest(violation, admitted, transcript)
 
 
 def applicable_rules(request: Request, world: Any) -> list[Rule]:

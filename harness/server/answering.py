@@ -9,7 +9,7 @@ from typing import Any
 from harness.api.http.dialects import OPENAI
 from harness.api.http.other_apis import find_other_api
 from harness.api.operations import OPERATIONS, Handler
-from harness.contract.check import Violation, admit, check
+from harness.contract.check import Violation, check, check_request
 from harness.core.account import DEFAULT_ORGANIZATION
 from harness.core.delivery import DISCONNECT_AT_END
 from harness.core.errors import HarnessError
@@ -27,8 +27,9 @@ UNKNOWN_PATHS = ("unknown_url", "resource_not_found", "route_not_found")
 def check_and_answer(request: Request, world: Any, handler: Handler) -> Answer:
     """The contract's refusal, else the handler's answer; an exception of a rule or the handler is reported as a problem."""
     try:
-        refusal = check(request, world)
-        return _refuse(refusal, request, world) if refusal else handler(admit(request, world), world)
+        checked = check_request(request, world)
+        refusal = checked.violation
+        return _refuse(refusal, request, world) if refusal else handler(checked.request, world)
     except Exception as problem:
         return _answer_exception(problem, request, world)
 
@@ -67,8 +68,7 @@ def _refuse_as_scripted(fault: ScriptedRefusal, request: Request, world: Any) ->
         return Answer(error.status, error.body(), error.headers or {}, asked=True)
     if not fault.refusal.account:
         return Answer(0, delivery=DISCONNECT_AT_END._replace(resets=fault.refusal.resets))
-    with world.changed_account(replace(world.account, **fault.refusal.account)):
-        refusal = check(request, world)
+    refusal = check(request, world, replace(world.account, **fault.refusal.account))
     assert refusal is not None  # an account like this is always refused
     return refusal_answer(refusal)._replace(asked=True)
 
@@ -80,8 +80,7 @@ def _refuse(refusal: Violation, request: Request, world: Any) -> Answer:
         answer = answer._replace(body=named.body())
     if world is None or world.account == DEFAULT_ORGANIZATION:
         return answer
-    with world.changed_account(DEFAULT_ORGANIZATION):
-        anyway = check(request, world)
+    anyway = check(request, world, DEFAULT_ORGANIZATION)
     return answer._replace(asked=anyway is None or anyway.rule is not refusal.rule)
 
 

@@ -5,8 +5,7 @@ Endpoints read and change it. A test holds it by a `Mock` (`harness.world.mock`)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -160,15 +159,6 @@ class World:
         }
         self.account = replace(self.account, **frozen)
         return self.account
-
-    @contextmanager
-    def changed_account(self, account: Organization) -> Iterator[None]:
-        """Have another account for the time of a `with` block."""
-        own, self.account = self.account, account
-        try:
-            yield
-        finally:
-            self.account = own
 
     def gate(self, name: str) -> Gate:
         """The gate of a name, made when it is new."""

@@ -14,7 +14,7 @@ from typing import Any
 from harness.api.http.decoding import decode_answer
 from harness.api.operations import Operation
 from harness.cassettes.format.recorded import Recorded
-from harness.contract.check import admit, check
+from harness.contract.check import check, check_request
 from harness.core.exchange import Answer, Json, Request
 from harness.endpoints import azure
 from harness.verify.compare import (
@@ -55,9 +55,10 @@ def find_project_differences(
 ) -> list[Difference] | None:
     """The differences; None where the mock refuses the request, which the judge reports."""
     copy = _copy_world(world)
-    if check(request, copy) is not None:
+    checked = check_request(request, copy)
+    if checked.violation is not None:
         return None
-    mock = azure.answer_in_dialect(operation.handler, admit(request, copy), copy)
+    mock = azure.answer_in_dialect(operation.handler, checked.request, copy)
     return list(_compare_answers(recorded, mock))
 
 
