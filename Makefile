@@ -41,7 +41,7 @@ types: setup
 	.venv/bin/mypy
 
 schemas: setup
-	.venv/bin/harness schemas --check
+	.venv/bin/python -m tools.schemas --check
 
 wheel:  ## what is published, in dist/
 	$(SETUP) && .venv/bin/python -m build --wheel --no-isolation

@@ -11,7 +11,6 @@ import gc
 import sys
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     *("serve", "record", "rules", "losses", "models", "examine"),
-    *("verify", "learn", "report", "drift", "cassettes", "schemas", "demo"),
+    *("verify", "learn", "report", "drift", "cassettes", "demo"),
 )
 """The commands in the order of the help: each is the function of that name in the module of that name."""
 STARTUP_THRESHOLD = 50_000
@@ -36,12 +35,9 @@ def __getattr__(name: str) -> Any:
 
 @cache
 def _register(name: str) -> None:
-    from harness.cli.support.app import app, refuse_outside_checkout
+    from harness.cli.support.app import app
 
-    if find_spec(f"harness.cli.{name}"):
-        app.command()(getattr(import_module(f"harness.cli.{name}"), name))
-    else:  # a wheel leaves it out
-        refuse_outside_checkout(name)
+    app.command()(getattr(import_module(f"harness.cli.{name}"), name))
 
 
 def main() -> None:

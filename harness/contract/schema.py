@@ -42,7 +42,7 @@ def schemas_directory() -> Path:
         if (place / "openai").is_dir():
             return place
     raise SchemaError(
-        f"no schemas in {places[0]} or {places[1]}: reinstall responses-harness, or run `harness schemas --sync`"
+        f"no schemas in {places[0]} or {places[1]}: reinstall responses-harness, or run `python -m tools.schemas --sync`"
     )
 
 
@@ -134,7 +134,7 @@ def read_generated(place: Path, root: str) -> Json:
     try:
         schema: Json = orjson.loads(file.read_bytes())
     except orjson.JSONDecodeError as error:
-        raise SchemaError(f"{file}: not JSON: {error}; run `harness schemas --sync`") from None
+        raise SchemaError(f"{file}: not JSON: {error}; run `python -m tools.schemas --sync`") from None
     return schema
 
 

@@ -25,11 +25,6 @@ CLEAN = {
 }
 
 
-FOR_MAINTAINERS = (
-    "harness/contract/schemagen/",
-    "harness/cli/schemas.py",
-    "harness/cassettes/scrubbing/issuers/sync.py",
-)
 TYPED_PROJECT = Path(__file__).with_name("typed_project.py")
 
 
@@ -77,15 +72,12 @@ def evidence_in(held: Iterable[str]) -> set[str]:
 def test_the_wheel_holds_every_module_schema_and_piece_of_evidence(wheel):
     held = set(ZipFile(wheel).namelist())
     modules = {str(file.relative_to(ROOT)) for file in (ROOT / "harness").rglob("*.py")}
-    for_maintainers = {name for name in modules if name.startswith(FOR_MAINTAINERS)}
     schemas = {f"harness/{file.relative_to(ROOT)}" for file in (ROOT / "schemas").rglob("*") if file.is_file()}
     evidence = {
         f"harness/evidence/{file.relative_to(ROOT / 'cassettes')}" for file in (ROOT / "cassettes").rglob("*.yaml")
     }
-    assert (modules - for_maintainers) | schemas | {"harness/py.typed"} <= held
+    assert modules | schemas | {"harness/py.typed"} <= held
     assert evidence_in(held) == evidence
-    assert for_maintainers
-    assert held.isdisjoint(for_maintainers)
     assert not [
         name for name in held if not name.startswith(("harness/", "responses_harness-", "responses_harness_pytest.py"))
     ]
@@ -132,14 +124,6 @@ def test_the_installed_wheel_is_a_pytest_plugin(installed, tmp_path):
 def test_the_installed_wheel_says_its_version(installed, tmp_path):
     version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     assert run(installed / "harness", "--version", cwd=tmp_path) == f"responses-harness {version}\n"
-
-
-@pytest.mark.parametrize("arguments", [[], ["--check"], ["--sync", "--openapi", "x.yaml"]])
-def test_schemas_are_made_in_a_checkout_only(installed, tmp_path, arguments):
-    done = attempt(installed / "harness", "schemas", *arguments, cwd=tmp_path)
-    message = "harness: `harness schemas` needs a checkout of the project; an installed package cannot run it.\n"
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", message)
-    assert "schemas" not in run(installed / "harness", "--help", cwd=tmp_path)
 
 
 @pytest.fixture(scope="module")

@@ -34,21 +34,28 @@ WHOLE_SENTENCE = 1 << 10
 _TRAILING_BLANKS = re.compile(r"[ \t]+$", re.M)
 
 
+@contextmanager
+def exit_with_problem() -> Iterator[None]:
+    """End the command with one message and ExitCode.NOTHING_JUDGED when a HarnessError is raised, or a disk is full."""
+    try:
+        yield
+    except HarnessError as problem:
+        print_text(f"harness: {problem}", err=True)
+        raise typer.Exit(ExitCode.NOTHING_JUDGED) from problem
+    except OSError as problem:
+        if problem.errno not in WRITE_ERROR_FIXES:
+            raise
+        why = f"{describe_write_error(problem)}. {WRITE_ERROR_FIXES[problem.errno]}, or set TMPDIR"
+        print_text(f"harness: {problem.filename or 'a temporary file'}: cannot be written: {why}.", err=True)
+        raise typer.Exit(ExitCode.NOTHING_JUDGED) from problem
+
+
 class _CommandGroup(TyperGroup):
-    """The commands; a HarnessError ends any of them with one message and ExitCode.NOTHING_JUDGED."""
+    """The commands of `harness`."""
 
     def invoke(self, ctx: Any) -> Any:
-        try:
+        with exit_with_problem():
             return super().invoke(ctx)
-        except HarnessError as problem:
-            print_text(f"harness: {problem}", err=True)
-            raise typer.Exit(ExitCode.NOTHING_JUDGED) from problem
-        except OSError as problem:
-            if problem.errno not in WRITE_ERROR_FIXES:
-                raise
-            why = f"{describe_write_error(problem)}. {WRITE_ERROR_FIXES[problem.errno]}, or set TMPDIR"
-            print_text(f"harness: {problem.filename or 'a temporary file'}: cannot be written: {why}.", err=True)
-            raise typer.Exit(ExitCode.NOTHING_JUDGED) from problem
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """List the commands with whole sentences; the inherited one cuts them at the width of the terminal."""
@@ -84,14 +91,10 @@ def harness(
     """Options of the command itself."""
 
 
-def refuse_outside_checkout(name: str) -> None:
-    """Register a hidden command that ends with a ConfigError, whatever its arguments: it needs the project's sources."""
-
-    def refuse() -> None:
-        raise ConfigError(f"`harness {name}` needs a checkout of the project; an installed package cannot run it.")
-
-    anything = {"allow_extra_args": True, "ignore_unknown_options": True}
-    app.command(name, hidden=True, context_settings=anything)(refuse)
+@app.command(hidden=True, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def schemas() -> None:
+    """Say what this command became."""
+    raise ConfigError("`harness schemas` is `python -m tools.schemas` now, in a checkout of the project.")
 
 
 def require_known(what: str, name: str, all_known: Iterable[str], listing: str = "") -> str:

@@ -11,8 +11,7 @@ import pytest
 
 from harness.cassettes.format.interaction import CassetteHeader, Interaction
 from harness.cassettes.format.serializer import dump_cassette
-from harness.cassettes.scrubbing.issuers import sync
-from harness.cassettes.scrubbing.issuers.find_keys import find_keys, issuer_rules
+from harness.cassettes.scrubbing.issuers.find_keys import RULES_FILE, find_keys, issuer_rules
 from harness.cassettes.scrubbing.leak_check import secrets_in
 from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
 from harness.cassettes.scrubbing.mask_text import Masker
@@ -92,33 +91,7 @@ def test_what_is_no_key_stays(text):
 
 
 def test_the_rules_say_where_they_are_from_and_under_which_licence():
-    head = json.loads(sync.RULES.read_text())
+    head = json.loads(RULES_FILE.read_text())
     assert head["source"].startswith("gitleaks ")
     assert "MIT" in head["licence"]
-    assert head["left_out"] == sync.LEFT_OUT
     assert len(RULES) == len(head["rules"]) > 200
-
-
-@pytest.mark.parametrize(
-    ("published", "pattern"),
-    [
-        (
-            r"""\b(p8e-(?i)[a-z0-9]{2})(?:[\x60'"\s;]|\\[nr]|$)""",
-            rf"{sync.WORD_START}(p8e-(?i:[a-z0-9]{{2}}))(?![A-Za-z0-9_\-])",
-        ),
-        (r"(?i)\b(dor_v1)", rf"(?i:{sync.WORD_START}(dor_v1))"),
-        (r"a(?i)b[(?i)]\(c", r"a(?i:b[(?i)]\(c)"),
-        (r"\b(pat[[:alnum:]]{2})\z", rf"{sync.WORD_START}(pat[A-Za-z0-9]{{2}})\Z"),
-    ],
-)
-def test_a_pattern_of_go_becomes_one_of_python(published, pattern):
-    assert sync.translate(published) == pattern
-
-
-def test_a_list_is_read_from_a_file_or_from_a_program(tmp_path):
-    text = b"# This file has been auto-generated. Do not edit manually.\n# If you would like to contribute new rules\n"
-    toml = text + b"[[rules]]\nid = \"a\"\nregex = '''\\b(a-[0-9]{9})\\b'''\nkeywords = [\"a-\"]\n"
-    for data in (toml, b"\x7fELF\0" + toml + b"\0rest"):
-        (tmp_path / "it").write_bytes(data)
-        (entry,) = sync.take_over(sync.read_toml(tmp_path / "it")["rules"])
-        assert entry == {"id": "a", "pattern": rf"{sync.WORD_START}(a-[0-9]{{9}})\b", "keywords": ["a-"]}

@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-_RULES = Path(__file__).with_name("rules.json")
+RULES_FILE = Path(__file__).with_name("rules.json")
 _WORD = re.compile(r"[^\s\"'`<>,;&(){}\[\]\\]{14,}")
 """A word that is long enough for a key."""
 _LEAD = 120
@@ -126,7 +126,7 @@ def _index() -> tuple[_Keywords, Mapping[str, _Keywords]]:
 @cache
 def issuer_rules() -> tuple[IssuerRule, ...]:
     """All rules."""
-    return tuple(_as_rule(entry) for entry in json.loads(_RULES.read_text())["rules"])
+    return tuple(_as_rule(entry) for entry in json.loads(RULES_FILE.read_text())["rules"])
 
 
 def _as_rule(entry: Mapping[str, Any]) -> IssuerRule:

@@ -22,13 +22,13 @@ from harness.contract.check import named_rules
 from harness.contract.overlay import OverlayEntry, apply_entries
 from harness.contract.overlay_operations import suggest_nearest
 from harness.contract.rule import RULES
-from harness.contract.schemagen import from_openapi
-from harness.contract.schemagen.from_openapi import Change
-from harness.contract.schemagen.from_sdk import generate, sdk_version
 from harness.core.dates import ALWAYS, days_of_change, is_valid_on
 from harness.core.errors import SchemaError
 from harness.core.exchange import Json
 from harness.core.text.shorten import shorten
+from tools.schemas import from_openapi
+from tools.schemas.from_openapi import Change
+from tools.schemas.from_sdk import generate, sdk_version
 
 __all__ = ["Change", "check", "diff", "generate", "pretty", "sync"]
 
@@ -97,9 +97,9 @@ def _check_lock(directory: Path) -> Iterator[str]:
         locked = lock.get(key, {})
         for name in sorted({*locked, *found}):
             if name not in found:
-                yield f"{name} is missing; run `harness schemas --sync`"
+                yield f"{name} is missing; run `python -m tools.schemas --sync`"
             elif locked.get(name) != found[name]:
-                yield f"{name} is not what lock.json says; run `harness schemas --sync`"
+                yield f"{name} is not what lock.json says; run `python -m tools.schemas --sync`"
 
 
 def _check_sdk(directory: Path) -> Iterator[str]:
@@ -107,12 +107,12 @@ def _check_sdk(directory: Path) -> Iterator[str]:
         return
     locked = _read_lock(directory).get("openai")
     if locked != sdk_version():
-        yield f"openai {sdk_version()} is installed, the schemas are from {locked}; see `harness schemas --diff`"
+        yield f"openai {sdk_version()} is installed, the schemas are from {locked}; see `python -m tools.schemas --diff`"
         return
     for root, body in generate().items():
         file = directory / "openai" / f"{root}.json"
         if not file.is_file() or file.read_text(encoding="utf-8") != pretty(body):
-            yield f"openai/{file.name} is not what openai {locked} generates; run `harness schemas --sync`"
+            yield f"openai/{file.name} is not what openai {locked} generates; run `python -m tools.schemas --sync`"
 
 
 def _check_overlays(directory: Path) -> Iterator[str]:
@@ -212,6 +212,6 @@ def _read_lock(directory: Path) -> Json:
         lock: Json = orjson.loads(file.read_bytes()) if file.is_file() else {}
     except orjson.JSONDecodeError as error:
         raise SchemaError(
-            f"{file}: not JSON: {error}; delete it and run `harness schemas --sync` with the document"
+            f"{file}: not JSON: {error}; delete it and run `python -m tools.schemas --sync` with the document"
         ) from None
     return lock

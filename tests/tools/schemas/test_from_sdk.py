@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from harness.contract.schemagen.from_sdk import (
+from harness.core.errors import ConfigError, SchemaError
+from tools.schemas.from_sdk import (
     ANSWER_TYPES,
     REQUEST_TYPES,
     generate,
@@ -13,7 +14,6 @@ from harness.contract.schemagen.from_sdk import (
     short_names,
     strip_prose,
 )
-from harness.core.errors import ConfigError, SchemaError
 
 pytestmark = pytest.mark.slow  # what is generated is in the repository: test_sync.py compares all of it
 

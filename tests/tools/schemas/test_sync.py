@@ -7,10 +7,10 @@ import sys
 import pytest
 
 from harness.contract import schema
-from harness.contract.schemagen.from_openapi import Change
-from harness.contract.schemagen.from_sdk import generate, sdk_version
-from harness.contract.schemagen.sync import OPENAPI_OVERLAY, check, diff, pretty, sync
 from harness.core.errors import SchemaError
+from tools.schemas.from_openapi import Change
+from tools.schemas.from_sdk import generate, sdk_version
+from tools.schemas.sync import OPENAPI_OVERLAY, check, diff, pretty, sync
 
 TEMPERATURE = {"properties": {"temperature": {"type": "number", "maximum": 2}, "new": {"type": "string"}}}
 DOCUMENT = {"info": {"version": "2.3.0"}, "components": {"schemas": {"CreateResponse": TEMPERATURE}}}
@@ -104,26 +104,28 @@ class TestCheck:
     def test_an_edited_schema_is_found_twice(self, place):
         edit(place, "Thread", lambda body: body.pop("required"))
         assert check(place) == [
-            "openai/Thread.json is not what lock.json says; run `harness schemas --sync`",
-            f"openai/Thread.json is not what openai {sdk_version()} generates; run `harness schemas --sync`",
+            "openai/Thread.json is not what lock.json says; run `python -m tools.schemas --sync`",
+            f"openai/Thread.json is not what openai {sdk_version()} generates; run `python -m tools.schemas --sync`",
         ]
 
     @pytest.mark.slow
     def test_a_missing_schema_is_found(self, place):
         (place / "openai" / "Thread.json").unlink()
-        assert check(place)[0] == "openai/Thread.json is missing; run `harness schemas --sync`"
+        assert check(place)[0] == "openai/Thread.json is missing; run `python -m tools.schemas --sync`"
 
     @pytest.mark.slow
     def test_an_overlay_that_is_not_locked_is_found(self, place):
         (place / "overlays" / "20-test.yaml").write_text("[]")
-        assert check(place) == ["overlays/20-test.yaml is not what lock.json says; run `harness schemas --sync`"]
+        assert check(place) == [
+            "overlays/20-test.yaml is not what lock.json says; run `python -m tools.schemas --sync`"
+        ]
 
     @pytest.mark.slow
     def test_another_sdk_is_reported_instead_of_compared(self, place):
         lock = json.loads((place / "lock.json").read_text()) | {"openai": "0.1"}
         (place / "lock.json").write_text(json.dumps(lock))
         assert check(place) == [
-            f"openai {sdk_version()} is installed, the schemas are from 0.1; see `harness schemas --diff`"
+            f"openai {sdk_version()} is installed, the schemas are from 0.1; see `python -m tools.schemas --diff`"
         ]
 
     @pytest.mark.slow
@@ -135,7 +137,7 @@ class TestCheck:
     def test_a_directory_that_was_never_made_has_no_lock(self, tmp_path):
         assert (
             check(tmp_path)[0]
-            == f"openai {sdk_version()} is installed, the schemas are from None; see `harness schemas --diff`"
+            == f"openai {sdk_version()} is installed, the schemas are from None; see `python -m tools.schemas --diff`"
         )
 
     @pytest.mark.slow

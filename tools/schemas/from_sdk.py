@@ -256,7 +256,7 @@ def _import_sdk_type(root: str, path: str) -> Any:
         return list.__class_getitem__(found) if name.endswith("[]") else found
     except (ImportError, AttributeError):
         raise SchemaError(
-            f"openai {sdk_version()} has no openai.types.{path}: correct {root} in harness/contract/schemagen/from_sdk.py"
+            f"openai {sdk_version()} has no openai.types.{path}: correct {root} in tools/schemas/from_sdk.py"
         ) from None
 
 

@@ -18,15 +18,15 @@ from urllib.request import urlopen
 import orjson
 import yaml
 
-from harness.contract.schemagen.align import (
+from harness.core.errors import SchemaError
+from harness.core.exchange import Json
+from tools.schemas.align import (
     BOUND_KEYWORDS,
     AlignedPlace,
     SchemaAlternative,
     align_schemas,
     resolve_pointer,
 )
-from harness.core.errors import SchemaError
-from harness.core.exchange import Json
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 

@@ -1,7 +1,7 @@
-"""Makes `rules.json` of the rules that gitleaks publishes; in a checkout only.
+"""`python -m tools.issuers FILE VERSION DATE`: take over the forms of keys that gitleaks publishes.
 
-`python -m harness.cassettes.scrubbing.issuers.sync FILE VERSION DATE`: FILE is `config/gitleaks.toml` of that release, or
-the program itself, which carries it; DATE is the day on which it was fetched.
+FILE is `config/gitleaks.toml` of that release, or the program itself, which carries it; DATE is the day on which it was
+fetched.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-RULES = Path(__file__).with_name("rules.json")
+from harness.cassettes.scrubbing.issuers.find_keys import RULES_FILE
+
 _LICENCE = "MIT License, Copyright (c) 2019 Zachary Rice; https://github.com/gitleaks/gitleaks/blob/master/LICENSE"
 _FIRST_LINE = b"# This file has been auto-generated. Do not edit manually.\n# If you would like to contribute new rules"
 
@@ -102,7 +103,7 @@ def take_over(rules: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
             raise SystemExit(f"{rule['id']}: `{old}` is not in its pattern any more: {rule['regex']}")
         pattern = translate(rule["regex"].replace(old, new))
         re.compile(pattern, re.ASCII)
-        allowed = [each for one in rule.get("allowlists", []) for each in one.get("regexes", [])]
+        allowed = [regex for allowlist in rule.get("allowlists", []) for regex in allowlist.get("regexes", [])]
         entry = {"id": rule["id"], "pattern": pattern, "keywords": rule["keywords"]}
         entry |= {"beside": True} if _SIGN in rule["regex"] else {}
         entry |= {"group": rule["secretGroup"]} if "secretGroup" in rule else {}
@@ -126,12 +127,12 @@ def main(file: str, version: str, date: str) -> None:
         "source": f"gitleaks {version}: config/gitleaks.toml, https://github.com/gitleaks/gitleaks",
         "licence": _LICENCE,
         "fetched": date,
-        "renew": "python -m harness.cassettes.scrubbing.issuers.sync FILE VERSION DATE",
+        "renew": "python -m tools.issuers FILE VERSION DATE",
         "left_out": LEFT_OUT,
     }
     lines = ",\n".join(f"    {json.dumps(entry, ensure_ascii=False)}" for entry in entries)
     text = json.dumps(head, indent=2).removesuffix("\n}")
-    RULES.write_text(f'{text},\n  "rules": [\n{lines}\n  ]\n}}\n')
+    RULES_FILE.write_text(f'{text},\n  "rules": [\n{lines}\n  ]\n}}\n')
 
 
 if __name__ == "__main__":

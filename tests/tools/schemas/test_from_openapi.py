@@ -7,14 +7,14 @@ import threading
 
 import pytest
 
-from harness.contract.schemagen.from_openapi import (
+from harness.core.errors import SchemaError
+from tools.schemas.from_openapi import (
     Change,
     OpenApiDocument,
     list_changes,
     read_document,
     render_bounds_overlay,
 )
-from harness.core.errors import SchemaError
 
 TEXT = {"type": "string"}
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.contract.schemagen.align import align_schemas, alternatives, resolve_pointer
+from tools.schemas.align import align_schemas, alternatives, resolve_pointer
 
 
 def tagged(tag, **more):

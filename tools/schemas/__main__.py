@@ -1,4 +1,4 @@
-"""`harness schemas`: make the schemas and check them, for maintainers; no part of the wheel."""
+"""`python -m tools.schemas`: make the schemas from the SDK, and check them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ import typer
 
 from harness.cli.support.app import print_text
 from harness.cli.support.exit_codes import ExitCode
+from harness.contract import schema
+from tools.program import make_program
+from tools.schemas import sync as schemas_of
 
 
-def schemas(
+def make_schemas(
     sync: Annotated[bool, typer.Option("--sync", help="Write the schemas from the installed openai SDK.")] = False,
     check: Annotated[
         bool, typer.Option("--check", help="Are the files what the SDK, the lock and overlays say?")
@@ -23,13 +26,16 @@ def schemas(
         raise typer.BadParameter("give exactly one of --sync, --check, --diff.")
     if check and openapi:
         raise typer.BadParameter("--openapi goes with --sync or --diff.")
-    from harness.contract.schema import schemas_directory
-    from harness.contract.schemagen import sync as schemas_of
-
-    document = openapi or None
+    document, directory = openapi or None, schema.schemas_directory()
     if check:
-        problems = schemas_of.check(schemas_directory())
+        problems = schemas_of.check(directory)
         print_text("\n".join(problems or ["ok"]))
         raise typer.Exit(ExitCode.FOUND if problems else ExitCode.OK)
-    changes = schemas_of.sync(schemas_directory(), document) if sync else schemas_of.diff(schemas_directory(), document)
+    changes = schemas_of.sync(directory, document) if sync else schemas_of.diff(directory, document)
     print_text("\n".join(map(str, changes)) or "nothing changes")
+
+
+app = make_program(make_schemas)
+
+if __name__ == "__main__":
+    app()

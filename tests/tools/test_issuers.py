@@ -1,0 +1,39 @@
+"""The forms of keys that are taken over from gitleaks."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from harness.cassettes.scrubbing.issuers.find_keys import RULES_FILE
+from tools import issuers
+
+
+def test_the_list_says_what_was_left_out():
+    assert json.loads(RULES_FILE.read_text())["left_out"] == issuers.LEFT_OUT
+
+
+@pytest.mark.parametrize(
+    ("published", "pattern"),
+    [
+        (
+            r"""\b(p8e-(?i)[a-z0-9]{2})(?:[\x60'"\s;]|\\[nr]|$)""",
+            rf"{issuers.WORD_START}(p8e-(?i:[a-z0-9]{{2}}))(?![A-Za-z0-9_\-])",
+        ),
+        (r"(?i)\b(dor_v1)", rf"(?i:{issuers.WORD_START}(dor_v1))"),
+        (r"a(?i)b[(?i)]\(c", r"a(?i:b[(?i)]\(c)"),
+        (r"\b(pat[[:alnum:]]{2})\z", rf"{issuers.WORD_START}(pat[A-Za-z0-9]{{2}})\Z"),
+    ],
+)
+def test_a_pattern_of_go_becomes_one_of_python(published, pattern):
+    assert issuers.translate(published) == pattern
+
+
+def test_a_list_is_read_from_a_file_or_from_a_program(tmp_path):
+    text = b"# This file has been auto-generated. Do not edit manually.\n# If you would like to contribute new rules\n"
+    toml = text + b"[[rules]]\nid = \"a\"\nregex = '''\\b(a-[0-9]{9})\\b'''\nkeywords = [\"a-\"]\n"
+    for data in (toml, b"\x7fELF\0" + toml + b"\0rest"):
+        (tmp_path / "it").write_bytes(data)
+        (entry,) = issuers.take_over(issuers.read_toml(tmp_path / "it")["rules"])
+        assert entry == {"id": "a", "pattern": rf"{issuers.WORD_START}(a-[0-9]{{9}})\b", "keywords": ["a-"]}

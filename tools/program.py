@@ -1,0 +1,26 @@
+"""Makes a program of one command: its function is the command line, as in `harness.cli`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import typer
+from typer.core import TyperCommand
+
+from harness.cli.support.app import exit_with_problem
+
+
+class _Program(TyperCommand):
+    """A command; a HarnessError ends it with one message, as it ends `harness`."""
+
+    def invoke(self, ctx: Any) -> Any:
+        with exit_with_problem():
+            return super().invoke(ctx)
+
+
+def make_program(command: Callable[..., None]) -> typer.Typer:
+    """Make the program of a function whose parameters are declared as typer's."""
+    program = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
+    program.command(cls=_Program)(command)
+    return program
