@@ -1,33 +1,41 @@
-SETUP = python3 -m venv .venv && .venv/bin/pip install -q -e ".[dev]"
+INSTALLED = .venv/.installed
+TESTS = -n $(if $(FILE),0,auto) $(FILE)
 
 .PHONY: ci clean clients coverage demo docs fix lint setup slow test types schemas wheel bench
 
-test:  ## the suite without the tests that take long
-	$(SETUP) && .venv/bin/python -m pytest -n auto
+test: setup  ## the suite without the tests that take long; `make test FILE="tests/core -k dates"` runs some of it
+	.venv/bin/python -m pytest $(TESTS)
 
-slow:  ## the tests that take long
-	$(SETUP) && .venv/bin/python -m pytest -n auto -m slow
+slow: setup  ## the tests that take long
+	.venv/bin/python -m pytest $(TESTS) -m slow
 
-coverage:  ## what the tests run of harness/; not in ci, since before Python 3.12 tracing now and then keeps a thread from starting
-	$(SETUP) && rm -f .coverage .coverage.*
+coverage: setup  ## what the tests run of harness/; not in ci, since before Python 3.12 tracing now and then keeps a thread from starting
+	rm -f .coverage .coverage.*
 	COVERAGE_PROCESS_START="$$PWD/pyproject.toml" COVERAGE_FILE="$$PWD/.coverage" .venv/bin/python -m pytest -n auto -m "slow or not slow"
 	.venv/bin/coverage combine -q
 	.venv/bin/coverage report --fail-under=95
 
-demo:  ## two agents against the mock, and a refusal
-	$(SETUP) && .venv/bin/harness demo
+demo: setup  ## two agents against the mock, and a refusal
+	.venv/bin/harness demo
 
-clients:  ## suites of real clients, each release in an environment of its own
-	$(SETUP) && .venv/bin/python -m tests.clients
-
-docs:  ## the pages as a site in build/site; dead links fail
-	python3 -m venv .venv && .venv/bin/pip install -q -e ".[docs]" && .venv/bin/mkdocs build --strict
+clients: setup  ## suites of real clients, each release in an environment of its own
+	.venv/bin/python -m tests.clients
 
 ci:  ## what a change must pass
 	.ci/run
 
-setup:  ## the environment of all of these, in .venv
-	$(SETUP)
+setup: $(INSTALLED)  ## the environment of all of these, in .venv; it is made again when pyproject.toml changes
+
+$(INSTALLED): pyproject.toml
+	python3 -m venv .venv && .venv/bin/pip install -q -e ".[dev]"
+	touch $@
+
+$(INSTALLED)-docs: pyproject.toml
+	python3 -m venv .venv && .venv/bin/pip install -q -e ".[docs]"
+	touch $@
+
+docs: $(INSTALLED)-docs  ## the pages as a site in build/site; dead links fail
+	.venv/bin/mkdocs build --strict
 
 lint: setup
 	.venv/bin/ruff check
@@ -43,8 +51,8 @@ types: setup
 schemas: setup
 	.venv/bin/python -m tools.schemas --check
 
-wheel:  ## what is published, in dist/
-	$(SETUP) && .venv/bin/python -m build --wheel --no-isolation
+wheel: setup  ## what is published, in dist/
+	.venv/bin/python -m build --wheel --no-isolation
 
 bench: setup
 	.venv/bin/python -m bench
