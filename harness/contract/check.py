@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any, NamedTuple
 
 import orjson
@@ -19,35 +19,20 @@ from harness.contract import first_violation, schema
 from harness.contract.body_places import repair_body
 from harness.contract.dialect_body import PROMPT_SCHEMAS, apply_known_definition, read_answer_by_schema, read_by_schema
 from harness.contract.own_contract import OwnContract
-from harness.contract.rule import (
-    CHECK_PARAMETERS,
-    CREATE_RESPONSE,
-    LIMITED_ACCOUNT,
-    RULES,
-    UNKNOWN_KEY,
-    UNREADABLE_BODY,
-    Rule,
-    RuleCheck,
-)
-from harness.contract.rules import AREAS, ITEMS_MEMBER, SHARED_RULES
-from harness.core.account import DEFAULT_ORGANIZATION, Organization
-from harness.core.dates import CONTRACT_DATE, days_of_change, is_valid_on, start_of_epoch
+from harness.contract.rule import RULES, Rule
+from harness.contract.rule_plan import AREAS_BEFORE_SCHEMA, BoundRule, plan_rules
+from harness.contract.rules import ITEMS_MEMBER
+from harness.core.account import Organization
+from harness.core.dates import CONTRACT_DATE
 from harness.core.errors import ApiError
 from harness.core.exchange import Finding, Request
 from harness.items.history.transcript import Transcript
 
-BoundRule = tuple[Rule, RuleCheck]
 IsExempt = Callable[[Rule, Mapping[str, Any], ApiError], bool]
 """Whether the World's own contract exempts a request, as it was sent, from a rule with these facts."""
 
 MAX_REPAIRS = 100
 """Places of one body that a World's own contract exempts at most."""
-MAX_NARROWED = 256
-"""Sets of words and types of items whose rules a plan remembers; most requests have one of a few."""
-AREAS_BEFORE_SCHEMA = (
-    *("access", "gateway", "transport", "beta", "multi_agent"),
-    *("preview", "agents", "agent_tools", "agent_sessions", "agent_responses", "project_input"),
-)
 MEANINGFUL_NULLS = ("model", "input", "metadata", "attributes")
 """Members whose null has a meaning: an update may set the metadata of a conversation to null."""
 
@@ -142,7 +127,7 @@ def _admit(request: Request, world: Any) -> Request:
 
 def _check_rules(admitted: Request, world: Any, is_exempt: IsExempt | None) -> CheckedRequest:
     as_of = CONTRACT_DATE if world is None else world.as_of
-    plan = _plan_rules(admitted.operation, _collect_when_names(admitted, world), admitted.dialect, _epoch_of(as_of))
+    plan = plan_rules(admitted, world)
     violation = _find_first_violation(plan.before, admitted, world, None, is_exempt)
     sent = request = admitted
     if request.dialect == FOUNDRY and world is not None:
@@ -158,13 +143,6 @@ def _check_rules(admitted: Request, world: Any, is_exempt: IsExempt | None) -> C
     if violation and holder:
         violation = _relocate_violation(violation, holder)
     return CheckedRequest(violation, admitted, transcript)
-
-
-def applicable_rules(request: Request, world: Any) -> list[Rule]:
-    """The rules with a function that `check` runs for an accepted request, in order."""
-    epoch = _epoch_of(CONTRACT_DATE if world is None else world.as_of)
-    plan = _plan_rules(request.operation, _collect_when_names(request, world), request.dialect, epoch)
-    return [rule for rule, _ in (*plan.before, *plan.after)]
 
 
 def _with_raw_bytes(request: Request) -> Request:
@@ -267,108 +245,6 @@ def rule_for(keyword: str, named: str | None) -> Rule:
 @cache
 def _rules_by_keyword() -> Mapping[str, Rule]:
     return {rule.keyword: rule for rule in RULES.values() if rule.keyword and rule.keyword != "x-rule"}
-
-
-def _collect_when_names(request: Request, world: Any) -> frozenset[str]:
-    """What `when` of rules asks for and a request has: members of the body, `input[]` for an array, special conditions."""
-    body, names = request.body, []
-    if isinstance(body, dict):
-        items = body.get(ITEMS_MEMBER.get(request.operation, "input"))
-        names = [*body, "input[]"] if isinstance(items, list) else list(body)
-    elif request.fault or request.raw:
-        names = [UNREADABLE_BODY]
-    if world is None:
-        names.append(UNKNOWN_KEY)
-    elif world.account is not DEFAULT_ORGANIZATION:
-        names.append(LIMITED_ACCOUNT)
-    return _known_when_names().intersection(names)  # plans are cached by them: a client's own names would fill memory
-
-
-@cache
-def _known_when_names() -> frozenset[str]:
-    return frozenset(name for rule in RULES.values() for name in rule.when)
-
-
-@dataclass(frozen=True, slots=True)
-class RulePlan:
-    """The rules to check for a request, in order: those before the schema, and those after it."""
-
-    before: tuple[BoundRule, ...]
-    after: tuple[BoundRule, ...]
-    reads_transcript: bool
-    words: tuple[bytes, ...]
-    item_types: frozenset[str]
-    narrowed: dict[frozenset[bytes | str], tuple[BoundRule, ...]]
-
-    def narrow(self, request: Request, transcript: Transcript | None) -> tuple[BoundRule, ...]:
-        """The rules after the schema without those whose words or types of items the request lacks."""
-        text = _searchable_bytes(request) if self.words else b""
-        if text is None or not (self.words or self.item_types):
-            return self.after
-        types = self.item_types & transcript.types if transcript and self.item_types else ()
-        found = frozenset([*types, *[word for word in self.words if word in text]])
-        if (rules := self.narrowed.get(found)) is None:
-            rules = tuple(bound for bound in self.after if bound[0].may_apply(found))
-            if len(self.narrowed) < MAX_NARROWED:
-                self.narrowed[found] = rules
-        return rules
-
-
-def _searchable_bytes(request: Request) -> bytes | None:
-    """The JSON of a body in which no word is escaped, and to which an agent has added nothing; None if it cannot be made."""
-    if request.raw and request.dialect != FOUNDRY and b"\\u" not in request.raw:
-        return request.raw
-    try:
-        return orjson.dumps(request.body)
-    except orjson.JSONEncodeError:  # an integer beyond 64 bits
-        return None
-
-
-@lru_cache(maxsize=4096)
-def _epoch_of(as_of: str) -> str:
-    """The last day up to this one on which some rule began or ended."""
-    return start_of_epoch(as_of, days_of_change(RULES.values()))
-
-
-@lru_cache(maxsize=4096)
-def _plan_rules(operation: str, members: frozenset[str], dialect: str = OPENAI, as_of: str = CONTRACT_DATE) -> RulePlan:
-    applicable = [
-        rule
-        for rule in RULES.values()
-        if rule.check
-        and is_valid_on(as_of, rule.since, rule.until)
-        and (not rule.dialects or dialect in rule.dialects)
-        and _applies_to(rule, operation)
-        and (not rule.when or not members.isdisjoint(rule.when))
-    ]
-    applicable.sort(key=lambda rule: AREAS.index(rule.area) if rule.area in AREAS else len(AREAS))
-    before = tuple((rule, _bind_subjects(rule)) for rule in applicable if rule.area in AREAS_BEFORE_SCHEMA)
-    after = tuple((rule, _bind_subjects(rule)) for rule in applicable if rule.area not in AREAS_BEFORE_SCHEMA)
-    words = dict.fromkeys(word.encode() for rule, _ in after for word in rule.mentions)
-    types = frozenset(type for rule, _ in after for type in rule.items)
-    return RulePlan(before, after, any("transcript" in rule.needs for rule, _ in after), tuple(words), types, {})
-
-
-def _applies_to(rule: Rule, operation: str) -> bool:
-    shared = SHARED_RULES.get(operation, ()) if rule.covers(CREATE_RESPONSE) else ()
-    return rule.covers(operation) or rule.area in shared or rule.id in shared
-
-
-def _bind_subjects(rule: Rule) -> RuleCheck:
-    """A rule's function as one of all three arguments, whichever it has."""
-    check = rule.check
-    if check is None:
-        raise ValueError(f"the schema finds violations of {rule.id}")
-    wants = tuple(name in rule.needs for name in CHECK_PARAMETERS)
-    calls: dict[tuple[bool, ...], RuleCheck] = {
-        (True, False, False): lambda request, world, transcript: check(request),
-        (False, True, False): lambda request, world, transcript: check(world),
-        (False, False, True): lambda request, world, transcript: check(transcript),
-        (True, True, False): lambda request, world, transcript: check(request, world),
-        (True, False, True): lambda request, world, transcript: check(request, transcript),
-        (False, True, True): lambda request, world, transcript: check(world, transcript),
-    }
-    return calls.get(wants, check)
 
 
 def named_rules(schema: Any) -> set[str]:

@@ -19,6 +19,7 @@ from harness.contract import check, schema
 from harness.contract.dialect_body import read_by_schema
 from harness.contract.first_violation import NAMED_RULE_KEYWORDS
 from harness.contract.rule import CREATE_RESPONSE, LIMITED_ACCOUNT, RULES, Rule
+from harness.contract.rule_plan import AREAS_BEFORE_SCHEMA, applicable_rules
 from harness.contract.schema import JSON_TYPES, allowed_types, deref, discriminator_values
 from harness.core.exchange import Exchange, Json, Request
 from harness.core.loose_json import as_object, as_string, objects_in
@@ -109,7 +110,7 @@ def _checked_rules(exchange: Exchange, world: Any) -> Iterator[str]:
     """The rules that were applied to a request, up to the one that refused it."""
     request, refusing_rule = exchange.request, exchange.answer.rule or ""
     for checked in _requests_to_check(request):
-        before, after = _split_at_schema(check.applicable_rules(checked, world))
+        before, after = _split_at_schema(applicable_rules(checked, world))
         yield from _ids_until(before, refusing_rule)
         if refusing_rule in before:
             return
@@ -131,8 +132,8 @@ def _requests_to_check(request: Request) -> Iterator[Request]:
 
 def _split_at_schema(rules: Sequence[Rule]) -> tuple[list[str], list[str]]:
     """The ids of the rules that are checked before the schema, and of those after it."""
-    early = [rule.id for rule in rules if rule.area in check.AREAS_BEFORE_SCHEMA]
-    return early, [rule.id for rule in rules if rule.area not in check.AREAS_BEFORE_SCHEMA]
+    early = [rule.id for rule in rules if rule.area in AREAS_BEFORE_SCHEMA]
+    return early, [rule.id for rule in rules if rule.area not in AREAS_BEFORE_SCHEMA]
 
 
 def _ids_until(ids: Sequence[str], last: str | None) -> Sequence[str]:

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 import orjson
 
 from harness.cassettes.format.recorded import Recorded
-from harness.contract.check import applicable_rules
+from harness.contract.rule_plan import applicable_rules
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
 from harness.verify.judging.judge import recorded_error

@@ -9,8 +9,10 @@ import pytest
 
 from harness.api.http.body import MAX_BODY_DEPTH, coerce_query, count_members, find_duplicate_name, parse_body
 from harness.contract import check as contract
+from harness.contract import rule_plan
 from harness.contract.check import check, check_answer, drop_nulls, named_rules, rule_for
 from harness.contract.rule import RULES, assumed, rule
+from harness.contract.rule_plan import forget_plans, plan_rules
 from harness.contract.schema import load, root_names, schemas_directory
 from harness.core.errors import ApiError
 from harness.core.exchange import Finding, JsonFault, Request
@@ -106,7 +108,7 @@ def registered() -> Iterator[Any]:
     yield register
     RULES.clear()
     RULES.update(before)
-    contract._plan_rules.cache_clear()
+    forget_plans()
 
 
 @pytest.mark.parametrize(
@@ -270,11 +272,11 @@ class TestAPromptTemplate:
 
 
 def test_names_that_a_client_makes_up_are_not_remembered() -> None:
-    made = contract._plan_rules.cache_info().currsize
+    made = rule_plan._make_plan.cache_info().currsize
     for number in range(50):
         request = Request("POST", "/responses", body={"model": "gpt-4.1", f"x{number}": 1}, operation="POST /responses")
         contract.check(request, World())
-    assert contract._plan_rules.cache_info().currsize <= made + 1
+    assert rule_plan._make_plan.cache_info().currsize <= made + 1
 
 
 class TestRulesThatCannotApply:
@@ -286,8 +288,7 @@ class TestRulesThatCannotApply:
 
     def rules_for(self, items: list[Any], raw: bytes = b"") -> set[str]:
         sent, world = request({"input": items}, raw=raw), World()
-        plan = contract._plan_rules(sent.operation, contract._collect_when_names(sent, world))
-        return {each.id for each, _ in plan.narrow(sent, world.store.transcript(sent.body))}
+        return {each.id for each, _ in plan_rules(sent, world).narrow(sent, world.store.transcript(sent.body))}
 
     def test_are_not_called(self) -> None:
         called = self.rules_for([{"role": "user", "content": "hi"}])
@@ -314,7 +315,7 @@ class TestRulesThatCannotApply:
         assert "image_without_source" in self.rules_for(items)
 
     def test_no_more_sets_are_remembered_than_that(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(contract, "MAX_NARROWED", 0)
-        contract._plan_rules.cache_clear()
+        monkeypatch.setattr(rule_plan, "MAX_NARROWED", 0)
+        forget_plans()
         assert "call_needs_output" not in self.rules_for([{"role": "user", "content": "hi"}])
-        contract._plan_rules.cache_clear()
+        forget_plans()

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from harness.contract import check as contract
 from harness.contract import schema
 from harness.contract.check import check, check_answer
 from harness.contract.rule import RULES, Case, reported, rule
+from harness.contract.rule_plan import forget_plans
 from harness.contract.unknown_members import find_unknown_members
 from harness.core.dates import CONTRACT_DATE
 from harness.core.errors import ApiError, ConfigError, RegistrationError
@@ -137,13 +137,11 @@ def whisper() -> Iterator[None]:
     yield
     RULES.clear()
     RULES.update(before)
-    for cached in (contract._plan_rules, contract._epoch_of):
-        cached.cache_clear()
+    forget_plans()
 
 
 def test_a_rule_refuses_on_its_days_only(whisper: None) -> None:
-    for cached in (contract._plan_rules, contract._epoch_of):
-        cached.cache_clear()
+    forget_plans()
     asked = Request("POST", "/responses", RUN.headers, operation="POST /responses", schema="CreateResponse")
     days = ("2025-02-28", "2025-03-01", "2025-05-20", "2025-05-21", CONTRACT_DATE)
     assert [refusal(asked, day, model="gpt-4.1", input="HI") for day in days] == ["", "whispered", "whispered", "", ""]

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.contract.check import applicable_rules
 from harness.contract.rule import RULES
+from harness.contract.rule_plan import applicable_rules
 from harness.core.exchange import Request
 from harness.faults import rate_limit
 from harness.items import function_call, reasoning

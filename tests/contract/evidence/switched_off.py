@@ -23,6 +23,7 @@ from harness.contract import check as checking
 from harness.contract import schema as schemas
 from harness.contract.compile_schema import compile_schema
 from harness.contract.rule import CREATE_RESPONSE, RULES
+from harness.contract.rule_plan import forget_plans
 from harness.core.dates import start_of_epoch
 from harness.core.exchange import Json, Request
 from harness.verify.compare import differing_error_members
@@ -40,7 +41,6 @@ MOST_BODIES = 3
 """Requests that are kept for each value of the schemas, the shortest ones."""
 ABOUT_MODELS = ("model", "research", "sampling", "effort", "capability", "hosted", "tools", "text")
 """Areas of rules that read the table of models."""
-_CACHED = (checking._plan_rules, checking._rules_by_keyword, checking._epoch_of, checking._known_when_names)
 _NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,60}")
 
 Entry = tuple[str, str]
@@ -62,8 +62,8 @@ def without_rule(id: str) -> Iterator[None]:
 
 
 def forget() -> None:
-    for cached in _CACHED:
-        cached.cache_clear()
+    forget_plans()
+    checking._rules_by_keyword.cache_clear()
 
 
 @cache

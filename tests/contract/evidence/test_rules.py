@@ -9,8 +9,9 @@ import pytest
 import harness.server.mock_api  # noqa: F401  (registers the rules)
 from harness.api.operations import find_operation
 from harness.contract import schema
-from harness.contract.check import _plan_rules, check_answer, named_rules
+from harness.contract.check import check_answer, named_rules
 from harness.contract.rule import RULES, Case, Rule, assumed, reported, rule
+from harness.contract.rule_plan import _make_plan, forget_plans
 from harness.contract.rules import AREAS
 from harness.core.errors import REQUEST_ID, ApiError, RegistrationError
 from harness.verify.examples import play_case
@@ -55,7 +56,7 @@ def test_every_rule_says_how_it_is_known_and_how_to_fix_it() -> None:
 
 
 EVERYTHING = frozenset(name for one in RULES.values() for name in one.when)
-PLAN = _plan_rules("POST /responses", EVERYTHING)
+PLAN = _make_plan("POST /responses", EVERYTHING)
 
 
 def test_precedence_is_the_order_of_areas_then_of_the_source() -> None:
@@ -111,10 +112,10 @@ def test_a_rule_of_ones_own_refuses_like_any_other() -> None:
     rule(error=ApiError(400, "Do not shout: '{input}'."), source=assumed("house rule"), rejects={}, fix="Whisper.")(
         no_shouting
     )
-    _plan_rules.cache_clear()
+    forget_plans()
     try:
         assert play_case(Case({"input": "HI"})).answer.body["error"]["message"] == "Do not shout: 'HI'."
         assert play_case(Case({"input": "hi"})).answer.status == 200
     finally:
         del RULES["no_shouting"]
-        _plan_rules.cache_clear()
+        forget_plans()

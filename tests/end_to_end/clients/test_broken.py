@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 import openai
 import pytest
 
-from harness.contract import check
 from harness.contract.rule import RULES
+from harness.contract.rule_plan import forget_plans
 from harness.core.exchange import Json
 from harness.world.mock import Mock
 from tests.support.clients import broken
@@ -91,12 +91,12 @@ def without() -> Iterator[Callable[[str], None]]:
 
     def loosen(name: str) -> None:
         del RULES[name]
-        check._plan_rules.cache_clear()
+        forget_plans()
 
     yield loosen
     RULES.clear()
     RULES.update(before)
-    check._plan_rules.cache_clear()
+    forget_plans()
 
 
 def is_refused(mock: Mock, case: Case) -> None:

@@ -1,0 +1,158 @@
+"""Which rules to check for a request, in which order.
+
+A plan is made once for all requests that the `when` of rules cannot tell apart, and kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Any
+
+import orjson
+
+from harness.api.http.dialects import FOUNDRY, OPENAI
+from harness.contract.rule import (
+    CHECK_PARAMETERS,
+    CREATE_RESPONSE,
+    LIMITED_ACCOUNT,
+    RULES,
+    UNKNOWN_KEY,
+    UNREADABLE_BODY,
+    Rule,
+    RuleCheck,
+)
+from harness.contract.rules import AREAS, ITEMS_MEMBER, SHARED_RULES
+from harness.core.account import DEFAULT_ORGANIZATION
+from harness.core.dates import CONTRACT_DATE, days_of_change, is_valid_on, start_of_epoch
+from harness.core.exchange import Request
+from harness.items.history.transcript import Transcript
+
+BoundRule = tuple[Rule, RuleCheck]
+
+MAX_NARROWED = 256
+"""Sets of words and types of items whose rules a plan remembers; most requests have one of a few."""
+AREAS_BEFORE_SCHEMA = (
+    *("access", "gateway", "transport", "beta", "multi_agent"),
+    *("preview", "agents", "agent_tools", "agent_sessions", "agent_responses", "project_input"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RulePlan:
+    """The rules to check for a request, in order: those before the schema, and those after it."""
+
+    before: tuple[BoundRule, ...]
+    after: tuple[BoundRule, ...]
+    reads_transcript: bool
+    words: tuple[bytes, ...]
+    item_types: frozenset[str]
+    narrowed: dict[frozenset[bytes | str], tuple[BoundRule, ...]]
+
+    def narrow(self, request: Request, transcript: Transcript | None) -> tuple[BoundRule, ...]:
+        """Select the rules after the schema, without those whose words or types of items the request lacks."""
+        text = _searchable_bytes(request) if self.words else b""
+        if text is None or not (self.words or self.item_types):
+            return self.after
+        types = self.item_types & transcript.types if transcript and self.item_types else ()
+        found = frozenset([*types, *[word for word in self.words if word in text]])
+        if (rules := self.narrowed.get(found)) is None:
+            rules = tuple(bound for bound in self.after if bound[0].may_apply(found))
+            if len(self.narrowed) < MAX_NARROWED:
+                self.narrowed[found] = rules
+        return rules
+
+
+def _searchable_bytes(request: Request) -> bytes | None:
+    """The JSON of a body in which no word is escaped, and to which an agent has added nothing; None if it cannot be made."""
+    if request.raw and request.dialect != FOUNDRY and b"\\u" not in request.raw:
+        return request.raw
+    try:
+        return orjson.dumps(request.body)
+    except orjson.JSONEncodeError:  # an integer beyond 64 bits
+        return None
+
+
+def plan_rules(request: Request, world: Any) -> RulePlan:
+    """Find the plan for a request in this World."""
+    as_of = CONTRACT_DATE if world is None else world.as_of
+    return _make_plan(request.operation, _collect_when_names(request, world), request.dialect, _epoch_of(as_of))
+
+
+def applicable_rules(request: Request, world: Any) -> list[Rule]:
+    """List the rules with a function that are checked for an accepted request, in order."""
+    plan = plan_rules(request, world)
+    return [rule for rule, _ in (*plan.before, *plan.after)]
+
+
+def forget_plans() -> None:
+    """Forget all plans, since the rules have changed."""
+    for cached in (_make_plan, _epoch_of, _known_when_names):
+        cached.cache_clear()
+
+
+def _collect_when_names(request: Request, world: Any) -> frozenset[str]:
+    """What `when` of rules asks for and a request has: members of the body, `input[]` for an array, special conditions."""
+    body, names = request.body, []
+    if isinstance(body, dict):
+        items = body.get(ITEMS_MEMBER.get(request.operation, "input"))
+        names = [*body, "input[]"] if isinstance(items, list) else list(body)
+    elif request.fault or request.raw:
+        names = [UNREADABLE_BODY]
+    if world is None:
+        names.append(UNKNOWN_KEY)
+    elif world.account is not DEFAULT_ORGANIZATION:
+        names.append(LIMITED_ACCOUNT)
+    return _known_when_names().intersection(names)  # plans are cached by them: a client's own names would fill memory
+
+
+@cache
+def _known_when_names() -> frozenset[str]:
+    return frozenset(name for rule in RULES.values() for name in rule.when)
+
+
+@lru_cache(maxsize=4096)
+def _epoch_of(as_of: str) -> str:
+    """The last day up to this one on which some rule began or ended."""
+    return start_of_epoch(as_of, days_of_change(RULES.values()))
+
+
+@lru_cache(maxsize=4096)
+def _make_plan(operation: str, names: frozenset[str], dialect: str = OPENAI, as_of: str = CONTRACT_DATE) -> RulePlan:
+    applicable = [
+        rule
+        for rule in RULES.values()
+        if rule.check
+        and is_valid_on(as_of, rule.since, rule.until)
+        and (not rule.dialects or dialect in rule.dialects)
+        and _applies_to(rule, operation)
+        and (not rule.when or not names.isdisjoint(rule.when))
+    ]
+    applicable.sort(key=lambda rule: AREAS.index(rule.area) if rule.area in AREAS else len(AREAS))
+    before = tuple((rule, _bind_subjects(rule)) for rule in applicable if rule.area in AREAS_BEFORE_SCHEMA)
+    after = tuple((rule, _bind_subjects(rule)) for rule in applicable if rule.area not in AREAS_BEFORE_SCHEMA)
+    words = dict.fromkeys(word.encode() for rule, _ in after for word in rule.mentions)
+    types = frozenset(type for rule, _ in after for type in rule.items)
+    return RulePlan(before, after, any("transcript" in rule.needs for rule, _ in after), tuple(words), types, {})
+
+
+def _applies_to(rule: Rule, operation: str) -> bool:
+    shared = SHARED_RULES.get(operation, ()) if rule.covers(CREATE_RESPONSE) else ()
+    return rule.covers(operation) or rule.area in shared or rule.id in shared
+
+
+def _bind_subjects(rule: Rule) -> RuleCheck:
+    """A rule's function as one of all three arguments, whichever it has."""
+    check = rule.check
+    if check is None:
+        raise ValueError(f"the schema finds violations of {rule.id}")
+    wants = tuple(name in rule.needs for name in CHECK_PARAMETERS)
+    calls: dict[tuple[bool, ...], RuleCheck] = {
+        (True, False, False): lambda request, world, transcript: check(request),
+        (False, True, False): lambda request, world, transcript: check(world),
+        (False, False, True): lambda request, world, transcript: check(transcript),
+        (True, True, False): lambda request, world, transcript: check(request, world),
+        (True, False, True): lambda request, world, transcript: check(request, transcript),
+        (False, True, True): lambda request, world, transcript: check(world, transcript),
+    }
+    return calls.get(wants, check)
