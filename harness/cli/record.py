@@ -14,17 +14,14 @@ from itertools import chain
 from itertools import count as counting
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
 
 import typer
 
-from harness.cli.record_rules import FRESH_DAYS, record_rules
 from harness.cli.support.app import call_on_signals, make_console, print_text
-from harness.cli.support.completion import complete_area_or_all
 from harness.cli.support.exit_codes import ExitCode
-from harness.cli.support.live_api import KeyEnvOption, YesOption
-from harness.cli.support.options import given_options, refuse_others, takes_options
+from harness.cli.support.options import takes_options
 from harness.cli.support.run_command import run_command
 from harness.core.errors import ConfigError
 
@@ -52,10 +49,6 @@ ADDRESS_HINTS = {
 """Hints for statuses that all answers share."""
 
 
-RULES_ALONE = frozenset({"key_env", "fresh", "yes"})
-RULES_OPTIONS = RULES_ALONE | {"rules", "command", "upstream", "into"}
-
-
 @dataclass(frozen=True)
 class RecordOptions:
     """What `harness record` is told."""
@@ -64,7 +57,6 @@ class RecordOptions:
         list[str] | None,
         typer.Argument(
             metavar="-- COMMAND",
-            autocompletion=complete_area_or_all,
             help="What to run; without it, until interrupted.",
         ),
     ] = None
@@ -84,33 +76,19 @@ class RecordOptions:
         bool,
         typer.Option("--strict", help="--check, and exit code 1 when something was found, 2 when nothing was judged."),
     ] = False
-    rules: Annotated[
-        bool,
-        typer.Option("--rules", help="Instead of a command: areas, whose rules' examples the API is asked; or all."),
-    ] = False
-    key_env: KeyEnvOption = ""
-    fresh: Annotated[int, typer.Option(min=0, metavar="DAYS", help="With --rules: what is not asked again.")] = (
-        FRESH_DAYS
-    )
-    yes: YesOption = False
+    rules: Annotated[bool, typer.Option("--rules", hidden=True)] = False
 
 
 @takes_options(RecordOptions)
-def record(context: typer.Context, options: RecordOptions) -> None:
+def record(_context: typer.Context, options: RecordOptions) -> None:
     """Run a command, and record what its clients and the live API say.
 
     The clients may be in any language: a proxy stands between them and the API. The exit code is the command's.
     """
     if options.rules:
-        refuse_others(context, RULES_OPTIONS, "--rules asks the API what rules give as examples")
-        asked = (options.command or [], options.upstream or OPENAI_URL, options.into)
-        record_rules(*asked, key_env=options.key_env, yes=options.yes, fresh=options.fresh)
-    if others := [written for field, written in given_options(context).items() if field in RULES_ALONE]:
-        raise typer.BadParameter(f"{', '.join(others)}: that goes with --rules.")
-    _record(options)
-
-
-def _record(options: RecordOptions) -> NoReturn:
+        raise ConfigError(
+            "`harness record --rules` is `python -m tools.rule_evidence` now, in a checkout of the project."
+        )
     from harness.api.http.upstream import parse_upstream
     from harness.cassettes.format.interaction import RECORD_COMMAND, CassetteHeader
     from harness.cassettes.recording.in_flight import Recording

@@ -19,8 +19,9 @@ from harness.cassettes.recording.writer import read_cassette
 from harness.contract.rule import RULES
 from harness.core.errors import HarnessError
 from harness.live.client.budget import Budget, sum_budgets
+from harness.live.drift.plan import estimate_resending
 from harness.live.project_sources import ProjectSources, find_project_root
-from harness.live.rerecording import TEST_NAME, cassette_name, dialect_of_rules, record_command, recording_cost
+from harness.live.rerecording import TEST_NAME, cassette_name, dialect_of_rules, record_command
 from harness.live.unused_exchanges import find_unused_exchanges
 from harness.verify.read_files import NotARecording, read_recording
 
@@ -74,12 +75,11 @@ def list_cassettes(paths: Sequence[Path], today: date, stale_after: int = STALE_
 
 def plan_rerecording(listed: Iterable[CassetteStatus]) -> Mapping[str, Budget]:
     """The commands that record again what is stale and in use, each with its cost at most."""
-    costs: dict[str, dict[Path, Budget]] = {}
-    for each in listed:
-        if each.stale and not each.orphan and each.again:
-            key = Path() if dialect_of_rules(each.file) else each.file  # one command asks about all rules of an area
-            costs.setdefault(each.again, {})[key] = each.cost
-    return {command: sum_budgets(each.values()) for command, each in costs.items()}
+    costs: dict[str, list[Budget]] = {}
+    for cassette in listed:
+        if cassette.stale and not cassette.orphan and cassette.again:
+            costs.setdefault(cassette.again, []).append(cassette.cost)
+    return {command: sum_budgets(budgets) for command, budgets in costs.items()}
 
 
 def _cassette_status(
@@ -105,7 +105,7 @@ def _cassette_status(
         orphan=not replayed and not _is_named(file, sources),
         replayed=replayed,
         again=record_command(file, content, sources, stale_after),
-        cost=recording_cost(file, exchanges),
+        cost=sum_budgets(map(estimate_resending, exchanges)),
         is_broken=bool(problem),
         unused=find_unused_exchanges(file, content, sources),
     )

@@ -1,12 +1,10 @@
-"""The command that records a cassette again, and what it costs."""
+"""Finds the command that records a cassette again."""
 
 from __future__ import annotations
 
 import os
 import re
 import shlex
-from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -14,13 +12,10 @@ from harness.api.http.dialects import AZURE, OPENAI
 from harness.api.http.providers import PROVIDERS, provider_of_host, root_of
 from harness.api.http.upstream import AZURE_VARIABLE, PROJECT_VARIABLES
 from harness.cassettes.format.interaction import PYTEST_COMMAND, RECORD_COMMAND
-from harness.cassettes.format.recorded import Recorded
 from harness.cassettes.format.serializer import CassetteContent
 from harness.contract.rule import RULES
-from harness.live.client.budget import Budget, sum_budgets
-from harness.live.drift.plan import estimate_resending
 from harness.live.project_sources import ProjectSources
-from harness.live.rule_evidence.probes import Probe, probes_for_rules
+from harness.live.rule_questions import examples_of, explain_left_out
 
 RULE_FOLDERS = ("rules", "accepts")
 """The folders of what the API was asked about the rules: `<folder>/<dialect>/rules/<rule>.yaml`."""
@@ -55,32 +50,14 @@ def record_command(file: Path, content: CassetteContent, sources: ProjectSources
     return f"harness record --into {shlex.quote(file.as_posix())}{_upstream_option(content)} -- {program}"
 
 
-def recording_cost(file: Path, exchanges: Sequence[Recorded]) -> Budget:
-    """What it costs at most to record a cassette again."""
-    if dialect := dialect_of_rules(file):
-        return sum_budgets(probe.cost for probe in _probes_with(file, dialect))
-    return sum_budgets(map(estimate_resending, exchanges))
-
-
 def _rules_command(file: Path, dialect: str, stale_after: int) -> str:
-    """The command that asks about all rules of an area that are not fresh."""
-    name = cassette_name(file)
-    if not any(probe.rule.id == name for probe in _probes_with(file, dialect)):
+    """Find the command that asks about the rules of an area that are not fresh; empty if this one cannot be asked about."""
+    rule = RULES.get(cassette_name(file))
+    if rule is None or all(explain_left_out(rule, case, dialect) for _, case in examples_of(rule)):
         return ""
     folder = os.path.relpath(file.resolve().parents[2])
     into = "" if folder == _FOLDER else f" --into {shlex.quote(folder)}"
-    return f"harness record --rules {RULES[name].area} --fresh {stale_after}{into}{_dialect_option(dialect)}"
-
-
-def _probes_with(file: Path, dialect: str) -> Sequence[Probe]:
-    """The requests that are sent together with those for the rule of a cassette."""
-    rule = RULES.get(cassette_name(file))
-    return _probes_of_area(rule.area, dialect) if rule else ()
-
-
-@cache
-def _probes_of_area(area: str, dialect: str) -> Sequence[Probe]:
-    return probes_for_rules([rule for rule in RULES.values() if rule.area == area], dialect)[0]
+    return f"python -m tools.rule_evidence {rule.area} --fresh {stale_after}{into}{_dialect_option(dialect)}"
 
 
 def _upstream_option(content: CassetteContent) -> str:

@@ -1,7 +1,6 @@
 """The examples of the rules as questions to a server: what is sent, which answer is due, which examples are left out.
 
-Two packages adapt them: `rule_evidence` asks the live API whether a rule is true, `conformance` asks any server whether
-it obeys the rules.
+`conformance` asks any server whether it obeys the rules; maintainers ask the live API whether a rule is true.
 """
 
 from __future__ import annotations

@@ -19,8 +19,6 @@ from harness.cli import app
         (("examine", "openai", "-v"), "give --case ID, too."),
         (("examine", "openai", "--list"), "give it with --cases, without ADAPTER."),
         (("examine", "--merge", "a.json", "--baseline", "b.json"), "give it with --report, without --baseline."),
-        (("record", "--fresh", "3", "--", "true"), "--fresh: that goes with --rules."),
-        (("record", "--rules", "tools", "--strict"), "give as examples, without --strict."),
     ],
 )
 def test_an_option_without_effect_is_refused(arguments: tuple[str, ...], words: str) -> None:

@@ -1,12 +1,5 @@
 """The key of the live API is in the environment, for the tests that ask for it."""
 
-from __future__ import annotations
+from tests.support.servers.live_api import live_key
 
-import pytest
-
-from tests.support.servers.live_api import KEY
-
-
-@pytest.fixture
-def live_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+__all__ = ["live_key"]

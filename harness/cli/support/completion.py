@@ -15,11 +15,6 @@ def complete_area(incomplete: str) -> list[str]:
     return _starting_with(incomplete, dict.fromkeys(_rules().values()))
 
 
-def complete_area_or_all(incomplete: str) -> list[str]:
-    """The areas of rules that begin so, and `all`."""
-    return _starting_with(incomplete, [*dict.fromkeys(_rules().values()), "all"])
-
-
 def complete_loss(incomplete: str) -> list[str]:
     """The ids of losses that begin so."""
     import harness.analysis.losses  # noqa: F401  (registers every loss)

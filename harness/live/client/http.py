@@ -27,6 +27,8 @@ MAX_ANSWER_BYTES = 1 << 26
 """Bytes after which an answer is no longer read."""
 FILE_CONTENT_PATH = re.compile(r".*/content(?:\?.*)?")
 """The paths that are answered by the bytes of a file."""
+READ_HEADERS = ("content-type", "openai-beta")
+"""The headers of a request that the API reads, besides the key."""
 SAFE_CHARACTERS = "/?=&%[]:,+@!$'()*;~"
 TOO_MANY_REQUESTS = 429
 MAX_ATTEMPTS = 3
@@ -35,6 +37,11 @@ MAX_WAIT_SECONDS = 20.0
 """The longest `retry-after` that is waited for, in seconds."""
 CONNECTED_EVENTS = {"http": "connection.connect_tcp.complete", "https": "connection.start_tls.complete"}
 """The trace event of the HTTP library after which a connection can carry a request, by the scheme of the URL."""
+
+
+def select_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """Select the headers that the API reads: these are sent again, and stand in a cassette of evidence."""
+    return {name: headers[name] for name in READ_HEADERS if name in headers}
 
 
 class ServerReply(NamedTuple):

@@ -20,6 +20,7 @@ from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.format.recorded import Recorded
 from harness.core.exchange import Json
 from harness.items.history.transcript import conversation_id
+from harness.live.client.http import select_headers
 from harness.live.client.paced import Sender
 from harness.live.client.websocket import WebSocketClient, handshake_problem
 from harness.live.drift.compare import (
@@ -31,7 +32,6 @@ from harness.live.drift.compare import (
 )
 from harness.live.drift.ids import ids_in, pair_ids, translate_ids
 from harness.live.drift.plan import RecordedConversation, SocketEvent, request_body
-from harness.live.rule_evidence.probes import select_headers
 from harness.verify.judging.judge import answer_object, judge
 from harness.verify.judging.unverifiable import (
     AGENT_HIDES_MODEL,

@@ -21,7 +21,6 @@ from harness.contract.rule import RULES
 from harness.core.account import Organization, RateLimit
 from harness.core.dates import CONTRACT_DATE
 from harness.core.exchange import Answer, Request
-from harness.live.rule_evidence.store import build_header
 from harness.server.mock_api import API_ROOT, MockApi
 from harness.server.websocket.session import SocketSession
 from harness.verify import evidence, evidence_coverage
@@ -30,6 +29,7 @@ from harness.verify.examples import OK_TURN
 from harness.verify.learn import remember
 from harness.world.world import World
 from tests.support.slow import slow_except_every
+from tools.rule_evidence.store import build_header
 
 CASSETTES = evidence.load_rule_cassettes()
 FILES = [

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
+
 from harness.core.exchange import Answer
 from harness.server.asgi import App, read_body
 from harness.server.mock_api import MockApi
@@ -19,6 +21,12 @@ KEY = "sk-live-Zx81nQp5Vb7Lk2Hd9Ws4"
 Reply = tuple[int, dict[str, str], Any]
 """Status, headers and body: JSON, a text, or None for a connection that breaks off."""
 Change = Callable[[str, str, Any], Reply | None]
+
+
+@pytest.fixture
+def live_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The key of the live API is in the environment."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
 
 def error(status: int, message: str, param: str | None = None, code: str | None = None, **headers: str) -> Reply:

@@ -20,9 +20,9 @@ from harness.cassettes.recording.writer import SecretFound, lock_cassette, repla
 from harness.cassettes.scrubbing.leak_check import secrets_in
 from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
 from harness.contract.rule import LEVELS
-from harness.live.rule_evidence.outcome import find_runs
-from harness.live.rule_evidence.probes import Probe
 from harness.verify.evidence import SourcedInteraction, read_interactions
+from tools.rule_evidence.outcome import find_runs
+from tools.rule_evidence.probes import Probe
 
 RULES_FOLDER, ACCEPTS_FOLDER = "rules", "accepts"
 ProbeRun = Sequence[SourcedInteraction]

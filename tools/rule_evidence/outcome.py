@@ -14,7 +14,7 @@ from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
 from harness.core.exchange import Answer, Json
 from harness.core.text.redact import redact
 from harness.core.text.shorten import shorten
-from harness.live.rule_evidence.probes import Probe, select_headers, wrong_key
+from harness.live.client.http import select_headers
 from harness.verify.evidence import SourcedInteraction
 from harness.verify.examples import build_request
 from harness.verify.judging.judge import answer_object, judge
@@ -23,6 +23,7 @@ from harness.verify.judging.verdict import UNVERIFIABLE, Verdict, VerdictKind
 from harness.verify.judging.websockets.exchanges import to_http_interactions
 from harness.verify.judging.websockets.pairs import SocketExchange
 from harness.world.world import World
+from tools.rule_evidence.probes import Probe, wrong_key
 
 ProbeFinding = Literal["confirmed", "contradicted", "new words", "unclear"]
 PROBE_FINDINGS: tuple[ProbeFinding, ...] = ("confirmed", "contradicted", "new words", "unclear")

@@ -1,4 +1,4 @@
-"""`harness record --rules`: what the live API says to the rules' examples, and the evidence that stays."""
+"""`python -m tools.rule_evidence`: what the live API says to the rules' examples, and the evidence that stays."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from typer.testing import CliRunner, Result
 import harness.server.mock_api  # noqa: F401  (registers the rules)
 from harness.cassettes.format.interaction import CassetteHeader
 from harness.cassettes.recording.writer import SecretFound, lock_cassette, read_cassette
-from harness.cli import app, record_rules
+from harness.cli import app
 from harness.contract.rule import RULES
-from harness.live.rule_evidence import store
-from harness.live.rule_evidence.outcome import ProbeFinding, build_interaction, judge_probe
-from harness.live.rule_evidence.probes import Probe, probes_for_rules
 from harness.verify import evidence
 from harness.verify.evidence import Origin, attach_origin
 from harness.verify.examples import build_request
 from tests.support.servers.live_api import KEY, Change, Live, error, live
+from tools.rule_evidence import __main__ as record_rules
+from tools.rule_evidence import store
+from tools.rule_evidence.outcome import ProbeFinding, build_interaction, judge_probe
+from tools.rule_evidence.probes import Probe, probes_for_rules
 
 BOGUS = {"seed": 1}
 
@@ -44,7 +45,7 @@ def api() -> Iterator[tuple[str, Live]]:
 
 
 def record(url: str, into: Path, *more: str) -> Result:
-    return CliRunner().invoke(app, ["record", "--rules", *more, "--upstream", url, "--into", str(into)])
+    return CliRunner().invoke(record_rules.app, [*more, "--upstream", url, "--into", str(into)])
 
 
 def seeded(body: Any) -> bool:
@@ -266,8 +267,8 @@ def test_nothing_is_sent_before_somebody_has_agreed(api: tuple[str, Live], tmp_p
 def test_a_person_is_prompted_whether_to_go_on(
     api: tuple[str, Live], tmp_path: Path, answer: str, sent_any: bool
 ) -> None:
-    arguments = ["record", "--rules", "access", "--upstream", api[0], "--into", str(tmp_path)]
-    result = CliRunner().invoke(app, arguments, input=answer)
+    arguments = ["access", "--upstream", api[0], "--into", str(tmp_path)]
+    result = CliRunner().invoke(record_rules.app, arguments, input=answer)
     assert "Go on?" in result.stderr
     assert bool(api[1].requests) is sent_any
     assert result.exit_code == (0 if sent_any else 2)

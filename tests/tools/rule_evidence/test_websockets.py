@@ -1,4 +1,4 @@
-"""`harness record --rules websocket`: the examples asked over WebSockets, judged, and kept as what was said over them."""
+"""`python -m tools.rule_evidence websocket`: examples asked over WebSockets, judged, and kept with all their frames."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from typer.testing import CliRunner, Result
 import harness.server.mock_api  # noqa: F401  (registers the rules)
 from harness.api.http.upstream import parse_upstream
 from harness.cassettes.recording.writer import read_cassette
-from harness.cli import app
 from harness.contract.rule import RULES, Case
 from harness.core.exchange import Answer
 from harness.live.client.paced import LiveApi, Sender, UpstreamError
-from harness.live.rule_evidence import store
-from harness.live.rule_evidence.outcome import find_runs, judge_probe
-from harness.live.rule_evidence.probes import Probe, probes_for_rules
-from harness.live.rule_evidence.send import is_steered_later, send_probe
 from harness.server.mock_api import MockApi
 from harness.unscripted.default_model import small_talk
 from harness.verify import evidence
 from tests.support.servers.live_api import KEY, Event, EventChange, Sockets, live_websocket
 from tests.support.servers.live_server import over_tls
+from tools.rule_evidence import store
+from tools.rule_evidence.__main__ import app
+from tools.rule_evidence.outcome import find_runs, judge_probe
+from tools.rule_evidence.probes import Probe, probes_for_rules
+from tools.rule_evidence.send import is_steered_later, send_probe
 
 
 def record(url: str, into: Path, *more: str) -> Result:
-    arguments = ["record", "--rules", "websocket", "--upstream", url, "--into", str(into), "--yes", *more]
+    arguments = ["websocket", "--upstream", url, "--into", str(into), "--yes", *more]
     return CliRunner(env={"OPENAI_API_KEY": KEY}).invoke(app, arguments)
 
 

@@ -9,8 +9,8 @@ import pytest
 
 import harness.server.mock_api  # noqa: F401  (registers the rules)
 from harness.contract.rule import RULES
-from harness.live.rule_evidence.probes import Probe, probes_for_rules, wrong_key
 from harness.verify.examples import build_request
+from tools.rule_evidence.probes import Probe, probes_for_rules, wrong_key
 
 
 def of(id: str, dialect: str = "openai") -> list[Probe]:

@@ -26,8 +26,6 @@ CHEAPEST_MODELS = {"gpt-4.1": "gpt-4.1-nano", "gpt-4o": "gpt-4o-mini", "gpt-5": 
 """The cheapest model of a family, for examples that are not about the model."""
 SHORTEST_ANSWER = {"max_output_tokens": 16}
 """The lowest limit of tokens that the API accepts."""
-RECORDED_HEADERS = ("content-type", "openai-beta")
-"""The headers of a request that the API reads, besides the key."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -121,11 +119,6 @@ def _is_create(case: Case) -> bool:
     if (case.on or CREATE_RESPONSE).partition("?")[0] == CREATE_RESPONSE:
         return True
     return is_socket_event(case) and (case.body or {}).get("type", CREATE_EVENT) == CREATE_EVENT
-
-
-def select_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """The headers of a request that a cassette holds."""
-    return {name: headers[name] for name in RECORDED_HEADERS if name in headers}
 
 
 def wrong_key(request: Interaction, dialect: str = OPENAI) -> str | None:

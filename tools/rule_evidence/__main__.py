@@ -1,4 +1,4 @@
-"""`harness record --rules`: sends the rules' examples to the live API and stores its answers as evidence."""
+"""`python -m tools.rule_evidence`: sends the rules' examples to the live API and stores its answers as evidence."""
 
 from __future__ import annotations
 
@@ -6,20 +6,34 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
+from rich.table import Table
 
+from harness.cli.record import OPENAI_URL
 from harness.cli.support.app import make_console, require_known
 from harness.cli.support.exit_codes import ExitCode
-from harness.cli.support.live_api import confirm_cost, make_sender, print_left_out, with_progress
+from harness.cli.support.live_api import (
+    KeyEnvOption,
+    UpstreamOption,
+    YesOption,
+    confirm_cost,
+    make_sender,
+    print_left_out,
+    with_progress,
+)
+from harness.contract.rule import RULES, Rule
 from harness.core.errors import ConfigError
-
-if TYPE_CHECKING:
-    from harness.contract.rule import Rule
-    from harness.live.client.paced import Sender
-    from harness.live.rule_evidence.outcome import ProbeOutcome
-    from harness.live.rule_evidence.probes import Probe
+from harness.core.text.redact import redact
+from harness.core.text.shorten import shorten, shorten_json
+from harness.live.client.budget import sum_budgets
+from harness.live.client.paced import Sender
+from tools.program import make_program
+from tools.rule_evidence import store
+from tools.rule_evidence.outcome import PROBE_FINDINGS, ProbeOutcome, judge_probe
+from tools.rule_evidence.probes import Probe, probes_for_rules
+from tools.rule_evidence.send import send_probe
 
 ALL_AREAS = "all"
 """The name that stands for every area."""
@@ -28,20 +42,21 @@ FRESH_DAYS = 30
 
 
 def record_rules(
-    areas: Sequence[str], upstream: str, into: Path, *, key_env: str = "", yes: bool = False, fresh: int = FRESH_DAYS
-) -> NoReturn:
-    """Send the examples of the rules of these areas (by default of `all`) to the live API, and store its answers.
-
-    Examples that were recorded from the same API in the last `fresh` days are not sent again; they are judged with the rest.
-    """
-    from harness.live.client.budget import sum_budgets
-    from harness.live.rule_evidence import store
-    from harness.live.rule_evidence.outcome import judge_probe
-    from harness.live.rule_evidence.probes import probes_for_rules
-
-    sender = make_sender(upstream, key_env)
+    areas: Annotated[
+        list[str] | None, typer.Argument(metavar="AREA", help="Whose rules' examples are sent; without one, all.")
+    ] = None,
+    upstream: UpstreamOption = OPENAI_URL,
+    into: Annotated[Path, typer.Option(metavar="DIR", help="Where the evidence is stored.")] = Path("cassettes"),
+    key_env: KeyEnvOption = "",
+    fresh: Annotated[
+        int, typer.Option(min=0, metavar="DAYS", help="Examples recorded so lately are judged, and not sent again.")
+    ] = FRESH_DAYS,
+    yes: YesOption = False,
+) -> None:
+    """Send the examples of the rules to the live API, and store its answers."""
+    sender = make_sender(upstream or OPENAI_URL, key_env)
     dialect = sender.live.upstream.dialect
-    probes, left_out = probes_for_rules(_rules_in_areas(areas), dialect)
+    probes, left_out = probes_for_rules(_rules_in_areas(areas or []), dialect)
     since = (date.today() - timedelta(days=fresh)).isoformat()
     recorded = {
         probe: run
@@ -55,16 +70,15 @@ def record_rules(
         confirm_cost(sum_budgets(probe.cost for probe in to_send), sender, yes)
         outcomes += _send_and_store(to_send, sender, into, recorded)
     _print_outcomes(outcomes)
-    if any(one.finding in ("contradicted", "new words") for one in outcomes):
+    if any(outcome.finding in ("contradicted", "new words") for outcome in outcomes):
         raise typer.Exit(ExitCode.FOUND)
-    if all(one.finding == "unclear" for one in outcomes):
+    if all(outcome.finding == "unclear" for outcome in outcomes):
         why = "no answer shows whether the rules are true" if outcomes else "no example can be sent to this API"
         raise ConfigError(f"nothing was judged: {why}.")
     raise typer.Exit(ExitCode.OK)
 
 
 def _rules_in_areas(areas: Sequence[str]) -> list[Rule]:
-    from harness.contract.rule import RULES
 
     known_areas = [*dict.fromkeys(rule.area for rule in RULES.values()), ALL_AREAS]
     names = {require_known("area", area, known_areas) for area in areas} or {ALL_AREAS}
@@ -75,10 +89,6 @@ def _send_and_store(
     probes: Sequence[Probe], sender: Sender, into: Path, recorded: Mapping[Probe, Any]
 ) -> list[ProbeOutcome]:
     """Send the examples; store the answers after each rule, and when interrupted."""
-    from harness.live.rule_evidence import store
-    from harness.live.rule_evidence.outcome import judge_probe
-    from harness.live.rule_evidence.send import send_probe
-
     outcomes: list[ProbeOutcome] = []
     unsaved: dict[Probe, Any] = {}
     dialect, key = sender.live.upstream.dialect, sender.live.key
@@ -101,16 +111,13 @@ def _send_and_store(
 
 
 def _print_outcomes(outcomes: Sequence[ProbeOutcome]) -> None:
-    from rich.table import Table
-
-    from harness.live.rule_evidence.outcome import PROBE_FINDINGS
 
     console = make_console()
     table = Table("area", "examples", *PROBE_FINDINGS, box=None, pad_edge=False)
     areas = dict.fromkeys(outcome.probe.rule.area for outcome in outcomes)
     for area in (*areas, ALL_AREAS):
-        found = Counter(outcome.finding for outcome in outcomes if area in (ALL_AREAS, outcome.probe.rule.area))
-        table.add_row(area, str(found.total()), *(str(found[each] or "-") for each in PROBE_FINDINGS))
+        counts = Counter(outcome.finding for outcome in outcomes if area in (ALL_AREAS, outcome.probe.rule.area))
+        table.add_row(area, str(counts.total()), *(str(counts[finding] or "-") for finding in PROBE_FINDINGS))
     console.print(table)
     for outcome in sorted(outcomes, key=lambda outcome: PROBE_FINDINGS.index(outcome.finding)):
         if outcome.finding != "confirmed":
@@ -119,8 +126,6 @@ def _print_outcomes(outcomes: Sequence[ProbeOutcome]) -> None:
 
 
 def _outcome_lines(outcome: ProbeOutcome) -> Iterator[str]:
-    from harness.core.text.redact import redact
-    from harness.core.text.shorten import shorten, shorten_json
 
     message = outcome.probe.expected_message
     what = "an example that it takes" if message is None else shorten(message)
@@ -133,3 +138,9 @@ def _outcome_lines(outcome: ProbeOutcome) -> Iterator[str]:
         rule, live = (outcome.expected or {}).get(name), (outcome.received or {}).get(name)
         if outcome.received is not None and rule != live:
             yield f"  {name}  " + redact(f"{rule!r} → {live!r}" if outcome.expected else repr(live))
+
+
+app = make_program(record_rules)
+
+if __name__ == "__main__":
+    app()
