@@ -12,6 +12,8 @@ from base64 import b64decode
 from hashlib import blake2b
 from io import BytesIO
 
+from harness.core.extras import missing_extra
+
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP")
 MAX_DECODED_PIXELS = 4_000_000
 """Pictures with more are not decoded, only their head and check sums are read: a few bytes can stand for many pixels."""
@@ -52,7 +54,10 @@ def _decodes(data: str) -> bool:
 
 
 def _is_decodable(picture: bytes) -> bool:
-    from PIL import Image
+    try:
+        from PIL import Image
+    except ImportError as problem:
+        raise missing_extra("a request with a picture", "pillow", "images") from problem
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -24,6 +24,7 @@ from harness.cli.support.exit_codes import ExitCode
 from harness.cli.support.options import takes_options
 from harness.cli.support.run_command import run_command
 from harness.core.errors import ConfigError
+from harness.core.extras import require_extra
 
 if TYPE_CHECKING:
     from harness.api.http.upstream import Upstream
@@ -89,6 +90,7 @@ def record(_context: typer.Context, options: RecordOptions) -> None:
         raise ConfigError(
             "`harness record --rules` is `python -m tools.rule_evidence` now, in a checkout of the project."
         )
+    require_extra("harness record", "httpx2", "record")
     from harness.api.http.upstream import parse_upstream
     from harness.cassettes.format.interaction import RECORD_COMMAND, CassetteHeader
     from harness.cassettes.recording.in_flight import Recording

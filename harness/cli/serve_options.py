@@ -208,7 +208,7 @@ def check_options(options: ServeOptions, context: typer.Context) -> None:
         raise typer.BadParameter("a COMMAND has a mock of its own: --store is for servers without one.")
     if "store_seconds" in given and not options.is_shared:
         raise typer.BadParameter("--store-seconds: it is for a shared --store, redis://HOST:PORT/NUMBER.")
-    check_observers(options.log, otel=options.otel)
+    check_observers(options.log, metrics=options.metrics, otel=options.otel)
     check_workers(options.workers, options.command, options.script)
     if options.command and options.metrics:
         raise typer.BadParameter(

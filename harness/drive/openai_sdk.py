@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from harness.core.errors import ConfigError
+from harness.core.extras import missing_extra
 
 _FIRST = "1.66"
 """The first release with the Responses API."""
@@ -16,7 +17,7 @@ def import_openai(who: str) -> Any:
     try:
         import openai
     except ImportError as problem:
-        raise ConfigError(f'{who} needs the openai package: pip install "responses-harness[openai]"') from problem
+        raise missing_extra(who, "openai", "openai") from problem
     try:
         found = find_spec("openai.resources.responses")
     except ImportError:

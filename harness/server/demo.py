@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from harness.contract.rule import RULES, Rule
-from harness.core.errors import ConfigError
 from harness.core.exchange import Exchange, Json
+from harness.core.extras import require_extra
 from harness.items import function_call, message
 from harness.server.asgi import serve_in_thread
 from harness.server.mock_api import MockApi
@@ -51,8 +51,7 @@ class NotRefusedError(Exception):
 
 def run_demo(api: MockApi) -> Iterator[Text]:
     """The demo, line by line as it happens; ConfigError without an SDK, NotRefusedError when the mock is too kind."""
-    if find_spec("openai") is None:
-        raise ConfigError('the demo needs an SDK: pip install "responses-harness[openai]" or openai-agents.')
+    require_extra("the demo", "openai", "openai")
     with serve_in_thread(api) as server:
         mock = api.open(KEY, name="demo", base_url=server.base_url)
         yield from _hand_over(mock)

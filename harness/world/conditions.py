@@ -8,9 +8,7 @@ from re import Pattern
 from typing import Any
 
 from harness.core.exchange import Json, Request
-from harness.core.text.shorten import pluralize
 from harness.items.history.transcript import input_items
-from harness.world.pattern_search import has_match
 
 Matcher = str | Pattern[str] | Callable[[Any], bool] | Sequence[str]
 CONDITIONS = ("instructions", "tools", "model", "input", "agent")
@@ -30,11 +28,6 @@ def condition_value(request: Request, what: str) -> Any:
         agent = body.get("agent_reference") or body.get("agent") or {}
         return agent.get("name") or (body.get("metadata") or {}).get("agent") or ""
     return body.get(what) or ""
-
-
-def describe_length(value: Sequence[str]) -> str:
-    """How much a pattern was searched for in."""
-    return pluralize(len(value), "character" if isinstance(value, str) else "name")
 
 
 def _item_text(item: Json) -> str:
@@ -60,14 +53,13 @@ def is_matcher(name: str, wanted: Any) -> bool:
 def is_match(name: str, wanted: Matcher, actual: Any) -> bool:
     """Whether the value of a request meets a condition.
 
-    A string is looked for without regard to case (`model`: a shell pattern), a compiled pattern is searched for within a
-    limit of time (SearchTooLongError), a function decides by itself; for `tools` every wanted name must be declared, a
-    pattern must match one.
+    A string is looked for without regard to case (`model`: a shell pattern), a compiled pattern is searched for, a
+    function decides by itself; for `tools` every wanted name must be declared, a pattern must match one.
     """
     if callable(wanted):
         return bool(wanted(actual))
     if isinstance(wanted, Pattern):
-        return has_match(wanted, [actual] if isinstance(actual, str) else actual)
+        return any(wanted.search(text) for text in ([actual] if isinstance(actual, str) else actual))
     if name == "tools":
         return set([wanted] if isinstance(wanted, str) else wanted) <= set(actual)
     if name == "model":

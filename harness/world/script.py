@@ -33,8 +33,7 @@ from harness.faults import Refusal, ScriptedRefusal
 from harness.faults.pace import find_pace
 from harness.items import message
 from harness.items.kind import Item
-from harness.world.conditions import CONDITIONS, Matcher, condition_value, describe_length, is_match, is_matcher
-from harness.world.pattern_search import SEARCH_SECONDS, SearchTooLongError
+from harness.world.conditions import CONDITIONS, Matcher, condition_value, is_match, is_matcher
 from harness.world.scripting.lines import is_plain_line, parse_lines
 from harness.world.scripting.validation import InvalidData
 
@@ -92,12 +91,6 @@ class Route:
     def _is_met(self, name: str, wanted: Matcher, actual: Any) -> bool:
         try:
             return is_match(name, wanted, actual)
-        except SearchTooLongError:
-            raise ScriptError(
-                f"{self}: the pattern {self.vocabulary.render_value(wanted)} was not found in `{name}` "
-                f"({describe_length(actual)}) within {SEARCH_SECONDS} s of CPU time. Write it without a repeat in a "
-                "repeat, so that it need not try every way to split a text."
-            ) from None
         except Exception as problem:
             raise ScriptError(f"{self}: the condition `{name}` raised {describe_raised(problem)}") from problem
 

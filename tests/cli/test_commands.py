@@ -223,7 +223,8 @@ class TestDemo:
         find = importlib.util.find_spec
 
         def hide(name: str) -> None:
-            monkeypatch.setattr("harness.server.demo.find_spec", lambda asked: None if asked == name else find(asked))
+            for module in ("harness.server.demo", "harness.core.extras"):
+                monkeypatch.setattr(f"{module}.find_spec", lambda asked: None if asked == name else find(asked))
 
         return hide
 

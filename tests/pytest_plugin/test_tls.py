@@ -95,10 +95,10 @@ early = openai.DefaultHttpxClient(verify=ssl.create_default_context())
         result.stdout.fnmatch_lines([f"*@pytest.mark.harness(tls={value}): give True or False."])
 
     def test_needs_cryptography(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("harness.server.tls.certificate.find_spec", lambda _: None)
+        monkeypatch.setattr("harness.core.extras.find_spec", lambda _: None)
         result = run("@pytest.mark.harness(tls=True)\ndef test_it(mock): ...")
         result.assert_outcomes(errors=1)
-        result.stdout.fnmatch_lines(["*cryptography is not installed: pip install 'responses-harness?tls?'."])
+        result.stdout.fnmatch_lines(['*needs cryptography: pip install "responses-harness?tls?"'])
 
 
 class TestTheCredential:

@@ -13,8 +13,9 @@ from importlib import import_module, metadata
 from typing import Any
 
 from harness.contract.schema import DRAFT, with_definitions
-from harness.core.errors import ConfigError, SchemaError
+from harness.core.errors import SchemaError
 from harness.core.exchange import Json
+from harness.core.extras import missing_extra
 
 REQUEST_TYPES: Mapping[str, str] = {
     "CreateResponse": "responses.response_create_params:ResponseCreateParamsNonStreaming",
@@ -245,7 +246,7 @@ def _import_name(module: str, name: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name != module.partition(".")[0]:
             raise
-        raise ConfigError(f'{error.name} is needed here: pip install "responses-harness[openai]"') from None
+        raise missing_extra("this command", str(error.name), "openai") from None
 
 
 def _import_sdk_type(root: str, path: str) -> Any:

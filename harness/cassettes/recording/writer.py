@@ -23,6 +23,7 @@ from harness.cassettes.scrubbing.leak_check import secrets_in
 from harness.cassettes.scrubbing.mask_interactions import known_secrets, scrub_interactions
 from harness.core.bounded_file import read_bounded
 from harness.core.errors import HarnessError, Malformed
+from harness.core.extras import require_extra
 from harness.core.text.shorten import pluralize
 from harness.report.replace_file import WRITE_ERROR_FIXES, describe_write_error, open_replacement
 
@@ -161,6 +162,7 @@ def _check_addresses(content: CassetteContent, name: str) -> CassetteContent:
 @contextmanager
 def lock_cassette(path: Path) -> Iterator[None]:
     """Holds the right to record a cassette, at most until the process ends; RecordError if another recorder has it."""
+    require_extra("recording", "filelock", "record")
     import filelock  # late: it takes longer to import than all that only reads cassettes
 
     lock = filelock.FileLock(_lock_path(path), timeout=LOCK_TIMEOUT)
@@ -190,6 +192,7 @@ def _is_held(lock: Path) -> bool:
     """Whether a recorder holds a lock; one that was killed leaves its file, which nobody holds and which is removed."""
     if not lock.exists():
         return False
+    require_extra("recording", "filelock", "record")
     import filelock
 
     attempt = filelock.FileLock(lock, timeout=0)

@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 
 from harness.cli.support.exit_codes import ExitCode
 from harness.core.errors import ConfigError, HarnessError
+from harness.core.extras import DISTRIBUTION
 from harness.core.registry import suggest_name
 from harness.core.text.printable import escape_controls
 from harness.report.replace_file import WRITE_ERROR_FIXES, describe_write_error
@@ -23,8 +24,6 @@ from harness.report.replace_file import WRITE_ERROR_FIXES, describe_write_error
 if TYPE_CHECKING:
     from rich.console import Console
 
-DISTRIBUTION = "responses-harness"
-"""The name of the installed package."""
 REDRAW_SECONDS = 0.1
 """The shortest time between two updates of a progress bar, in seconds."""
 PIPED_WIDTH = 1 << 30

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from harness.core.extras import require_extra
+
 if TYPE_CHECKING:
     from harness.server.asgi import App
     from harness.server.mock_api import MockApi
@@ -19,10 +21,12 @@ LOG_FORMATS = ("json", "text")
 STDERR = 2
 
 
-def check_observers(log: str, *, otel: bool) -> None:
+def check_observers(log: str, *, metrics: bool, otel: bool) -> None:
     """BadParameter for a log of no known format, ConfigError when packages are missing."""
     if log and log not in LOG_FORMATS:
         raise typer.BadParameter(f"--log {log}: it is {' or '.join(LOG_FORMATS)}.")
+    if metrics:
+        require_extra("--metrics", "prometheus-client", "metrics", "prometheus_client")
     if otel:
         from harness.server.observe.spans import check_packages
 

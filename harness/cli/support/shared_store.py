@@ -6,12 +6,11 @@ import asyncio
 from collections.abc import Mapping
 from hashlib import blake2b
 from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.cli.support.app import DISTRIBUTION
 from harness.core.errors import ConfigError
+from harness.core.extras import DISTRIBUTION, require_extra
 
 if TYPE_CHECKING:
     from harness.server.control_plane.access import ControlAccess
@@ -39,10 +38,7 @@ def check_store(url: str, prefix: str, script: Path | None) -> bool:
             f"--store with --script {script}: a script in Python stays with one process, which alone knows what its "
             "functions have done. Write it in YAML, send it to /_harness/script, or serve with --store memory."
         )
-    if not (find_spec("redis") and find_spec("hiredis")):
-        raise ConfigError(
-            f"--store {SCHEMES[0]}…: redis-py with hiredis is not installed: pip install '{DISTRIBUTION}[redis]'."
-        )
+    require_extra(f"--store {SCHEMES[0]}…", "redis", "redis", "redis", "hiredis")
     return True
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from harness.core.errors import ConfigError
+from harness.core.extras import missing_extra
 from harness.examine.explore.variations import Step
 
 T = TypeVar("T")
@@ -23,7 +23,7 @@ def find_combined(
     try:
         from hypothesis import strategies
     except ImportError as problem:
-        raise ConfigError('explore(combined=…) needs hypothesis: pip install "responses-harness[explore]"') from problem
+        raise missing_extra("explore(combined=…)", "hypothesis", "explore") from problem
     if len(steps) < 2:
         return None
     numbers = strategies.lists(

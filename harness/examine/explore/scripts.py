@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.core.errors import ConfigError
+from harness.core.extras import missing_extra
 from harness.items import custom_tool_call, function_call, message, reasoning, refusal, web_search_call
 
 try:
     from hypothesis import strategies as st
 except ImportError as problem:
-    raise ConfigError('generated scripts need hypothesis: pip install "responses-harness[explore]"') from problem
+    raise missing_extra("a generated script", "hypothesis", "explore") from problem
 
 __all__ = ["Built", "scripts"]
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from harness.core.errors import ConfigError
+from harness.core.extras import missing_extra
 from harness.server.observe.observed import UNKNOWN, ObservedRequest, Observer
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
 
-INSTALL = 'pip install "responses-harness[otel]"'
 PROVIDERS = {"openai": "openai", "azure": "azure.ai.openai", "foundry": "azure.ai.openai"}
 """`gen_ai.provider.name` of each dialect."""
 OPERATION_NAMES = {"POST /responses": "chat", "WS /responses": "chat"}
@@ -28,7 +27,7 @@ def check_packages() -> None:
         import opentelemetry.exporter.otlp.proto.http.trace_exporter
         import opentelemetry.sdk.trace.export  # noqa: F401
     except ImportError as problem:
-        raise ConfigError(f"--otel needs packages that are not installed ({problem.name}): {INSTALL}") from None
+        raise missing_extra("--otel", str(problem.name), "otel") from None
 
 
 def make_provider() -> TracerProvider:

@@ -6,7 +6,6 @@ import ssl
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from importlib.util import find_spec
 from ipaddress import ip_address
 from pathlib import Path
 from secrets import token_bytes, token_hex
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from harness.core.bounded_file import read_bounded
 from harness.core.errors import ConfigError, Malformed
+from harness.core.extras import require_extra
 from harness.server.tls.context import ServerContext, server_context
 
 if TYPE_CHECKING:
@@ -48,8 +48,7 @@ class ServerCertificate:
 
 def require_cryptography(asked: str) -> None:
     """ConfigError when the package is absent that makes and reads certificates; `asked` is what needs it."""
-    if not find_spec("cryptography"):
-        raise ConfigError(f"{asked}: cryptography is not installed: pip install 'responses-harness[tls]'.")
+    require_extra(asked, "cryptography", "tls")
 
 
 def make_certificate(names: Sequence[str] = ()) -> ServerCertificate:

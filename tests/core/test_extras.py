@@ -1,0 +1,66 @@
+"""A package that only an extra brings is asked for when it is used."""
+
+from __future__ import annotations
+
+import sys
+from base64 import b64encode
+
+import orjson
+import pytest
+
+from harness.cli.support.observers import check_observers
+from harness.core.errors import ConfigError
+from harness.core.extras import missing_extra, require_extra
+from harness.items import message
+from harness.server.mock_api import MockApi
+from tests.support.learning import run
+
+KEY = "sk-extras"
+
+
+@pytest.fixture
+def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.core.extras.find_spec", lambda _: None)
+
+
+def test_the_message_says_what_needs_which_package_and_how_to_install_it() -> None:
+    assert str(missing_extra("--tls", "cryptography", "tls")) == (
+        '--tls needs cryptography: pip install "responses-harness[tls]"'
+    )
+
+
+def test_an_installed_package_is_no_error() -> None:
+    require_extra("this test", "pytest", "dev")
+    require_extra("this test", "the standard library", "dev", "json", "zlib")
+
+
+def test_one_missing_module_of_several_is_an_error() -> None:
+    with pytest.raises(ConfigError, match=r"^this test needs both: "):
+        require_extra("this test", "both", "dev", "json", "no_such_module")
+
+
+@pytest.mark.usefixtures("nothing_installed")
+def test_a_server_that_counts_needs_metrics() -> None:
+    with pytest.raises(ConfigError, match=r'^--metrics needs prometheus-client: pip install ".*\[metrics\]"$'):
+        check_observers("", metrics=True, otel=False)
+
+
+@pytest.mark.usefixtures("nothing_installed")
+def test_recording_needs_record() -> None:
+    result = run("record", "--into", "cassettes", "--", "true")
+    assert result.exit_code == 2
+    assert result.stderr == 'harness: harness record needs httpx2: pip install "responses-harness[record]"\n'
+
+
+def test_a_request_with_a_picture_needs_images(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    api = MockApi(fallback=lambda _: [message("Nice.")])
+    url = f"data:image/png;base64,{b64encode(b'a picture of a test').decode()}"
+    content = [{"type": "input_image", "image_url": url}]
+    body = orjson.dumps({"model": "gpt-4.1", "input": [{"role": "user", "content": content}]})
+    answer = api.handle("POST", "/v1/responses", {"authorization": f"Bearer {KEY}"}, {}, body)
+    assert answer.status == 418
+    assert answer.body["error"]["message"] == (
+        'a request with a picture needs pillow: pip install "responses-harness[images]"'
+    )
+    assert [str(problem) for _, problem in api.worlds[KEY].problems] == [answer.body["error"]["message"]]
