@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import typer
 
 from harness.cli.support.app import make_console, print_json, print_page, print_rows, require_known
 from harness.cli.support.completion import complete_model
+from harness.core.errors import ConfigError
 
 
 def models(
@@ -22,14 +23,7 @@ def models(
     coverage: Annotated[
         bool, typer.Option("--coverage", help="How much of the table is known, how, and how much is open.")
     ] = False,
-    recordings: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--recordings",
-            metavar="PATH",
-            help="With --coverage: recordings to judge, which say how often they met a fact and the table was right.",
-        ),
-    ] = None,
+    recordings: Annotated[list[str] | None, typer.Option("--recordings", hidden=True)] = None,
 ) -> None:
     """List the models and what is known of each, or show all that is known of one.
 
@@ -38,10 +32,14 @@ def models(
     from harness.api.models import MODELS
     from harness.report import model_catalogue
 
-    if coverage or recordings:
-        if name or not coverage:
-            raise typer.BadParameter("--coverage is of all models; give it alone, or with --recordings and --json.")
-        _print_coverage(recordings or [], as_json)
+    if recordings:
+        raise ConfigError(
+            "`--recordings PATH` is `python -m tools.model_facts_met PATH` now, in a checkout of the project."
+        )
+    if coverage:
+        if name:
+            raise typer.BadParameter("--coverage is of all models; give it alone, or with --json.")
+        print_coverage(None, as_json)
         return
     if not name:
         print_rows([model_catalogue.model_row(family) for family in MODELS], as_json)
@@ -55,15 +53,10 @@ def models(
     print_page(family, model_catalogue.describe_model(family), model_catalogue.model_sections(family))
 
 
-def _print_coverage(recordings: list[Path], as_json: bool) -> None:
-    """A row for each fact, and how much is known in all."""
+def print_coverage(met: Mapping[str, Sequence[int]] | None, as_json: bool) -> None:
+    """Print a row for each fact, with `met` how often recordings met it, and how much is known in all."""
     from harness.report.model_catalogue import coverage_rows
 
-    met = None
-    if recordings:
-        from harness.verify.model_facts_met import count_met_facts
-
-        met = count_met_facts(recordings)
     rows = coverage_rows(met)
     print_rows(rows, as_json)
     if not as_json:

@@ -14,6 +14,7 @@ from harness.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from harness.contract.rule import Rule
+    from harness.verify.rule_records import RuleRecords
 
 
 def rules(
@@ -40,14 +41,7 @@ def rules(
             "--coverage", help="How well each area is known, what proves it, and how each rule did on recordings."
         ),
     ] = False,
-    recordings: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--recordings",
-            metavar="PATH",
-            help="With --coverage: your recordings to count, in place of those of this project.",
-        ),
-    ] = None,
+    recordings: Annotated[list[str] | None, typer.Option("--recordings", hidden=True)] = None,
 ) -> None:
     """List why the API refuses requests, explain one rule, or search their text, the API's words, sources and fixes.
 
@@ -57,11 +51,14 @@ def rules(
     from harness.contract.rule import RULES
     from harness.report.catalogue import rule_json, rule_row, rule_sections
     from harness.verify.disagreements.own_file import exemption_rows, load_contract
+    from harness.verify.rule_records import load_kept_records
 
-    if coverage or recordings:
-        if words or area or assumed or not coverage:
-            raise typer.BadParameter("--coverage is of all rules; give it alone, or with --recordings and --json.")
-        _print_coverage(recordings or [], as_json)
+    if recordings:
+        raise ConfigError("`--recordings PATH` is `python -m tools.rules_met PATH` now, in a checkout of the project.")
+    if coverage:
+        if words or area or assumed:
+            raise typer.BadParameter("--coverage is of all rules; give it alone, or with --json.")
+        print_coverage(load_kept_records(), as_json)
         return
     own = load_contract(contract, Path())
     known = {**RULES, **(own.rules if own else {})}
@@ -89,16 +86,13 @@ def _find_rules(known: Mapping[str, Rule], words: list[str]) -> list[Rule]:
     raise ConfigError(f"no rule has all of {', '.join(map(repr, words))}. {suggest_words(known.values(), words)}")
 
 
-def _print_coverage(recordings: list[Path], as_json: bool) -> None:
-    """Rules by area, how each did on recordings, then every rule that claims evidence no cassette shows, with the reason."""
+def print_coverage(records: RuleRecords, as_json: bool) -> None:
+    """Print the rules by area, how each did on recordings, then those that claim evidence no cassette shows, and why."""
     from dataclasses import asdict
-    from datetime import UTC, datetime
 
     from harness.contract.rule import RULES
-    from harness.verify import evidence, evidence_coverage, rules_met
+    from harness.verify import evidence, evidence_coverage
 
-    today = datetime.now(UTC).date().isoformat()
-    records = rules_met.count_met_rules(recordings, today) if recordings else rules_met.load_kept_records()
     cassettes = evidence.load_rule_cassettes()
     areas = evidence_coverage.coverage_rows(RULES, cassettes, records)
     rules, gaps = evidence_coverage.record_rows(RULES, records), evidence_coverage.find_gaps(RULES, cassettes)

@@ -12,7 +12,7 @@ from harness.contract.rules import AREAS
 from harness.core.exchange import Json
 from harness.core.text.shorten import pluralize
 from harness.verify.evidence import EVIDENCE_LEVELS, EvidenceError, RuleCassette
-from harness.verify.rules_met import RuleRecord, RuleRecords
+from harness.verify.rule_records import RuleRecord, RuleRecords
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -11,8 +11,9 @@ from datetime import UTC, datetime
 import harness.contract.rules  # noqa: F401  (registers every rule)
 from harness.contract.rule import RULES
 from harness.verify.evidence import evidence_directory
-from harness.verify.rules_met import KEPT_FILE, RuleRecords, count_met_rules, write_kept_records
+from harness.verify.rule_records import KEPT_FILE, RuleRecords
 from tests.support.shared import FOUNDRY_RECORDINGS, PRESENT, RECORDINGS, SHARED
+from tools.rules_met import count_met_rules, write_kept_records
 
 
 def count_everything() -> RuleRecords:

@@ -29,9 +29,9 @@ from harness.core.exchange import Json, Request
 from harness.verify.compare import differing_error_members
 from harness.verify.judging.judge import answer_object, recorded_error
 from harness.verify.judging.verdict import AGREEMENTS, Verdict, VerdictKind
-from harness.verify.model_facts_met import asked_facts, day_of_answer, shown_facts
 from harness.verify.run import verify_recordings
 from harness.world.world import World
+from tools.model_facts_met import asked_facts, day_of_answer, shown_facts
 
 OFF = "(off)"
 """What stands in place of a value that is switched off."""

@@ -1,4 +1,4 @@
-"""Which facts of the table of models recordings meet, and how often the table was right about them."""
+"""`python -m tools.model_facts_met PATH…`: counts in recordings how often a fact about a model was met, and right."""
 
 from __future__ import annotations
 
@@ -7,19 +7,23 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from harness.answers.parameters import default_retention
 from harness.api.http.dialects import OPENAI
 from harness.api.model_facts import FACTS
 from harness.api.models import MODELS, Model
 from harness.cassettes.format.recorded import Recorded
+from harness.cli.models import print_coverage
 from harness.core.dates import day_of_recording
 from harness.core.exchange import Json
 from harness.verify.judging.judge import answer_object
 from harness.verify.judging.verdict import AGREEMENTS, DISAGREEMENTS, Verdict
 from harness.verify.run import verify_recordings
 from harness.world.world import World
+from tools.program import make_program
 
 _SAMPLING = ("temperature", "top_p", "presence_penalty", "frequency_penalty")
 _OPTIONS = {"effort": "efforts", "mode": "modes", "context": "contexts", "summary": "summaries"}
@@ -27,7 +31,7 @@ _PARTS = {"input_image": "input.image", "input_file": "input.file", "input_audio
 
 
 def count_met_facts(paths: list[Path]) -> dict[str, tuple[int, int]]:
-    """For each fact how many recorded requests and answers met it, and in how many of these the table was right.
+    """Count for each fact how many recorded requests and answers met it, and in how many of these the table was right.
 
     HarnessError when a path does not exist.
     """
@@ -44,19 +48,19 @@ class MetFacts:
         self.counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
         self._asked: frozenset[str] = frozenset()
 
-    def begin_exchange(self, number: int, one: Recorded, world: World) -> None:  # noqa: ARG002
+    def begin_exchange(self, number: int, recorded: Recorded, world: World) -> None:  # noqa: ARG002
         """Note what the request asks of its model, and count what the answer shows of it."""
         self._asked = frozenset()
-        body = one.request
-        if one.provider != OPENAI or not one.path.endswith("/responses") or not isinstance(body, dict):
+        body = recorded.request
+        if recorded.provider != OPENAI or not recorded.path.endswith("/responses") or not isinstance(body, dict):
             return
         name = str(body.get("model"))
         family = MODELS.find(name)
         if family is None or family.name_only:
             return
         self._asked = frozenset(asked_facts(body)) & FACTS.keys()
-        if isinstance(answer := answer_object(one), dict) and one.status < 300:
-            for fact, right in shown_facts(body, answer, MODELS.defaults(name), day_of_answer(one, answer)):
+        if isinstance(answer := answer_object(recorded), dict) and recorded.status < 300:
+            for fact, right in shown_facts(body, answer, MODELS.defaults(name), day_of_answer(recorded, answer)):
                 self._count(fact, right)
 
     def note_verdict(self, verdict: Verdict) -> None:
@@ -66,7 +70,7 @@ class MetFacts:
                 self._count(fact, verdict.kind in AGREEMENTS)
 
     def close(self) -> None:
-        """Every exchange of the file was judged."""
+        """End a file: nothing is left to count."""
 
     def _count(self, fact: str, right: bool) -> None:
         count = self.counts[fact]
@@ -75,7 +79,7 @@ class MetFacts:
 
 
 def asked_facts(body: Json) -> Iterator[str]:
-    """The facts about a model on which the fate of this request depends."""
+    """Yield the facts about a model on which the fate of this request depends."""
     yield "names"
     options = body.get("reasoning")
     yield from (fact for option, fact in _OPTIONS.items() if isinstance(options, dict) and options.get(option))
@@ -124,15 +128,15 @@ def _part_types(items: Any) -> Iterator[str]:
             )
 
 
-def day_of_answer(one: Recorded, answer: Json) -> str:
-    """The day of an answer by its own clock, or else that of the recording."""
+def day_of_answer(recorded: Recorded, answer: Json) -> str:
+    """Tell the day of an answer by its own clock, or else by that of the recording."""
     made = answer.get("created_at")
-    own = datetime.fromtimestamp(made, UTC).date().isoformat() if isinstance(made, int | float) else ""
-    return own if own > "2025" else day_of_recording(one.date)
+    day = datetime.fromtimestamp(made, UTC).date().isoformat() if isinstance(made, int | float) else ""
+    return day if day > "2025" else day_of_recording(recorded.date)
 
 
 def shown_facts(body: Json, answer: Json, family: Model, day: str) -> Iterator[tuple[str, bool]]:
-    """The defaults that an answer of a day shows, and whether the table has them; null and absent members show nothing."""
+    """Yield the defaults that an answer shows, and whether the table has them; null and absent members show none."""
     if isinstance(answer.get("model"), str):
         yield "snapshot", answer["model"] == family.snapshot
     for member, fact, default in (
@@ -145,3 +149,17 @@ def shown_facts(body: Json, answer: Json, family: Model, day: str) -> Iterator[t
     for option, value in (("effort", family.effort), ("mode", family.mode), ("context", family.turns)):
         if isinstance(asked, dict) and asked.get(option) is None and shown.get(option) is not None:
             yield option, shown[option] == value
+
+
+def count_facts(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="Recordings, files or folders.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Print what `harness models --coverage` prints, and how often recordings met each fact."""
+    print_coverage(count_met_facts(paths), as_json)
+
+
+app = make_program(count_facts)
+
+if __name__ == "__main__":
+    app()

@@ -14,14 +14,10 @@ from harness.cli import app
 from harness.contract.rule import RULES
 from harness.core.errors import HarnessError
 from harness.verify.evidence_coverage import NEVER_MET, coverage_table, describe_records, record_rows
-from harness.verify.rules_met import (
-    RuleRecord,
-    RuleRecords,
-    count_met_rules,
-    load_kept_records,
-    write_kept_records,
-)
+from harness.verify.rule_records import RuleRecord, RuleRecords, load_kept_records
 from tests.support.shared import PRESENT
+from tools import rules_met
+from tools.rules_met import count_met_rules, write_kept_records
 
 
 def refusal(message: str, param: str | None = None, code: str | None = None) -> dict[str, Any]:
@@ -167,22 +163,27 @@ class TestTheCommand:
     @pytest.mark.slow
     def test_the_coverage_of_ones_own_recordings(self, tmp_path: Path) -> None:
         recording = write_recording(tmp_path / "a.jsonl", 400, CREATE_WITHOUT_MODEL, model=None)
-        result = CliRunner().invoke(app, ["rules", "--coverage", "--recordings", str(recording), "--json"])
+        result = CliRunner().invoke(rules_met.app, [str(recording), "--json"])
         rows = {row["id"]: row for row in json.loads(result.stdout)["rules"]}
         counts = {"seen": 1, "right": 1, "undecided": 0, "passed": None, "met": True}
         assert rows["missing_required_parameter"].items() >= counts.items()
         assert rows["input_empty"]["passed"] == 0
         assert not rows["input_empty"]["met"]
-        text = CliRunner().invoke(app, ["rules", "--coverage", "--recordings", str(recording)]).stdout
+        text = CliRunner().invoke(rules_met.app, [str(recording)]).stdout
         assert " over 1 recording with 1 exchange.\n" in text
 
-    @pytest.mark.parametrize("more", [["call_needs_output", "--coverage"], []])
-    def test_recordings_go_with_the_coverage_of_all(self, more: list[str], tmp_path: Path) -> None:
-        result = CliRunner().invoke(app, ["rules", *more, "--recordings", str(tmp_path)])
+    def test_the_coverage_is_of_all_rules(self) -> None:
+        result = CliRunner().invoke(app, ["rules", "call_needs_output", "--coverage"])
         assert result.exit_code == 2
         assert "--coverage is of all rules" in " ".join(result.stderr.replace("│", " ").split())
 
+    @pytest.mark.parametrize(("command", "tool"), [("rules", "rules_met"), ("models", "model_facts_met")])
+    def test_recordings_are_counted_by_a_tool(self, command: str, tool: str) -> None:
+        result = CliRunner().invoke(app, [command, "--coverage", "--recordings", "a.jsonl"])
+        assert result.exit_code == 2
+        assert f"is `python -m tools.{tool} PATH` now" in result.stderr
+
     def test_recordings_that_hold_nothing_end_with_2(self, tmp_path: Path) -> None:
-        result = CliRunner().invoke(app, ["rules", "--coverage", "--recordings", str(tmp_path)])
+        result = CliRunner().invoke(rules_met.app, [str(tmp_path)])
         assert result.exit_code == 2
         assert result.stderr.startswith("harness: nothing was judged")

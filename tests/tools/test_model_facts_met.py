@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 from harness.api.models import MODELS
 from harness.cli import app
 from harness.core.dates import CONTRACT_DATE
-from harness.verify.model_facts_met import asked_facts, count_met_facts, shown_facts
+from tools import model_facts_met
+from tools.model_facts_met import asked_facts, count_met_facts, shown_facts
 
 TOOLS = [{"type": "web_search_preview_2025_03_11", "filters": {"allowed_domains": ["example.com"]}}, {"type": "shell"}]
 
@@ -78,7 +79,7 @@ def test_an_answer_shows_the_defaults_that_the_request_left_open() -> None:
 
 def test_the_coverage_says_what_was_met(tmp_path: Path) -> None:
     recording = write_recording(tmp_path / "a.jsonl", "gpt-5.4", 200, reasoning={"effort": "low"})
-    result = CliRunner().invoke(app, ["models", "--coverage", "--recordings", str(recording), "--json"])
+    result = CliRunner().invoke(model_facts_met.app, [str(recording), "--json"])
     rows = {row["fact"]: row for row in json.loads(result.stdout)}
     assert (rows["efforts"]["seen"], rows["efforts"]["right"]) == ("1", "1")
     assert rows["modes"]["right"] == "never met"
