@@ -9,13 +9,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate, chain
-from json.encoder import encode_basestring as quoted
 from typing import NamedTuple
 
-import orjson
-
-from harness.answers.padding import padding_length
-from harness.answers.sse import encode_event
+from harness.answers.padding import find_start, make_padding
 from harness.core.exchange import Json
 from harness.items.kind import ITEMS
 from harness.items.stream_grammar import Deltas
@@ -57,34 +53,38 @@ class ItemPlace(NamedTuple):
     reasons: bool
 
 
-class ItemWriter:
-    """The visitor that writes the events of an item; `padding` stands for the padding of each delta."""
+def write_item(wire: Json, deltas: Deltas, place: ItemPlace) -> list[Json]:
+    """Write the events of an item at a place of a stream; `deltas` are its exact deltas, if any."""
+    return _ItemWriter(wire, deltas, place).write()
 
-    def __init__(self, wire: Json, deltas: Deltas, place: ItemPlace, padding: str) -> None:
+
+class _ItemWriter:
+    """The visitor that writes the events of an item."""
+
+    def __init__(self, wire: Json, deltas: Deltas, place: ItemPlace) -> None:
+        self._wire = wire
         self._deltas = deltas
         self._place = place
-        self._padding = padding
-        self._frames: list[bytes] = []
-        self._paddings: list[int | None] = []
-        self._last_delta = 1, 1
-        declared = ITEMS.find(wire["type"])
-        owner = {"agent": wire["agent"]} if wire.get("agent") else {}
-        self._stamp = {**declared.stamp(wire, place.output_index), **owner}
-        around = {"output_index": place.output_index, **owner}
-        self._append_event("response.output_item.added", {"item": self._announce(wire), **around})
-        for element in declared.grammar:
-            element.emit_events(wire, self, {})
-        if place.left_open:
-            self._drop_tail()
-        else:
-            self._append_event("response.output_item.done", {"item": wire, **around})
+        self._kind = ITEMS.find(wire["type"])
+        self._owner = {"agent": wire["agent"]} if wire.get("agent") else {}
+        self._stamp = {**self._kind.stamp(wire, place.output_index), **self._owner}
+        self._noise_start = find_start(wire["id"]) if place.padded else 0
+        self._events: list[Json] = []
+        self._last_delta = 0
 
-    def encode(self) -> tuple[bytes, Sequence[int | None]]:
-        """The frames of the events, and for each the length of its padding, None for one that is no padded delta."""
-        return b"".join(self._frames), self._paddings
+    def write(self) -> list[Json]:
+        """Write the events, from `output_item.added` to `output_item.done` or to the last delta."""
+        around = {"output_index": self._place.output_index, **self._owner}
+        self._append_event("response.output_item.added", {"item": self._announce(self._wire), **around})
+        for element in self._kind.grammar:
+            element.emit_events(self._wire, self, {})
+        if self._place.left_open:
+            return self._events[: self._last_delta + 1]
+        self._append_event("response.output_item.done", {"item": self._wire, **around})
+        return self._events
 
     def _announce(self, wire: Json) -> Json:
-        announced = ITEMS.find(wire["type"]).render_added(wire)
+        announced = self._kind.render_added(wire)
         if wire["type"] == WEB_SEARCH and not self._place.reasons and (action := wire.get("action")):
             announced["action"] = {"type": action["type"]}
         return announced
@@ -104,13 +104,13 @@ class ItemWriter:
         """Write the deltas of a text with their logprobs, and each annotation after the delta that contains its end."""
         entries, notes, text = part.get("logprobs", ()), part["annotations"], part["text"]
         pieces = self._split_text(stem, place, text, [entry["token"] for entry in entries])
-        frame = self._delta_template(stem, {**place, "logprobs": []})
+        template = self._delta_template(stem, {**place, "logprobs": []})
         if not entries and not notes:
-            return self._append_deltas(frame, pieces)
+            return self._append_deltas(template, pieces)
         shares = _share_logprobs(entries, pieces)
         waiting = list(enumerate(notes))
         for piece, end in zip(pieces, accumulate(map(len, pieces)), strict=True):
-            self._append_deltas({**frame, "logprobs": next(shares)}, [piece])
+            self._append_deltas({**template, "logprobs": next(shares)}, [piece])
             while waiting and _annotation_end(waiting[0][1], text) <= end:
                 self._write_annotation(stem, place, *waiting.pop(0))
         for index, note in waiting:
@@ -125,8 +125,8 @@ class ItemWriter:
     def visit_images(self, stem: str, members: Json, image: str | None) -> None:
         """Write the partial images of the item, or else the finished one."""
         images = self._deltas.get((stem, 0), () if image is None else (image,))
-        for number, each in enumerate(images):
-            self.visit_event(stem, {**members, "partial_image_b64": each, "partial_image_index": number})
+        for number, partial in enumerate(images):
+            self.visit_event(stem, {**members, "partial_image_b64": partial, "partial_image_index": number})
 
     def _write_annotation(self, stem: str, place: Json, index: int, note: Json) -> None:
         self.visit_event(f"{stem}.annotation.added", {**place, "annotation": note, "annotation_index": index})
@@ -139,45 +139,25 @@ class ItemWriter:
         return _clip_pieces(exact, len(text)) if exact and joined.startswith(text) else split_into_tokens(text)
 
     def _delta_template(self, stem: str, members: Json) -> Json:
-        padding = {"obfuscation": self._padding} if self._place.padded else {}
-        return {"type": f"response.{stem}.delta", **members, **padding, **self._stamp}
+        """A delta without its text, padding and number; a stream consists mostly of them."""
+        padding = {"obfuscation": ""} if self._place.padded else {}
+        own = {**members, "delta": "", **padding, **self._stamp, "sequence_number": 0}
+        return sort_members(f"response.{stem}.delta", own)
 
-    def _append_deltas(self, shared: Json, pieces: Sequence[str]) -> None:
-        """Deltas that differ only in text, padding and number; a stream consists mostly of them."""
-        start, between, end = _encode_around(shared)
-        numbered = enumerate(map(quoted, pieces), self._next_number)
-        frames = "".join([f"{start}{piece}{between}{number}{end}" for number, piece in numbered])
-        self._frames.append(frames.encode())
-        self._paddings += map(padding_length, pieces) if self._place.padded else [None] * len(pieces)
-        self._last_delta = len(self._frames), len(self._paddings)
+    def _append_deltas(self, template: Json, pieces: Sequence[str]) -> None:
+        for number, piece in enumerate(pieces, self._next_number):
+            event = {**template, "delta": piece, "sequence_number": number}
+            if self._place.padded:
+                event["obfuscation"] = make_padding(self._noise_start, number, piece)
+            self._events.append(event)
+        self._last_delta = len(self._events) - 1
 
     def _append_event(self, name: str, members: Json) -> None:
-        self._frames.append(encode_event(sort_members(name, {**members, "sequence_number": self._next_number})))
-        self._paddings.append(None)
+        self._events.append(sort_members(name, {**members, "sequence_number": self._next_number}))
 
     @property
     def _next_number(self) -> int:
-        return self._place.first_number + len(self._paddings)
-
-    def _drop_tail(self) -> None:
-        """Drop the events after the last delta, but not the first event."""
-        frames, events = self._last_delta
-        del self._frames[frames:], self._paddings[events:]
-
-
-def _encode_around(shared: Json) -> tuple[str, str, str]:
-    """What stands in the frame of each delta of a series before its text, between text and number, and after that."""
-    places: tuple[Json, Json, Json] = {"type": shared["type"]}, {}, {}
-    for name in _sort_names(tuple(shared)):
-        if name != "type":
-            places[(name > "delta") + (name > "sequence_number")][name] = shared[name]
-    before, inner, last = (orjson.dumps(members).decode()[1:-1] for members in places)
-    after = f",{last}" if last else ""
-    return (
-        f'event: {shared["type"]}\ndata: {{{before},"delta":',
-        f',{inner},"sequence_number":',
-        f"{after}}}\n\n",
-    )
+        return self._place.first_number + len(self._events)
 
 
 def _share_logprobs(entries: Sequence[Json], pieces: Sequence[str]) -> Iterator[list[Json]]:

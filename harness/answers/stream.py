@@ -1,4 +1,4 @@
-"""Streams of responses: `render_events` writes them, `fold` reads and checks them, `encode_events` encodes them.
+"""Streams of responses: `render_events` makes them, `fold` reads and checks them, `encode_events` encodes them.
 
 The events of an item follow from the grammar of its kind (`harness.items.stream_grammar`). Its two visitors,
 `harness.answers.writer` and `harness.answers.reader`, add `output_item.added` and `.done`, and the members `item_id`,
@@ -7,21 +7,16 @@ The events of an item follow from the grammar of its kind (`harness.items.stream
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.answers.item_writer import split_into_tokens
 from harness.answers.reader import EventReader, StreamError
-from harness.answers.sse import encode_event
-from harness.answers.writer import BegunResponse, EventSequence, EventWriter
+from harness.answers.sse import encode_events
+from harness.answers.writer import LISTING, ResponseEvents, end_item
 from harness.api.statuses import ENDED_STATUSES
 from harness.core.exchange import Finding, Json
-from harness.items.kind import Item
-
-LISTING = "mcp_list_tools"
-"""The kind of item of which a response begins with one for each MCP server. Recorded in 2026: several of them are made side
-by side, and only the last has a `done` event; the others are complete in the final event."""
+from harness.items.kind import ITEMS, Item
 
 STEP = "workflow_action"
 """The kind of item inside which others may be told."""
@@ -31,74 +26,23 @@ __all__ = ["StreamError", "count_held", "encode_events", "fold", "read_recorded"
 
 
 def render_events(
-    response: Json,
-    *,
-    items: Sequence[Item | None] = (),
-    obfuscate: bool = True,
-    background: bool = False,
-    begun: BegunResponse | None = None,
-) -> EventSequence:
-    """All events of a finished response, from `response.created` on, numbered from 0.
+    response: Json, *, items: Sequence[Item | None] = (), obfuscate: bool = True, background: bool = False
+) -> ResponseEvents:
+    """Make the events of a finished response, from `response.created` on, numbered from 0; they are written when read.
 
     `items` are the scripted items of its output, in order, for their exact deltas. `obfuscate` pads every text delta to a
-    multiple of 16 characters; a `background` response is queued first and never padded. `begun` is that of an
-    earlier response to the same request. StreamError for an unfinished response.
+    multiple of 16 characters; a `background` response is queued first and never padded. StreamError for an unfinished
+    response, RegistrationError for an item of an unknown kind.
     """
     if response["status"] not in ENDED_STATUSES:
         raise StreamError(
             0,
             f"the response is {response['status']!r}; only one that is {_join_with_or(ENDED_STATUSES)} is streamed",
         )
-    writer = EventWriter(obfuscate and not background)
-    writer.write_opening(response, background, begun or BegunResponse())
-    output = response["output"]
-    # Recorded: the last item of a failed response has no done event.
-    open_from = len(output) - (response["status"] == "failed")
-    listings = _count_listings(output[:open_from])
-    if listings:
-        writer.write_events(_interleave_listings(output[:listings]))
-    last = listings
-    while last < len(output):
-        last = _write_item(writer, output, items, last, open_from)
-    writer.write_closing(response)
-    return writer.events
-
-
-def _write_item(
-    writer: EventWriter, output: Sequence[Json], items: Sequence[Item | None], index: int, open_from: int
-) -> int:
-    """Write the events of an item, with those of the items that it holds before its last; returns the index after them."""
-    item, end = items[index] if index < len(items) else None, index + 1
-    last = min(index + (item.holds if item else 0), len(output) - 1)
-    left_open = last >= open_from
-    writer.write_item(index, output[index], item.deltas if item else {}, left_open or end <= last)
-    if end > last:
-        return end
-    while end <= last:
-        end = _write_item(writer, output, items, end, open_from)
-    if not left_open:
-        writer.write_events([_end_of(index, output[index])])
-    return end
-
-
-def _count_listings(output: Sequence[Json]) -> int:
-    """The number of listings that an output begins with; 0 if there are no two."""
-    if len(output) < 2 or output[1]["type"] != LISTING:
-        return 0
-    return next((index for index, item in enumerate(output) if item["type"] != LISTING), len(output))
-
-
-def _interleave_listings(listings: Sequence[Json]) -> Iterator[Json]:
-    """The events of several listings: each phase of all of them before the next, `done` of the last one alone."""
-    writer = EventWriter(obfuscate=False)
-    for index, wire in enumerate(listings):
-        writer.write_item(index, wire, {})
-    by_item = [list(events) for _, events in groupby(writer.events, lambda event: event["output_index"])]
-    for events in by_item:
-        yield from events[:2]
-    for events in by_item:
-        yield from events[2:-1]
-    yield by_item[-1][-1]
+    for wire in response["output"]:
+        ITEMS.find(wire["type"])
+    told = items if any(item is not None and (item.deltas or item.holds) for item in items) else ()
+    return ResponseEvents(response, told, obfuscate and not background, background)
 
 
 def _order_listings(events: Sequence[Json]) -> Sequence[Json]:
@@ -129,11 +73,7 @@ def _final_output(events: Sequence[Json]) -> list[Json]:
 
 
 def _tell_alone(events: list[Json], item: Json) -> list[Json]:
-    return events if events[-1].get("type") == DONE else [*events, _end_of(events[0]["output_index"], item)]
-
-
-def _end_of(index: int, item: Json) -> Json:
-    return {"type": DONE, "item": item, "output_index": index}
+    return events if events[-1].get("type") == DONE else [*events, end_item(events[0]["output_index"], item)]
 
 
 def _order_held(events: Sequence[Json]) -> Sequence[Json]:
@@ -147,7 +87,7 @@ def _order_held(events: Sequence[Json]) -> Sequence[Json]:
     steps = [event["output_index"] for event in events if _adds(event, STEP) and _has_place(event)]
     ends = {event["output_index"]: event for event in events if event.get("type") == DONE and _has_place(event)}
     if events[-1].get("type") == "response.failed":
-        ends = {**{place: _end_of(place, item) for place, item in enumerate(_final_output(events))}, **ends}
+        ends = {**{place: end_item(place, item) for place, item in enumerate(_final_output(events))}, **ends}
     ordered: list[Json] = []
     for event in events:
         place = event["output_index"] if _has_place(event) else None
@@ -180,11 +120,6 @@ def _renumber(ordered: list[Json], events: Sequence[Json]) -> Sequence[Json]:
     if not isinstance(first, int) or any(event.get("sequence_number") != n for n, event in enumerate(events, first)):
         return ordered
     return [{**event, "sequence_number": number} for number, event in enumerate(ordered, first)]
-
-
-def encode_events(events: Sequence[Json]) -> bytes:
-    """The events as server-sent events, in UTF-8; nothing follows the last one."""
-    return events.encode() if isinstance(events, EventSequence) else b"".join(map(encode_event, events))
 
 
 def fold(events: Sequence[Json]) -> Json:

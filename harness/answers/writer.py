@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
-from typing import NamedTuple, overload
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, takewhile
+from typing import Protocol, overload
 
-import orjson
-
-from harness.answers.item_frames import ItemFrames, frame_item
-from harness.answers.item_writer import ItemPlace, sort_members
+from harness.answers.item_writer import ItemPlace, write_item
 from harness.answers.response import TOOL_USAGE
-from harness.answers.sse import decode_frames, encode_event
 from harness.core.exchange import Json
 from harness.ending import to_api_error
+from harness.items.kind import Item
 from harness.items.stream_grammar import Deltas, replace_members
+
+LISTING = "mcp_list_tools"
+"""The kind of item of which a response begins with one for each MCP server. Recorded in 2026: several of them are made side
+by side, and only the last has a `done` event; the others are complete in the final event."""
 
 _AT_START: Json = {
     "completed_at": None,
@@ -27,168 +29,164 @@ _AT_START: Json = {
     "usage": None,
 }
 """Members of a response before it has an output. Recorded: whatever its tools have done in the end, they have not yet."""
-_OWN_MEMBERS = ("id", "object", "created_at")
-"""The first members of a response; all others are the same at the start of every answer to a request."""
-_OPENING = ("response.created", "response.in_progress")
-_FRAME_END = b',"sequence_number":%d}\n\n'
 
 
-class BegunResponse:
-    """A response in progress as JSON, encoded once for all answers to a request, which differ in id and time."""
+@dataclass(frozen=True, slots=True, eq=False)
+class ResponseEvents(Sequence[Json]):
+    """The events of a finished response, written anew whenever they are read, so that a journal need not hold them.
 
-    __slots__ = ("_rest",)
-
-    def __init__(self) -> None:
-        self._rest = b""
-
-    def encode(self, response: Json) -> bytes:
-        """The JSON of a finished response as it was at its start."""
-        named = {name: response[name] for name in _OWN_MEMBERS if name in response}
-        head = orjson.dumps(named)[:-1]
-        if not self._rest:
-            begun = _begin(response, "in_progress")
-            self._rest = orjson.dumps({name: value for name, value in begun.items() if name not in named})[1:]
-        return b"%b,%b" % (head, self._rest)
-
-
-class ResponseFrames(NamedTuple):
-    """The frames of events that tell a response, one of each name, numbered from `number` on.
-
-    `response` is the response at its end. It is told as it was at its start, with a `status`, or as `begun` has it.
+    `items` are the scripted items of its output, in order, for their exact deltas. With `is_padded` each text delta is
+    padded; a response of the `background` is queued first.
     """
 
-    names: Sequence[str]
-    number: int
     response: Json
-    status: str = ""
-    begun: BegunResponse | None = None
-
-    def pieces(self) -> list[bytes]:
-        """The frames, in UTF-8, in pieces."""
-        numbered = enumerate(self.names, self.number)
-        encoded = self._encode()
-        return [piece for number, name in numbered for piece in (_frame_start(name), encoded, _FRAME_END % number)]
-
-    def _encode(self) -> bytes:
-        if self.begun is not None:
-            return self.begun.encode(self.response)
-        return orjson.dumps(_begin(self.response, self.status) if self.status else self.response)
-
-
-@lru_cache(maxsize=32)
-def _frame_start(name: str) -> bytes:
-    return f'event: {name}\ndata: {{"type":"{name}","response":'.encode()
-
-
-def _begin(response: Json, status: str) -> Json:
-    """A response as it was at its start."""
-    # Without a requested tier the final one is "default"; it starts as "auto".
-    tier = "auto" if response.get("service_tier") == "default" else response.get("service_tier")
-    return replace_members(response, {**_AT_START, "service_tier": tier, "status": status})
-
-
-class EventSequence(Sequence[Json]):
-    """The events of a stream, in order; `parts` are single events and frames of several, which are made when read."""
-
-    __slots__ = ("_count", "parts")
-
-    def __init__(self) -> None:
-        self.parts: list[Json | ItemFrames | ResponseFrames] = []
-        self._count = 0
-
-    def add_response(
-        self, names: Sequence[str], response: Json, status: str = "", begun: BegunResponse | None = None
-    ) -> None:
-        """Append the events that tell a response; see `ResponseFrames`."""
-        self.parts.append(ResponseFrames(names, self._count, response, status, begun))
-        self._count += len(names)
-
-    def add_event(self, event: Json) -> None:
-        """Append an event."""
-        self.parts.append(event)
-        self._count += 1
-
-    def add_item(self, frames: ItemFrames) -> None:
-        """Append the events of an item."""
-        self.parts.append(frames)
-        self._count += frames.template.number
-
-    def encode(self) -> bytes:
-        """The events as server-sent events, in UTF-8."""
-        pieces: list[bytes] = []
-        for part in self.parts:
-            pieces += (encode_event(part),) if isinstance(part, dict) else part.pieces()
-        return b"".join(pieces)
-
-    def __len__(self) -> int:
-        return self._count
+    items: Sequence[Item | None] = ()
+    is_padded: bool = True
+    background: bool = False
+    _count: int = field(default=-1, init=False, repr=False)
 
     def __iter__(self) -> Iterator[Json]:
-        for part in self.parts:
-            if isinstance(part, dict):
-                yield part
-            else:
-                yield from decode_frames(b"".join(part.pieces()))
+        return iter(self._write())
+
+    def __len__(self) -> int:
+        return self._count if self._count >= 0 else len(self._write())
 
     def __reversed__(self) -> Iterator[Json]:
-        return reversed(list(self))
+        return reversed(self._write())
 
     @overload
     def __getitem__(self, index: int) -> Json: ...
     @overload
     def __getitem__(self, index: slice) -> list[Json]: ...
     def __getitem__(self, index: int | slice) -> Json | list[Json]:
-        return list(self)[index]
+        return self._write()[index]
 
     def __eq__(self, other: object) -> bool:
-        return list(self) == (list(other) if isinstance(other, EventSequence) else other)
+        return self._write() == (other._write() if isinstance(other, ResponseEvents) else other)
 
     __hash__ = None  # type: ignore[assignment]
 
+    def _write(self) -> list[Json]:
+        writer = EventWriter()
+        write_response(self, writer)
+        object.__setattr__(self, "_count", writer.number)
+        return writer.events
+
+
+class StreamWriter(Protocol):
+    """Receives the parts of a stream, in order."""
+
+    @property
+    def number(self) -> int:
+        """The number of the next event."""
+        ...
+
+    def write_event(self, event: Json) -> None:
+        """Write an event, with the next number."""
+        ...
+
+    def write_snapshots(self, names: Sequence[str], response: Json) -> None:
+        """Write an event of each name, all of which show the same response."""
+        ...
+
+    def write_item(self, wire: Json, deltas: Deltas, place: ItemPlace) -> None:
+        """Write the events of an item; `deltas` are its exact deltas, if any."""
+        ...
+
 
 class EventWriter:
-    """Writes `events`, one after the other."""
+    """Writes a stream as `events`."""
 
-    def __init__(self, obfuscate: bool) -> None:
-        self.events = EventSequence()
-        self._obfuscate = obfuscate
-        self._reasons = False
+    def __init__(self) -> None:
+        self.events: list[Json] = []
 
-    def write_opening(self, response: Json, background: bool, begun: BegunResponse) -> None:
-        """Write the events before the first item; `begun` is kept for those of the next response to the same request."""
-        self._reasons = (response.get("reasoning") or {}).get("effort") is not None
-        if background:
-            self.events.add_response(("response.created", "response.queued"), response, "queued")
-            self.events.add_response(("response.in_progress",), response, "in_progress")
-        else:
-            self.events.add_response(_OPENING, response, begun=begun)
+    @property
+    def number(self) -> int:
+        """The number of the next event."""
+        return len(self.events)
 
-    def write_item(self, index: int, wire: Json, deltas: Deltas, left_open: bool = False) -> None:
-        """Write the events of an item; with `left_open` they end with its last delta."""
-        place = ItemPlace(index, len(self.events), self._obfuscate, left_open, self._reasons)
-        self.events.add_item(frame_item(wire, deltas, place))
+    def write_event(self, event: Json) -> None:
+        """Write an event, with the next number."""
+        self.events.append({**event, "sequence_number": len(self.events)})
 
-    def write_events(self, events: Iterable[Json]) -> None:
-        """Write these events, numbered from here on."""
-        for event in events:
-            self.events.add_event({**event, "sequence_number": len(self.events)})
+    def write_snapshots(self, names: Sequence[str], response: Json) -> None:
+        """Write an event of each name, all of which show the same response."""
+        for name in names:
+            self.write_event({"type": name, "response": response})
 
-    def write_closing(self, response: Json) -> None:
-        """Write the error if there is one, then the final event."""
-        if error := response.get("error"):
-            api_error = to_api_error(error)
-            self._append_event(
-                "error",
-                {
-                    "error": {
-                        "type": api_error.type,
-                        "code": api_error.code,
-                        "message": api_error.message,
-                        "param": api_error.param,
-                    }
-                },
-            )
-        self.events.add_response((f"response.{response['status']}",), response)
+    def write_item(self, wire: Json, deltas: Deltas, place: ItemPlace) -> None:
+        """Write the events of an item; `deltas` are its exact deltas, if any."""
+        self.events += write_item(wire, deltas, place)
 
-    def _append_event(self, name: str, members: Json) -> None:
-        self.events.add_event(sort_members(name, {**members, "sequence_number": len(self.events)}))
+
+def write_response(events: ResponseEvents, writer: StreamWriter) -> None:
+    """Write the events of a response to the writer, from `response.created` to the final one."""
+    response = events.response
+    if events.background:
+        writer.write_snapshots(("response.created", "response.queued"), _begin(response, "queued"))
+        writer.write_snapshots(("response.in_progress",), _begin(response, "in_progress"))
+    else:
+        writer.write_snapshots(("response.created", "response.in_progress"), _begin(response, "in_progress"))
+    index = _write_listings(events, writer)
+    while index < len(response["output"]):
+        index = _write_item(index, events, writer)
+    if error := response.get("error"):
+        api_error = to_api_error(error)
+        members = {name: getattr(api_error, name) for name in ("type", "code", "message", "param")}
+        writer.write_event({"type": "error", "error": members})
+    writer.write_snapshots((f"response.{response['status']}",), response)
+
+
+def _begin(response: Json, status: str) -> Json:
+    """Show a response as it was at its start."""
+    # Without a requested tier the final one is "default"; it starts as "auto".
+    tier = "auto" if response.get("service_tier") == "default" else response.get("service_tier")
+    return replace_members(response, {**_AT_START, "service_tier": tier, "status": status})
+
+
+def _write_item(index: int, events: ResponseEvents, writer: StreamWriter) -> int:
+    """Write the events of an item, with those of the items that it holds before its last; return the next index."""
+    response, output, after = events.response, events.response["output"], index + 1
+    item = events.items[index] if index < len(events.items) else None
+    last = min(index + (item.holds if item else 0), len(output) - 1)
+    is_left_open = last >= _count_ended(response)
+    reasons = (response.get("reasoning") or {}).get("effort") is not None
+    place = ItemPlace(index, writer.number, events.is_padded, is_left_open or after <= last, reasons)
+    writer.write_item(output[index], item.deltas if item else {}, place)
+    if after > last:
+        return after
+    while after <= last:
+        after = _write_item(after, events, writer)
+    if not is_left_open:
+        writer.write_event(end_item(index, output[index]))
+    return after
+
+
+def _count_ended(response: Json) -> int:
+    """Count the items that have a `done` event. Recorded: the last item of a failed response has none."""
+    count = len(response["output"])
+    return count - 1 if response["status"] == "failed" else count
+
+
+def end_item(index: int, item: Json) -> Json:
+    """Make the `done` event of an item, without its number."""
+    return {"type": "response.output_item.done", "item": item, "output_index": index}
+
+
+def _write_listings(events: ResponseEvents, writer: StreamWriter) -> int:
+    """Write the events of the listings that an output begins with, if there are several; return the index after them.
+
+    Each phase of all of them comes before the next, `done` of the last one alone.
+    """
+    listings = list(takewhile(_is_listing, events.response["output"][: _count_ended(events.response)]))
+    if len(listings) < 2:
+        return 0
+    phases = [write_item(wire, {}, ItemPlace(index, 0, False, False, False)) for index, wire in enumerate(listings)]
+    begun, ended = [own[:2] for own in phases], [own[2:-1] for own in phases]
+    for event in chain(*begun, *ended, phases[-1][-1:]):
+        writer.write_event(event)
+    return len(listings)
+
+
+def _is_listing(wire: Json) -> bool:
+    return bool(wire["type"] == LISTING)

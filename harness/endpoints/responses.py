@@ -8,7 +8,6 @@ from harness.analysis.approval_ledger import concerns_approvals
 from harness.answers.parameters import items_of_day
 from harness.answers.response import add_billing, render_input_items
 from harness.answers.stream import render_events
-from harness.answers.writer import BegunResponse
 from harness.api.encrypted_content import ContentOwner, make_encrypted_content
 from harness.api.include import filter_page, filter_stored_items
 from harness.api.operations import ITEM_LIST, Cursors, operation
@@ -64,8 +63,7 @@ def _build_answer(run: PendingResponse, prompt: Prompt, items: Sequence[Item], w
     response = world.finish(run)
     if not streams:
         return Answer(200, add_billing(response, world.as_of))
-    begun = None if ending.own else prompt.settings.begun  # what a script sets is that of one answer
-    return _stream_answer(response, prompt, items, world, begun)
+    return _stream_answer(response, prompt, items, world)
 
 
 def _discard_if_cut(run: PendingResponse, lines: Sequence[TurnLine]) -> PendingResponse:
@@ -92,12 +90,10 @@ def _read_prompt(request: Request, body: Json, world: World) -> Prompt:
     return prompt
 
 
-def _stream_answer(
-    response: Json, prompt: Prompt, turn: Sequence[Item], world: World, begun: BegunResponse | None
-) -> Answer:
+def _stream_answer(response: Json, prompt: Prompt, turn: Sequence[Item], world: World) -> Answer:
     padded = (prompt.body.get("stream_options") or {}).get("include_obfuscation", True)
     background = bool(response.get("background"))
-    events: Sequence[Json] = render_events(response, items=turn, obfuscate=padded, background=background, begun=begun)
+    events: Sequence[Json] = render_events(response, items=turn, obfuscate=padded, background=background)
     events = items_of_day(events, world.as_of)
     if background:
         world.store.put_events(response["id"], events)

@@ -295,14 +295,14 @@ def test_fold_says_which_event_is_wrong(change, index, words):
 
 
 def test_fold_compares_the_error_with_the_failed_response():
-    stream = render_events(response(status="failed", error={"code": "server_error", "message": "one"}))
+    stream = list(render_events(response(status="failed", error={"code": "server_error", "message": "one"})))
     stream[2]["error"]["message"] = "other"
     with pytest.raises(StreamError, match=r"response\.error is .*one.*, expected .*other"):
         fold(stream)
 
 
 def test_fold_refuses_a_stream_that_ends_with_an_error():
-    stream = render_events(response(status="failed", error={"code": "server_error", "message": "one"}))
+    stream = list(render_events(response(status="failed", error={"code": "server_error", "message": "one"})))
     stream[2]["error"] = "flat"
     with pytest.raises(StreamError, match="but the stream ends"):
         fold(stream[:-1])
@@ -376,7 +376,7 @@ def test_a_single_listing_is_done():
 def test_fold_accepts_sources_that_come_last():
     site = {"type": "url", "url": "https://a.example"}
     search = web_search_call(web_search("a", sources=[site["url"]]))
-    stream = deepcopy(list(streamed(search, message("Hi"))))
+    stream = json.loads(json.dumps(streamed(search, message("Hi"))))
     final = stream[-1]["response"]["output"][0]["action"]
     final["sources"] = [*final["sources"], {**site, "url": "https://b.example?utm_source=openai"}]
     assert fold(stream)["output"][0]["action"]["sources"] == [site]

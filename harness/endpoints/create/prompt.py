@@ -10,7 +10,6 @@ import orjson
 from harness.analysis.approval_ledger import concerns_approvals
 from harness.answers.parameters import apply_day
 from harness.answers.response import PROMPT_TEMPLATE_MODEL, build_initial_response, render_input_items
-from harness.answers.writer import BegunResponse
 from harness.api.models import Model, Models
 from harness.api.tokens import TOKENS_PER_TOOL, estimate_tokens
 from harness.core.exchange import Json
@@ -43,17 +42,15 @@ class Said(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """What all members of a body but `input` ask, of which nothing but `said` and `begun` is changed later.
+    """What all members of a body but `input` ask, of which nothing but `said` is changed later.
 
     `initial_response` is the response as it begins, with an empty id and at time 0. `said` are turns of one item that
-    answered such a body before, by the identity of the item, `begun` is the response at its start as bytes. All of it holds
-    for a World of these `models` on this day.
+    answered such a body before, by the identity of the item. All of it holds for a World of these `models` on this day.
     """
 
     family: Model
     initial_response: Json
     said: dict[int, Said]
-    begun: BegunResponse
     models: Models
     as_of: str
 
@@ -116,7 +113,7 @@ def _make_settings(body: Json, transcript: Transcript, world: World) -> Settings
     items = transcript.items_from_first("tool_search_output")
     initial = build_initial_response(body, "", 0, conversation=conversation_id(body), items=items, models=world.models)
     apply_day(initial, body, family, world.as_of)
-    return Settings(family, initial, {}, BegunResponse(), world.models, world.as_of)
+    return Settings(family, initial, {}, world.models, world.as_of)
 
 
 def estimate_input_tokens(body: Json, transcript: Transcript) -> int:

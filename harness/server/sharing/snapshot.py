@@ -11,7 +11,6 @@ import pickle
 import zlib
 from collections import OrderedDict
 from collections.abc import Mapping
-from struct import Struct
 from types import MappingProxyType, MethodType
 from typing import Any, NamedTuple
 from weakref import ProxyType, proxy
@@ -28,7 +27,6 @@ MOST_BYTES = 256 * 1024 * 1024
 """A larger snapshot, before it is compressed, is not made and not read."""
 _CONTAINERS = frozenset(
     {
-        ("_struct", "Struct"),
         ("builtins", "bytearray"),
         ("builtins", "dict"),
         ("builtins", "frozenset"),
@@ -38,7 +36,6 @@ _CONTAINERS = frozenset(
         ("collections", "OrderedDict"),
         ("collections", "defaultdict"),
         ("collections", "deque"),
-        ("operator", "itemgetter"),
         ("re", "_compile"),
     }
 )
@@ -149,8 +146,6 @@ class _Pickler(pickle.Pickler):
             return _WorldProxy, (value.tick.__self__,)
         if isinstance(value, MethodType):
             return _WorldMethod, (value.__self__, value.__name__)
-        if isinstance(value, Struct):
-            return Struct, (value.format,)
         if isinstance(value, Gate):
             return Gate, (), {"is_open": value.is_open}
         if isinstance(value, Ids):

@@ -14,10 +14,12 @@ from typing import Any
 import orjson
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
-from harness.answers.stream import encode_events
+from harness.answers.sse import encode_events
 from harness.core.exchange import Answer
 from harness.core.headers import ENCODING, encode_headers
 from harness.core.stored_content import StoredContent
+from harness.fast_path import is_enabled
+from harness.fast_path.frames import encode_stream
 from harness.server.transport.faulty_delivery import Receive, Send, deliver_answer
 
 WRITE_SIZE = 64 * 1024
@@ -105,6 +107,6 @@ def _encode_all_but_last(names: Sequence[str], *values: str) -> bytes | None:
 def _encode_body(answer: Answer) -> bytes:
     """A body as it goes out: the events of a stream, else JSON, unless it is the bytes of a file."""
     if answer.events is not None:
-        return encode_events(answer.events)
+        return encode_stream(answer.events) if is_enabled() else encode_events(answer.events)
     body: Any = answer.body
     return body if isinstance(body, bytes) else orjson.dumps(body)

@@ -1,0 +1,12 @@
+"""What only speed needs: without it every answer is the same. HARNESS_FAST_PATH=0 switches it off."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+
+
+@cache
+def is_enabled() -> bool:
+    """Whether the fast path is on, which the environment decides when a process starts."""
+    return os.environ.get("HARNESS_FAST_PATH") != "0"
