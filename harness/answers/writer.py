@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, takewhile
+from itertools import chain
 from typing import Protocol, overload
 
 from harness.answers.item_writer import ItemPlace, write_item
@@ -121,15 +121,17 @@ class EventWriter:
 
 def write_response(events: ResponseEvents, writer: StreamWriter) -> None:
     """Write the events of a response to the writer, from `response.created` to the final one."""
-    response = events.response
+    response, output = events.response, events.response["output"]
     if events.background:
         writer.write_snapshots(("response.created", "response.queued"), _begin(response, "queued"))
         writer.write_snapshots(("response.in_progress",), _begin(response, "in_progress"))
     else:
         writer.write_snapshots(("response.created", "response.in_progress"), _begin(response, "in_progress"))
-    index = _write_listings(events, writer)
-    while index < len(response["output"]):
-        index = _write_item(index, events, writer)
+    # Recorded: the last item of a failed response has no done event.
+    open_from = len(output) - 1 if response["status"] == "failed" else len(output)
+    index = _write_listings(output[:open_from], writer)
+    while index < len(output):
+        index = _write_item(index, open_from, events, writer)
     if error := response.get("error"):
         api_error = to_api_error(error)
         members = {name: getattr(api_error, name) for name in ("type", "code", "message", "param")}
@@ -144,28 +146,22 @@ def _begin(response: Json, status: str) -> Json:
     return replace_members(response, {**_AT_START, "service_tier": tier, "status": status})
 
 
-def _write_item(index: int, events: ResponseEvents, writer: StreamWriter) -> int:
+def _write_item(index: int, open_from: int, events: ResponseEvents, writer: StreamWriter) -> int:
     """Write the events of an item, with those of the items that it holds before its last; return the next index."""
     response, output, after = events.response, events.response["output"], index + 1
     item = events.items[index] if index < len(events.items) else None
     last = min(index + (item.holds if item else 0), len(output) - 1)
-    is_left_open = last >= _count_ended(response)
+    is_left_open = last >= open_from
     reasons = (response.get("reasoning") or {}).get("effort") is not None
     place = ItemPlace(index, writer.number, events.is_padded, is_left_open or after <= last, reasons)
     writer.write_item(output[index], item.deltas if item else {}, place)
     if after > last:
         return after
     while after <= last:
-        after = _write_item(after, events, writer)
+        after = _write_item(after, open_from, events, writer)
     if not is_left_open:
         writer.write_event(end_item(index, output[index]))
     return after
-
-
-def _count_ended(response: Json) -> int:
-    """Count the items that have a `done` event. Recorded: the last item of a failed response has none."""
-    count = len(response["output"])
-    return count - 1 if response["status"] == "failed" else count
 
 
 def end_item(index: int, item: Json) -> Json:
@@ -173,20 +169,16 @@ def end_item(index: int, item: Json) -> Json:
     return {"type": "response.output_item.done", "item": item, "output_index": index}
 
 
-def _write_listings(events: ResponseEvents, writer: StreamWriter) -> int:
+def _write_listings(output: Sequence[Json], writer: StreamWriter) -> int:
     """Write the events of the listings that an output begins with, if there are several; return the index after them.
 
     Each phase of all of them comes before the next, `done` of the last one alone.
     """
-    listings = list(takewhile(_is_listing, events.response["output"][: _count_ended(events.response)]))
-    if len(listings) < 2:
+    count = next((index for index, wire in enumerate(output) if wire["type"] != LISTING), len(output))
+    if count < 2:
         return 0
-    phases = [write_item(wire, {}, ItemPlace(index, 0, False, False, False)) for index, wire in enumerate(listings)]
-    begun, ended = [own[:2] for own in phases], [own[2:-1] for own in phases]
-    for event in chain(*begun, *ended, phases[-1][-1:]):
+    by_item = [write_item(output[index], {}, ItemPlace(index, 0, False, False, False)) for index in range(count)]
+    begun, told = [events[:2] for events in by_item], [events[2:-1] for events in by_item]
+    for event in chain(*begun, *told, by_item[-1][-1:]):
         writer.write_event(event)
-    return len(listings)
-
-
-def _is_listing(wire: Json) -> bool:
-    return bool(wire["type"] == LISTING)
+    return count
