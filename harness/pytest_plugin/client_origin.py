@@ -1,36 +1,30 @@
 """Where a client of the SDK was made, and which line of the project asks now.
 
-A client does not record it, so it is looked for: what is on the stack, what a module of the project, a fixture or a local
-variable holds, and the line that assigns that name. A client that only a framework's own module holds has no such line.
+A client does not record it, so it is looked for: what is on the stack, what a module of the project or one of its objects,
+a fixture or a local variable holds, and the line that assigns that name. A client that is held elsewhere has no such line.
 """
 
 from __future__ import annotations
 
 import ast
-import gc
 import itertools
 import linecache
 import os
 import sys
 import sysconfig
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from types import CodeType, FrameType, GeneratorType, ModuleType
+from types import CodeType, FrameType, ModuleType
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import harness
 
 AT_IMPORT = "at import"
-MAX_DEPTH = 6
-"""How many objects may stand between a module and the client that it holds."""
-MAX_HOLDERS = 1_000
-"""How many objects of one depth are looked at."""
 _FOREIGN = tuple({*sysconfig.get_paths().values(), str(Path(harness.__file__).parent)})
 _HTTP_MODULES = ("http.client", "httpcore", "urllib3", "socket")
 """How the names of modules begin in which a thread waits for an answer."""
-_PASSING = (FrameType, GeneratorType, ModuleType)
-"""Types that hold a client only while something runs, or by the names that a module has."""
 
 
 class Line(NamedTuple):
@@ -87,7 +81,7 @@ def trace_key(key: str, root: str) -> tuple[list[str], list[str]]:
             asked += own[:1]
         elif client is None and _is_in_http(stack):
             asked += own[:1]
-    made = made or [find_origin(client, {}, ()) for client in _all_clients() if getattr(client, "api_key", "") == key]
+    made = made or [find_origin(client, {}, ()) for client in _held_clients() if getattr(client, "api_key", "") == key]
     return (
         [show_line(frame, root) for frame in asked],
         list(dict.fromkeys(line.show(root) for line in made if line)),
@@ -111,15 +105,17 @@ def _client_kinds() -> tuple[type, ...]:
 
 
 def find_clients(host: str) -> list[Any]:
-    """The SDK's client that asks a host now, if it is on the stack; else all clients with that address."""
+    """Find the SDK's client that asks a host now on the stack; else those with that address that the project holds."""
     if (asking := asking_client()) is not None:
         return [asking]
-    return [one for one in _all_clients() if urlsplit(str(getattr(one, "base_url", ""))).hostname == host]
+    return [client for client in _held_clients() if urlsplit(str(getattr(client, "base_url", ""))).hostname == host]
 
 
-def _all_clients() -> list[Any]:
+def _held_clients() -> list[Any]:
     kinds = _client_kinds()
-    return [one for one in gc.get_objects() if issubclass(type(one), kinds)] if kinds else []
+    values = [value for _, _, value in _held_by_project()] if kinds else []
+    reached = (part for value in values for part in (value, *_parts(value)))
+    return list({id(part): part for part in reached if issubclass(type(part), kinds)}.values())
 
 
 def find_origin(
@@ -132,9 +128,9 @@ def find_origin(
     for name, (value, code) in fixtures.items():
         if value is client and is_of_project(code.co_filename):
             return Line(code.co_filename, _definition_line(code), f"in the fixture {name}")
-    for module, name in _holders(client):
-        if number := _assigning_line(str(module.__file__), name, None):
-            return Line(str(module.__file__), number, _function_at(str(module.__file__), number) or AT_IMPORT)
+    for file, name in _names(client):
+        if number := _assigning_line(file, name, None):
+            return Line(file, number, _function_at(file, number) or AT_IMPORT)
     for frame in asking_frames() if frames is None else frames:
         code = frame.f_code
         for name, value in frame.f_locals.items():
@@ -158,24 +154,28 @@ def frames_of(innermost: FrameType) -> list[FrameType]:
     return frames
 
 
-def _holders(client: Any) -> Iterator[tuple[ModuleType, str]]:
-    """The modules of the project with the name by which each holds a client, itself or in what it holds; nearest first."""
-    modules = [module for module in list(sys.modules.values()) if isinstance(module, ModuleType)]
-    by_names = {id(vars(module)): module for module in modules}
-    held, seen = [client], {id(client), id(modules)}
-    for _ in range(MAX_DEPTH):
-        ids = {id(one) for one in held}
-        seen |= {id(held), id(seen), id(ids)}
-        found = [one for one in gc.get_referrers(*held) if id(one) not in seen and not isinstance(one, _PASSING)]
-        held = []
-        for one in found:
-            seen.add(id(one))
-            if (module := by_names.get(id(one))) is None:
-                held.append(one)
-            elif is_of_project(getattr(module, "__file__", None)):
-                yield from ((module, name) for name, value in list(one.items()) if id(value) in ids)
-        if not 0 < len(held) <= MAX_HOLDERS:
-            return
+def _names(client: Any) -> Iterator[tuple[str, str]]:
+    """Find the file and the name by which modules of the project hold a client, first those that hold it itself."""
+    held = list(_held_by_project())
+    yield from ((file, name) for file, name, value in held if value is client)
+    yield from ((file, name) for file, name, value in held if any(part is client for part in _parts(value)))
+
+
+def _held_by_project() -> Iterator[tuple[str, str, Any]]:
+    """List what the modules of the project hold, each with the file of its module and its name."""
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__file__", None)
+        if isinstance(module, ModuleType) and is_of_project(file):
+            yield from ((str(file), name, value) for name, value in list(vars(module).items()))
+
+
+def _parts(value: Any) -> list[Any]:
+    """List the values of a dictionary, or the attributes of an object."""
+    if isinstance(value, ModuleType):
+        return []
+    with suppress(Exception):  # a lazy object may fail to load
+        return list((value if isinstance(value, dict) else vars(value)).values())
+    return []
 
 
 def _definition_line(code: CodeType) -> int:

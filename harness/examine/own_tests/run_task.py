@@ -1,4 +1,4 @@
-"""Run a task of a case in a test, with the fixture `mock`, and say what a correct client would have shown."""
+"""Run a case, or a task of one's own, in a test with the fixture `mock`, and say what a correct client would have shown."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from harness.api.http.dialects import API_ROOTS
 from harness.examine.adapter import ADAPTERS, command_for, split_command
-from harness.examine.case import Check, ObservedRun
+from harness.examine.case import CASES, Check, ObservedRun
 from harness.examine.client_process import ClientProcess
 from harness.examine.mode import parse_mode
 from harness.examine.outcome import Outcome
@@ -19,6 +19,15 @@ from harness.examine.worker import load
 from harness.world.mock import Mock
 
 RUN = "test"
+
+
+def run_case(mock: Mock, id: str, mode: str, adapter: str = "", command: str = "") -> None:
+    """Run a case of the catalogue; AssertionError with a line for each thing that a correct client does otherwise."""
+    import harness.examine.cases  # noqa: F401  (registers the cases)
+
+    case = CASES.find(id)
+    case.script(mock)
+    expect(run_task(mock, case.task, mode, adapter, command, case.seconds), *case.checks, fails=case.fails)
 
 
 def run_task(

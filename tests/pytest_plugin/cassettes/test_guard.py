@@ -83,7 +83,7 @@ def test_a_client_made_at_import_is_named_with_its_line_and_two_remedies(run: Ru
         [
             ("app.answer(app.service.client)", "app.py:10, at import: service = Service()"),
             ("app.answer(held['it'])", "test_the_line_*.py:*, at import: held = {'it': openai.OpenAI(max_retries=0)}"),
-            ("app.answer(cached())", "test_the_line_*.py:*, at import: def cached():"),
+            ("app.answer(cached())", "on a line that is not known: nothing of the project holds the client"),
             ("app.answer(mine)", "test_the_line_*.py:*, in the fixture mine: def mine():"),
         ],
     ),
