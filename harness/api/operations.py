@@ -12,7 +12,8 @@ from harness.core.errors import RegistrationError
 from harness.core.exchange import Answer, Request
 from harness.core.registry import Registry
 
-Handler = Callable[[Request, Any], Answer]
+Handler = Callable[[Any], Answer]
+"""Answers a call, a request with its World (`harness.world.api_call`)."""
 ListedIds = Callable[[Request, Any], Container[str | None]]
 """The ids of a list's objects, by request and World; None stands for an unknown id, as of items that a recording sent."""
 JSON_BODY = "(a JSON body)"
@@ -99,7 +100,7 @@ def operation(
     binary: bool = False,
     cursors: Cursors | None = None,
 ) -> Callable[[Handler], Handler]:
-    """Register a function `(request, world) -> Answer`; `body`, `query` and `answer` name the schemas.
+    """Register a function `(call) -> Answer`; `body`, `query` and `answer` name the schemas.
 
     With `form` the body is a multipart form, which no schema describes, with `json` too it may be JSON as well, of a
     `project` unless it is declared as a form; otherwise that has JSON that no schema describes, or no body. With `binary`

@@ -36,9 +36,7 @@ class Request(NamedTuple):
     (`{"response_id": "resp_1"}`), `query` the parameters of the query, typed where the operation has a schema for them,
     `body` the parsed JSON (None without a body), `raw` the bytes as received. `operation` is the operation's id
     (`POST /responses`), `schema` names the schema of its body or else of its query; `fault` says why the body is invalid
-    JSON. `dialect` is openai, azure or foundry, `root` is the part of the path at which the API begins. `world` is the World
-    that answers, for a model that reads more than the request; `kept` holds what was made of a request that comes again and
-    again, None of any other. The journal has neither.
+    JSON. `dialect` is openai, azure or foundry, `root` is the part of the path at which the API begins.
     """
 
     method: str
@@ -53,8 +51,6 @@ class Request(NamedTuple):
     fault: JsonFault | None = None
     dialect: str = "openai"
     root: str = "/v1"
-    world: Any = None
-    kept: dict[str, Any] | None = None
 
 
 class Answer(NamedTuple):

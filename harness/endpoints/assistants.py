@@ -7,14 +7,17 @@ from harness.api.paging import page
 from harness.api.resources import assistants
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Answer, Json, Request
+from harness.world.api_call import ApiCall
 from harness.world.world import World
 
 
 @operation("POST", "/assistants", body="CreateAssistant", answer="Assistant")
-def create(request: Request, world: World) -> Answer:
+def create(call: ApiCall) -> Answer:
     """A new assistant."""
-    made = assistants.new_assistant(drop_nulls(request.body), world.ids, world.tick(), world.uploads.add_store)
-    world.store.assistants[made["id"]] = made
+    made = assistants.new_assistant(
+        drop_nulls(call.request.body), call.world.ids, call.world.tick(), call.world.uploads.add_store
+    )
+    call.world.store.assistants[made["id"]] = made
     return Answer(200, made)
 
 
@@ -25,31 +28,31 @@ def create(request: Request, world: World) -> Answer:
     answer="AssistantList",
     cursors=Cursors("assistant", lambda request, world: world.store.assistants),
 )
-def list_all(request: Request, world: World) -> Answer:
+def list_all(call: ApiCall) -> Answer:
     """The assistants of the key, newest first unless `order=asc`."""
-    return Answer(200, page(list(world.store.assistants.values()), request.query))
+    return Answer(200, page(list(call.world.store.assistants.values()), call.request.query))
 
 
 @operation("GET", "/assistants/{assistant_id}", answer="Assistant")
-def retrieve(request: Request, world: World) -> Answer:
+def retrieve(call: ApiCall) -> Answer:
     """One assistant."""
-    return Answer(200, _find_assistant(request, world))
+    return Answer(200, _find_assistant(call.request, call.world))
 
 
 @operation("POST", "/assistants/{assistant_id}", body="UpdateAssistant", answer="Assistant")
-def update(request: Request, world: World) -> Answer:
+def update(call: ApiCall) -> Answer:
     """Change what the body names of an assistant; runs that are under way keep what they began with."""
-    known = _find_assistant(request, world)
-    changed = assistants.update_from_body(request.body, known)
-    world.store.assistants[known["id"]] = changed
+    known = _find_assistant(call.request, call.world)
+    changed = assistants.update_from_body(call.request.body, known)
+    call.world.store.assistants[known["id"]] = changed
     return Answer(200, changed)
 
 
 @operation("DELETE", "/assistants/{assistant_id}", answer="AssistantDeleted")
-def delete(request: Request, world: World) -> Answer:
+def delete(call: ApiCall) -> Answer:
     """Forget an assistant; its threads and runs stay."""
-    id = request.params["assistant_id"]
-    del world.store.assistants[id]
+    id = call.request.params["assistant_id"]
+    del call.world.store.assistants[id]
     return Answer(200, {"id": id, "object": "assistant.deleted", "deleted": True})
 
 

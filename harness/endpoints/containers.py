@@ -9,6 +9,7 @@ from harness.api.paging import page
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Answer, Request
 from harness.core.stored_content import read_content
+from harness.world.api_call import ApiCall
 from harness.world.world import World
 
 CONTAINER_PATH = "/containers/{container_id}"
@@ -23,9 +24,9 @@ def _use(request: Request, world: World) -> str:
 
 
 @operation("POST", "/containers", body="CreateContainer", answer="Container")
-def create(request: Request, world: World) -> Answer:
+def create(call: ApiCall) -> Answer:
     """A new container, with copies of the uploaded files that it starts with."""
-    return Answer(200, world.containers.render(world.add_container(drop_nulls(request.body))))
+    return Answer(200, call.world.containers.render(call.world.add_container(drop_nulls(call.request.body))))
 
 
 @operation(
@@ -35,36 +36,36 @@ def create(request: Request, world: World) -> Answer:
     answer="ContainerList",
     cursors=Cursors("container", lambda request, world: world.store.containers),
 )
-def list_containers(request: Request, world: World) -> Answer:
+def list_containers(call: ApiCall) -> Answer:
     """The containers, newest first unless `order=asc`, those of one `name` when asked for; expired ones stay."""
-    name = request.query.get("name")
-    containers = [world.containers.render(id) for id in list(world.store.containers)]
-    return Answer(200, page([each for each in containers if name in (None, each["name"])], request.query))
+    name = call.request.query.get("name")
+    containers = [call.world.containers.render(id) for id in list(call.world.store.containers)]
+    return Answer(200, page([each for each in containers if name in (None, each["name"])], call.request.query))
 
 
 @operation("GET", CONTAINER_PATH, answer="Container")
-def retrieve(request: Request, world: World) -> Answer:
+def retrieve(call: ApiCall) -> Answer:
     """One container."""
-    return Answer(200, world.containers.render(_use(request, world)))
+    return Answer(200, call.world.containers.render(_use(call.request, call.world)))
 
 
 @operation("DELETE", CONTAINER_PATH, answer="ContainerDeleted")
-def delete(request: Request, world: World) -> Answer:
+def delete(call: ApiCall) -> Answer:
     """Forget a container and its files."""
-    id = request.params["container_id"]
-    world.containers.delete(id)
+    id = call.request.params["container_id"]
+    call.world.containers.delete(id)
     return Answer(200, {"id": id, "object": "container.deleted", "deleted": True})
 
 
 @operation("POST", f"{CONTAINER_PATH}/files", form=True, json=True, answer="ContainerFile")
-def create_file(request: Request, world: World) -> Answer:
+def create_file(call: ApiCall) -> Answer:
     """Put a file into a container: the one of a form, or a copy of the uploaded file that a JSON body names."""
-    world.tick()
-    id, file = _use(request, world), _sent_file(request)
+    call.world.tick()
+    id, file = _use(call.request, call.world), _sent_file(call.request)
     if file is None:
-        return Answer(200, world.copy_to_container(id, world.store.files[request.body["file_id"]]))
-    name = f"{world.ids.hex('', 32)}-{file['filename']}"
-    return Answer(200, world.containers.add_file(id, name, read_content(file["data"])))
+        return Answer(200, call.world.copy_to_container(id, call.world.store.files[call.request.body["file_id"]]))
+    name = f"{call.world.ids.hex('', 32)}-{file['filename']}"
+    return Answer(200, call.world.containers.add_file(id, name, read_content(file["data"])))
 
 
 def _sent_file(request: Request) -> Any:
@@ -81,30 +82,30 @@ def _sent_file(request: Request) -> Any:
         "container file", lambda request, world: world.store.containers[request.params["container_id"]].files
     ),
 )
-def list_files(request: Request, world: World) -> Answer:
+def list_files(call: ApiCall) -> Answer:
     """The files of a container, newest first unless `order=asc`."""
-    files = world.store.containers[_use(request, world)].files.values()
-    return Answer(200, page([file.object for file in files], request.query))
+    files = call.world.store.containers[_use(call.request, call.world)].files.values()
+    return Answer(200, page([file.object for file in files], call.request.query))
 
 
 @operation("GET", FILE_PATH, answer="ContainerFile")
-def retrieve_file(request: Request, world: World) -> Answer:
+def retrieve_file(call: ApiCall) -> Answer:
     """One file of a container."""
-    container = world.store.containers[_use(request, world)]
-    return Answer(200, container.files[request.params["container_file_id"]].object)
+    container = call.world.store.containers[_use(call.request, call.world)]
+    return Answer(200, container.files[call.request.params["container_file_id"]].object)
 
 
 @operation("DELETE", FILE_PATH, answer="ContainerFileDeleted")
-def delete_file(request: Request, world: World) -> Answer:
+def delete_file(call: ApiCall) -> Answer:
     """Forget a file of a container."""
-    id = request.params["container_file_id"]
-    world.containers.delete(_use(request, world), id)
+    id = call.request.params["container_file_id"]
+    call.world.containers.delete(_use(call.request, call.world), id)
     return Answer(200, {"id": id, "object": "container.file.deleted", "deleted": True})
 
 
 @operation("GET", f"{FILE_PATH}/content")
-def retrieve_file_content(request: Request, world: World) -> Answer:
+def retrieve_file_content(call: ApiCall) -> Answer:
     """The bytes of a file of a container."""
-    container = world.store.containers[_use(request, world)]
+    container = call.world.store.containers[_use(call.request, call.world)]
     kind = {"content-type": "application/octet-stream"}
-    return Answer(200, container.files[request.params["container_file_id"]].data, kind)
+    return Answer(200, container.files[call.request.params["container_file_id"]].data, kind)

@@ -11,23 +11,24 @@ from harness.api.operations import ITEM_LIST, Cursors, operation
 from harness.api.paging import list_object, page
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Answer, Json, Request
+from harness.world.api_call import ApiCall
 from harness.world.store import Conversation
 from harness.world.world import World
 
 
 @operation("POST", "/conversations", body="CreateConversation", answer="Conversation")
-def create(request: Request, world: World) -> Answer:
+def create(call: ApiCall) -> Answer:
     """A new conversation, with the items it starts with."""
-    body = drop_nulls(request.body)
-    id = world.ids.project_conversation() if request.dialect == FOUNDRY else world.ids.conversation()
+    body = drop_nulls(call.request.body)
+    id = call.world.ids.project_conversation() if call.request.dialect == FOUNDRY else call.world.ids.conversation()
     made = {
         "id": id,
         "object": "conversation",
-        "created_at": world.tick(),
+        "created_at": call.world.tick(),
         "metadata": body.get("metadata") or {},
     }
-    world.store.conversations[id] = Conversation(made)
-    _add_items(world, id, body)
+    call.world.store.conversations[id] = Conversation(made)
+    _add_items(call.world, id, body)
     return Answer(200, made)
 
 
@@ -40,25 +41,25 @@ def _add_items(world: World, id: str, body: Json) -> list[Json]:
 
 
 @operation("GET", "/conversations/{conversation_id}", answer="Conversation")
-def retrieve(request: Request, world: World) -> Answer:
+def retrieve(call: ApiCall) -> Answer:
     """A stored conversation."""
-    return Answer(200, _find_conversation(request, world).object)
+    return Answer(200, _find_conversation(call.request, call.world).object)
 
 
 @operation("POST", "/conversations/{conversation_id}", body="UpdateConversation", answer="Conversation")
-def update(request: Request, world: World) -> Answer:
+def update(call: ApiCall) -> Answer:
     """Set the metadata of a conversation; what it had before is gone."""
-    conversation = _find_conversation(request, world)
-    conversation.object = {**conversation.object, "metadata": request.body["metadata"] or {}}
-    world.store.conversations[request.params["conversation_id"]] = conversation
+    conversation = _find_conversation(call.request, call.world)
+    conversation.object = {**conversation.object, "metadata": call.request.body["metadata"] or {}}
+    call.world.store.conversations[call.request.params["conversation_id"]] = conversation
     return Answer(200, conversation.object)
 
 
 @operation("DELETE", "/conversations/{conversation_id}", answer="ConversationDeleted")
-def delete(request: Request, world: World) -> Answer:
+def delete(call: ApiCall) -> Answer:
     """Forget a conversation; its items stay where else they are stored."""
-    id = request.params["conversation_id"]
-    del world.store.conversations[id]
+    id = call.request.params["conversation_id"]
+    del call.world.store.conversations[id]
     return Answer(200, {"id": id, "object": "conversation.deleted", "deleted": True})
 
 
@@ -71,45 +72,47 @@ def delete(request: Request, world: World) -> Answer:
         "item", lambda request, world: [item.get("id") for item in _find_conversation(request, world).items], ITEM_LIST
     ),
 )
-def list_items(request: Request, world: World) -> Answer:
+def list_items(call: ApiCall) -> Answer:
     """The items of a conversation, newest first unless `order=asc`."""
-    shown = page(_find_conversation(request, world).items, request.query)
-    return Answer(200, include.filter_page(shown, request.query.get("include", ()), world.store.unfiltered_items))
+    shown = page(_find_conversation(call.request, call.world).items, call.request.query)
+    return Answer(
+        200, include.filter_page(shown, call.request.query.get("include", ()), call.world.store.unfiltered_items)
+    )
 
 
 @operation(
     "POST", "/conversations/{conversation_id}/items", body="CreateConversationItems", answer="ConversationItemList"
 )
-def create_items(request: Request, world: World) -> Answer:
+def create_items(call: ApiCall) -> Answer:
     """Append items to a conversation; the answer lists them in the order they came."""
-    world.tick()
-    return Answer(200, list_object(_add_items(world, request.params["conversation_id"], request.body)))
+    call.world.tick()
+    return Answer(200, list_object(_add_items(call.world, call.request.params["conversation_id"], call.request.body)))
 
 
 @operation("GET", "/conversations/{conversation_id}/items/{item_id}", query="ListInputItems", answer="ConversationItem")
-def retrieve_item(request: Request, world: World) -> Answer:
+def retrieve_item(call: ApiCall) -> Answer:
     """One item of a conversation."""
-    wanted = request.params["item_id"]
-    item = next(item for item in _find_conversation(request, world).items if item["id"] == wanted)
+    wanted = call.request.params["item_id"]
+    item = next(item for item in _find_conversation(call.request, call.world).items if item["id"] == wanted)
     return Answer(
         200,
-        include.filter_page({"data": [item]}, request.query.get("include", ()), world.store.unfiltered_items)["data"][
-            0
-        ],
+        include.filter_page({"data": [item]}, call.request.query.get("include", ()), call.world.store.unfiltered_items)[
+            "data"
+        ][0],
     )
 
 
 @operation("DELETE", "/conversations/{conversation_id}/items/{item_id}", answer="ConversationItemDeleted")
-def delete_item(request: Request, world: World) -> Answer:
+def delete_item(call: ApiCall) -> Answer:
     """Take an item out of a conversation, which is the answer; what needed the item misses it from now on.
 
     It can be referred to as long as a stored response has said or got it, or another conversation holds it.
     """
-    conversation, id = _find_conversation(request, world), request.params["item_id"]
+    conversation, id = _find_conversation(call.request, call.world), call.request.params["item_id"]
     conversation.remove_item(id)
-    world.store.conversations[request.params["conversation_id"]] = conversation
-    if id not in {item.get("id") for item in _stored_items(world)}:
-        world.store.items.pop(id, None)
+    call.world.store.conversations[call.request.params["conversation_id"]] = conversation
+    if id not in {item.get("id") for item in _stored_items(call.world)}:
+        call.world.store.items.pop(id, None)
     return Answer(200, conversation.object)
 
 

@@ -8,6 +8,7 @@ from harness.api.resources.assistants import keep_metadata
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Answer, Json, Request
 from harness.endpoints.threads import add_messages, find_thread
+from harness.world.api_call import ApiCall
 from harness.world.world import World
 
 MESSAGES = "/threads/{thread_id}/messages"
@@ -15,10 +16,10 @@ MESSAGE = f"{MESSAGES}/{{message_id}}"
 
 
 @operation("POST", MESSAGES, body="CreateMessage", answer="Message")
-def create(request: Request, world: World) -> Answer:
+def create(call: ApiCall) -> Answer:
     """Add a message to a thread."""
-    world.tick()
-    (made,) = add_messages(find_thread(request, world), [drop_nulls(request.body)], world)
+    call.world.tick()
+    (made,) = add_messages(find_thread(call.request, call.world), [drop_nulls(call.request.body)], call.world)
     return Answer(200, made)
 
 
@@ -29,38 +30,40 @@ def create(request: Request, world: World) -> Answer:
     answer="MessageList",
     cursors=Cursors("message", lambda request, world: find_thread(request, world).messages),
 )
-def list_all(request: Request, world: World) -> Answer:
+def list_all(call: ApiCall) -> Answer:
     """The messages of a thread, newest first unless `order=asc`; with `run_id` those that the run made."""
-    found = list(find_thread(request, world).messages.values())
-    if run_id := request.query.get("run_id"):
+    found = list(find_thread(call.request, call.world).messages.values())
+    if run_id := call.request.query.get("run_id"):
         found = [message for message in found if message["run_id"] == run_id]
-    return Answer(200, page(found, request.query))
+    return Answer(200, page(found, call.request.query))
 
 
 @operation("GET", MESSAGE, answer="Message")
-def retrieve(request: Request, world: World) -> Answer:
+def retrieve(call: ApiCall) -> Answer:
     """One message."""
-    return Answer(200, _find_message(request, world))
+    return Answer(200, _find_message(call.request, call.world))
 
 
 @operation("POST", MESSAGE, body="UpdateMessage", answer="Message")
-def update(request: Request, world: World) -> Answer:
+def update(call: ApiCall) -> Answer:
     """Set the metadata of a message.
 
     Recorded (2025-09 and 2025-10): this answer alone has `file_ids` in place of `attachments`.
     """
-    known = _find_message(request, world)
-    changed = known | ({"metadata": keep_metadata(request.body["metadata"])} if "metadata" in request.body else {})
-    find_thread(request, world).messages[known["id"]] = changed
+    known = _find_message(call.request, call.world)
+    changed = known | (
+        {"metadata": keep_metadata(call.request.body["metadata"])} if "metadata" in call.request.body else {}
+    )
+    find_thread(call.request, call.world).messages[known["id"]] = changed
     shown = {"file_ids" if name == "attachments" else name: value for name, value in changed.items()}
     return Answer(200, {**shown, "file_ids": []})
 
 
 @operation("DELETE", MESSAGE, answer="MessageDeleted")
-def delete(request: Request, world: World) -> Answer:
+def delete(call: ApiCall) -> Answer:
     """Take a message out of its thread."""
-    id = request.params["message_id"]
-    del find_thread(request, world).messages[id]
+    id = call.request.params["message_id"]
+    del find_thread(call.request, call.world).messages[id]
     return Answer(200, {"id": id, "object": "thread.message.deleted", "deleted": True})
 
 

@@ -6,30 +6,31 @@ A key that lists none has the models whose defaults are known, and takes other n
 from __future__ import annotations
 
 from harness.api.operations import operation
-from harness.core.exchange import Answer, Json, Request
-from harness.world.world import CLOCK_START, World
+from harness.core.exchange import Answer, Json
+from harness.world.api_call import ApiCall
+from harness.world.world import CLOCK_START
 
 
 @operation("GET", "/models")
-def list_all(request: Request, world: World) -> Answer:
+def list_all(call: ApiCall) -> Answer:
     """All models of the key, by name."""
-    there = (name for name, family in world.models.items() if not family.has_ended(world.as_of))
-    names = sorted(there if world.account.models is None else world.account.models)
+    there = (name for name, family in call.world.models.items() if not family.has_ended(call.world.as_of))
+    names = sorted(there if call.world.account.models is None else call.world.account.models)
     return Answer(200, {"object": "list", "data": [_render_model(name) for name in names]})
 
 
 @operation("GET", "/models/{model}")
-def retrieve(request: Request, world: World) -> Answer:
+def retrieve(call: ApiCall) -> Answer:
     """One model."""
-    return Answer(200, _render_model(request.params["model"]))
+    return Answer(200, _render_model(call.request.params["model"]))
 
 
 @operation("DELETE", "/models/{model}", answer="ModelDeleted")
-def delete(request: Request, world: World) -> Answer:
+def delete(call: ApiCall) -> Answer:
     """Forget a fine-tuned model; the account lists it no more."""
-    name, account = request.params["model"], world.account
+    name, account = call.request.params["model"], call.world.account
     listed = None if account.models is None else account.models - {name}
-    world.organization(models=listed, deleted_models=account.deleted_models | {name})
+    call.world.organization(models=listed, deleted_models=account.deleted_models | {name})
     return Answer(200, {"id": name, "object": "model", "deleted": True})
 
 

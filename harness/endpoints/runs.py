@@ -16,13 +16,13 @@ from harness.api.resources import assistants
 from harness.api.resources.threads import DONE_EVENT, Thread, make_event
 from harness.api.tokens import estimate_tokens
 from harness.contract.check import drop_nulls
-from harness.core.delivery import Fault
 from harness.core.errors import ScriptError
 from harness.core.exchange import Answer, Json, Request
 from harness.ending import split_ending
 from harness.endpoints.threads import CODE_INTERPRETER_RESOURCES, add_messages, find_thread, start_thread
 from harness.faults import ScriptedRefusal
 from harness.faults.broken_off import apply_faults
+from harness.world.api_call import ApiCall
 from harness.world.world import World
 
 RUNS = "/threads/{thread_id}/runs"
@@ -32,23 +32,23 @@ SEARCH_CONTENT = "step_details.tool_calls[*].file_search.results[*].content"
 
 
 @operation("POST", "/threads/runs", body="CreateThreadAndRun", answer="Run")
-def create_with_thread(request: Request, world: World) -> Answer:
+def create_with_thread(call: ApiCall) -> Answer:
     """A new thread, and a run on it."""
-    body = drop_nulls(request.body)
-    thread = start_thread(body.get("thread") or {}, world)
+    body = drop_nulls(call.request.body)
+    thread = start_thread(body.get("thread") or {}, call.world)
     thread.object = {**thread.object, "tool_resources": thread.object["tool_resources"] or CODE_INTERPRETER_RESOURCES}
-    return _create_run(thread, body, request, world, [make_event("thread.created", thread.object)])
+    return _create_run(thread, body, call.request, call.world, [make_event("thread.created", thread.object)])
 
 
 @operation("POST", RUNS, body="CreateRun", answer="Run")
-def create(request: Request, world: World) -> Answer:
+def create(call: ApiCall) -> Answer:
     """A new run on a thread, with the messages that the body adds to it first."""
-    body, thread = drop_nulls(request.body), find_thread(request, world)
-    world.tick()
+    body, thread = drop_nulls(call.request.body), find_thread(call.request, call.world)
+    call.world.tick()
     before = dict(thread.messages)
-    add_messages(thread, body.get("additional_messages") or (), world)
+    add_messages(thread, body.get("additional_messages") or (), call.world)
     try:
-        return _create_run(thread, body, request, world, [])
+        return _create_run(thread, body, call.request, call.world, [])
     except ScriptedRefusal:
         thread.messages = before
         raise
@@ -66,18 +66,18 @@ def _run_next_turn(thread: Thread, run: Json, events: Sequence[Json], request: R
     known = {step["id"]: step for step in thread.steps_of(run["id"])}
     known |= {event["data"]["id"]: event["data"] for event in events if "step" in event["event"]}
     read = _build_model_request(thread, run, list(known.values()), world)
-    lines = world.script.next(request._replace(body=read))
-    turn, ending = split_ending(lines)
+    taken = world.script.next(ApiCall(request._replace(body=read), world))
+    turn, ending = split_ending(taken.lines)
     if ending.own:
-        raise ScriptError(f"{world.script.place}: {', '.join(ending.own)} is of a response; a run counts its own.")
+        raise ScriptError(f"{taken.place}: {', '.join(ending.own)} is of a response; a run counts its own.")
     writer = RunWriter(run, world.ids, world.now, _count_prompt_tokens(read), world.citations)
     written = [*events, *writer.write_turn(turn, list(known.values()), ending)]
-    world.script.check_turn(_as_checked(read), turn, ending, tuple)
+    taken.check(_as_checked(read), turn, ending, tuple)
     streamed = bool(request.body.get("stream"))
     now = thread.start_run(run["id"], written, at_once=streamed)
     seen = [*(_render_stream_event(event, request.query) for event in written), DONE_EVENT] if streamed else None
     answer = Answer(200, now, events=seen)
-    return apply_faults(answer, lines, world.gate) if lines and isinstance(lines[-1], Fault) else answer
+    return apply_faults(answer, taken.lines, world.gate) if taken.has_faults else answer
 
 
 def _as_checked(read: Json) -> Json:
@@ -115,48 +115,50 @@ def _render_stream_event(event: Json, query: Mapping[str, Any]) -> Json:
     answer="RunList",
     cursors=Cursors("run", lambda request, world: find_thread(request, world).runs),
 )
-def list_all(request: Request, world: World) -> Answer:
+def list_all(call: ApiCall) -> Answer:
     """The runs of a thread, newest first unless `order=asc`."""
-    return Answer(200, page(list(find_thread(request, world).runs.values()), request.query))
+    return Answer(200, page(list(find_thread(call.request, call.world).runs.values()), call.request.query))
 
 
 @operation("GET", RUN, answer="Run")
-def retrieve(request: Request, world: World) -> Answer:
+def retrieve(call: ApiCall) -> Answer:
     """A run as it stands; reading one that is under way moves it on first, unless the World is not `automatic`."""
-    thread, id = find_thread(request, world), request.params["run_id"]
-    if world.automatic and id in thread.pending_events:
-        return Answer(200, world.advance_run(request.params["thread_id"], id))
+    thread, id = find_thread(call.request, call.world), call.request.params["run_id"]
+    if call.world.automatic and id in thread.pending_events:
+        return Answer(200, call.world.advance_run(call.request.params["thread_id"], id))
     return Answer(200, thread.runs[id])
 
 
 @operation("POST", RUN, body="UpdateRun", answer="Run")
-def update(request: Request, world: World) -> Answer:
+def update(call: ApiCall) -> Answer:
     """Set the metadata of a run."""
-    runs, id = find_thread(request, world).runs, request.params["run_id"]
-    if "metadata" in request.body:
-        runs[id] = {**runs[id], "metadata": assistants.keep_metadata(request.body["metadata"])}
+    runs, id = find_thread(call.request, call.world).runs, call.request.params["run_id"]
+    if "metadata" in call.request.body:
+        runs[id] = {**runs[id], "metadata": assistants.keep_metadata(call.request.body["metadata"])}
     return Answer(200, runs[id])
 
 
 @operation("POST", f"{RUN}/cancel", answer="Run")
-def cancel(request: Request, world: World) -> Answer:
+def cancel(call: ApiCall) -> Answer:
     """Begin to end a run."""
-    return Answer(200, find_thread(request, world).cancel_run(request.params["run_id"], world.tick()))
+    return Answer(
+        200, find_thread(call.request, call.world).cancel_run(call.request.params["run_id"], call.world.tick())
+    )
 
 
 @operation("POST", f"{RUN}/submit_tool_outputs", body="SubmitToolOutputs", answer="Run")
-def submit_tool_outputs(request: Request, world: World) -> Answer:
+def submit_tool_outputs(call: ApiCall) -> Answer:
     """Give a run what it waits for: the outputs of its calls, or the approval to make them."""
-    thread, body = find_thread(request, world), drop_nulls(request.body)
-    run = {**thread.runs[request.params["run_id"]], "status": "queued", "required_action": None}
+    thread, body = find_thread(call.request, call.world), drop_nulls(call.request.body)
+    run = {**thread.runs[call.request.params["run_id"]], "status": "queued", "required_action": None}
     outputs = {each["tool_call_id"]: each.get("output", "") for each in body.get("tool_outputs") or ()}
-    now, steps = world.tick(), thread.steps_of(run["id"])
+    now, steps = call.world.tick(), thread.steps_of(run["id"])
     waiting = [step for step in steps if step["status"] == "in_progress"]
     prompt = _count_prompt_tokens(
-        _build_model_request(thread, run, [step for step in steps if step not in waiting], world)
+        _build_model_request(thread, run, [step for step in steps if step not in waiting], call.world)
     )
     ended = [make_event("thread.run.step.completed", _complete_step(step, outputs, prompt, now)) for step in waiting]
-    return _run_next_turn(thread, run, [*ended, make_event("thread.run.queued", run)], request, world)
+    return _run_next_turn(thread, run, [*ended, make_event("thread.run.queued", run)], call.request, call.world)
 
 
 def _complete_step(step: Json, outputs: Mapping[str, Any], prompt: int, now: int) -> Json:
@@ -180,16 +182,19 @@ def _set_output(call: Json, outputs: Mapping[str, Any]) -> Json:
     answer="RunStepList",
     cursors=Cursors("run step", lambda request, world: find_thread(request, world).steps),
 )
-def list_steps(request: Request, world: World) -> Answer:
+def list_steps(call: ApiCall) -> Answer:
     """The steps of a run, newest first unless `order=asc`."""
-    steps = find_thread(request, world).steps_of(request.params["run_id"])
-    return Answer(200, page([_render_step(step, request.query) for step in steps], request.query))
+    steps = find_thread(call.request, call.world).steps_of(call.request.params["run_id"])
+    return Answer(200, page([_render_step(step, call.request.query) for step in steps], call.request.query))
 
 
 @operation("GET", f"{STEPS}/{{step_id}}", query="RetrieveRunStep", answer="RunStep")
-def retrieve_step(request: Request, world: World) -> Answer:
+def retrieve_step(call: ApiCall) -> Answer:
     """One step of a run."""
-    return Answer(200, _render_step(find_thread(request, world).steps[request.params["step_id"]], request.query))
+    return Answer(
+        200,
+        _render_step(find_thread(call.request, call.world).steps[call.request.params["step_id"]], call.request.query),
+    )
 
 
 def _render_step(step: Json, query: Mapping[str, Any]) -> Json:

@@ -9,15 +9,16 @@ from harness.api.resources import assistants
 from harness.api.resources.threads import Thread
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Answer, Json, Request
+from harness.world.api_call import ApiCall
 from harness.world.world import World
 
 CODE_INTERPRETER_RESOURCES: Json = {"code_interpreter": {"file_ids": []}}
 
 
 @operation("POST", "/threads", body="CreateThread", answer="Thread")
-def create(request: Request, world: World) -> Answer:
+def create(call: ApiCall) -> Answer:
     """A new thread, with the messages it starts with."""
-    return Answer(200, start_thread(drop_nulls(request.body), world).object)
+    return Answer(200, start_thread(drop_nulls(call.request.body), call.world).object)
 
 
 def start_thread(body: Json, world: World) -> Thread:
@@ -36,17 +37,17 @@ def add_messages(thread: Thread, messages: Sequence[Json], world: World) -> Sequ
 
 
 @operation("GET", "/threads/{thread_id}", answer="Thread")
-def retrieve(request: Request, world: World) -> Answer:
+def retrieve(call: ApiCall) -> Answer:
     """A thread; recorded: one without resources has those of a code interpreter when it is read."""
-    known = find_thread(request, world).object
+    known = find_thread(call.request, call.world).object
     return Answer(200, {**known, "tool_resources": known["tool_resources"] or CODE_INTERPRETER_RESOURCES})
 
 
 @operation("POST", "/threads/{thread_id}", body="UpdateThread", answer="Thread")
-def update(request: Request, world: World) -> Answer:
+def update(call: ApiCall) -> Answer:
     """Set the metadata or the resources of a thread; what the body does not name stays."""
-    thread = find_thread(request, world)
-    changes = {name: value or {} for name, value in request.body.items()}
+    thread = find_thread(call.request, call.world)
+    changes = {name: value or {} for name, value in call.request.body.items()}
     if "metadata" in changes:
         changes["metadata"] = assistants.keep_metadata(changes["metadata"])
     thread.object = thread.object | changes
@@ -54,10 +55,10 @@ def update(request: Request, world: World) -> Answer:
 
 
 @operation("DELETE", "/threads/{thread_id}", answer="ThreadDeleted")
-def delete(request: Request, world: World) -> Answer:
+def delete(call: ApiCall) -> Answer:
     """Forget a thread with its messages and runs."""
-    id = request.params["thread_id"]
-    del world.store.threads[id]
+    id = call.request.params["thread_id"]
+    del call.world.store.threads[id]
     return Answer(200, {"id": id, "object": "thread.deleted", "deleted": True})
 
 

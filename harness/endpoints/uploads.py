@@ -6,51 +6,51 @@ from harness.api.http.dialects import FOUNDRY
 from harness.api.operations import operation
 from harness.api.resources.parted_uploads import join_parts, new_upload
 from harness.contract.check import drop_nulls
-from harness.core.exchange import Answer, Request
+from harness.core.exchange import Answer
 from harness.core.stored_content import read_content
-from harness.world.world import World
+from harness.world.api_call import ApiCall
 
 UPLOAD_PATH = "/uploads/{upload_id}"
 
 
 @operation("POST", "/uploads", body="CreateUpload", answer="Upload")
-def create(request: Request, world: World) -> Answer:
+def create(call: ApiCall) -> Answer:
     """A pending upload, to which parts are added within an hour."""
-    now, id = world.tick(), world.ids.hex("upload_", 32)
-    world.store.parted_uploads[id] = made = new_upload(id, now, drop_nulls(request.body))
+    now, id = call.world.tick(), call.world.ids.hex("upload_", 32)
+    call.world.store.parted_uploads[id] = made = new_upload(id, now, drop_nulls(call.request.body))
     return Answer(200, made.object)
 
 
 @operation("POST", f"{UPLOAD_PATH}/parts", form=True, answer="UploadPart")
-def add_part(request: Request, world: World) -> Answer:
+def add_part(call: ApiCall) -> Answer:
     """Add a part; the order of the parts is given when the upload is completed."""
-    id = request.params["upload_id"]
-    upload, now, part = world.store.parted_uploads[id], world.tick(), world.ids.hex("part_", 32)
-    upload.parts[part] = read_content(request.body["data"]["data"])
-    world.store.parted_uploads[id] = upload
+    id = call.request.params["upload_id"]
+    upload, now, part = call.world.store.parted_uploads[id], call.world.tick(), call.world.ids.hex("part_", 32)
+    upload.parts[part] = read_content(call.request.body["data"]["data"])
+    call.world.store.parted_uploads[id] = upload
     return Answer(200, {"id": part, "object": "upload.part", "created_at": now, "upload_id": id})
 
 
 @operation("POST", f"{UPLOAD_PATH}/complete", body="CompleteUpload", answer="Upload")
-def complete(request: Request, world: World) -> Answer:
+def complete(call: ApiCall) -> Answer:
     """Make the file of the parts, in the order of `part_ids`."""
-    id = request.params["upload_id"]
-    upload = world.store.parted_uploads[id]
-    data = join_parts(upload, request.body["part_ids"])
-    name, purpose, in_project = upload.object["filename"], upload.object["purpose"], request.dialect == FOUNDRY
-    file = world.uploads.add_file(name, data, purpose, upload.file_expires_after, in_project=in_project)
-    upload.object = {**upload.object, "status": "completed", "file": world.store.files[file].object}
+    id = call.request.params["upload_id"]
+    upload = call.world.store.parted_uploads[id]
+    data = join_parts(upload, call.request.body["part_ids"])
+    name, purpose, in_project = upload.object["filename"], upload.object["purpose"], call.request.dialect == FOUNDRY
+    file = call.world.uploads.add_file(name, data, purpose, upload.file_expires_after, in_project=in_project)
+    upload.object = {**upload.object, "status": "completed", "file": call.world.store.files[file].object}
     upload.parts.clear()
-    world.store.parted_uploads[id] = upload
+    call.world.store.parted_uploads[id] = upload
     return Answer(200, upload.object)
 
 
 @operation("POST", f"{UPLOAD_PATH}/cancel", answer="Upload")
-def cancel(request: Request, world: World) -> Answer:
+def cancel(call: ApiCall) -> Answer:
     """Give an upload up; no parts can be added any more."""
-    id = request.params["upload_id"]
-    upload = world.store.parted_uploads[id]
+    id = call.request.params["upload_id"]
+    upload = call.world.store.parted_uploads[id]
     upload.object = {**upload.object, "status": "cancelled"}
     upload.parts.clear()
-    world.store.parted_uploads[id] = upload
+    call.world.store.parted_uploads[id] = upload
     return Answer(200, upload.object)

@@ -11,6 +11,7 @@ from harness.api.resources.files import FileBatch, VectorStore, render_batch, re
 from harness.api.resources.search import file_text, queries_of, search_files, split_chunks
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Answer, Json, Request
+from harness.world.api_call import ApiCall
 from harness.world.world import World
 
 STORE_PATH = "/vector_stores/{vector_store_id}"
@@ -29,12 +30,12 @@ def _find_store(request: Request, world: World) -> VectorStore:
 
 
 @operation("POST", "/vector_stores", body="CreateVectorStore", answer="VectorStore")
-def create(request: Request, world: World) -> Answer:
+def create(call: ApiCall) -> Answer:
     """A new vector store, with the files it starts with."""
-    body = drop_nulls(request.body)
+    body = drop_nulls(call.request.body)
     members = {name: body[name] for name in body if name != "file_ids"}
-    id = world.uploads.add_store(body.get("file_ids", ()), members, in_project=request.dialect == FOUNDRY)
-    return Answer(200, render_store(world.store.vector_stores[id], world.now))
+    id = call.world.uploads.add_store(body.get("file_ids", ()), members, in_project=call.request.dialect == FOUNDRY)
+    return Answer(200, render_store(call.world.store.vector_stores[id], call.world.now))
 
 
 @operation(
@@ -44,51 +45,51 @@ def create(request: Request, world: World) -> Answer:
     answer="VectorStoreList",
     cursors=Cursors("vector store", lambda request, world: world.store.vector_stores),
 )
-def list_stores(request: Request, world: World) -> Answer:
+def list_stores(call: ApiCall) -> Answer:
     """The vector stores, newest first unless `order=asc`."""
-    stores = [render_store(store, world.now) for store in world.store.vector_stores.values()]
-    return Answer(200, page(stores, request.query))
+    stores = [render_store(store, call.world.now) for store in call.world.store.vector_stores.values()]
+    return Answer(200, page(stores, call.request.query))
 
 
 @operation("GET", STORE_PATH, answer="VectorStore")
-def retrieve(request: Request, world: World) -> Answer:
+def retrieve(call: ApiCall) -> Answer:
     """One vector store."""
-    return Answer(200, render_store(_find_store(request, world), world.now))
+    return Answer(200, render_store(_find_store(call.request, call.world), call.world.now))
 
 
 @operation("POST", STORE_PATH, body="UpdateVectorStore", answer="VectorStore")
-def update(request: Request, world: World) -> Answer:
+def update(call: ApiCall) -> Answer:
     """Change the name, the metadata or the time to live of a vector store."""
-    store = _find_store(request, world)
+    store = _find_store(call.request, call.world)
     store.object = {
         **store.object,
-        **request.body,
-        "metadata": request.body.get("metadata", store.object["metadata"]) or {},
+        **call.request.body,
+        "metadata": call.request.body.get("metadata", store.object["metadata"]) or {},
     }
-    store.mark_used(world.tick())
-    return Answer(200, render_store(store, world.now))
+    store.mark_used(call.world.tick())
+    return Answer(200, render_store(store, call.world.now))
 
 
 @operation("DELETE", STORE_PATH, answer="VectorStoreDeleted")
-def delete(request: Request, world: World) -> Answer:
+def delete(call: ApiCall) -> Answer:
     """Forget a vector store; its files stay uploaded."""
-    id = request.params["vector_store_id"]
-    world.uploads.delete(id)
+    id = call.request.params["vector_store_id"]
+    call.world.uploads.delete(id)
     return Answer(200, {"id": id, "object": "vector_store.deleted", "deleted": True})
 
 
 @operation("POST", f"{STORE_PATH}/search", body="SearchVectorStore", answer="VectorStoreSearchResults")
-def search(request: Request, world: World) -> Answer:
+def search(call: ApiCall) -> Answer:
     """The chunks of a vector store that hold words of the query, the best first."""
-    store = _find_store(request, world)
-    store.mark_used(world.tick())
-    files = [(attached, file) for id, attached in store.files.items() if (file := world.uploads.file(id))]
+    store = _find_store(call.request, call.world)
+    store.mark_used(call.world.tick())
+    files = [(attached, file) for id, attached in store.files.items() if (file := call.world.uploads.file(id))]
     return Answer(
         200,
         {
             "object": "vector_store.search_results.page",
-            "search_query": queries_of(request.body),
-            "data": search_files(drop_nulls(request.body), files),
+            "search_query": queries_of(call.request.body),
+            "data": search_files(drop_nulls(call.request.body), files),
             "has_more": False,
             "next_page": None,
         },
@@ -96,13 +97,13 @@ def search(request: Request, world: World) -> Answer:
 
 
 @operation("POST", f"{STORE_PATH}/files", body="CreateVectorStoreFile", answer="VectorStoreFile")
-def create_file(request: Request, world: World) -> Answer:
+def create_file(call: ApiCall) -> Answer:
     """Take a file into a vector store."""
-    world.tick()
-    body = drop_nulls(request.body)
-    for asset in world.uploads.add_assets(body):
+    call.world.tick()
+    body = drop_nulls(call.request.body)
+    for asset in call.world.uploads.add_assets(body):
         body = {**body, "file_id": asset}
-    return Answer(200, _attach_file(world, _find_store(request, world), body))
+    return Answer(200, _attach_file(call.world, _find_store(call.request, call.world), body))
 
 
 def _attach_file(world: World, store: VectorStore, body: Json) -> Json:
@@ -116,9 +117,9 @@ def _attach_file(world: World, store: VectorStore, body: Json) -> Json:
     answer="VectorStoreFileList",
     cursors=STORED_FILES,
 )
-def list_files(request: Request, world: World) -> Answer:
+def list_files(call: ApiCall) -> Answer:
     """The files of a vector store, newest first unless `order=asc`, those in one state when asked by `filter`."""
-    return Answer(200, _page_files(list(_find_store(request, world).files.values()), request))
+    return Answer(200, _page_files(list(_find_store(call.request, call.world).files.values()), call.request))
 
 
 def _page_files(files: Sequence[Json], request: Request) -> Json:
@@ -127,32 +128,32 @@ def _page_files(files: Sequence[Json], request: Request) -> Json:
 
 
 @operation("GET", f"{STORE_PATH}/files/{{file_id}}", answer="VectorStoreFile")
-def retrieve_file(request: Request, world: World) -> Answer:
+def retrieve_file(call: ApiCall) -> Answer:
     """One file of a vector store."""
-    return Answer(200, _find_store(request, world).files[request.params["file_id"]])
+    return Answer(200, _find_store(call.request, call.world).files[call.request.params["file_id"]])
 
 
 @operation("POST", f"{STORE_PATH}/files/{{file_id}}", body="UpdateVectorStoreFile", answer="VectorStoreFile")
-def update_file(request: Request, world: World) -> Answer:
+def update_file(call: ApiCall) -> Answer:
     """Set the attributes of a file of a vector store; those it had before are gone."""
-    files, id = _find_store(request, world).files, request.params["file_id"]
-    files[id] = {**files[id], "attributes": request.body["attributes"] or {}}
+    files, id = _find_store(call.request, call.world).files, call.request.params["file_id"]
+    files[id] = {**files[id], "attributes": call.request.body["attributes"] or {}}
     return Answer(200, files[id])
 
 
 @operation("DELETE", f"{STORE_PATH}/files/{{file_id}}", answer="VectorStoreFileDeleted")
-def delete_file(request: Request, world: World) -> Answer:
+def delete_file(call: ApiCall) -> Answer:
     """Take a file out of a vector store; it stays uploaded."""
-    id = request.params["file_id"]
-    del _find_store(request, world).files[id]
+    id = call.request.params["file_id"]
+    del _find_store(call.request, call.world).files[id]
     return Answer(200, {"id": id, "object": "vector_store.file.deleted", "deleted": True})
 
 
 @operation("GET", f"{STORE_PATH}/files/{{file_id}}/content", answer="VectorStoreFileContent")
-def retrieve_file_content(request: Request, world: World) -> Answer:
+def retrieve_file_content(call: ApiCall) -> Answer:
     """The text of a file of a vector store, in the chunks it was cut into."""
-    attached = _find_store(request, world).files[request.params["file_id"]]
-    file = world.uploads.file(attached["id"])
+    attached = _find_store(call.request, call.world).files[call.request.params["file_id"]]
+    file = call.world.uploads.file(attached["id"])
     cut = split_chunks(file_text(file), attached["chunking_strategy"]) if file else ()
     data = [{"type": "text", "text": chunk} for chunk in cut]
     page: Json = {"object": "vector_store.file_content.page", "data": data, "has_more": False, "next_page": None}
@@ -160,13 +161,13 @@ def retrieve_file_content(request: Request, world: World) -> Answer:
 
 
 @operation("POST", f"{STORE_PATH}/file_batches", body="CreateVectorStoreFileBatch", answer="VectorStoreFileBatch")
-def create_batch(request: Request, world: World) -> Answer:
+def create_batch(call: ApiCall) -> Answer:
     """Take several files into a vector store at once."""
-    store, body = _find_store(request, world), drop_nulls(request.body)
-    now, id = world.tick(), world.ids.hex("vsfb_", 32)
+    store, body = _find_store(call.request, call.world), drop_nulls(call.request.body)
+    now, id = call.world.tick(), call.world.ids.hex("vsfb_", 32)
     requested = body.get("files") or [{**body, "file_id": file} for file in body.get("file_ids", ())]
-    requested += [{**body, "file_id": asset} for asset in world.uploads.add_assets(body)]
-    attached = [_attach_file(world, store, one) for one in requested]
+    requested += [{**body, "file_id": asset} for asset in call.world.uploads.add_assets(body)]
+    attached = [_attach_file(call.world, store, one) for one in requested]
     made = {
         "id": id,
         "object": "vector_store.file_batch",
@@ -179,17 +180,17 @@ def create_batch(request: Request, world: World) -> Answer:
 
 
 @operation("GET", f"{STORE_PATH}/file_batches/{{batch_id}}", answer="VectorStoreFileBatch")
-def retrieve_batch(request: Request, world: World) -> Answer:
+def retrieve_batch(call: ApiCall) -> Answer:
     """How far a batch is."""
-    store = _find_store(request, world)
-    return Answer(200, render_batch(store, store.batches[request.params["batch_id"]]))
+    store = _find_store(call.request, call.world)
+    return Answer(200, render_batch(store, store.batches[call.request.params["batch_id"]]))
 
 
 @operation("POST", f"{STORE_PATH}/file_batches/{{batch_id}}/cancel", answer="VectorStoreFileBatch")
-def cancel_batch(request: Request, world: World) -> Answer:
+def cancel_batch(call: ApiCall) -> Answer:
     """Stop a batch; files that have been read already stay."""
-    store = world.store.vector_stores[request.params["vector_store_id"]]
-    batch = store.batches[request.params["batch_id"]]
+    store = call.world.store.vector_stores[call.request.params["vector_store_id"]]
+    batch = store.batches[call.request.params["batch_id"]]
     store.finish_files("cancelled", batch.files)
     return Answer(200, render_batch(store, batch))
 
@@ -201,8 +202,8 @@ def cancel_batch(request: Request, world: World) -> Answer:
     answer="VectorStoreFileList",
     cursors=STORED_FILES,
 )
-def list_batch_files(request: Request, world: World) -> Answer:
+def list_batch_files(call: ApiCall) -> Answer:
     """The files of a batch that are in the vector store, newest first unless `order=asc`."""
-    store = _find_store(request, world)
-    ids = store.batches[request.params["batch_id"]].files
-    return Answer(200, _page_files([store.files[id] for id in ids if id in store.files], request))
+    store = _find_store(call.request, call.world)
+    ids = store.batches[call.request.params["batch_id"]].files
+    return Answer(200, _page_files([store.files[id] for id in ids if id in store.files], call.request))

@@ -16,6 +16,7 @@ from harness.core.errors import HarnessError
 from harness.core.exchange import Answer, Request
 from harness.endpoints import azure
 from harness.faults import ScriptedRefusal
+from harness.world.api_call import ApiCall
 from harness.world.routed import RoutedPath
 from harness.world.world import World
 
@@ -27,9 +28,10 @@ UNKNOWN_PATHS = ("unknown_url", "resource_not_found", "route_not_found")
 def check_and_answer(request: Request, world: Any, handler: Handler) -> Answer:
     """The contract's refusal, else the handler's answer; an exception of a rule or the handler is reported as a problem."""
     try:
-        checked = check_request(request, world)
-        refusal = checked.violation
-        return _refuse(refusal, request, world) if refusal else handler(checked.request, world)
+        violation, admitted, transcript = check_request(request, world)
+        if violation:
+            return _refuse(violation, request, world)
+        return handler(ApiCall(admitted, world, transcript))
     except Exception as problem:
         return _answer_exception(problem, request, world)
 
@@ -41,14 +43,6 @@ def answer_routed(routed: RoutedPath, request: Request, world: World) -> tuple[A
     except Exception as problem:
         request = request._replace(operation="unknown URL")
         return _answer_exception(problem, request, world), request
-
-
-def answer_taken(request: Request, kept: Request, world: World) -> Answer:
-    """The handler's answer to a request that this World takes, which it reads in the form that is kept."""
-    try:
-        return call_handler(kept, world)
-    except Exception as problem:
-        return _answer_exception(problem, request, world)
 
 
 def _answer_exception(problem: Exception, request: Request, world: Any) -> Answer:
@@ -95,11 +89,10 @@ def refusal_answer(refusal: Violation) -> Answer:
     return Answer(refusal.error.status, refusal.error.body(), refusal.error.headers or {}, rule=refusal.rule.id)
 
 
-def call_handler(request: Request, world: World | None) -> Answer:
-    """What the operation of a request answers, in the dialect of the request."""
-    assert world is not None  # the contract has refused a request without a World
-    handler = OPERATIONS[request.operation].handler
-    return handler(request, world) if request.dialect == OPENAI else azure.answer_in_dialect(handler, request, world)
+def call_handler(call: ApiCall) -> Answer:
+    """Answer a call as its operation does, in the dialect of the request."""
+    handler = OPERATIONS[call.request.operation].handler
+    return handler(call) if call.request.dialect == OPENAI else azure.answer_in_dialect(handler, call)
 
 
 def teapot_answer(problem: HarnessError) -> Answer:

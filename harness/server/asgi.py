@@ -103,16 +103,9 @@ class App:
             return self.metrics() if self.metrics else None
         return answer_health(self.api, self.store) if scope["path"] == HEALTH_PATH else None
 
-    def answer_post(
-        self, path: str, headers: Mapping[str, str], body: bytes, may_repeat: bool = False
-    ) -> Answer | Awaited | None:
-        """The answer to a POST without a query that came whole; None for a form, and below `/_harness`.
-
-        One that `may_repeat` has a head of which that is known.
-        """
-        if not may_repeat and needs_asgi(path, headers):
-            return None
-        return self.api.handle("POST", path, headers, {}, body, may_repeat=may_repeat)
+    def answer_post(self, path: str, headers: Mapping[str, str], body: bytes) -> Answer | Awaited | None:
+        """The answer to a POST without a query that came whole; None for a form, and below `/_harness`."""
+        return None if needs_asgi(path, headers) else self.api.handle("POST", path, headers, {}, body)
 
     async def _answer(self, scope: Scope, receive: Receive) -> Answer | None:
         """The answer to a request; None when the client leaves before it has sent all of it."""

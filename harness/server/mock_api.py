@@ -27,14 +27,12 @@ from harness.core.dates import CONTRACT_DATE, parse_as_of
 from harness.core.delivery import Pace
 from harness.core.errors import ConfigError
 from harness.core.exchange import EMPTY_MAPPING, Answer, Json, JsonFault, Request, Stray
-from harness.core.limits import UNLIMITED, Limits, RepeatCache
+from harness.core.limits import UNLIMITED, Limits
 from harness.core.text.vocabulary import PYTHON, Vocabulary
-from harness.ending import TurnLine
 from harness.endpoints import azure
 from harness.endpoints.request import request_from
 from harness.server.answering import (
     answer_routed,
-    answer_taken,
     call_handler,
     check_and_answer,
     refusal_answer,
@@ -42,10 +40,10 @@ from harness.server.answering import (
 )
 from harness.server.api_key import key_of, opens_world
 from harness.server.api_observers import AnsweredRequest, ApiObservers
-from harness.server.repeated_requests import RepeatedRequests
 from harness.server.websocket.session import SocketSession
 from harness.world.mock import Mock
 from harness.world.routed import find_routed
+from harness.world.script import Fallback
 from harness.world.strays import StrayLog
 from harness.world.websocket_state import ConnectionWorld
 from harness.world.world import World
@@ -83,7 +81,7 @@ class MockApi:
         keys: Sequence[str] | None = None,
         *,
         organization: Organization | None = None,
-        fallback: Callable[[Request], Sequence[TurnLine]] | None = None,
+        fallback: Fallback | None = None,
         prepare: Callable[[Mock], None] = lambda mock: None,
         limits: Limits = UNLIMITED,
         pace: Pace | None = None,
@@ -112,8 +110,6 @@ class MockApi:
         self.as_of = parse_as_of(as_of)
         self._own_contract = own_contract
         self._vocabulary = vocabulary
-        self._repeated = RepeatedRequests()
-        self._kept_settings: RepeatCache[bytes, Any] = RepeatCache()
         self.observers = ApiObservers()
 
     def open(self, key: str, name: str = "", base_url: str = "", vocabulary: Vocabulary | None = None) -> Mock:
@@ -136,7 +132,6 @@ class MockApi:
             if self.scheme != world.scheme:
                 world.scheme = self.scheme
             world.own_contract = self._own_contract
-            world.kept_settings = None if self._limits is UNLIMITED else self._kept_settings
             world.script.pace = self._pace
             world.was_dropped = key in self._dropped
             world.hear_strays(self.strays)
@@ -213,18 +208,15 @@ class MockApi:
         query: Mapping[str, Any],
         raw: bytes,
         form: Json | None = None,
-        *,
-        may_repeat: bool = False,
     ) -> Answer:
         """The answer to a request; `path` is the whole of it, header names are lower case. Never raises.
 
         `query` holds texts, for a name sent as `name[]` a list of them; `form` is the body if it was parsed as one before.
-        One that `may_repeat` is looked for among those that came before.
         """
         if not self.observers.all:
-            return self._answer(method, path, headers, query, raw, form, may_repeat=may_repeat)
+            return self._answer(method, path, headers, query, raw, form)
         begun = perf_counter()
-        answer = self._answer(method, path, headers, query, raw, form, may_repeat=may_repeat)
+        answer = self._answer(method, path, headers, query, raw, form)
         self.observers.on_answer(AnsweredRequest(begun, method, path, headers, raw, answer))
         return answer
 
@@ -236,15 +228,8 @@ class MockApi:
         query: Mapping[str, Any],
         raw: bytes,
         form: Json | None,
-        *,
-        may_repeat: bool,
     ) -> Answer:
         """The answer to a request, of which no observer is told; see `handle`."""
-        may_repeat = may_repeat and method == "POST" and self._limits is not UNLIMITED
-        again = self._repeated.find(path, headers, query, raw) if may_repeat else None
-        if again and (known := self._known_world(again.key)) and again.holds_in(known):
-            request = again.repeat(raw)
-            return self._finish_answer(request, answer_taken(request, again.request, known), known)
         place = parse_api_path(path, self.dialect)
         world = self.world_of(headers, place.dialect, query)
         if world is not None and world.dialect not in (None, place.dialect):
@@ -254,8 +239,6 @@ class MockApi:
             answer, request = answer_routed(*routed, world)
             return self._finish_answer(request, answer, world)
         answer = self._reserved_answer(request, world) or check_and_answer(request, world, call_handler)
-        if may_repeat and world is not None and answer.rule is None:
-            self._repeated.note(path, request, world)
         return self._finish_answer(request, answer, world)
 
     def open_session(self, path: str, headers: Mapping[str, str], query: Mapping[str, Any]) -> SocketSession | Answer:

@@ -26,7 +26,7 @@ from harness.answers.echo import echo_tools
 from harness.api.multi_agent import enables_agents
 from harness.api.tokens import estimate_tokens
 from harness.core.errors import ScriptError
-from harness.core.exchange import Json, Request
+from harness.core.exchange import Json
 from harness.ending import TurnLine, completed
 from harness.items import custom_tool_call, function_call, message, reasoning, tool_search_call, tool_search_output
 from harness.items.kind import Item
@@ -47,6 +47,7 @@ from harness.unscripted.project_tools import EXAMPLE_PAGE, EXAMPLE_TITLE, FINDER
 from harness.unscripted.prompted_schema import find_prompted_schema
 from harness.unscripted.reading import NamedTool, Reading
 from harness.unscripted.tool_picker import is_final, pick_tools
+from harness.world.api_call import ApiCall
 
 GREETING = "Hello. Nothing is scripted, so this is small talk."
 THANKS = "Thanks, I have what the tool returned."
@@ -69,9 +70,9 @@ COMPACTION = Item("compaction", {"encrypted_content": None})
 """A compaction, whose ciphertext the World makes."""
 
 
-def small_talk(request: Request) -> list[TurnLine]:
-    """The turn that answers a request when nothing is scripted; ScriptError when no instance of a schema is found."""
-    reading = Reading(request)
+def small_talk(call: ApiCall) -> list[TurnLine]:
+    """The turn that answers a call when nothing is scripted; ScriptError when no instance of a schema is found."""
+    reading = Reading(call.request, call.world)
     if reading.last.get("type") == "compaction_trigger":
         return [COMPACTION]
     turn = _make_items(reading)

@@ -96,7 +96,7 @@ def _call_server(tool: Json, choice: Json, reading: Reading) -> list[Item]:
 
 def _scripted_tools(named: Json, reading: Reading) -> Sequence[Json] | None:
     """The tools of a server that a script has; None for any other server."""
-    world = reading.request.world
+    world = reading.world
     found: Sequence[Json] | None = world and world.mcp_servers.tools_of(named)
     return found if world else None
 

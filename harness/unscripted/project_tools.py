@@ -135,7 +135,7 @@ def _capture(tool: Json, reading: Reading) -> list[Item]:
 
 def _search_memories(tool: Json, reading: Reading) -> list[Item]:
     """What the store remembers of the scope, after updates that still wait; then what the user says begins another."""
-    world, scope = reading.request.world, as_string(tool.get("scope"))
+    world, scope = reading.world, as_string(tool.get("scope"))
     store: Memories | None = world and world.store.memory_stores.get(as_string(tool.get("memory_store_name")))
     if not (world and store and scope):
         return [memory_search_call()]

@@ -41,9 +41,10 @@ class NamedTool(NamedTuple):
 
 @dataclass(frozen=True)
 class Reading:
-    """What the model reads of one request."""
+    """What the model reads of one request to a World."""
 
     request: Request
+    world: Any = None
 
     @cached_property
     def body(self) -> Json:
@@ -54,9 +55,9 @@ class Reading:
     @cached_property
     def transcript(self) -> Transcript:
         """The transcript, as far as it is known here."""
-        if self.request.world is None:
+        if self.world is None:
             return Transcript(EMPTY_CHAIN, input_items(self.body))
-        read: Transcript = self.request.world.store.transcript(self.body)
+        read: Transcript = self.world.store.transcript(self.body)
         return read
 
     @cached_property
@@ -77,7 +78,7 @@ class Reading:
     @property
     def family(self) -> Model:
         """What is known of the model."""
-        models = MODELS if self.request.world is None else self.request.world.models
+        models = MODELS if self.world is None else self.world.models
         found: Model = models.defaults(self.body.get("model") or "")
         return found
 
@@ -154,14 +155,14 @@ class Reading:
 
     def new_call_id(self) -> str:
         """A `call_id` for a call whose output follows in the same turn."""
-        made: Any = self.request.world and self.request.world.ids.call()
+        made: Any = self.world and self.world.ids.call()
         return made or "call_" + "0" * 24
 
     def shell_container(self) -> str:
         """The container in which an automatic shell runs: that of the last such call, or a new one."""
         calls = (item for item in reversed(self.transcript.items_of("shell_call")))
         used = (id for item in calls if (id := (item.get("environment") or {}).get("container_id")))
-        ids = self.request.world and self.request.world.ids
+        ids = self.world and self.world.ids
         made: str = ids.hex(CONTAINER_ID_PREFIX, 48) if ids else CONTAINER_ID_PREFIX + "0" * 48
         return next(used, made)
 

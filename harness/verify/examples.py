@@ -6,7 +6,7 @@ The same cases are the rule's documentation, its tests and the plan of a recordi
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qsl
@@ -17,13 +17,13 @@ from harness.api.http.websocket_mode import CREATE_EVENT, SOCKET
 from harness.cassettes.format.interaction import Interaction
 from harness.contract.rule import CREATE_RESPONSE, Case
 from harness.core.account import Organization
-from harness.core.exchange import Answer, Exchange, Json, Request
+from harness.core.exchange import Answer, Exchange, Json
 from harness.ending import RECORDED_ENDING, Ending, TurnLine, completed
 from harness.items import message
 from harness.items.kind import Item
 from harness.server.mock_api import API_ROOT, MockApi
 from harness.server.websocket.session import SocketSession
-from harness.world.script import Turn
+from harness.world.script import Fallback, Turn
 
 MINIMAL_REQUEST: Json = {"model": "gpt-4.1", "input": "hi"}
 MINIMAL_BY_OPERATION = {CREATE_RESPONSE: MINIMAL_REQUEST, SOCKET: {"type": CREATE_EVENT, **MINIMAL_REQUEST}}
@@ -55,9 +55,7 @@ class PlayedCase:
 class CasePlayer:
     """A mock, and the one connection over which the events of a case (`WS /responses`) go to it."""
 
-    def __init__(
-        self, root: str = API_ROOT, fallback: Callable[[Request], Sequence[TurnLine]] = lambda _: OK_TURN
-    ) -> None:
+    def __init__(self, root: str = API_ROOT, fallback: Fallback = lambda _: OK_TURN) -> None:
         self._root = root
         self._session: SocketSession | None = None
         self.api = MockApi(fallback=fallback)

@@ -21,6 +21,7 @@ from harness.ending import TurnLine
 from harness.items import mcp_approval_request, mcp_list_tools
 from harness.items.kind import CLIENT_CALL_NAMES, Item
 from harness.world.mcp_server import McpServer, needs_approval
+from harness.world.script import Taken
 
 MCP_LIST_TOOLS = "mcp_list_tools"
 MAX_ROUNDS = 100
@@ -42,24 +43,24 @@ class PlannedCall:
 
 
 PlannedLine = TurnLine | PlannedCall
-TakeTurn = Callable[[], Sequence[TurnLine]]
+TakeTurn = Callable[[], Taken]
 """Takes the next turn of the script."""
 OfferedServers = Mapping[str, Json]
 """The `mcp` tools of a request whose servers are scripted, by label."""
 
 
 class ModelTurn(NamedTuple):
-    """The lines of a turn for one request, and those held back until the calls in it are approved."""
+    """What a request takes of the script, and what is held back until the calls in it are approved."""
 
-    lines: Sequence[TurnLine]
-    held_lines: Sequence[TurnLine] = ()
+    taken: Taken
+    held: Taken | None = None
 
 
 class AwaitingApproval(NamedTuple):
     """The lines that follow once all these approval requests are approved."""
 
     ids: frozenset[str]
-    lines: Sequence[TurnLine]
+    held: Taken
 
 
 class McpServers:
@@ -94,20 +95,19 @@ class McpServers:
         granted = {
             request["id"]: request for request in _approved_requests(read) if request["server_label"] in self._servers
         }
-        words = (
-            next((waiting.lines for waiting in self._awaiting_approval if waiting.ids <= granted.keys()), None)
-            or take_turn()
-        )
-        if not words:
-            return ModelTurn(())
-        lines, held = self._decide_calls(words, offers, take_turn)
+        awaited = (waiting.held for waiting in self._awaiting_approval if waiting.ids <= granted.keys())
+        taken = next(awaited, None) or take_turn()
+        if not taken.lines:
+            return ModelTurn(taken)
+        lines, taken, held = self._decide_calls(taken, offers, take_turn)
         own = [step for step in lines if isinstance(step, Item)]
         made = {item.members["approval_request_id"] for item in own if item.type == MCP_CALL}
         approved = [self._plan_approved_call(request) for id, request in granted.items() if id not in made]
         steps = [*self._tool_listings(offers, read, own), *approved, *lines]
-        return ModelTurn([step.execute() if isinstance(step, PlannedCall) else step for step in steps], held)
+        made_lines = [step.execute() if isinstance(step, PlannedCall) else step for step in steps]
+        return ModelTurn(taken._replace(lines=made_lines), taken._replace(lines=held) if held else None)
 
-    def hold_for_approval(self, output: Sequence[Json], held: Sequence[TurnLine]) -> None:
+    def hold_for_approval(self, output: Sequence[Json], held: Taken) -> None:
         """Hold lines back until the approval requests of an output are approved."""
         ids = frozenset(item["id"] for item in output if item["type"] == APPROVAL_REQUEST)
         self._awaiting_approval.append(AwaitingApproval(ids, held))
@@ -126,19 +126,19 @@ class McpServers:
         return PlannedCall(self._servers[request["server_label"]], request["name"], request["arguments"], request["id"])
 
     def _decide_calls(
-        self, words: Sequence[TurnLine], offers: OfferedServers, take_turn: TakeTurn
-    ) -> tuple[list[PlannedLine], Sequence[TurnLine]]:
-        """The lines with each scripted call decided, and those that wait for an approval.
+        self, taken: Taken, offers: OfferedServers, take_turn: TakeTurn
+    ) -> tuple[list[PlannedLine], Taken, Sequence[TurnLine]]:
+        """The lines with each scripted call decided, the turn that was taken last, and the lines that wait for an approval.
 
         After a call that is made the model goes on in the same response, with the next turn.
         """
         lines: list[PlannedLine] = []
         for _ in range(MAX_ROUNDS):
-            held = self._decide_turn(lines, words, offers)
+            held = self._decide_turn(lines, taken.lines, offers)
             last = next(step for step in reversed(lines) if not _is_fault(step))
             if not isinstance(last, PlannedCall) or any(map(_needs_client, lines)):
-                return sorted(lines, key=_is_fault), held
-            words = take_turn()
+                return sorted(lines, key=_is_fault), taken, held
+            taken = take_turn()
         raise ScriptError(f"{MAX_ROUNDS} turns in a row end with a call of an MCP server. Let one end with a message.")
 
     def _decide_turn(

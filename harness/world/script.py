@@ -12,9 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import GeneratorType
-from typing import Any, TypeGuard
-
-import orjson
+from typing import Any, NamedTuple, TypeGuard
 
 from harness.answers.response import check_item, check_response_members
 from harness.answers.turn_problem import ReadItems, find_turn_problem
@@ -45,6 +43,8 @@ class Repeated:
     turns: Sequence[Turn]
 
 
+Fallback = Callable[[Any], Sequence[TurnLine]]
+"""Answers a call (`harness.world.api_call`) when nothing was scripted."""
 PlainLine = Mapping[str, Any] | Dumpable
 """A line as JSON, `{"type": "message", …}`, or as an object of an SDK."""
 Turn = (
@@ -94,27 +94,24 @@ class Route:
         except Exception as problem:
             raise ScriptError(f"{self}: the condition `{name}` raised {describe_raised(problem)}") from problem
 
-    def next(self, request: Request, world: Any = None) -> list[TurnLine]:
-        """The lines of the next turn; a generator gives its next yield, and none when it returns: then it is done.
-
-        Code gets the request with the `world` that answers it.
-        """
+    def next(self, request: Request) -> list[TurnLine]:
+        """Take the next turn: its lines; a generator gives its next yield, and none when it returns: then it is done."""
         turned: Any
         turn = self.turns[0]
         if callable(turn) and inspect.isgeneratorfunction(turn):
-            turn = self.turns[0] = turn(_lend(request, world))
+            turn = self.turns[0] = turn(_lend(request))
         if isinstance(turn, Repeated):
             turn = turn.turns[self.replayed % len(turn.turns)]
             self.replayed += 1
         elif not isinstance(turn, Iterator):
             self.turns.popleft()
         if isinstance(turn, Iterator):
-            turned = self._call_user_code(_resume_turns, turn, request, world)
+            turned = self._call_user_code(_resume_turns, turn, request)
             if turned is _EXHAUSTED:
                 self.turns.popleft()
                 return []
         else:
-            turned = self._call_user_code(turn, _lend(request, world)) if callable(turn) else turn
+            turned = self._call_user_code(turn, _lend(request)) if callable(turn) else turn
         self.taken += 1
         try:
             lines = parse_turn(turned, self)
@@ -148,18 +145,16 @@ class Route:
 
 
 _EXHAUSTED = object()
-_BODY, _WORLD = Request._fields.index("body"), Request._fields.index("world")
 
 
-def _lend(request: Request, world: Any) -> Request:
+def _lend(request: Request) -> Request:
     """A request whose body may be changed by the code that reads it."""
-    body = copy_body(request.body) if request.kept is None else orjson.loads(request.raw)
-    return Request._make((*request[:_BODY], body, *request[_BODY + 1 : _WORLD], world, None))
+    return request._replace(body=copy_body(request.body))
 
 
-def _resume_turns(turn: Iterator[Any], request: Request, world: Any) -> Any:
+def _resume_turns(turn: Iterator[Any], request: Request) -> Any:
     try:
-        return turn.send(_lend(request, world)) if _is_started(turn) else next(turn)
+        return turn.send(_lend(request)) if _is_started(turn) else next(turn)
     except StopIteration:
         return _EXHAUSTED
 
@@ -258,15 +253,42 @@ def _validate_item(item: Item, route: Route) -> None:
     route.validated_items[id(item)] = item
 
 
+class Taken(NamedTuple):
+    """What answers a request: the lines of a turn, and which turn of a route it is; without a route it is of no script."""
+
+    lines: Sequence[TurnLine]
+    route: Route | None = None
+    number: int = 0
+
+    @property
+    def is_scripted(self) -> bool:
+        """Whether a script says it, not a model without one."""
+        return self.route is not None
+
+    @property
+    def place(self) -> str:
+        """Where it stands in the script, say `script, turn 2`; empty if it is of none."""
+        return f"{self.route}, turn {self.number}" if self.route else ""
+
+    @property
+    def has_faults(self) -> bool:
+        """Whether something goes wrong with the answer."""
+        return bool(self.lines) and isinstance(self.lines[-1], Fault)
+
+    def check(self, body: Json, items: Sequence[Item], ending: Ending, read: ReadItems) -> None:
+        """Raise a ScriptError with the place in the script if no model could say these items to such a request."""
+        if self.route and (problem := find_turn_problem(body, items, ending, read, self.route.vocabulary)):
+            raise ScriptError(f"{self.place}: {problem}")
+
+
 @dataclass(slots=True)
 class Script:
     """The routes of one World; `fallback` answers when nothing was scripted at all, `pace` is that of turns without one."""
 
-    fallback: Callable[[Request], Sequence[TurnLine]] | None = None
+    fallback: Fallback | None = None
     routes: list[Route] = field(default_factory=list)
     default: Route | None = None
     vocabulary: Vocabulary = PYTHON
-    _taken: tuple[Route, int] | None = None
     pace: Pace | None = None
 
     def when(self, conditions: dict[str, Matcher]) -> Route:
@@ -286,16 +308,6 @@ class Script:
         return self.default
 
     @property
-    def is_scripted(self) -> bool:
-        """Whether the turn that was taken last is of a script, not an answer of `fallback`."""
-        return self._taken is not None
-
-    @property
-    def place(self) -> str:
-        """The turn that was taken last, say `script, turn 2`; empty for an answer of `fallback`."""
-        return f"{self._taken[0]}, turn {self._taken[1]}" if self._taken else ""
-
-    @property
     def all_routes(self) -> list[Route]:
         """The routes in the order they are tried."""
         return [*self.routes, *([self.default] if self.default else [])]
@@ -310,27 +322,20 @@ class Script:
         """The texts that routes look for in instructions: as a rule they name an agent."""
         return [wanted for route in self.routes if isinstance(wanted := route.conditions.get("instructions"), str)]
 
-    def next(self, request: Request, world: Any = None) -> list[TurnLine]:
-        """The turn that answers a request in a World; NoTurn says why none does, with the closest route and a field diff."""
-        routes = self.all_routes
+    def next(self, call: Any) -> Taken:
+        """Take the turn that answers a call; NoTurn says why none does, with the closest route and a field diff."""
+        routes, request = self.all_routes, call.request
         for route in routes:
             while route.turns and not route.unmet_conditions(request):
-                if lines := route.next(request, world):
-                    self._taken = route, route.taken
-                    return self._at_pace(lines)
+                if lines := route.next(request):
+                    return Taken(self._at_pace(lines), route, route.taken)
         if self.fallback and not routes:
-            self._taken = None
-            return self._at_pace(list(self.fallback(request._replace(world=world, kept=None))))
+            return Taken(self._at_pace(list(self.fallback(call))))
         raise NoTurn(self.explain_no_turn(request))
 
     def _at_pace(self, lines: list[TurnLine]) -> list[TurnLine]:
         """A turn that has a pace: its own, else that of the script."""
         return [*lines, self.pace] if self.pace and not find_pace(lines) else lines
-
-    def check_turn(self, body: Json, items: Sequence[Item], ending: Ending, read: ReadItems) -> None:
-        """ScriptError with the place of the turn that was taken last if no model could say it to this request."""
-        if self._taken and (problem := find_turn_problem(body, items, ending, read, self.vocabulary)):
-            raise ScriptError(f"{self.place}: {problem}")
 
     def explain_no_turn(self, request: Request) -> str:
         """Why no turn answers this request: the closest route, what it wanted and what was sent, and how to fix it."""

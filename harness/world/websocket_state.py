@@ -79,7 +79,7 @@ class ConnectionWorld:
         self._last_made: StoredResponse | None = None
         self.ids, self.uploads, self.containers = world.ids, world.uploads, world.containers
         self.mcp_servers, self.approval_ledger = world.mcp_servers, world.approval_ledger
-        self.prompt_cache, self.kept_settings = world.prompt_cache, world.kept_settings
+        self.prompt_cache = world.prompt_cache
         self.problems, self.tick, self.gate = world.problems, world.tick, world.gate
         self.add_item_ids, self.add_encrypted_content = world.add_item_ids, world.add_encrypted_content
         self.apply_include, self.copy_to_container = world.apply_include, world.copy_to_container

@@ -5,7 +5,7 @@ Endpoints read and change it. A test holds it by a `Mock` (`harness.world.mock`)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -27,18 +27,17 @@ from harness.core.delivery import Gate
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer, Exchange, Json, Request, Stray
 from harness.core.ids import Ids
-from harness.core.limits import UNLIMITED, Limits, RepeatCache, drop_oldest
+from harness.core.limits import UNLIMITED, Limits, drop_oldest
 from harness.core.registry import suggest_name
 from harness.core.text.vocabulary import PYTHON, Vocabulary
 from harness.core.tool_runs import ToolRuns
-from harness.ending import TurnLine
 from harness.items.kind import id_prefix
 from harness.world.exploration import Explorer
 from harness.world.mcp_approvals import McpServers
 from harness.world.prompt_cache import PromptCache
 from harness.world.refusals import RefusalLedger
 from harness.world.routed import RoutedPath
-from harness.world.script import Route, Script
+from harness.world.script import Fallback, Route, Script
 from harness.world.store import MemoryStore, PendingResponse, Store, StoredResponse
 from harness.world.strays import MAX_SHOWN, NO_STRAYS, HeardStrays, StrayLog
 
@@ -57,8 +56,7 @@ class World:
     release knows; a World of another day has the clock of that day.
     `dialect` is the only one it speaks (openai, azure, foundry), None all of them: each has paths of its own.
     `vocabulary` words the advice to its user. `limits` bound what it keeps, the oldest goes first; `was_dropped` says that
-    its server has dropped another World of this key before. `kept_settings` is where requests find what others with the same
-    members besides `input` have asked.
+    its server has dropped another World of this key before.
     `exchanges` is the journal; `exchange_count` counts those dropped of it, too; `refusals` says which of
     its refusals were asked for. `problems` are the requests that the harness could not answer, with the reason. `tool_runs`
     are the executions of the client's tools that a test records. `shown_otherwise` are the messages of `surfaced` over
@@ -84,7 +82,7 @@ class World:
         api_key: str = "",
         base_url: str = "",
         organization: Organization | None = None,
-        fallback: Callable[[Request], Sequence[TurnLine]] | None = None,
+        fallback: Fallback | None = None,
         dialect: str | None = None,
         as_of: str = CONTRACT_DATE,
         store: Store | None = None,
@@ -110,7 +108,6 @@ class World:
         self.script = Script(fallback, vocabulary=vocabulary)
         self.mcp_servers = McpServers()
         self.prompt_cache = PromptCache()
-        self.kept_settings: RepeatCache[bytes, Any] | None = None
         self.gates: dict[str, Gate] = {}
         self.approval_ledger = ApprovalLedger()
         self.exchanges: list[Exchange] = []

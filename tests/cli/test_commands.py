@@ -23,6 +23,7 @@ from typer.testing import CliRunner, Result
 from harness.cli import app, main
 from harness.cli.rules import rules
 from harness.cli.support.foreground import Entrance
+from harness.contract.check import CheckedRequest
 from harness.contract.rule import RULES
 from harness.server.demo import REFUSAL_RULE, run_demo
 from harness.server.mock_api import MockApi
@@ -196,7 +197,9 @@ class TestDemo:
         self, absent: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         absent("agents")
-        monkeypatch.setattr("harness.server.answering.check", lambda request, world: None)
+        monkeypatch.setattr(
+            "harness.server.answering.check_request", lambda request, world: CheckedRequest(None, request)
+        )
         result = run("demo")
         assert result.exit_code == 1
         assert result.stderr == (

@@ -16,6 +16,7 @@ from harness.cli import COMMANDS, app
 from harness.cli.support.exit_codes import ExitCode
 from harness.cli.support.live_api import confirm_cost
 from harness.contract import schema
+from harness.contract.check import CheckedRequest
 from harness.core.errors import ConfigError
 from tests.support.processes import spawn
 from tests.support.recordings import HI, recorded, write_jsonl
@@ -44,7 +45,7 @@ def broken(folder: Path, patch: pytest.MonkeyPatch) -> list[str]:
 
 def too_kind(folder: Path, patch: pytest.MonkeyPatch) -> list[str]:
     patch.setattr("harness.server.demo.find_spec", lambda name: None if name == "agents" else True)
-    patch.setattr("harness.server.answering.check", lambda request, world: None)
+    patch.setattr("harness.server.answering.check_request", lambda request, world: CheckedRequest(None, request))
     return ["demo"]
 
 

@@ -13,6 +13,7 @@ from harness.core.exchange import Json, Request
 from harness.ending import failed, incomplete, response, usage
 from harness.faults import cut
 from harness.items import message
+from harness.world.api_call import ApiCall
 from harness.world.mock import Mock
 from harness.world.script import Script
 from harness.world.scripting.document import parse_sent_script
@@ -148,7 +149,8 @@ def test_a_document_says_the_same() -> None:
     mock, asked = Mock(), Request("POST", "/responses", body={"model": "gpt-4.1", "input": "x"})
     parse_sent_script({"turns": [lines]}).apply(mock)
     mock.script(response(usage("Hi.", input_tokens=9, cached=8), service_tier="flex"))
-    assert mock.world.script.next(asked) == mock.world.script.next(asked)
+    call = ApiCall(asked, mock.world)
+    assert mock.world.script.next(call).lines == mock.world.script.next(call).lines
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from harness.ending import TurnLine
 from harness.items import function_call, message
 from harness.server.mock_api import MockApi
 from harness.verify.examples import OK_TURN
+from harness.world.api_call import ApiCall
 from tests.support.registries import restored
 
 HI: Json = {"role": "user", "content": "hi"}
@@ -173,9 +174,9 @@ def _named(value: Any, ids: Mapping[str, str]) -> Any:
     return re.sub(r"\{(\w+)\}", lambda found: ids[found[1]], value) if isinstance(value, str) else value
 
 
-def model(request: Request) -> Sequence[TurnLine]:
+def model(call: ApiCall) -> Sequence[TurnLine]:
     """Runs call a function, responses are a short text."""
-    return [function_call("f", "{}", call_id="call_1")] if "/threads" in request.operation else OK_TURN
+    return [function_call("f", "{}", call_id="call_1")] if "/threads" in call.request.operation else OK_TURN
 
 
 @pytest.fixture

@@ -11,9 +11,10 @@ from harness.answers.response import render_input_items
 from harness.api.operations import ITEM_LIST, OPERATIONS, PATHS, Cursors, find_operation, operation
 from harness.contract.schema import root_names, schemas_directory
 from harness.core.errors import RegistrationError
-from harness.core.exchange import Answer, Request
+from harness.core.exchange import Answer
 from harness.ending import incomplete
 from harness.items import function_call, message, reasoning
+from harness.world.api_call import ApiCall
 from tests.support.in_process import Client, error
 from tests.support.registries import restored
 from tests.support.tools import functions
@@ -25,7 +26,7 @@ class TestADeclaration:
         with restored(OPERATIONS, PATHS):
             yield
 
-    def handler(self, request: Request, world: Any) -> Answer:
+    def handler(self, call: ApiCall) -> Answer:
         """Cheese."""
         return Answer(200)
 
@@ -46,7 +47,7 @@ class TestADeclaration:
 
     def test_needs_a_docstring(self) -> None:
         with pytest.raises(RegistrationError, match="operation GET /cheeses: no docstring"):
-            operation("GET", "/cheeses")(lambda request, world: Answer(200))
+            operation("GET", "/cheeses")(lambda call: Answer(200))
 
     @pytest.mark.parametrize(
         ("cursors", "words"),

@@ -148,7 +148,7 @@ def _answer(method: str, path: str, header: bytes, body: bytes) -> Answer:
     return Answer(200, {"heard": f"{method} {path} {header!r} {body!r}"})
 
 
-def _answer_post(path: str, headers: Any, body: bytes, may_repeat: bool) -> Answer:
+def _answer_post(path: str, headers: Any, body: bytes) -> Answer:
     return _answer("POST", path, headers.get("x-a", "").encode("latin-1"), body)
 
 

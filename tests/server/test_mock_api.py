@@ -19,6 +19,7 @@ from harness.items import message
 from harness.server.answering import teapot_answer
 from harness.server.api_key import bearer_key
 from harness.server.mock_api import MockApi
+from harness.world.api_call import ApiCall
 
 AUTH = {"authorization": "Bearer sk-mock"}
 GOOD = {"model": "gpt-4.1", "input": "hi"}
@@ -211,7 +212,7 @@ class TestWhatOnlyTheUserCanFix:
         assert "(at output[0].content)" in said["message"]
 
     def test_is_a_fallback_that_raises(self) -> None:
-        def fallback(request: Request) -> list[Any]:
+        def fallback(call: ApiCall) -> list[Any]:
             raise LookupError("nothing left to say")
 
         mock = MockApi(fallback=fallback)

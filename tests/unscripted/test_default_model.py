@@ -10,6 +10,8 @@ import pytest
 from harness.core.exchange import Request
 from harness.server.mock_api import MockApi
 from harness.unscripted.default_model import CUSTOM_TOOL_INPUT, GREETING, THANKS, small_talk
+from harness.world.api_call import ApiCall
+from harness.world.world import World
 
 WEATHER = {
     "type": "function",
@@ -21,7 +23,9 @@ CLOCK = {"type": "function", "name": "get_time", "parameters": None}
 
 def said(**body: Any) -> Any:
     """The one item that answers a request."""
-    (item,) = small_talk(Request("POST", "/responses", body={"model": "gpt-4.1", "input": "hi", **body}))
+    (item,) = small_talk(
+        ApiCall(Request("POST", "/responses", body={"model": "gpt-4.1", "input": "hi", **body}), World())
+    )
     return item
 
 
@@ -67,7 +71,7 @@ def test_names_in_camel_case_are_words_too() -> None:
 
 
 def test_a_body_that_is_no_object_gets_small_talk_too() -> None:
-    (item,) = small_talk(Request("POST", "/responses"))
+    (item,) = small_talk(ApiCall(Request("POST", "/responses"), World()))
     assert item.members["content"][0]["text"] == GREETING
 
 

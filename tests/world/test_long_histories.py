@@ -24,8 +24,8 @@ MORE = 1.15
 def post() -> Callable[..., Any]:
     """Sends a request that must be taken; the model calls `f` and, given its output, answers."""
 
-    def answer(request: Any) -> list[Any]:
-        sent = request.body["input"]
+    def answer(call: Any) -> list[Any]:
+        sent = call.request.body["input"]
         return [message("Done.")] if sent[-1].get("type") == "function_call_output" else [function_call("f", {})]
 
     api = MockApi(fallback=answer)

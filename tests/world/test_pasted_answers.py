@@ -30,6 +30,7 @@ from harness.items import (
 )
 from harness.items.kind import Item, render_item
 from harness.server.mock_api import MockApi
+from harness.world.api_call import ApiCall
 from harness.world.mock import Mock
 from harness.world.script import Script
 from harness.world.scripting.document import parse_sent_script
@@ -50,7 +51,7 @@ ITEMS = [
     image_generation_call(),
     shell_call(["ls"], call_id="call_1"),
 ]
-ASKED = Request("POST", "/responses", {}, {}, {"model": "gpt-4.1", "input": "x"})
+ASKED = ApiCall(Request("POST", "/responses", {}, {}, {"model": "gpt-4.1", "input": "x"}), World())
 ITEM: TypeAdapter[Any] = TypeAdapter(ResponseOutputItem)
 
 
@@ -61,7 +62,7 @@ def wire(item: Item) -> Json:
 def scripted(*turns: Any) -> list[list[Any]]:
     script = Script()
     script.add(turns)
-    return [script.next(ASKED) for _ in turns]
+    return [script.next(ASKED).lines for _ in turns]
 
 
 def response(**members: Any) -> Json:
@@ -144,7 +145,7 @@ def test_each_form_is_the_same_in_python_yaml_and_over_http(turn: Json, tmp_path
     load_script_file(tmp_path / "script.py").apply(Mock(worlds[1]))
     parse_sent_script({"turns": [turn]}).apply(Mock(worlds[2]))
     Mock(worlds[3]).script(turn)
-    assert [world.script.next(ASKED, world) for world in worlds] == [[message("Hi.")]] * 4
+    assert [world.script.next(ASKED).lines for world in worlds] == [[message("Hi.")]] * 4
 
 
 @pytest.mark.parametrize(
@@ -212,7 +213,7 @@ class TestAMessage:
     def test_of_data_is_the_same_in_a_document(self) -> None:
         world = World()
         parse_sent_script({"turns": [{"message": {"text": {"city": "Paris"}}}]}).apply(Mock(world))
-        assert world.script.next(ASKED) == [message('{"city":"Paris"}')]
+        assert world.script.next(ASKED).lines == [message('{"city":"Paris"}')]
 
     @pytest.mark.parametrize("kind", ["input_text", "text", "summary_text"])
     def test_part_of_another_kind_is_refused(self, kind: str) -> None:

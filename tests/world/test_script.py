@@ -13,12 +13,14 @@ from harness.core.exchange import Request
 from harness.ending import incomplete
 from harness.items import function_call, message
 from harness.items.kind import Item
+from harness.world.api_call import ApiCall
 from harness.world.conditions import condition_value, is_match
 from harness.world.script import Route, Script
+from harness.world.world import World
 
 
-def ask(input: Any = "hi", **members: Any) -> Request:
-    return Request("POST", "/responses", body={"model": "gpt-4.1", "input": input, **members})
+def ask(input: Any = "hi", **members: Any) -> ApiCall:
+    return ApiCall(Request("POST", "/responses", body={"model": "gpt-4.1", "input": input, **members}), World())
 
 
 def texts(items: list[Item]) -> list[str]:
@@ -26,7 +28,7 @@ def texts(items: list[Item]) -> list[str]:
 
 
 def answer(script: Script, input: Any = "hi", **members: Any) -> str:
-    (text,) = texts(script.next(ask(input, **members)))
+    (text,) = texts(script.next(ask(input, **members)).lines)
     return text
 
 
@@ -34,15 +36,15 @@ class TestATurn:
     def test_may_be_an_item_a_list_or_a_tuple(self) -> None:
         script = Script()
         script.add([message("one"), [message("two"), message("three")], (message("four"),)])
-        assert [texts(script.next(ask())) for _ in range(3)] == [["one"], ["two", "three"], ["four"]]
+        assert [texts(script.next(ask()).lines) for _ in range(3)] == [["one"], ["two", "three"], ["four"]]
 
     def test_may_be_a_text_wherever_it_may_be_a_message(self) -> None:
         script = Script()
         script.when({"input": "routed"}).script("zero")
         script.add(["one", ["two", message("three")], ("four", incomplete()), lambda request: "five"])
         assert answer(script, "routed") == "zero"
-        assert [texts(script.next(ask())[:2]) for _ in range(2)] == [["one"], ["two", "three"]]
-        assert script.next(ask())[1] == incomplete()
+        assert [texts(script.next(ask()).lines[:2]) for _ in range(2)] == [["one"], ["two", "three"]]
+        assert script.next(ask()).lines[1] == incomplete()
         assert answer(script) == "five"
 
     def test_may_be_a_function_of_the_request(self) -> None:
@@ -311,11 +313,11 @@ class TestACondition:
 
 class TestWithoutATurn:
     def test_the_fallback_answers_when_nothing_was_scripted(self) -> None:
-        script = Script(lambda request: [message(f"echo {request.body['input']}")])
+        script = Script(lambda call: [message(f"echo {call.request.body['input']}")])
         assert answer(script, "x") == "echo x"
 
     def test_the_fallback_is_silent_once_something_was(self) -> None:
-        script = Script(lambda request: [message("echo")])
+        script = Script(lambda call: [message("echo")])
         script.add([message("one")])
         script.next(ask())
         with pytest.raises(NoTurn):
@@ -377,7 +379,7 @@ def test_a_turn_of_calls_is_told_as_it_was_scripted() -> None:
     script = Script()
     calls = [function_call("f", {}), function_call("g", {})]
     script.add([calls])
-    assert script.next(ask()) == calls
+    assert script.next(ask()).lines == calls
 
 
 class TestATool:

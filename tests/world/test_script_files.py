@@ -16,6 +16,7 @@ from harness.faults import ScriptedRefusal, cut, hang_up, pause, rate_limit
 from harness.items import function_call, message, reasoning, url_citation
 from harness.items.kind import ITEMS
 from harness.report.find_causes import summarize_turn
+from harness.world.api_call import ApiCall
 from harness.world.mock import Mock
 from harness.world.scripting.document import DOCUMENT_KEYS
 from harness.world.scripting.load import load_script_file
@@ -49,7 +50,9 @@ def world_of(path: Path) -> World:
 
 
 def ask(world: World, **body: Any) -> Sequence[TurnLine]:
-    return world.script.next(Request("POST", "/responses", body={"model": "gpt-4.1", "input": "hi", **body}))
+    return world.script.next(
+        ApiCall(Request("POST", "/responses", body={"model": "gpt-4.1", "input": "hi", **body}), world)
+    ).lines
 
 
 def complaint(path: Path) -> str:

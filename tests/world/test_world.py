@@ -15,6 +15,7 @@ from harness.core.limits import Limits
 from harness.items import message
 from harness.items.history.chain import EMPTY_CHAIN, ItemChain
 from harness.items.history.transcript import conversation_id
+from harness.world.api_call import ApiCall
 from harness.world.mock import Mock
 from harness.world.store import Conversation, MemoryStore
 from harness.world.world import CLOCK_START, World
@@ -135,7 +136,10 @@ class TestItsScript:
         mock.when(model="o*").script(message("o"))
         mock.when(instructions="plan", tools="f", input="x", agent="ops").script(message("all"))
         wide = ask(instructions="plan", tools=[{"name": "f"}], input="x", metadata={"agent": "ops"})
-        said = [mock.world.script.next(one)[0].members["content"][0]["text"] for one in (ask(model="o3"), wide, ask())]
+        said = [
+            mock.world.script.next(ApiCall(one, mock.world)).lines[0].members["content"][0]["text"]
+            for one in (ask(model="o3"), wide, ask())
+        ]
         assert said == ["o", "all", "else"]
 
     def test_may_be_extended_on_its_route(self) -> None:
@@ -145,7 +149,7 @@ class TestItsScript:
     def test_without_conditions_would_be_a_route_for_everything(self) -> None:
         mock = Mock()
         mock.when().script(message("any"))
-        assert mock.world.script.next(ask())[0].members["content"][0]["text"] == "any"
+        assert mock.world.script.next(ApiCall(ask(), mock.world)).lines[0].members["content"][0]["text"] == "any"
 
     def test_refuses_what_is_no_turn(self) -> None:
         with pytest.raises(ScriptError):

@@ -29,6 +29,7 @@ from harness.endpoints.azure.headers import add_headers
 from harness.endpoints.azure.objects import show_object
 from harness.endpoints.azure.responses import View
 from harness.endpoints.project.agent_sessions import note_request
+from harness.world.api_call import ApiCall
 from harness.world.world import World
 
 __all__ = ["add_headers", "answer_in_dialect"]
@@ -39,11 +40,12 @@ STARTING_AFTER = "starting_after"
 """The member of a query that numbers the event after which a stream goes on."""
 
 
-def answer_in_dialect(handler: Handler, request: Request, world: World) -> Answer:
+def answer_in_dialect(handler: Handler, call: ApiCall) -> Answer:
     """The answer of an operation in the dialect of the request."""
+    request, world = call.request, call.world
     agent = _resolve_agent(request, world)
     resolved = apply_known_definition(request, world, world.as_of)
-    answer = handler(_count_from_zero(resolved, world), world)
+    answer = handler(call._replace(request=_count_from_zero(resolved, world)))
     if not isinstance(answer.body, dict):
         return answer
     if request.operation in OWNED and request.dialect == FOUNDRY and (user := user_of(request)):

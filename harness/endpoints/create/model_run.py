@@ -4,76 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 
 from harness.answers.parameters import items_of_day
 from harness.api.http.dialects import AGENT_REFERENCE
 from harness.api.multi_agent import enables_agents
 from harness.api.project.agent_kinds import kind_of_agent
 from harness.api.resources.containers import CODE_CALL
-from harness.api.tokens import estimate_tokens, make_usage
+from harness.api.tokens import make_usage
 from harness.api.tools import declared_tools, namespace_of
-from harness.core.delivery import Fault
 from harness.core.exchange import Json
-from harness.ending import Ending, TurnLine, incomplete, split_ending
+from harness.ending import Ending, incomplete
 from harness.endpoints.create import output_limits
-from harness.endpoints.create.prompt import Draft, Prompt, Said
+from harness.endpoints.create.prompt import Prompt
+from harness.endpoints.create.turn import Turn
 from harness.items.agents import ROOT_AGENT, by_agent
 from harness.items.history.transcript import Transcript
-from harness.items.kind import ITEMS, Item, id_prefix, render_item, render_without_id
+from harness.items.kind import ITEMS, Item, render_item
+from harness.world.script import Taken
 from harness.world.store import PendingResponse
 from harness.world.world import World
 
-MAX_SAID = 16
-"""How many turns are remembered with a prompt."""
-TEXT_PREFIX = id_prefix("message")
 MAX_TOKENS_MEMBERS = incomplete("max_output_tokens").members
 """What a response says that had to stop at `max_output_tokens`."""
 
 
-def read_turn(prompt: Prompt, lines: Sequence[TurnLine], world: World) -> Said:
-    """A turn as the answer to a prompt; what a script says again to the same prompt is kept.
-
-    ScriptError if no model could say it.
-    """
-    kept, only = prompt.settings.said, lines[0] if len(lines) == 1 else None
-    known = kept.get(id(only))
-    if known is not None and known.items[0] is only and world.script.is_scripted:
-        return known
-    items, ending = split_ending(lines)
-    world.script.check_turn(prompt.body, items, ending, lambda: prompt.transcript.items)
-    are_texts = not (enables_agents(prompt.body) or [True for item in items if not item.is_text])
-    draft = _make_draft(prompt, items, ending, world) if are_texts else None
-    said = Said(items, ending, draft, bool(lines) and isinstance(lines[-1], Fault))
-    if draft and isinstance(only, Item) and world.script.is_scripted:
-        if len(kept) >= MAX_SAID:
-            kept.clear()
-        kept[id(only)] = said
-    return said
-
-
-def run_model(prompt: Prompt, said: Said, world: World) -> PendingResponse:
-    """What a turn becomes as the answer to a prompt; the World's clock moves on."""
+def run_model(prompt: Prompt, turn: Turn, world: World) -> PendingResponse:
+    """Make of a turn the response to a prompt; the World's clock moves on."""
     now = world.tick()
     parent = prompt.body.get("previous_response_id") or prompt.conversation
     id = world.ids.response(now, parent, kind_of_agent(world, prompt.body.get(AGENT_REFERENCE)).id_prefix)
     started = {**prompt.settings.initial_response, "id": id, "created_at": now}
-    if said.draft is None:
-        rendered, ending = _render_output(prompt, said, id, now, world)
-        output = items_of_day(rendered, world.as_of)
-        usage = _make_usage(prompt, rendered, _find_spent(prompt.body, ending), world)
-    else:
-        drafted, ending, tokens = said.draft
-        output = [{**item, "id": world.ids.item(TEXT_PREFIX, id, now)} for item in drafted]
-        scripted = world.script.is_scripted
-        usage = _text_usage(prompt.tokens, tokens) if scripted else _make_usage(prompt, (), tokens, world)
-    if own := said.ending.own:
+    rendered, ending = _render_output(prompt, turn, id, now, world)
+    if own := turn.ending.own:
         started |= {name: value for name, value in own.items() if name != "usage"}
         ending = replace(ending, own=own)
     return PendingResponse(
         started,
-        output,
-        usage,
+        items_of_day(rendered, world.as_of),
+        _make_usage(prompt, turn.taken, rendered, ending, world),
         world.add_item_ids(prompt.own_input, id, now),
         prompt.transcript.stored,
         prompt.conversation,
@@ -82,19 +50,15 @@ def run_model(prompt: Prompt, said: Said, world: World) -> PendingResponse:
     )
 
 
-def _make_draft(prompt: Prompt, turn: Sequence[Item], ending: Ending, world: World) -> Draft:
-    items, ending = _limit_output(prompt.body, list(map(render_without_id, turn)), ending)
-    spent = _find_spent(prompt.body, ending)
-    return Draft(items_of_day(items, world.as_of), ending, estimate_tokens(items) if spent is None else spent)
-
-
-def _render_output(prompt: Prompt, said: Said, id: str, now: int, world: World) -> tuple[Sequence[Json], Ending]:
-    """The output of any turn in the response `id`, and how that ends."""
+def _render_output(prompt: Prompt, turn: Turn, id: str, now: int, world: World) -> tuple[Sequence[Json], Ending]:
+    """The output of a turn in the response `id`, and how that ends."""
     body = prompt.body
-    named = _name_agents(_join_results(said.items, world), body)
+    if not enables_agents(body) and all(item.is_text for item in turn.items):
+        return _limit_output(body, [render_item(item, world.ids, id, now) for item in turn.items], turn.ending)
+    named = _name_agents(_join_results(turn.items, world), body)
     placed = _place_calls(named, body, prompt.transcript, world)
     items = [_add_namespace(render_item(item, world.ids, id, now), body, prompt.loaded) for item in placed]
-    limited, ending = _limit_output(body, items, said.ending)
+    limited, ending = _limit_output(body, items, turn.ending)
     return _complete_output(limited, body, prompt.settings.family.encrypts, now, world), ending
 
 
@@ -173,16 +137,10 @@ def _find_spent(body: Json, ending: Ending) -> int | None:
     return limit if ending.members == MAX_TOKENS_MEMBERS else None
 
 
-@lru_cache(maxsize=1024)
-def _text_usage(read: int, spent: int) -> Json:
-    """The usage of a response of texts; the object is shared and must not be changed."""
-    return make_usage(read, (), spent)
-
-
-def _make_usage(prompt: Prompt, output: Sequence[Json], spent: int | None, world: World) -> Json:
+def _make_usage(prompt: Prompt, taken: Taken, output: Sequence[Json], ending: Ending, world: World) -> Json:
     """The usage of a response; without a script also what the model has reasoned and found in its cache."""
-    body = prompt.body
-    if world.script.is_scripted:
+    body, spent = prompt.body, _find_spent(prompt.body, ending)
+    if taken.is_scripted:
         return make_usage(prompt.tokens, output, spent)
     previous = world.store.responses.get(body.get("previous_response_id") or "")
     cached = world.prompt_cache.read(body, prompt.tokens, previous and previous.response)

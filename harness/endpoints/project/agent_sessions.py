@@ -23,6 +23,7 @@ from harness.api.project.agent_sessions import (
 from harness.api.project.agents import answering_version, page_of
 from harness.core.exchange import Answer, Json, Request
 from harness.core.loose_json import as_object, as_string
+from harness.world.api_call import ApiCall
 from harness.world.world import World
 
 SESSIONS = "/agents/{agent_name}/endpoint/sessions"
@@ -56,87 +57,89 @@ def _keep(request: Request, world: World, session: AgentSession) -> None:
 
 
 @operation("POST", SESSIONS, project=True)
-def create(request: Request, world: World) -> Answer:
+def create(call: ApiCall) -> Answer:
     """A new session, of the version that the body names or that traffic is directed to."""
-    world.tick()
-    name, body = request.params["agent_name"], as_object(request.body)
+    call.world.tick()
+    name, body = call.request.params["agent_name"], as_object(call.request.body)
     named = as_string(as_object(body.get("version_indicator")).get("agent_version"))
-    answering = answering_version(world, {"name": name}, at_endpoint=True)
+    answering = answering_version(call.world, {"name": name}, at_endpoint=True)
     version = named or (answering["version"] if answering else "1")
-    id = as_string(body.get("agent_session_id")) or world.ids.project_id()
-    return Answer(201, open_session(world, name, id, version, user_of(request)).object)
+    id = as_string(body.get("agent_session_id")) or call.world.ids.project_id()
+    return Answer(201, open_session(call.world, name, id, version, user_of(call.request)).object)
 
 
 @operation("GET", SESSIONS, project=True)
-def list_all(request: Request, world: World) -> Answer:
+def list_all(call: ApiCall) -> Answer:
     """The sessions of an agent, newest first unless `order=asc`; on behalf of a user, that user's."""
-    own, user = session_key(request.params["agent_name"], ""), user_of(request)
-    known = [each for key, each in world.store.agent_sessions.items() if key.startswith(own)]
+    own, user = session_key(call.request.params["agent_name"], ""), user_of(call.request)
+    known = [each for key, each in call.world.store.agent_sessions.items() if key.startswith(own)]
     sessions = [each.object for each in known if user in ("", each.user)]
-    return Answer(200, page_of(sessions, request.query, SESSION_LIST, "agent_session_id"))
+    return Answer(200, page_of(sessions, call.request.query, SESSION_LIST, "agent_session_id"))
 
 
 @operation("GET", SESSION, project=True)
-def retrieve(request: Request, world: World) -> Answer:
+def retrieve(call: ApiCall) -> Answer:
     """One session."""
-    return Answer(200, _find(request, world).object)
+    return Answer(200, _find(call.request, call.world).object)
 
 
 @operation("DELETE", SESSION, project=True)
-def delete(request: Request, world: World) -> Answer:
+def delete(call: ApiCall) -> Answer:
     """Forget a session and its files."""
-    world.store.agent_sessions.pop(session_key(request.params["agent_name"], request.params["session_id"]), None)
+    call.world.store.agent_sessions.pop(
+        session_key(call.request.params["agent_name"], call.request.params["session_id"]), None
+    )
     return Answer(204, b"")
 
 
 @operation("POST", f"{SESSION}:stop", project=True)
-def stop(request: Request, world: World) -> Answer:
+def stop(call: ApiCall) -> Answer:
     """Stop the container of a session."""
-    session = _find(request, world)
-    stop_session(session, world.tick())
-    _keep(request, world, session)
+    session = _find(call.request, call.world)
+    stop_session(session, call.world.tick())
+    _keep(call.request, call.world, session)
     return Answer(204, b"")
 
 
 @operation("GET", "/agents/{agent_name}/versions/{agent_version}/sessions/{session_id}:logstream", project=True)
-def stream_log(request: Request, world: World) -> Answer:
+def stream_log(call: ApiCall) -> Answer:
     """The log of a session as events; the stream ends when all is told."""
-    log = encode_log(_find(request, world), request.params["agent_name"], world.tick())
+    log = encode_log(_find(call.request, call.world), call.request.params["agent_name"], call.world.tick())
     return Answer(200, log, {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-store, no-cache"})
 
 
 @operation("PUT", f"{SESSION}/files/content", project=True, binary=True)
-def upload_file(request: Request, world: World) -> Answer:
+def upload_file(call: ApiCall) -> Answer:
     """Write a file of a session, by its path below the home of that."""
-    path, session = str(request.query["path"]), _find(request, world)
-    session.files[normalize_path(path)] = request.raw
-    _keep(request, world, session)
-    written = {"path": path, "bytes_written": len(request.raw), "success": True, "source_type": "stream"}
+    path, session = str(call.request.query["path"]), _find(call.request, call.world)
+    session.files[normalize_path(path)] = call.request.raw
+    _keep(call.request, call.world, session)
+    written = {"path": path, "bytes_written": len(call.request.raw), "success": True, "source_type": "stream"}
     return Answer(201, written)
 
 
 @operation("GET", f"{SESSION}/files/content", project=True)
-def download_file(request: Request, world: World) -> Answer:
+def download_file(call: ApiCall) -> Answer:
     """The bytes of a file of a session."""
-    path = normalize_path(str(request.query["path"]))
+    path = normalize_path(str(call.request.query["path"]))
     name = path.rpartition("/")[2]
     plain = name.encode("ascii", "replace").decode().translate({ord(sign): "_" for sign in '"\\\r\n?'})
     shown = f"attachment; filename={plain}; filename*=UTF-8''{quote(name)}"
-    return Answer(200, _find(request, world).files[path], {**_BINARY, "content-disposition": shown})
+    return Answer(200, _find(call.request, call.world).files[path], {**_BINARY, "content-disposition": shown})
 
 
 @operation("GET", f"{SESSION}/files", project=True)
-def list_files(request: Request, world: World) -> Answer:
+def list_files(call: ApiCall) -> Answer:
     """What is directly in a directory of a session, by default its home."""
-    path = str(request.query.get("path") or ".")
-    return Answer(200, {"path": path, "entries": list_directory(_find(request, world), path)})
+    path = str(call.request.query.get("path") or ".")
+    return Answer(200, {"path": path, "entries": list_directory(_find(call.request, call.world), path)})
 
 
 @operation("DELETE", f"{SESSION}/files", project=True)
-def delete_file(request: Request, world: World) -> Answer:
+def delete_file(call: ApiCall) -> Answer:
     """Delete a file of a session, or with `recursive=true` a directory."""
-    session = _find(request, world)
-    for name in files_below(session, str(request.query["path"])):
+    session = _find(call.request, call.world)
+    for name in files_below(session, str(call.request.query["path"])):
         del session.files[name]
-    _keep(request, world, session)
+    _keep(call.request, call.world, session)
     return Answer(204, b"")

@@ -12,17 +12,17 @@ from harness.api.project import agents as foundry_agents
 from harness.api.project.agent_definitions import sent_version
 from harness.core.exchange import Answer, Request
 from harness.core.stored_content import read_content
+from harness.world.api_call import ApiCall
 from harness.world.project_agents import add_version, forget_versions, provision
-from harness.world.world import World
 
 VERSIONS = "/agents/{agent_name}/versions"
 VERSION = f"{VERSIONS}/{{agent_version}}"
 
 
 @operation("POST", VERSIONS, project=True, form=True, json=True)
-def create_version(request: Request, world: World) -> Answer:
+def create_version(call: ApiCall) -> Answer:
     """A new version of an agent, from a definition or, in a form, from code: a part `metadata` and a part `code`."""
-    return Answer(200, add_version(world, request.params["agent_name"], *_sent_version(request)))
+    return Answer(200, add_version(call.world, call.request.params["agent_name"], *_sent_version(call.request)))
 
 
 def _sent_version(request: Request) -> tuple[Any, bytes | None]:
@@ -32,44 +32,44 @@ def _sent_version(request: Request) -> tuple[Any, bytes | None]:
 
 
 @operation("POST", f"{VERSIONS}:import", project=True)
-def import_version(request: Request, world: World) -> Answer:
+def import_version(call: ApiCall) -> Answer:
     """A new version of an agent, from a manifest: a prompt agent with the values of its parameters (assumed)."""
-    body = request.body or {}
+    body = call.request.body or {}
     values = body.get("parameter_values") or {}
     definition = {"kind": "prompt", "model": "", **values}
-    return Answer(200, add_version(world, request.params["agent_name"], {**body, "definition": definition}))
+    return Answer(200, add_version(call.world, call.request.params["agent_name"], {**body, "definition": definition}))
 
 
 @operation("GET", VERSIONS, project=True)
-def list_versions(request: Request, world: World) -> Answer:
+def list_versions(call: ApiCall) -> Answer:
     """The versions of an agent, newest first unless `order=asc`; drafts only with `include_drafts=true`."""
-    with_drafts = str(request.query.get("include_drafts")).lower() == "true"
-    known = provision(world, request.params["agent_name"])
+    with_drafts = str(call.request.query.get("include_drafts")).lower() == "true"
+    known = provision(call.world, call.request.params["agent_name"])
     shown = [each for each in known if with_drafts or not each.get("draft")]
-    return Answer(200, foundry_agents.page_of(shown, request.query))
+    return Answer(200, foundry_agents.page_of(shown, call.request.query))
 
 
 @operation("GET", VERSION, project=True)
-def retrieve_version(request: Request, world: World) -> Answer:
+def retrieve_version(call: ApiCall) -> Answer:
     """One version of an agent."""
-    number = request.params["agent_version"]
-    known = provision(world, request.params["agent_name"])
+    number = call.request.params["agent_version"]
+    known = provision(call.world, call.request.params["agent_name"])
     return Answer(200, next(each for each in known if each["version"] == number))
 
 
 @operation("DELETE", VERSION, project=True)
-def delete_version(request: Request, world: World) -> Answer:
+def delete_version(call: ApiCall) -> Answer:
     """Forget one version; without any an agent is gone."""
-    name, number = request.params["agent_name"], request.params["agent_version"]
-    known = foundry_agents.versions_of(world, name)
-    forget_versions(world, name, [each for each in known if each["version"] != number])
+    name, number = call.request.params["agent_name"], call.request.params["agent_version"]
+    known = foundry_agents.versions_of(call.world, name)
+    forget_versions(call.world, name, [each for each in known if each["version"] != number])
     return Answer(200, {"object": "agent.version.deleted", "name": name, "version": number, "deleted": True})
 
 
 @operation("GET", "/agents/{agent_name}/code:download", project=True)
-def download_code(request: Request, world: World) -> Answer:
+def download_code(call: ApiCall) -> Answer:
     """The zip of which a version of an agent was made, by default the newest."""
-    known = foundry_agents.versions_of(world, request.params["agent_name"])
-    number = request.query.get("agent_version") or foundry_agents.newest_version(known)["version"]
-    data = world.store.agent_code[f"{request.params['agent_name']}:{number}"]
+    known = foundry_agents.versions_of(call.world, call.request.params["agent_name"])
+    number = call.request.query.get("agent_version") or foundry_agents.newest_version(known)["version"]
+    data = call.world.store.agent_code[f"{call.request.params['agent_name']}:{number}"]
     return Answer(200, data, {"content-type": "application/zip"})

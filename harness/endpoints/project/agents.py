@@ -9,6 +9,7 @@ from __future__ import annotations
 from harness.api.operations import operation
 from harness.api.project import agents as foundry_agents
 from harness.core.exchange import Answer, Request
+from harness.world.api_call import ApiCall
 from harness.world.project_agents import add_version, forget_versions, provision
 from harness.world.world import World
 
@@ -16,63 +17,63 @@ AGENT = "/agents/{agent_name}"
 
 
 @operation("POST", "/agents", project=True)
-def create(request: Request, world: World) -> Answer:
+def create(call: ApiCall) -> Answer:
     """A new agent by its first version; one more version of an agent that is there."""
-    name = request.body["name"]
-    add_version(world, name, request.body)
-    return Answer(200, foundry_agents.render_agent(world, name))
+    name = call.request.body["name"]
+    add_version(call.world, name, call.request.body)
+    return Answer(200, foundry_agents.render_agent(call.world, name))
 
 
 @operation("POST", AGENT, project=True)
-def update(request: Request, world: World) -> Answer:
+def update(call: ApiCall) -> Answer:
     """One more version of an agent, by its new definition."""
-    name = request.params["agent_name"]
-    add_version(world, name, request.body)
-    return Answer(200, foundry_agents.render_agent(world, name))
+    name = call.request.params["agent_name"]
+    add_version(call.world, name, call.request.body)
+    return Answer(200, foundry_agents.render_agent(call.world, name))
 
 
 @operation("GET", "/agents", project=True)
-def list_all(request: Request, world: World) -> Answer:
+def list_all(call: ApiCall) -> Answer:
     """The agents of the project, newest first unless `order=asc`; `kind` leaves out others."""
-    every = [foundry_agents.render_agent(world, name) for name in foundry_agents.agent_names(world)]
-    kind = request.query.get("kind")
+    every = [foundry_agents.render_agent(call.world, name) for name in foundry_agents.agent_names(call.world)]
+    kind = call.request.query.get("kind")
     shown = [one for one in every if kind in (None, one["versions"]["latest"]["definition"].get("kind"))]
-    return Answer(200, foundry_agents.page_of(shown, request.query))
+    return Answer(200, foundry_agents.page_of(shown, call.request.query))
 
 
 @operation("GET", AGENT, project=True)
-def retrieve(request: Request, world: World) -> Answer:
+def retrieve(call: ApiCall) -> Answer:
     """One agent, by its newest version."""
-    provision(world, name := request.params["agent_name"])
-    return Answer(200, foundry_agents.render_agent(world, name))
+    provision(call.world, name := call.request.params["agent_name"])
+    return Answer(200, foundry_agents.render_agent(call.world, name))
 
 
 @operation("PATCH", AGENT, project=True)
-def configure(request: Request, world: World) -> Answer:
+def configure(call: ApiCall) -> Answer:
     """Change the endpoint and the card of an agent by a merge patch."""
-    name = request.params["agent_name"]
-    settings = world.store.agent_settings.get(name, {})
-    world.store.agent_settings[name] = foundry_agents.change_settings(settings, request.body or {})
-    return Answer(200, foundry_agents.render_agent(world, name))
+    name = call.request.params["agent_name"]
+    settings = call.world.store.agent_settings.get(name, {})
+    call.world.store.agent_settings[name] = foundry_agents.change_settings(settings, call.request.body or {})
+    return Answer(200, foundry_agents.render_agent(call.world, name))
 
 
 @operation("POST", f"{AGENT}:enable", project=True)
-def enable(request: Request, world: World) -> Answer:
+def enable(call: ApiCall) -> Answer:
     """Switch an agent on, whether it is off or not."""
-    return _set_state(request, world, "enabled")
+    return _set_state(call.request, call.world, "enabled")
 
 
 @operation("POST", f"{AGENT}:disable", project=True)
-def disable(request: Request, world: World) -> Answer:
+def disable(call: ApiCall) -> Answer:
     """Switch an agent off, whether it is on or not."""
-    return _set_state(request, world, "disabled")
+    return _set_state(call.request, call.world, "disabled")
 
 
 @operation("DELETE", AGENT, project=True)
-def delete(request: Request, world: World) -> Answer:
+def delete(call: ApiCall) -> Answer:
     """Forget an agent with all its versions, what is configured of it and its sessions."""
-    name = request.params["agent_name"]
-    forget_versions(world, name, ())
+    name = call.request.params["agent_name"]
+    forget_versions(call.world, name, ())
     return Answer(200, {"object": "agent.deleted", "name": name, "deleted": True})
 
 

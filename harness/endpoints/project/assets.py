@@ -8,40 +8,42 @@ from harness.api.operations import operation
 from harness.api.project.assets import DATASETS, INDEXES, AssetKind
 from harness.api.project.connections import project_of
 from harness.api.project.versions import known_versions, value_list
-from harness.core.exchange import Answer, Request
+from harness.core.exchange import Answer
+from harness.world.api_call import ApiCall
 from harness.world.project_resources import put_asset, table_of
-from harness.world.world import World
 
 
-def _patch(kind: AssetKind, request: Request, world: World) -> Answer:
+def _patch(kind: AssetKind, call: ApiCall) -> Answer:
     """Make a version, or change it by a merge patch."""
-    params = request.params
-    stored = put_asset(kind, world, params["name"], params["version"], request.body or {}, project_of(request.root))
+    params = call.request.params
+    stored = put_asset(
+        kind, call.world, params["name"], params["version"], call.request.body or {}, project_of(call.request.root)
+    )
     return Answer(200, kind.render(stored, True))
 
 
-def _list_latest(kind: AssetKind, _request: Request, world: World) -> Answer:
+def _list_latest(kind: AssetKind, call: ApiCall) -> Answer:
     """The newest version of each."""
-    return Answer(200, value_list(kind.render(each.latest, False) for each in table_of(kind, world).values()))
+    return Answer(200, value_list(kind.render(each.latest, False) for each in table_of(kind, call.world).values()))
 
 
-def _list_versions(kind: AssetKind, request: Request, world: World) -> Answer:
+def _list_versions(kind: AssetKind, call: ApiCall) -> Answer:
     """The versions of one, newest first (recorded)."""
-    versions = known_versions(table_of(kind, world), request.params["name"])
+    versions = known_versions(table_of(kind, call.world), call.request.params["name"])
     return Answer(200, value_list(kind.render(each, False) for each in reversed(list(versions.values()))))
 
 
-def _retrieve(kind: AssetKind, request: Request, world: World) -> Answer:
+def _retrieve(kind: AssetKind, call: ApiCall) -> Answer:
     """One version."""
-    stored = table_of(kind, world)[request.params["name"]].versions[request.params["version"]]
+    stored = table_of(kind, call.world)[call.request.params["name"]].versions[call.request.params["version"]]
     return Answer(200, kind.render(stored, False))
 
 
-def _delete(kind: AssetKind, request: Request, world: World) -> Answer:
+def _delete(kind: AssetKind, call: ApiCall) -> Answer:
     """Forget a version; recorded: one that is not there is none the less."""
-    table, name = table_of(kind, world), request.params["name"]
+    table, name = table_of(kind, call.world), call.request.params["name"]
     if name in table:
-        table[name].remove(request.params["version"])
+        table[name].remove(call.request.params["version"])
         if not table[name].versions:
             del table[name]
     return Answer(204, b"")

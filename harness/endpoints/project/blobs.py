@@ -20,6 +20,7 @@ from harness.api.project.blobs import (
 )
 from harness.api.project.connections import project_of
 from harness.core.exchange import Answer, Request
+from harness.world.api_call import ApiCall
 from harness.world.project_resources import FILE_TYPE, origin_of
 from harness.world.world import World
 
@@ -28,44 +29,48 @@ BLOB = f"{CONTAINER}/{{+blob}}"
 
 
 @operation("PUT", BLOB, project=True, binary=True)
-def put_blob(request: Request, world: World) -> Answer:
+def put_blob(call: ApiCall) -> Answer:
     """Keep a blob; with `comp=block` a block of one, with `comp=blocklist` the blob that these blocks make."""
-    container, name, part = _container_of(request, world), request.params["blob"], request.query.get("comp")
+    container, name, part = (
+        _container_of(call.request, call.world),
+        call.request.params["blob"],
+        call.request.query.get("comp"),
+    )
     if container is None:
         return _error("ContainerNotFound")
     if part == "block":
-        container.blocks.setdefault(name, {})[str(request.query.get("blockid"))] = request.raw
+        container.blocks.setdefault(name, {})[str(call.request.query.get("blockid"))] = call.request.raw
         return Answer(201, b"")
-    if request.headers.get("if-none-match") == "*" and name in container.blobs:
+    if call.request.headers.get("if-none-match") == "*" and name in container.blobs:
         return _error("BlobAlreadyExists")
-    data = container.join_blocks(name, read_block_list(request.raw)) if part == "blocklist" else request.raw
+    data = container.join_blocks(name, read_block_list(call.request.raw)) if part == "blocklist" else call.request.raw
     if data is None:
         return _error("InvalidBlockList")
-    given = request.headers.get("x-ms-blob-content-type") or request.headers.get("content-type") or FILE_TYPE
-    made = container.blobs[name] = Blob(data, given, world.tick())
+    given = call.request.headers.get("x-ms-blob-content-type") or call.request.headers.get("content-type") or FILE_TYPE
+    made = container.blobs[name] = Blob(data, given, call.world.tick())
     return Answer(201, b"", {name: value for name, value in made.headers.items() if name in ("etag", "last-modified")})
 
 
 @operation("GET", CONTAINER, project=True)
-def list_blobs(request: Request, world: World) -> Answer:
+def list_blobs(call: ApiCall) -> Answer:
     """The blobs of a container, those whose names begin with a `prefix` when asked for."""
-    container = _container_of(request, world)
+    container = _container_of(call.request, call.world)
     if container is None:
         return _error("ContainerNotFound")
     address = container_address(
-        origin_of(world, request.headers), project_of(request.root), request.params["container"]
+        origin_of(call.world, call.request.headers), project_of(call.request.root), call.request.params["container"]
     )
-    return Answer(200, render_list(address, container, str(request.query.get("prefix", ""))), XML)
+    return Answer(200, render_list(address, container, str(call.request.query.get("prefix", ""))), XML)
 
 
 @operation("GET", BLOB, project=True)
-def get_blob(request: Request, world: World) -> Answer:
+def get_blob(call: ApiCall) -> Answer:
     """The bytes of a blob, or of a range of it."""
-    container = _container_of(request, world)
-    blob = container.blobs.get(request.params["blob"]) if container else None
+    container = _container_of(call.request, call.world)
+    blob = container.blobs.get(call.request.params["blob"]) if container else None
     if blob is None:
         return _error("BlobNotFound" if container else "ContainerNotFound")
-    asked = request.headers.get("x-ms-range") or request.headers.get("range") or ""
+    asked = call.request.headers.get("x-ms-range") or call.request.headers.get("range") or ""
     if (bounds := find_range(asked, len(blob.data))) is None:
         return _error("InvalidRange")
     start, end = bounds
@@ -74,10 +79,10 @@ def get_blob(request: Request, world: World) -> Answer:
 
 
 @operation("DELETE", BLOB, project=True)
-def delete_blob(request: Request, world: World) -> Answer:
+def delete_blob(call: ApiCall) -> Answer:
     """Forget a blob."""
-    container = _container_of(request, world)
-    if container is None or container.blobs.pop(request.params["blob"], None) is None:
+    container = _container_of(call.request, call.world)
+    if container is None or container.blobs.pop(call.request.params["blob"], None) is None:
         return _error("BlobNotFound" if container else "ContainerNotFound")
     return Answer(202, b"")
 

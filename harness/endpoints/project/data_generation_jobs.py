@@ -16,7 +16,8 @@ from harness.api.project.data_generation import (
     write_samples,
 )
 from harness.api.project.versions import page_list
-from harness.core.exchange import Answer, Json, Request
+from harness.core.exchange import Answer, Json
+from harness.world.api_call import ApiCall
 from harness.world.project_resources import make_resource, origin_of
 from harness.world.world import World
 
@@ -25,44 +26,46 @@ JOB = f"{JOBS}/{{job_id}}"
 
 
 @operation("POST", JOBS, project=True)
-def create(request: Request, world: World) -> Answer:
+def create(call: ApiCall) -> Answer:
     """Begin a job, which is polled until it has succeeded."""
-    job = new_job(world.ids.guid(), world.tick(), request.body)
-    world.store.generation_jobs[job["id"]] = job
-    address = f"{origin_of(world, request.headers)}{request.root}{JOBS}/{job['id']}?api-version=v1"
+    job = new_job(call.world.ids.guid(), call.world.tick(), call.request.body)
+    call.world.store.generation_jobs[job["id"]] = job
+    address = f"{origin_of(call.world, call.request.headers)}{call.request.root}{JOBS}/{job['id']}?api-version=v1"
     return Answer(201, job, {"operation-location": address, "location": address})
 
 
 @operation("GET", JOBS, project=True)
-def list_jobs(request: Request, world: World) -> Answer:
+def list_jobs(call: ApiCall) -> Answer:
     """The jobs, newest first unless `order=asc`."""
-    return Answer(200, page_list(list(world.store.generation_jobs.values()), request.query))
+    return Answer(200, page_list(list(call.world.store.generation_jobs.values()), call.request.query))
 
 
 @operation("GET", JOB, project=True)
-def retrieve(request: Request, world: World) -> Answer:
+def retrieve(call: ApiCall) -> Answer:
     """A job, which each request moves on by a step: queued, in progress, succeeded."""
-    jobs, id = world.store.generation_jobs, request.params["job_id"]
+    jobs, id = call.world.store.generation_jobs, call.request.params["job_id"]
     job = jobs[id]
     if status := NEXT_STATUS.get(job["status"]):
         moved = {**job, "status": status}
-        jobs[id] = finish_job(moved, world.tick(), _make_outputs(world, job)) if status == SUCCEEDED else moved
+        jobs[id] = (
+            finish_job(moved, call.world.tick(), _make_outputs(call.world, job)) if status == SUCCEEDED else moved
+        )
     return Answer(200, jobs[id])
 
 
 @operation("POST", f"{JOB}:cancel", project=True)
-def cancel(request: Request, world: World) -> Answer:
+def cancel(call: ApiCall) -> Answer:
     """Cancel a job that is under way; any other stays as it is."""
-    jobs, id = world.store.generation_jobs, request.params["job_id"]
+    jobs, id = call.world.store.generation_jobs, call.request.params["job_id"]
     if jobs[id]["status"] in NEXT_STATUS:
-        jobs[id] = {**jobs[id], "status": CANCELLED, "finished_at": world.tick()}
+        jobs[id] = {**jobs[id], "status": CANCELLED, "finished_at": call.world.tick()}
     return Answer(200, jobs[id])
 
 
 @operation("DELETE", JOB, project=True)
-def delete(request: Request, world: World) -> Answer:
+def delete(call: ApiCall) -> Answer:
     """Forget a job; what it has made stays."""
-    del world.store.generation_jobs[request.params["job_id"]]
+    del call.world.store.generation_jobs[call.request.params["job_id"]]
     return Answer(204, b"")
 
 

@@ -5,39 +5,39 @@ from __future__ import annotations
 from harness.api.operations import operation
 from harness.api.project.blobs import BLOB_ROOT, container_address, signed_query
 from harness.api.project.connections import ACCOUNT, SUBSCRIPTION, project_of
-from harness.core.exchange import Answer, Json, Request
+from harness.core.exchange import Answer, Json
+from harness.world.api_call import ApiCall
 from harness.world.project_resources import new_container, origin_of
-from harness.world.world import World
 
 VERSION = "/datasets/{name}/versions/{version}"
 STORAGE = f"{SUBSCRIPTION}/Microsoft.Storage/storageAccounts/{ACCOUNT}"
 
 
 @operation("POST", f"{VERSION}/startPendingUpload", project=True)
-def start_upload(request: Request, world: World) -> Answer:
+def start_upload(call: ApiCall) -> Answer:
     """A container of the mock to upload the files of a version to, at an address that needs no key."""
-    container = new_container(world)
-    address = container_address(origin_of(world, request.headers), project_of(request.root), container)
-    asked = (request.body or {}).get("pendingUploadId")
+    container = new_container(call.world)
+    address = container_address(origin_of(call.world, call.request.headers), project_of(call.request.root), container)
+    asked = (call.request.body or {}).get("pendingUploadId")
     return Answer(
         200,
         {
-            **_references(address, address, signed_query(world.api_key, "rcwl")),
+            **_references(address, address, signed_query(call.world.api_key, "rcwl")),
             "pendingUploadId": asked,
-            "pendingUploadType": (request.body or {}).get("pendingUploadType", "BlobReference"),
-            "version": request.params["version"],
+            "pendingUploadType": (call.request.body or {}).get("pendingUploadType", "BlobReference"),
+            "version": call.request.params["version"],
         },
     )
 
 
 @operation("POST", f"{VERSION}/credentials", project=True)
-def retrieve_credentials(request: Request, world: World) -> Answer:
+def retrieve_credentials(call: ApiCall) -> Answer:
     """The address of the container of a version, for reading; the request has no body."""
-    stored = world.store.datasets[request.params["name"]].versions[request.params["version"]]
+    stored = call.world.store.datasets[call.request.params["name"]].versions[call.request.params["version"]]
     data = str(stored["members"].get("dataUri", ""))
     name = data.partition(f"{BLOB_ROOT}/")[2].partition("/")[0]
-    container = container_address(origin_of(world, request.headers), project_of(request.root), name)
-    return Answer(200, _references(data, container, signed_query(world.api_key, "rl")))
+    container = container_address(origin_of(call.world, call.request.headers), project_of(call.request.root), name)
+    return Answer(200, _references(data, container, signed_query(call.world.api_key, "rl")))
 
 
 def _references(blob: str, container: str, query: str) -> Json:

@@ -6,11 +6,11 @@ from harness.api.http.multipart import CONTENT_TYPE
 from harness.api.operations import operation
 from harness.api.project.skills import VERSIONED_SKILLS_SINCE, package_of, read_header, render_skill, write_package
 from harness.api.project.versions import SKILL_LIST, Versioned, page_list
-from harness.core.exchange import Answer, Request
+from harness.core.exchange import Answer
 from harness.core.loose_json import as_object, as_string
 from harness.core.stored_content import read_content
+from harness.world.api_call import ApiCall
 from harness.world.project_resources import put_skill
-from harness.world.world import World
 
 SKILLS = "/skills"
 SKILL = f"{SKILLS}/{{name}}"
@@ -19,79 +19,79 @@ VERSION = f"{VERSIONS}/{{version}}"
 
 
 @operation("POST", VERSIONS, project=True, form=True, json=True)
-def create_version(request: Request, world: World) -> Answer:
+def create_version(call: ApiCall) -> Answer:
     """A new version of a skill, from its content as JSON or from uploaded files: one zip, or several files."""
-    name, body = request.params["name"], request.body
-    if request.headers.get("content-type", "").startswith(CONTENT_TYPE):
+    name, body = call.request.params["name"], call.request.body
+    if call.request.headers.get("content-type", "").startswith(CONTENT_TYPE):
         package = package_of((each["filename"], read_content(each["data"])) for each in body["files"])
         description = read_header(package).get("description", "")
     else:
         package, description = write_package(name, body["inline_content"]), body["inline_content"]["description"]
     default = str(body.get("default", "")).lower() == "true"
-    return Answer(200, put_skill(world, name, package, description, default=default))
+    return Answer(200, put_skill(call.world, name, package, description, default=default))
 
 
 @operation("POST", f"{SKILLS}:import", project=True, binary=True)
-def import_package(request: Request, world: World) -> Answer:
+def import_package(call: ApiCall) -> Answer:
     """A skill from a zip, which says its name; what clients up to azure-ai-projects 2.1 send (recorded)."""
-    header = read_header(request.raw)
+    header = read_header(call.request.raw)
     name = header.get("name") or "skill"
-    put_skill(world, name, request.raw, header.get("description", ""))
-    shown = render_skill(world.store.skills[name], world.as_of)
+    put_skill(call.world, name, call.request.raw, header.get("description", ""))
+    shown = render_skill(call.world.store.skills[name], call.world.as_of)
     return Answer(201, {member: value for member, value in shown.items() if member != "metadata"})
 
 
 @operation("GET", SKILLS, project=True)
-def list_skills(request: Request, world: World) -> Answer:
+def list_skills(call: ApiCall) -> Answer:
     """The skills, newest first unless `order=asc`."""
-    shown = [render_skill(each, world.as_of) for each in world.store.skills.values()]
-    id_member = "id" if world.as_of >= VERSIONED_SKILLS_SINCE else "skill_id"
-    return Answer(200, page_list(shown, request.query, SKILL_LIST, None, id_member))
+    shown = [render_skill(each, call.world.as_of) for each in call.world.store.skills.values()]
+    id_member = "id" if call.world.as_of >= VERSIONED_SKILLS_SINCE else "skill_id"
+    return Answer(200, page_list(shown, call.request.query, SKILL_LIST, None, id_member))
 
 
 @operation("GET", SKILL, project=True)
-def retrieve(request: Request, world: World) -> Answer:
+def retrieve(call: ApiCall) -> Answer:
     """One skill, by its default version."""
-    return Answer(200, render_skill(world.store.skills[request.params["name"]], world.as_of))
+    return Answer(200, render_skill(call.world.store.skills[call.request.params["name"]], call.world.as_of))
 
 
 @operation("POST", SKILL, project=True)
-def update(request: Request, world: World) -> Answer:
+def update(call: ApiCall) -> Answer:
     """Make another version the default; before skills had versions, change what one says (recorded 2026-04-17)."""
-    name, body = request.params["name"], as_object(request.body)
+    name, body = call.request.params["name"], as_object(call.request.body)
     if isinstance(version := body.get("default_version"), str):
-        world.store.skills[name].default = version
+        call.world.store.skills[name].default = version
     else:
         description = as_string(body.get("description"))
-        put_skill(world, name, write_package(name, body), description, default=True)
-    return Answer(200, render_skill(world.store.skills[name], world.as_of))
+        put_skill(call.world, name, write_package(name, body), description, default=True)
+    return Answer(200, render_skill(call.world.store.skills[name], call.world.as_of))
 
 
 @operation("DELETE", SKILL, project=True)
-def delete(request: Request, world: World) -> Answer:
+def delete(call: ApiCall) -> Answer:
     """Forget a skill with all its versions."""
-    name = request.params["name"]
-    named = {"id": world.store.skills.pop(name).id} if world.as_of >= VERSIONED_SKILLS_SINCE else {}
+    name = call.request.params["name"]
+    named = {"id": call.world.store.skills.pop(name).id} if call.world.as_of >= VERSIONED_SKILLS_SINCE else {}
     return Answer(200, {"object": "skill.deleted", **named, "name": name, "deleted": True})
 
 
 @operation("GET", VERSIONS, project=True)
-def list_versions(request: Request, world: World) -> Answer:
+def list_versions(call: ApiCall) -> Answer:
     """The versions of a skill, newest first unless `order=asc`."""
-    versions = world.store.skills[request.params["name"]].versions
-    return Answer(200, page_list(list(versions.values()), request.query, SKILL_LIST, None))
+    versions = call.world.store.skills[call.request.params["name"]].versions
+    return Answer(200, page_list(list(versions.values()), call.request.query, SKILL_LIST, None))
 
 
 @operation("GET", VERSION, project=True)
-def retrieve_version(request: Request, world: World) -> Answer:
+def retrieve_version(call: ApiCall) -> Answer:
     """One version of a skill."""
-    return Answer(200, world.store.skills[request.params["name"]].versions[request.params["version"]])
+    return Answer(200, call.world.store.skills[call.request.params["name"]].versions[call.request.params["version"]])
 
 
 @operation("DELETE", VERSION, project=True)
-def delete_version(request: Request, world: World) -> Answer:
+def delete_version(call: ApiCall) -> Answer:
     """Forget one version; without any a skill is gone."""
-    skills, name, version = world.store.skills, request.params["name"], request.params["version"]
+    skills, name, version = call.world.store.skills, call.request.params["name"], call.request.params["version"]
     id = skills[name].versions[version]["id"]
     skills[name].remove(version)
     if not skills[name].versions:
@@ -100,23 +100,23 @@ def delete_version(request: Request, world: World) -> Answer:
 
 
 @operation("GET", f"{SKILL}/content", project=True)
-def download(request: Request, world: World) -> Answer:
+def download(call: ApiCall) -> Answer:
     """The package of the default version."""
-    skill = world.store.skills[request.params["name"]]
-    return _package_answer(skill, request.params["name"], skill.default)
+    skill = call.world.store.skills[call.request.params["name"]]
+    return _package_answer(skill, call.request.params["name"], skill.default)
 
 
 @operation("GET", f"{VERSION}/content", project=True)
-def download_version(request: Request, world: World) -> Answer:
+def download_version(call: ApiCall) -> Answer:
     """The package of a version."""
-    name = request.params["name"]
-    return _package_answer(world.store.skills[name], name, request.params["version"])
+    name = call.request.params["name"]
+    return _package_answer(call.world.store.skills[name], name, call.request.params["version"])
 
 
 @operation("GET", f"{SKILL}:download", project=True)
-def download_as_before(request: Request, world: World) -> Answer:
+def download_as_before(call: ApiCall) -> Answer:
     """The package of a skill, as clients up to azure-ai-projects 2.1 ask for it; recorded: said to be gzip."""
-    skill = world.store.skills[request.params["name"]]
+    skill = call.world.store.skills[call.request.params["name"]]
     return Answer(200, skill.packages[skill.default], {"content-type": "application/gzip"})
 
 

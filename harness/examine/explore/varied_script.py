@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from harness.core.exchange import Request
-from harness.ending import TurnLine
 from harness.examine.explore.other_deltas import OtherDeltas
 from harness.examine.explore.variations import Step
 from harness.faults import Refusal, ScriptedRefusal, ends_early
-from harness.world.script import Script
+from harness.world.script import Script, Taken
 
 
 class VariedScript(Script):
@@ -25,24 +23,24 @@ class VariedScript(Script):
         super().__init__(script.fallback, vocabulary=script.vocabulary, pace=script.pace)
         self._steps = list(steps)
         self._given = 0
-        self._broken_off: tuple[object, list[TurnLine]] | None = None
+        self._broken_off: tuple[object, Taken] | None = None
 
-    def next(self, request: Request, world: Any = None) -> list[TurnLine]:
-        """The next turn, with the faults that are due."""
-        if self._broken_off and self._broken_off[0] == request.body:
-            (_, lines), self._broken_off = self._broken_off, None
-            return lines
+    def next(self, call: Any) -> Taken:
+        """Take the next turn, with the faults that are due."""
+        if self._broken_off and self._broken_off[0] == call.request.body:
+            (_, taken), self._broken_off = self._broken_off, None
+            return taken
         due = [step for step in self._steps if step.answer == self._given + 1]
         for step in due:
             if isinstance(step.fault, Refusal):
                 self._steps.remove(step)
                 raise ScriptedRefusal(step.fault)
         self._steps = [step for step in self._steps if step not in due]
-        lines = super().next(request, world)
+        taken = super().next(call)
         self._given += 1
-        varied = list(lines)
+        varied = list(taken.lines)
         for step in due:
             varied = step.fault.apply(varied) if isinstance(step.fault, OtherDeltas) else [*varied, step.fault]
-        if ends_early(varied) and not ends_early(lines):
-            self._broken_off = request.body, lines
-        return varied
+        if ends_early(varied) and not ends_early(taken.lines):
+            self._broken_off = call.request.body, taken
+        return taken._replace(lines=varied)

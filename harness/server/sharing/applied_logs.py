@@ -197,7 +197,7 @@ class AppliedLogs:
     async def _answer(self, replica: _Replica, request: LoggedRequest, *, is_own: bool) -> Any:
         if request.kind == HTTP:
             head = (request.method, request.path, request.header_values, request.parameters)
-            return self._api.handle(*head, request.raw, may_repeat=True)
+            return self._api.handle(*head, request.raw)
         if request.kind == CONTROL:
             return await self._control(request)
         if request.kind == UPGRADE:

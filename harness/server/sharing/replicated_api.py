@@ -40,7 +40,6 @@ class ReplicatedApi(MockApi):
             "observers": self.observers,
             "organization": self._organization,
             "pace": self._pace,
-            "settings": self._kept_settings,
             "silence": SILENT_SCRIPT,
             "strays": self.strays,
             "unlimited": UNLIMITED,

@@ -49,11 +49,9 @@ class SharedApp(App):
         """Close the connection to the store."""
         await self._replicas.close()
 
-    def answer_post(
-        self, path: str, headers: Mapping[str, str], body: bytes, may_repeat: bool = False
-    ) -> Awaited | None:
+    def answer_post(self, path: str, headers: Mapping[str, str], body: bytes) -> Awaited | None:
         """The answer to a POST that came whole, which waits for its turn in the log; see `App`."""
-        if not may_repeat and needs_asgi(path, headers):
+        if needs_asgi(path, headers):
             return None
         return self._submit(LoggedRequest(HTTP, "POST", path, "", tuple(headers.items()), "", body))
 

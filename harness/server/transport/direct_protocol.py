@@ -30,7 +30,7 @@ class Awaited(NamedTuple):
     read: Callable[[], Answer]
 
 
-AnswerPost = Callable[[str, Mapping[str, str], bytes, bool], Answer | Awaited | None]
+AnswerPost = Callable[[str, Mapping[str, str], bytes], Answer | Awaited | None]
 """Answers a POST by its path, headers, body, and whether its head came before; None if only ASGI can."""
 SendMade = Callable[[Answer, Scope, Receive, Send], Awaitable[None]]
 """Sends an answer by way of ASGI."""
@@ -87,7 +87,7 @@ class DirectHttpProtocol(HttpProtocol):
             super().data_received(data)
             self._note_head(data[:start], len(data) - start)
             return
-        made = self._make(self._answer_post, known.path, known.headers, data[start:], True)
+        made = self._make(self._answer_post, known.path, known.headers, data[start:])
         self._unset_keepalive_if_required()
         if made.awaited:
             self._early, self.request_begun, self._idle_since = [], None, None
@@ -186,7 +186,7 @@ class DirectHttpProtocol(HttpProtocol):
             super().on_message_complete()
             return
         path, headers, body = self.url.decode(), self._decoded[1], b"".join(self._held)
-        made, self._made = self._made or self._make(self._answer_post, path, headers, body, False), None
+        made, self._made = self._made or self._make(self._answer_post, path, headers, body), None
         if made.encoded or made.awaited:
             self._parsed.append((path, headers, body))
         if made.encoded:

@@ -24,6 +24,7 @@ from harness.server.websocket import steering_events
 from harness.server.websocket.injected_outputs import continue_events, merge_responses, unanswered
 from harness.server.websocket.injected_outputs import created_event as inject_created_event
 from harness.server.websocket.injected_outputs import failed_event as inject_failed_event
+from harness.world.api_call import ApiCall
 from harness.world.websocket_state import ConnectionWorld, LaneResponse, OpenResponse
 
 CheckAndAnswer = Callable[[Request, Any, Handler], Answer]
@@ -75,12 +76,12 @@ class SocketSession:
             return ()
         return [_error_event(answer, requested_lane(body))] if answer.events is None else answer.events
 
-    def _handle_event(self, request: Request, connection: ConnectionWorld) -> Answer:
+    def _handle_event(self, call: ApiCall) -> Answer:
         handlers = {STEER_EVENT: self._handle_steer, INJECT_EVENT: self._handle_inject}
-        return handlers.get(request.body["type"], self._handle_create)(request, connection)
+        return handlers.get(call.request.body["type"], self._handle_create)(call.request)
 
-    def _handle_create(self, request: Request, connection: ConnectionWorld) -> Answer:
-        body, lane = request.body, requested_lane(request.body)
+    def _handle_create(self, request: Request) -> Answer:
+        connection, body, lane = self._connection, request.body, requested_lane(request.body)
         if lane:
             connection.lanes.add(lane)
         connection.generate = body.get("generate") is not False
@@ -129,15 +130,16 @@ class SocketSession:
         self._connection.hold_open(opened)
         return sent
 
-    def _handle_inject(self, request: Request, connection: ConnectionWorld) -> Answer:
-        answer = self._judge(request._replace(operation=INJECT), connection, self._accept_inject)
+    def _handle_inject(self, request: Request) -> Answer:
+        answer = self._judge(request._replace(operation=INJECT), self._connection, self._accept_inject)
         if answer.events is not None or answer.rule is None or answer.rule == "inject_malformed":
             return answer
-        held = connection.held(request.body["response_id"])
+        held = self._connection.held(request.body["response_id"])
         return answer._replace(events=[inject_failed_event(held, request.body, answer.body["error"])])
 
-    def _accept_inject(self, request: Request, connection: ConnectionWorld) -> Answer:
+    def _accept_inject(self, call: ApiCall) -> Answer:
         """The outputs are part of the response, which goes on as soon as none is missing."""
+        request, connection = call.request, self._connection
         opened = connection.open_responses[request.body["response_id"]]
         opened.outputs += request.body["input"]
         created = inject_created_event(opened)
@@ -166,15 +168,16 @@ class SocketSession:
         self._connection.generate = True
         return self._judge(carried, self._connection, create.handler)
 
-    def _handle_steer(self, request: Request, connection: ConnectionWorld) -> Answer:
-        answer = self._judge(request._replace(operation=STEER), connection, self._accept_steer)
+    def _handle_steer(self, request: Request) -> Answer:
+        answer = self._judge(request._replace(operation=STEER), self._connection, self._accept_steer)
         if answer.events is not None or answer.rule is None:
             return answer
-        held = connection.held(request.body.get("previous_response_id"))
+        held = self._connection.held(request.body.get("previous_response_id"))
         return answer._replace(events=[steering_events.failed_event(held, request.body, answer.body["error"])])
 
-    def _accept_steer(self, request: Request, connection: ConnectionWorld) -> Answer:
+    def _accept_steer(self, call: ApiCall) -> Answer:
         """The input is queued; what it goes into is made at once, unless the client owes something before."""
+        request, connection = call.request, self._connection
         held = connection.held(request.body["previous_response_id"])
         assert held is not None  # the contract has refused a steer without a target
         id = connection.ids.hex("steer_", 32)

@@ -24,6 +24,7 @@ from harness.items.kind import ITEMS, Item, item_from_wire
 from harness.items.stream_grammar import Deltas
 from harness.verify.judging.judge import rebuild_request
 from harness.verify.judging.presume import presume_agent
+from harness.world.api_call import ApiCall
 from harness.world.store import Conversation
 from harness.world.world import World
 
@@ -66,7 +67,8 @@ def render_mock_answer(recorded: Recorded, final: Json, world: World) -> Answer:
     presume_agent(copy, final)
     copy.script.add([build_turn(recorded.events or (), final)])
     handler = OPERATIONS[CREATE_RESPONSE].handler
-    return handler(request, copy) if request.dialect == OPENAI else azure.answer_in_dialect(handler, request, copy)
+    call = ApiCall(request, copy)
+    return handler(call) if request.dialect == OPENAI else azure.answer_in_dialect(handler, call)
 
 
 def build_turn(events: Sequence[Json], final: Json) -> list[TurnLine]:

@@ -26,6 +26,7 @@ from harness.verify.compare import (
     differing_error_members,
     select_error_members,
 )
+from harness.world.api_call import ApiCall
 from harness.world.store import Store
 from harness.world.world import World
 
@@ -58,7 +59,7 @@ def find_project_differences(
     checked = check_request(request, copy)
     if checked.violation is not None:
         return None
-    mock = azure.answer_in_dialect(operation.handler, checked.request, copy)
+    mock = azure.answer_in_dialect(operation.handler, ApiCall(checked.request, copy, checked.transcript))
     return list(_compare_answers(recorded, mock))
 
 

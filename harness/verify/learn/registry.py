@@ -9,6 +9,7 @@ from harness.api.operations import OPERATIONS
 from harness.contract.check import check
 from harness.core.exchange import Json, Request
 from harness.core.registry import Registry
+from harness.world.api_call import ApiCall
 from harness.world.world import World
 
 Learner = Callable[[World, Request, Json, Sequence[Json]], None]
@@ -43,5 +44,5 @@ def play(world: World, request: Request) -> Json:
     """Have the mock itself do what a request asks of a Foundry project; returns its answer, `{}` of what it refuses."""
     if check(request, world) is not None:
         return {}
-    answer = OPERATIONS[request.operation].handler(request, world)
+    answer = OPERATIONS[request.operation].handler(ApiCall(request, world))
     return answer.body if isinstance(answer.body, dict) else {}

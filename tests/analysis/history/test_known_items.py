@@ -33,7 +33,7 @@ def test_a_transcript_knows_the_same_however_it_came_together(parts):
 
 
 def test_the_losses_of_a_chain_read_each_item_a_few_times(monkeypatch):
-    api, previous = MockApi(fallback=lambda request: [message(f"To {request.body['input']}: yes.")]), b""
+    api, previous = MockApi(fallback=lambda call: [message(f"To {call.request.body['input']}: yes.")]), b""
     for number in range(40):
         body = b'{"model":"gpt-4.1","input":"question %d"%s}' % (number, previous)
         answer = api.handle("POST", "/v1/responses", {"authorization": "Bearer sk-1"}, {}, body)

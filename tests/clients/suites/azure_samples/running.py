@@ -97,12 +97,12 @@ class NotedScript(Script):
         super().__init__(partial(eager, world))
         self.types = []
 
-    def next(self, request, world=None):
+    def next(self, call):
         """The turn that answers a request."""
-        lines = super().next(request, world)
-        if "/threads" in request.path:
-            self.types += [line.type for line in lines if isinstance(line, Item)]
-        return lines
+        taken = super().next(call)
+        if "/threads" in call.request.path:
+            self.types += [line.type for line in taken.lines if isinstance(line, Item)]
+        return taken
 
 
 def samples_of(root):

@@ -19,15 +19,15 @@ from harness.world.mock import Mock
 FOUND = "That is what I have found."
 
 
-def eager(world, request):
+def eager(world, call):
     """A model without a script that uses a tool of the request whenever the user has spoken, and cites what it found."""
-    body = request.body
-    spoken = Reading(request).said
+    body = call.request.body
+    spoken = Reading(call.request, call.world).said
     if body.get("tools") and spoken and body.get("tool_choice") in (None, "auto"):
-        request = request._replace(body={**body, "tool_choice": "required"})
-    turn = small_talk(request)
+        call = call._replace(request=call.request._replace(body={**body, "tool_choice": "required"}))
+    turn = small_talk(call)
     if any(item.type == "file_search_call" for item in turn):
-        return [item for item in turn if item.type != "message"] + [_cite(request.body, world.store)]
+        return [item for item in turn if item.type != "message"] + [_cite(call.request.body, world.store)]
     return turn
 
 

@@ -1,0 +1,55 @@
+"""What the model says to a prompt: the next turn of the script, with what scripted MCP servers make of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from harness.analysis.approval_ledger import concerns_approvals
+from harness.contract.rules.request.limits import exceeds_window
+from harness.ending import Ending, failed, split_ending
+from harness.endpoints.create.prompt import Prompt
+from harness.items.kind import Item
+from harness.world.api_call import ApiCall
+from harness.world.mcp_approvals import ModelTurn
+from harness.world.script import Taken
+from harness.world.store import PendingResponse
+from harness.world.world import World
+
+OVERFLOW = Taken([failed("context_length_exceeded")])
+"""How a stream answers what cannot fit into the context window of its model."""
+
+
+class Turn(NamedTuple):
+    """The items of a turn, how the response with them ends, and the lines that wait until the calls in it are approved."""
+
+    taken: Taken
+    items: Sequence[Item]
+    ending: Ending
+    held: Taken | None = None
+
+
+def take_turn(prompt: Prompt, call: ApiCall) -> Turn:
+    """Take the turn that answers a prompt; NoTurn if there is none, ScriptError if no model could say it."""
+    taken, held = _take_lines(prompt, call)
+    items, ending = split_ending(taken.lines)
+    taken.check(prompt.body, items, ending, lambda: prompt.transcript.items)
+    return Turn(taken, items, ending, held)
+
+
+def _take_lines(prompt: Prompt, call: ApiCall) -> ModelTurn:
+    world = call.world
+    if prompt.body.get("stream") and exceeds_window(call.request, world):
+        return ModelTurn(OVERFLOW)
+    if not world.mcp_servers:
+        return ModelTurn(world.script.next(call))
+    return world.mcp_servers.plan_turn(prompt.body, prompt.transcript.items, lambda: world.script.next(call))
+
+
+def note_approvals(prompt: Prompt, turn: Turn, run: PendingResponse, world: World) -> None:
+    """Note the approvals that a request answers or its response asks for, and what waits for them."""
+    if turn.held:
+        world.mcp_servers.hold_for_approval(run.output, turn.held)
+    if turn.taken is not OVERFLOW and (prompt.answers_approvals or concerns_approvals(run.output)):
+        number = world.exchange_count + 1
+        world.approval_ledger.add_exchange(number, run.previous, run.own_input, run.output)

@@ -1,0 +1,17 @@
+"""What the handler of an operation gets: a request that the contract has accepted, and the World that answers it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from harness.core.exchange import Request
+from harness.items.history.transcript import Transcript
+from harness.world.world import World
+
+
+class ApiCall(NamedTuple):
+    """A request on its way to an answer; `transcript` is what the rules have read, None where none of them was asked."""
+
+    request: Request
+    world: World
+    transcript: Transcript | None = None
