@@ -2,7 +2,7 @@
 
 The facts are those of `models.json` (`harness.api.model_facts`). An unlisted name has the defaults of the family with the
 longest common prefix, answers under its own name, and no feature is refused for it. Each World has its own table;
-`mock.learn(Model(…))` adds a family to it, or replaces one.
+`mock.add_model(Model(…))` adds a family to it, or replaces one.
 """
 
 from __future__ import annotations

@@ -131,9 +131,12 @@ class Mock:
             )
         return self.world.refusals.expect(text)
 
-    def learn(self, family: Model) -> None:
+    def add_model(self, family: Model) -> None:
         """Add a family of models to those that this World knows, or replace the one of that name."""
         self.world.models = self.world.models.with_family(family)
+
+    learn = add_model
+    """Do the same by its old name."""
 
     @named_arguments
     def file(

@@ -83,18 +83,22 @@ def test_the_defaults_of_a_name_are_the_same_each_time() -> None:
     assert models.defaults("my-deployment").snapshot == "my-deployment"
 
 
-def test_what_one_world_learns_no_other_knows() -> None:
-    taught, other = Mock(World("taught")), Mock(World("other"))
-    taught.learn(harness.Model("my-deployment", "my-deployment-1", lacks=frozenset({"shell"}), top_p=0.5))
+def test_a_model_is_added_to_one_world_only() -> None:
+    changed, other = Mock(World("changed")), Mock(World("other"))
+    changed.add_model(harness.Model("my-deployment", "my-deployment-1", lacks=frozenset({"shell"}), top_p=0.5))
     shell = {"model": "my-deployment", "input": "hi", "tools": [{"type": "shell"}]}
-    refused, taken = (send(mock, shell) for mock in (taught, other))
+    refused, taken = (send(mock, shell) for mock in (changed, other))
     assert refused.body["error"]["message"] == "Tool 'shell' is not supported with my-deployment."
     assert taken.status == 200
     plain = {"model": "my-deployment", "input": "hi"}
-    answers = [send(mock, plain).body for mock in (taught, other)]
+    answers = [send(mock, plain).body for mock in (changed, other)]
     assert [(each["model"], each["top_p"]) for each in answers] == [("my-deployment-1", 0.5), ("my-deployment", 1.0)]
-    listed = [send(mock, None, "/v1/models").body["data"] for mock in (taught, other)]
+    listed = [send(mock, None, "/v1/models").body["data"] for mock in (changed, other)]
     assert ["my-deployment" in [model["id"] for model in models] for models in listed] == [True, False]
+
+
+def test_the_old_name_of_add_model_stays() -> None:
+    assert Mock.learn is Mock.add_model
 
 
 def send(mock: Mock, body: Any, path: str = "/v1/responses") -> Answer:

@@ -34,7 +34,7 @@ class TestAModelThatNoTableKnows:
         assert count_unknown_models(client.world) == {"gpt-5.9": 2, "ft:gpt-4.1-mini:acme::9aBc": 1}
 
     def test_is_known_when_the_test_has_told_of_it(self, client: Client) -> None:
-        client.mock.learn(Model("gpt-5.9", "gpt-5.9"))
+        client.mock.add_model(Model("gpt-5.9", "gpt-5.9"))
         client.ask(model="gpt-5.9")
         client.mock.organization(models={"acme"})
         client.ask(model="acme")
@@ -94,7 +94,7 @@ class TestASlip:
         assert "Did you mean 'gpt-4.1'?" in render_section(client.world, [cause], verbose=False)
 
     def test_is_taken_when_the_test_has_told_of_it(self, client: Client) -> None:
-        client.mock.learn(Model("gtp-4.1", "gtp-4.1"))
+        client.mock.add_model(Model("gtp-4.1", "gtp-4.1"))
         assert client.ask(model="gtp-4.1").status == 200
         assert client.send("GET /models/gtp-4.1").status == 200
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from harness.core.exchange import Request
-from harness.verify.learn import remember
+from harness.verify.remember import remember
 from harness.world.world import World
 from tests.support.recordings import HI, error, exchange, judge, recorded
 

@@ -296,10 +296,10 @@ def test_secrets_are_never_printed(tmp_path: Path) -> None:
 
 
 def test_the_memory_of_a_long_recording_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from harness.verify import learn
+    from harness.verify import remember
     from harness.world.world import World
 
-    monkeypatch.setattr(learn, "MIN_REMEMBERED", 10)
+    monkeypatch.setattr(remember, "MIN_REMEMBERED", 10)
     (one,) = recorded(HI)
     world = World("long")
     from harness.verify.judging.judge import judge as verdicts

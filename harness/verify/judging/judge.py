@@ -30,7 +30,7 @@ from harness.verify.judging.response_stream import judge_response_stream
 from harness.verify.judging.run_stream import judge_run_stream
 from harness.verify.judging.unverifiable import explain_unverifiable_error, explain_unverifiable_violation
 from harness.verify.judging.verdict import Verdict, VerdictKind
-from harness.verify.learn import remember
+from harness.verify.remember import remember
 from harness.world.world import World
 
 DEFAULT_HEADERS = {"authorization": "Bearer sk-recorded", "openai-beta": ASSISTANTS_V2}
@@ -106,7 +106,7 @@ def _judge_parts(recorded: Recorded, world: World, operation: Operation, request
 
 
 def _mark_stored(recorded: Recorded, request: Request) -> tuple[Request, Any]:
-    """The request and the answer's object to learn from: over a WebSocket, unstored responses can be continued, too."""
+    """Give the request and the answer that are remembered: over a WebSocket, unstored responses can be continued, too."""
     answer = answer_object(recorded)
     if "socket" not in recorded.flags or not isinstance(answer, dict) or not isinstance(request.body, dict):
         return request, answer

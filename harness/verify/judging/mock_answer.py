@@ -56,7 +56,7 @@ def renderable_response(answer: Any) -> Json | None:
 def render_mock_answer(recorded: Recorded, final: Json, world: World) -> Answer:
     """The mock's answer to `recorded.request`, as JSON or as a stream; `final` is the recorded response.
 
-    `world` has learned from the exchanges before; it is not changed. A request that is not known is derived from the
+    `world` remembers the exchanges before; it is not changed. A request that is not known is derived from the
     response. HarnessError when the request does not allow the recorded output.
     """
     request = _build_request(recorded, final)

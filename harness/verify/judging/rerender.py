@@ -61,7 +61,7 @@ class ComparedEvent(NamedTuple):
 def judge_rerendering(recorded: Recorded, world: World | None = None) -> Iterator[Verdict]:
     """The verdicts on one exchange: `respelled.same`, `.unverifiable`, or a `respelled.different` for each difference.
 
-    `world` has learned from the exchanges before; it is not changed. There are none unless the recording holds a complete
+    `world` remembers the exchanges before; it is not changed. There are none unless the recording holds a complete
     answer to `POST /responses` with items of known types only.
     """
     world = world or World(recorded.file)

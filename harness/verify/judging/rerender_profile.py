@@ -50,7 +50,7 @@ THIS_RESPONSE = "this response"
 
 
 def make_profile(recorded: Recorded, request: Request, world: World) -> Profile:
-    """The profile for the recorded answer to this request; `world` has learned from the exchanges before it."""
+    """The profile for the recorded answer to this request; `world` remembers the exchanges before it."""
     day = recorded.date[:10]
     known = "no_request" not in recorded.flags and isinstance(request.body, dict)
     ignored = ignored_members(request, world, day) if known else None

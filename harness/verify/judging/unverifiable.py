@@ -24,8 +24,8 @@ from harness.core.exchange import Json, Request
 from harness.items.history.transcript import conversation_id
 from harness.server.websocket.session import ENVELOPE_MEMBERS
 from harness.verify.judging.edited import explain_edited
-from harness.verify.learn import PRESUMED
 from harness.verify.newer_enum_values import is_accepted_now
+from harness.verify.remember import PRESUMED
 from harness.world.world import World
 
 DEPENDS_ON_ACCOUNT = "it depends on the account"

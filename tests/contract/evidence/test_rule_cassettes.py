@@ -26,7 +26,7 @@ from harness.server.websocket.session import SocketSession
 from harness.verify import evidence, evidence_coverage
 from harness.verify.evidence import RuleCassette, SourcedInteraction
 from harness.verify.examples import OK_TURN
-from harness.verify.learn import remember
+from harness.verify.remember import remember
 from harness.world.world import World
 from tests.support.slow import slow_except_every
 from tools.rule_evidence.store import build_header

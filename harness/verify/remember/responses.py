@@ -1,4 +1,4 @@
-"""Learners of operations on responses: created, retrieved, cancelled, deleted."""
+"""Remembers responses that were created, retrieved, cancelled, deleted."""
 
 from __future__ import annotations
 
@@ -10,41 +10,41 @@ from harness.contract.check import drop_nulls
 from harness.core.exchange import Json, Request
 from harness.items.history.chain import EMPTY_CHAIN, ItemChain
 from harness.items.history.transcript import conversation_id
-from harness.verify.learn.registry import PRESUMED, learns_from, typed_items
+from harness.verify.remember.registry import PRESUMED, remembers, typed_items
 from harness.world.store import Conversation, PendingResponse
 from harness.world.world import World
 
 
-@learns_from("POST /responses")
-def _learn_created(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
+@remembers("POST /responses")
+def _remember_created(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     body, output = drop_nulls(request.body), answer.get("output")
     if not isinstance(answer.get("id"), str) or not isinstance(output, list):
         _mark_output_unknown(world, body)
         return
     _presume_named_objects(world, body)
     transcript = world.store.transcript(body)
-    items, own = typed_items(output), render_input_items({"input": transcript.added})
+    items, sent = typed_items(output), render_input_items({"input": transcript.added})
     if body.get("store") is not False and answer.get("store") is not False:
-        _store_response(world, {**answer, "output": items}, own, world.store.chain_of(body))
+        _store_response(world, {**answer, "output": items}, sent, world.store.chain_of(body))
         if events and body.get("background"):
             world.store.put_events(answer["id"], events)
     if conversation := world.store.conversations.get(conversation_id(body) or ""):
-        conversation.add_items([*own, *items])
+        conversation.add_items([*sent, *items])
 
 
 def _mark_output_unknown(world: World, body: Json) -> None:
-    """After an answer without output, the items of its conversation are no longer known."""
+    """Note that the items of a conversation are no longer known, after an answer without output."""
     if conversation := world.store.conversations.get(conversation_id(body) or ""):
         conversation.object = PRESUMED
 
 
-def _store_response(world: World, response: Json, own: Sequence[Json], previous: ItemChain) -> None:
+def _store_response(world: World, response: Json, sent: Sequence[Json], previous: ItemChain) -> None:
     """Store a response in its present state; one that has not ended may end unobserved, one without a status has ended."""
     if not isinstance(response.get("status"), str):
         response = {**response, "status": "completed"}
-    world.store.put_response(response, own, previous)
+    world.store.put_response(response, sent, previous)
     if response["status"] in PENDING_STATUSES:
-        world.store.pending[response["id"]] = PendingResponse(response, (), {}, own, previous)
+        world.store.pending[response["id"]] = PendingResponse(response, (), {}, sent, previous)
     else:
         world.store.pending.pop(response["id"], None)
 
@@ -57,19 +57,19 @@ def _presume_named_objects(world: World, body: Json) -> None:
         world.store.conversations.setdefault(id, Conversation(PRESUMED))
 
 
-@learns_from("GET /responses/{response_id}", "POST /responses/{response_id}/cancel")
-def _learn_retrieved(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
-    """A background response in its present state; ignored when the recording did not create it, as its input is unknown."""
-    known, output = world.store.responses.get(request.params["response_id"]), answer.get("output")
-    if known is None or not isinstance(output, list):
+@remembers("GET /responses/{response_id}", "POST /responses/{response_id}/cancel")
+def _remember_retrieved(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
+    """Store a background response in its present state, unless the recording did not create it: its input is unknown."""
+    stored, output = world.store.responses.get(request.params["response_id"]), answer.get("output")
+    if stored is None or not isinstance(output, list):
         return
-    now = {**answer, "id": known.response["id"], "output": typed_items(output)}
-    _store_response(world, now, known.input, known.chain.previous or EMPTY_CHAIN)
-    if known.events:
-        world.store.put_events(known.response["id"], known.events)
+    now = {**answer, "id": stored.response["id"], "output": typed_items(output)}
+    _store_response(world, now, stored.input, stored.chain.previous or EMPTY_CHAIN)
+    if stored.events:
+        world.store.put_events(stored.response["id"], stored.events)
 
 
-@learns_from("DELETE /responses/{response_id}")
-def _learn_deleted(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
+@remembers("DELETE /responses/{response_id}")
+def _remember_deleted(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     world.store.responses.pop(request.params["response_id"], None)
     world.store.pending.pop(request.params["response_id"], None)

@@ -1,4 +1,4 @@
-"""Learners of operations on assistants, threads, messages, runs and steps.
+"""Remembers assistants, threads, messages, runs and steps.
 
 Objects that the recording uses but never created are presumed from then on, a thread with a message in it.
 """
@@ -11,7 +11,7 @@ from typing import Any
 from harness.api.resources.threads import Thread
 from harness.contract.check import check_answer
 from harness.core.exchange import Json, Request
-from harness.verify.learn.registry import learns_from
+from harness.verify.remember.registry import remembers
 from harness.world.world import World
 
 THREAD_PATH, RUN_PATH = "/threads/{thread_id}", "/threads/{thread_id}/runs/{run_id}"
@@ -28,59 +28,59 @@ def _thread_of_request(world: World, request: Request) -> Thread:
 
 
 def _listed_objects(answer: Json) -> list[Json]:
-    """The objects in an answer: the elements of a list, else the answer itself."""
+    """List the objects in an answer: the elements of a list, else the answer itself."""
     data = answer.get("data") if answer.get("object") == "list" else [answer]
     objects = data if isinstance(data, list) else ()
-    return [each for each in objects if isinstance(each, dict) and isinstance(each.get("id"), str)]
+    return [shown for shown in objects if isinstance(shown, dict) and isinstance(shown.get("id"), str)]
 
 
-@learns_from("GET /assistants", "POST /assistants", "GET /assistants/{assistant_id}", "POST /assistants/{assistant_id}")
-def _learn_assistants(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
-    world.store.assistants.update((each["id"], each) for each in _listed_objects(answer))
+@remembers("GET /assistants", "POST /assistants", "GET /assistants/{assistant_id}", "POST /assistants/{assistant_id}")
+def _remember_assistants(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
+    world.store.assistants.update((shown["id"], shown) for shown in _listed_objects(answer))
 
 
-@learns_from("DELETE /assistants/{assistant_id}")
-def _learn_assistant_deleted(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
+@remembers("DELETE /assistants/{assistant_id}")
+def _remember_assistant_deleted(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     world.store.assistants.pop(request.params["assistant_id"], None)
 
 
-@learns_from("POST /threads")
-def _learn_thread_created(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
+@remembers("POST /threads")
+def _remember_thread_created(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     if isinstance(id := answer.get("id"), str):
         world.store.threads[id] = Thread(answer, _messages_without_ids((request.body or {}).get("messages")))
 
 
 def _messages_without_ids(messages: Any) -> dict[str, Json]:
-    """The messages that a thread is created with, whose ids the answer does not show, under their index."""
+    """Make the messages that a thread is created with; the answer does not show their ids, so their index stands for it."""
     return {str(number): {"id": str(number)} for number, _ in enumerate(messages or ())}
 
 
-@learns_from(f"GET {THREAD_PATH}", f"POST {THREAD_PATH}")
-def _learn_thread(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
+@remembers(f"GET {THREAD_PATH}", f"POST {THREAD_PATH}")
+def _remember_thread(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     _thread_of_request(world, request).object = answer
 
 
-@learns_from(f"DELETE {THREAD_PATH}")
-def _learn_thread_deleted(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
+@remembers(f"DELETE {THREAD_PATH}")
+def _remember_thread_deleted(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     world.store.threads.pop(request.params["thread_id"], None)
 
 
-@learns_from(
+@remembers(
     f"GET {THREAD_PATH}/messages",
     f"POST {THREAD_PATH}/messages",
     f"GET {THREAD_PATH}/messages/{{message_id}}",
     f"POST {THREAD_PATH}/messages/{{message_id}}",
 )
-def _learn_messages(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
-    _thread_of_request(world, request).messages.update((each["id"], each) for each in _listed_objects(answer))
+def _remember_messages(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
+    _thread_of_request(world, request).messages.update((shown["id"], shown) for shown in _listed_objects(answer))
 
 
-@learns_from(f"DELETE {THREAD_PATH}/messages/{{message_id}}")
-def _learn_message_deleted(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
+@remembers(f"DELETE {THREAD_PATH}/messages/{{message_id}}")
+def _remember_message_deleted(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     _thread_of_request(world, request).messages.pop(request.params["message_id"], None)
 
 
-@learns_from(
+@remembers(
     "POST /threads/runs",
     f"GET {THREAD_PATH}/runs",
     f"POST {THREAD_PATH}/runs",
@@ -89,8 +89,8 @@ def _learn_message_deleted(world: World, request: Request, answer: Json, events:
     f"POST {RUN_PATH}/cancel",
     f"POST {RUN_PATH}/submit_tool_outputs",
 )
-def _learn_runs(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
-    """A run in its present state, and the objects in its stream; a run that does not conform is ignored."""
+def _remember_runs(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
+    """Store a run in its present state, and the objects in its stream; a run that does not conform is ignored."""
     body = request.body or {}
     if isinstance(assistant := body.get("assistant_id"), str):
         world.store.assistants.setdefault(assistant, UNSEEN_ASSISTANT)
@@ -98,7 +98,7 @@ def _learn_runs(world: World, request: Request, answer: Json, events: Sequence[J
     thread.messages.update(
         _messages_without_ids((body.get("thread") or {}).get("messages") or body.get("additional_messages"))
     )
-    thread.runs.update((each["id"], each) for each in _listed_objects(answer) if check_answer("Run", each) is None)
+    thread.runs.update((run["id"], run) for run in _listed_objects(answer) if check_answer("Run", run) is None)
     thread.apply_events(event for event in events if _has_thread_object(event))
 
 
@@ -110,7 +110,7 @@ def _has_thread_object(event: Json) -> bool:
     return data.get("object") in ("thread.message", "thread.run.step") and isinstance(data.get("id"), str)
 
 
-@learns_from(f"GET {RUN_PATH}/steps", f"GET {RUN_PATH}/steps/{{step_id}}")
-def _learn_steps(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
-    known = _listed_objects(answer)
-    _thread_of_request(world, request).steps.update((each["id"], each) for each in known if "run_id" in each)
+@remembers(f"GET {RUN_PATH}/steps", f"GET {RUN_PATH}/steps/{{step_id}}")
+def _remember_steps(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
+    steps = (step for step in _listed_objects(answer) if "run_id" in step)
+    _thread_of_request(world, request).steps.update((step["id"], step) for step in steps)

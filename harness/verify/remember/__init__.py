@@ -1,4 +1,4 @@
-"""What a World learns from recorded exchanges: the objects that the API stored, as far as its answers show them.
+"""Puts into a World what the API stored in recorded exchanges, as far as its answers show it.
 
 One module for each kind of object; whether an answer is right is judged in `judging`.
 """
@@ -14,11 +14,11 @@ from harness.api.http.dialects import user_of
 from harness.api.operations import OPERATIONS
 from harness.core.exchange import Json, Request
 from harness.core.registry import import_modules
-from harness.verify.learn.registry import LEARNERS, PRESUMED, play
+from harness.verify.remember.registry import PRESUMED, REMEMBERED, play
 from harness.world.store import Store
 from harness.world.world import World
 
-__all__ = ["LEARNERS", "MIN_REMEMBERED", "PRESUMED", "remember"]
+__all__ = ["MIN_REMEMBERED", "PRESUMED", "REMEMBERED", "remember"]
 
 MIN_REMEMBERED = 1000
 """Responses, conversations and items, the newest, that a World remembers at least: memory is bounded for any recording."""
@@ -33,8 +33,8 @@ def remember(world: World, request: Request, answer: Any, events: Sequence[Json]
     `answer` is the object of the answer, `events` are those of its stream.
     """
     operation = OPERATIONS.get(request.operation)
-    if learner := LEARNERS.get(request.operation):
-        learner(world, request, answer if isinstance(answer, dict) else {}, events or ())
+    if note := REMEMBERED.get(request.operation):
+        note(world, request, answer if isinstance(answer, dict) else {}, events or ())
     elif operation and operation.is_project and request.method != "GET":
         play(world, request)
     else:

@@ -1,4 +1,4 @@
-"""Learners: a function for each operation that stores something, which notes in a World what an exchange changed."""
+"""The functions that note in a World what an exchange changed, one for each operation that stores something."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from harness.core.registry import Registry
 from harness.world.api_call import ApiCall
 from harness.world.world import World
 
-Learner = Callable[[World, Request, Json, Sequence[Json]], None]
+Remember = Callable[[World, Request, Json, Sequence[Json]], None]
 """Takes the object of the answer (`{}` where there is none) and the events of its stream."""
-LEARNERS: Registry[Learner] = Registry("learner of")
-"""The learner of each operation, by its id."""
+REMEMBERED: Registry[Remember] = Registry("memory of")
+"""By the id of the operation."""
 PRESUMED: Json = {}
 """The object of a conversation that the recording continues but never created."""
 
 
-def learns_from(*operations: str) -> Callable[[Learner], Learner]:
-    """Register a function as the learner of these operations."""
+def remembers(*operations: str) -> Callable[[Remember], Remember]:
+    """Register the function that notes what these operations stored or deleted."""
 
-    def register(learner: Learner) -> Learner:
+    def register(note: Remember) -> Remember:
         for operation in operations:
-            LEARNERS.add(operation, learner, learner.__module__)
-        return learner
+            REMEMBERED.add(operation, note, note.__module__)
+        return note
 
     return register
 
 
 def typed_items(items: Sequence[Any]) -> list[Json]:
-    """The recorded items that can be stored: those with a type, whose id, if any, is a string."""
+    """Select the recorded items that can be stored: those with a type, whose id, if any, is a string."""
     return [item for item in items if _is_typed(item)]
 
 
