@@ -17,6 +17,9 @@ from harness.api.http import multipart
 from harness.api.http.body import parse_query
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer
+from harness.fast_path import is_enabled
+from harness.fast_path.joined_writes import JoinedWrites
+from harness.fast_path.posts_at_once import Awaited, PostsAtOnce
 from harness.report.replace_file import describe_write_error
 from harness.server.answering import teapot_answer
 from harness.server.control_plane.access import LOOPBACK_ACCESS, ControlAccess, control_access
@@ -25,10 +28,9 @@ from harness.server.observe.health import HEALTH_PATH, METRICS_PATH, answer_heal
 from harness.server.tls.context import ServerContext
 from harness.server.tls.protocol import TlsProtocol
 from harness.server.transport.answer_bytes import carry_out, send_answer
-from harness.server.transport.connection_close import ClosingHttpProtocol
-from harness.server.transport.direct_protocol import Awaited, DirectHttpProtocol, KnownHeads
-from harness.server.transport.http_protocol import HttpProtocol
-from harness.server.transport.stoppable_server import AsgiApp, Receive, Scope, Send, StoppableServer, end_when_cancelled
+from harness.server.transport.asgi_types import AsgiApp, Receive, Scope, Send
+from harness.server.transport.connection import HttpConnection
+from harness.server.transport.stoppable_server import StoppableServer, end_when_cancelled
 from harness.server.transport.upload_spool import read_form
 
 MAX_BODY_SIZE = 512 * 1024 * 1024
@@ -213,13 +215,14 @@ def origin_of(scheme: str, host: str, port: int) -> str:
 
 
 def uvicorn_config(app: AsgiApp, *, keep_alive: bool = True, tls: ServerContext | None = None) -> uvicorn.Config:
-    """How uvicorn runs an app: nothing logged but its own faults, no lifespan; with `tls` over TLS."""
-    direct = (
-        partial(DirectHttpProtocol, answer_post=app.answer_post, send_made=app.send_made, known=KnownHeads())
-        if isinstance(app, App)
-        else None
-    )
-    protocol: Any = (direct or HttpProtocol) if keep_alive else ClosingHttpProtocol
+    """How uvicorn runs an app: nothing logged but its own faults, no lifespan; with `tls` over TLS.
+
+    Without `keep_alive` each connection is closed after its answer. A test's event loop ends before the next test begins,
+    and a client that both share would find a kept connection in its pool whose event loop is closed: it can be neither
+    used nor closed any more.
+    """
+    fast = fast_path(app) if keep_alive else {}
+    protocol: Any = partial(HttpConnection, keep_alive=keep_alive, **fast)
     return uvicorn.Config(
         cast("Any", end_when_cancelled(app)),
         http=cast("Any", partial(TlsProtocol, make_protocol=protocol, context=tls)) if tls else protocol,
@@ -233,6 +236,14 @@ def uvicorn_config(app: AsgiApp, *, keep_alive: bool = True, tls: ServerContext 
         server_header=False,
         timeout_keep_alive=75,
     )
+
+
+def fast_path(app: AsgiApp) -> dict[str, Any]:
+    """What makes the connections of a server fast; none of it changes an answer."""
+    if not is_enabled():
+        return {}
+    at_once = PostsAtOnce(app.answer_post, app.send_made).answer if isinstance(app, App) else None
+    return {"answer_at_once": at_once, "join_writes": JoinedWrites}
 
 
 Listening = socket.socket

@@ -27,7 +27,7 @@ from harness.contract.check import CheckedRequest
 from harness.contract.rule import RULES
 from harness.server.demo import REFUSAL_RULE, run_demo
 from harness.server.mock_api import MockApi
-from harness.server.transport.stoppable_server import AsgiApp
+from harness.server.transport.asgi_types import AsgiApp
 from tests.support.processes import free_port, spawn
 from tests.support.processes import run as run_child
 from tests.support.servers.live_server import serving

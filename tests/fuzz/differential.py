@@ -12,18 +12,18 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from uvicorn import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from harness.core.exchange import Answer
+from harness.fast_path.joined_writes import JoinedWrites
+from harness.fast_path.posts_at_once import PostsAtOnce
 from harness.server.transport.answer_bytes import send_answer
-from harness.server.transport.connection_close import ClosingHttpProtocol
-from harness.server.transport.direct_protocol import DirectHttpProtocol, KnownHeads
-from harness.server.transport.http_protocol import HttpProtocol
-from harness.server.workers.handed_over import HandedOverProtocol
+from harness.server.transport.connection import HttpConnection
+from harness.server.workers.worker_connection import WorkerConnection
 from tests.fuzz.parsers.connection import Wire
 
 METHODS = (
@@ -157,34 +157,15 @@ async def _send_made(answer: Answer, scope: Any, receive: Any, send: Any) -> Non
     await send_answer(send, answer)
 
 
-class _UpgradeNoted:
+class _Upgraded(asyncio.Protocol):
     """Ends a connection that becomes a WebSocket, and says so."""
 
-    transport: Any
+    def __init__(self, **_: Any) -> None:
+        pass
 
-    def handle_websocket_upgrade(self) -> None:
-        self.transport.write(UPGRADED)
-        self.transport.close()
-
-
-class _Bare(_UpgradeNoted, HttpToolsProtocol):
-    pass
-
-
-class _Plain(_UpgradeNoted, HttpProtocol):
-    pass
-
-
-class _Closing(_UpgradeNoted, ClosingHttpProtocol):
-    pass
-
-
-class _Direct(_UpgradeNoted, DirectHttpProtocol):
-    pass
-
-
-class _HandedOver(_UpgradeNoted, HandedOverProtocol):
-    pass
+    def connection_made(self, transport: Any) -> None:
+        transport.write(UPGRADED)
+        transport.close()
 
 
 @dataclass
@@ -192,24 +173,30 @@ class Sides:
     """The bare protocol and those of the mock, on one event loop."""
 
     loop: asyncio.AbstractEventLoop
-    known: KnownHeads = field(default_factory=KnownHeads)
 
     def __post_init__(self) -> None:
-        self.config = Config(_echo, log_level="critical", access_log=False, lifespan="off", server_header=False)
+        self.config = Config(
+            _echo,
+            ws=cast("Any", _Upgraded),
+            log_level="critical",
+            access_log=False,
+            lifespan="off",
+            server_header=False,
+        )
         self.config.date_header = False
         self.config.load()
-        direct = {"answer_post": _answer_post, "send_made": _send_made, "known": self.known}
+        fast = {"answer_at_once": PostsAtOnce(_answer_post, _send_made).answer, "join_writes": JoinedWrites}
         owned = {"is_own": lambda url, headers: True, "give_back": lambda connection, head: None, "first": b""}
         self.made: dict[str, Callable[..., Any]] = {
-            "plain": _Plain,
-            "closing": _Closing,
-            "direct": partial(_Direct, **direct),
-            "handed over": partial(_HandedOver, **direct, **owned),
+            "plain": HttpConnection,
+            "closing": partial(HttpConnection, keep_alive=False),
+            "fast": partial(HttpConnection, **fast),
+            "worker": partial(WorkerConnection, **fast, **owned),
         }
 
     def ask_bare(self, case: Case) -> Said:
         """What a bare server says."""
-        return self._ask(_Bare, [case.plain[at : at + 1] for at in range(len(case.plain))])
+        return self._ask(HttpToolsProtocol, [case.plain[at : at + 1] for at in range(len(case.plain))])
 
     def ask(self, name: str, case: Case) -> Said:
         """What the mock says."""

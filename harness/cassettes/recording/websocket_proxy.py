@@ -16,7 +16,7 @@ from harness.cassettes.format.interaction import SERVER
 from harness.cassettes.recording.in_flight import InFlightInteraction, Recording
 from harness.core.exchange import Answer
 from harness.core.headers import HeaderPairs, encode_headers, header_pairs, normalize_headers
-from harness.server.transport.stoppable_server import Receive, Send
+from harness.server.transport.asgi_types import Receive, Send
 from harness.server.websocket.protocol import CLOSE_NORMAL, refuse_upgrade
 
 SWITCHING_PROTOCOLS = 101

@@ -16,7 +16,8 @@ from harness.cli.support.tls import Secured, context_of, origin_for_clients
 
 if TYPE_CHECKING:
     from harness.server.asgi import Listening
-    from harness.server.transport.stoppable_server import AsgiApp, StoppableServer
+    from harness.server.transport.asgi_types import AsgiApp
+    from harness.server.transport.stoppable_server import StoppableServer
 
 LAST_RESORT_SECONDS = 1.0
 """Seconds after a second signal, after which the process ends as it is."""

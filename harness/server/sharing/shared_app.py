@@ -12,6 +12,7 @@ from typing import Any, cast
 from harness.core.delivery import Delivery
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer, Json
+from harness.fast_path.posts_at_once import Awaited
 from harness.server.answering import teapot_answer
 from harness.server.api_observers import AnsweredRequest
 from harness.server.asgi import App, needs_asgi, read_body
@@ -23,8 +24,7 @@ from harness.server.sharing.logged_request import BYTES, CONTROL, HTTP, TEXT, UP
 from harness.server.sharing.replicas import Replicas
 from harness.server.sharing.replicated_api import ReplicatedApi
 from harness.server.transport.answer_bytes import send_answer
-from harness.server.transport.direct_protocol import Awaited
-from harness.server.transport.stoppable_server import AsgiApp, Receive, Scope, Send
+from harness.server.transport.asgi_types import AsgiApp, Receive, Scope, Send
 
 LARGEST_BODY = 32 * 1024 * 1024
 """Bytes of a request that the store takes."""

@@ -7,7 +7,7 @@ import os
 import socket
 import struct
 from codecs import BOM_UTF8
-from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, cast
 
@@ -17,14 +17,12 @@ from harness.answers.sse import encode_event
 from harness.core.delivery import Delivery, FrameForm, Gate, Pause
 from harness.core.exchange import Answer, Json
 from harness.core.headers import encode_headers
+from harness.server.transport.asgi_types import Message, Receive, Send
 
 NO_LINGER = struct.pack("ii", 1, 0)
 """Closing a socket of this option sends a reset."""
 _HANDED_OVER = (getattr(socket, "AF_UNIX", None),)
 """The family of the sockets over which a process speaks that leaves TLS to another."""
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
 
 
 async def deliver_answer(answer: Answer, delivery: Delivery, receive: Receive, send: Send) -> bool:
@@ -210,7 +208,7 @@ async def _wait_for_pause(pause: Pause) -> None:
 
 
 def disconnect(send: Send, *, resets: bool = False) -> None:
-    """Break off the connection: ASGI knows no way, so that uvicorn's own transport is closed, or reset."""
+    """Break off the connection: ASGI knows no way, so that the transport behind `send` is closed, or reset."""
     transport = cast("Any", send).__self__.transport
     if resets and (connection := transport.get_extra_info("socket")):
         if connection.family in _HANDED_OVER:

@@ -5,17 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-from collections.abc import Awaitable, Callable, Iterator, MutableMapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterator
 
 import uvicorn
 
-from harness.server.transport.http_protocol import HttpProtocol
-
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
+from harness.server.transport.asgi_types import AsgiApp, Receive, Scope, Send
+from harness.server.transport.connection import HttpConnection
 
 TICK = 0.1
 """Seconds between two looks of uvicorn at its clock."""
@@ -62,8 +57,8 @@ class StoppableServer(uvicorn.Server):
             self.turns += 1
             if ticks % TICKS_PER_SECOND == 0:
                 for connection in list(self.server_state.connections):
-                    if isinstance(connection, HttpProtocol):
-                        connection.end_slow_request()
+                    if isinstance(connection, HttpConnection):
+                        connection.end_when_late()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stopped.wait(), TICK)
 

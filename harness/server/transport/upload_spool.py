@@ -14,7 +14,7 @@ from weakref import finalize
 from harness.api.http.multipart import FormParser
 from harness.core.exchange import Json
 from harness.core.stored_content import StoredContent
-from harness.server.transport.stoppable_server import Receive
+from harness.server.transport.asgi_types import Receive
 
 LARGE_FORM = 1 << 20
 """Bytes of a form from which on it is parsed as it arrives."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from collections.abc import Awaitable, Sequence
 from inspect import isawaitable
 from typing import Any, Protocol
 
@@ -13,11 +13,8 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from harness.core.delivery import Delivery
 from harness.core.exchange import Answer, Json
 from harness.core.headers import encode_headers
+from harness.server.transport.asgi_types import Message, Receive, Send
 from harness.server.transport.faulty_delivery import send_events
-
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
 
 CLOSE_NORMAL = 1000
 """The code with which a connection is closed that has come to its end."""

@@ -14,14 +14,13 @@ import orjson
 
 from harness.api.http.websocket_mode import UPGRADE
 from harness.core.exchange import Answer, Request
-from harness.server.asgi import App, uvicorn_config
+from harness.server.asgi import App, fast_path, uvicorn_config
 from harness.server.mock_api import MockApi
-from harness.server.transport.direct_protocol import KnownHeads
 from harness.server.transport.stoppable_server import STOP_SECONDS, TICK, StoppableServer
 from harness.server.workers import hang
 from harness.server.workers.channel import CONNECTION, STRAY, Channel, ChannelClosed, Message
-from harness.server.workers.handed_over import HandedOverProtocol
 from harness.server.workers.request_key import KeyReader
+from harness.server.workers.worker_connection import WorkerConnection
 
 MOST_OWN_KEYS = 50_000
 """Keys that a worker remembers as its own; the first process tells it again."""
@@ -76,10 +75,8 @@ class Worker:
         self._server = _WorkerServer(config, self._receive, channel, app.tick)
         self._server.at_end = app.close
         self._make = partial(
-            HandedOverProtocol,
-            answer_post=app.answer_post,
-            send_made=app.send_made,
-            known=KnownHeads(),
+            WorkerConnection,
+            **fast_path(app),
             is_own=self._is_own,
             give_back=self._give_back,
             config=config,

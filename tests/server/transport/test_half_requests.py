@@ -18,7 +18,7 @@ STREAM = json.dumps({"model": "gpt-4.1", "input": "hi", "stream": True}).encode(
 AUTH = b"Authorization: Bearer sk-1\r\n"
 UPGRADE = b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: " + b"A" * 22
 CONNECTIONS = 500
-QUICK = "import harness.server.transport.http_protocol as made; made.REQUEST_SECONDS = 1"
+QUICK = "import harness.server.transport.connection as made; made.REQUEST_SECONDS = 1"
 GATED = """
 from harness.faults import pause
 from harness.items import message

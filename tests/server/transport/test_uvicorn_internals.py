@@ -9,7 +9,6 @@ from importlib.metadata import requires, version
 import pytest
 import uvicorn
 from packaging.requirements import Requirement
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from harness.server.asgi import serve_in_thread
@@ -27,18 +26,6 @@ MOVED = (
         (uvicorn.Server, "main_loop", ["self"]),
         (uvicorn.Server, "on_tick", ["self", "counter"]),
         (uvicorn.Server, "shutdown", ["self", "sockets"]),
-        (HttpToolsProtocol, "connection_made", ["self", "transport"]),
-        (HttpToolsProtocol, "data_received", ["self", "data"]),
-        (HttpToolsProtocol, "on_message_begin", ["self"]),
-        (HttpToolsProtocol, "on_headers_complete", ["self"]),
-        (HttpToolsProtocol, "on_message_complete", ["self"]),
-        (HttpToolsProtocol, "on_body", ["self", "body"]),
-        (HttpToolsProtocol, "send_400_response", ["self", "msg"]),
-        (HttpToolsProtocol, "_should_upgrade", ["self"]),
-        (HttpToolsProtocol, "_get_upgrade", ["self"]),
-        (HttpToolsProtocol, "_unset_keepalive_if_required", ["self"]),
-        (HttpToolsProtocol, "handle_websocket_upgrade", ["self"]),
-        (RequestResponseCycle, "send", ["self", "message"]),
         (WebSocketsSansIOProtocol, "data_received", ["self", "data"]),
         (WebSocketsSansIOProtocol, "send", ["self", "message"]),
         (WebSocketsSansIOProtocol, "send_receive_event_to_app", ["self"]),
@@ -55,29 +42,15 @@ def test_what_is_overridden_is_there(owner: type, name: str, parameters: list[st
     [
         (uvicorn.Server, ("should_exit", "force_exit", "server_state", "servers")),
         (
-            HttpToolsProtocol,
-            (*("loop", "headers", "scope", "cycle", "flow", "transport"), *("app", "url", "expect_100_continue")),
+            WebSocketsSansIOProtocol,
+            ("transport", "handshake_initiated", "handshake_complete", "curr_msg_data_type", "frames"),
         ),
-        (
-            RequestResponseCycle,
-            ("chunked_encoding", "expected_content_length", "response_started", "response_complete", "more_body"),
-        ),
-        (WebSocketsSansIOProtocol, ("handshake_initiated", "handshake_complete", "curr_msg_data_type", "frames")),
     ],
 )
 def test_what_is_read_is_there(owner: type, attributes: tuple[str, ...]) -> None:
     source = inspect.getsource(owner)
     missing = [name for name in attributes if f"self.{name}" not in source]
     assert not missing, MOVED.format(f"{owner.__name__}.{missing}")
-
-
-def test_the_send_of_a_request_belongs_to_an_object_with_its_transport() -> None:
-    """A connection is cut off by the transport of the bound method that ASGI gets as `send`."""
-    from uvicorn.protocols.http import httptools_impl
-
-    cycle = httptools_impl.RequestResponseCycle
-    assert "transport" in inspect.signature(cycle).parameters, MOVED.format("RequestResponseCycle(transport=…)")
-    assert inspect.iscoroutinefunction(cycle.send), MOVED.format("RequestResponseCycle.send")
 
 
 def test_the_installed_version_is_one_that_is_allowed() -> None:

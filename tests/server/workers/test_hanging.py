@@ -15,13 +15,13 @@ from tests.support.servers.served import Served, serving
 pytestmark = pytest.mark.slow
 
 SPINNING = """
-import harness.server.transport.http_protocol as made
-parse = made.HttpProtocol._parse
-def spin(protocol, data):
-    while b"X-Spin" in data.tobytes():
+import harness.server.transport.connection as made
+receive = made.HttpConnection.data_received
+def spin(connection, data):
+    while b"X-Spin" in data:
         pass
-    return parse(protocol, data)
-made.HttpProtocol._parse = spin
+    receive(connection, data)
+made.HttpConnection.data_received = spin
 """
 QUICK = f"{SPINNING}\nimport harness.server.workers.hang as hang\nhang.HANG_SECONDS = 1.5"
 

@@ -1,6 +1,6 @@
 """One write for the head and the body of an answer, after all requests that have come were read.
 
-uvicorn writes them apart, which costs a system call more and wakes the client twice. Of answers that are written one after
+Written apart they cost a system call more, and wake the client twice. Of answers that are written one after
 another only the first wakes a client that waits for several.
 """
 
@@ -13,7 +13,7 @@ FLUSH_SIZE = 64 * 1024
 """Bytes beyond which what has gathered is written at once, so that a slow reader is felt."""
 
 
-class CoalescingTransport:
+class JoinedWrites:
     """A transport whose writes of one turn of the event loop go out together; all else is the transport's own."""
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:

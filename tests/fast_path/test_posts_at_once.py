@@ -15,13 +15,14 @@ from typing import Any
 import pytest
 
 from harness.core.exchange import Answer, Request
+from harness.fast_path import posts_at_once, whole_posts
+from harness.fast_path.posts_at_once import Awaited
 from harness.faults import cut, pause
 from harness.items import message
 from harness.server.asgi import App, Server, serve_in_thread
 from harness.server.mock_api import MockApi
-from harness.server.transport import direct_protocol
-from harness.server.transport.direct_protocol import Awaited, DirectHttpProtocol
-from harness.server.transport.http_protocol import HttpProtocol
+from harness.server.transport.connection import HttpConnection
+from harness.server.transport.request_parser import RequestParser
 from tests.support.processes import wait_until
 
 LONG = "word " * 20_000
@@ -104,14 +105,14 @@ def is_whole(received: bytes) -> bool:
 def direct(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """For each answer to a request that came whole whether it was sent at once."""
     sent: list[bool] = []
-    encode = direct_protocol.encode_whole
+    encode = posts_at_once.encode_whole
 
-    def note(answer: Answer, first: Any) -> bytes | None:
-        encoded = encode(answer, first)
+    def note(answer: Answer) -> bytes | None:
+        encoded = encode(answer)
         sent.append(encoded is not None)
         return encoded
 
-    monkeypatch.setattr(direct_protocol, "encode_whole", note)
+    monkeypatch.setattr(posts_at_once, "encode_whole", note)
     return sent
 
 
@@ -170,6 +171,7 @@ def test_a_client_that_does_not_read_is_not_answered_without_end(either: Server)
         wire.settimeout(0.5)
         with suppress(TimeoutError):
             wire.sendall(one * 10_000)
+        assert wait_until(lambda: either.api.request_count > 0)
         counted = -1
         while counted != either.api.request_count:
             counted = either.api.request_count
@@ -198,16 +200,27 @@ def test_an_idle_connection_is_closed(either: Server) -> None:
 
 @pytest.fixture
 def parsed(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    """What is given to the parser."""
+    """The heads that are parsed; of what goes through ASGI the whole."""
     seen: list[bytes] = []
-    parse = HttpProtocol.data_received
+    feed, parse = RequestParser.feed, whole_posts.parse_head
 
-    def note(protocol: HttpProtocol, data: bytes) -> None:
+    def note_feed(parser: RequestParser, data: bytes) -> Any:
         seen.append(data)
-        parse(protocol, data)
+        return feed(parser, data)
 
-    monkeypatch.setattr(HttpProtocol, "data_received", note)
+    def note_parse(data: bytes) -> Any:
+        head = parse(data)
+        if head:
+            seen.append(data)
+        return head
+
+    monkeypatch.setattr(RequestParser, "feed", note_feed)
+    monkeypatch.setattr(whole_posts, "parse_head", note_parse)
     return seen
+
+
+def head_of(request: bytes) -> bytes:
+    return request.partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
 
 
 def ask(wire: socket.socket, *pieces: bytes) -> bytes:
@@ -232,14 +245,14 @@ class TestAHeadThatCameBefore:
             socket.create_connection((either.host, either.port), timeout=10) as second,
         ):
             answers = {ask(wire, one) for wire in (first, second, first, second, first)}
-            assert parsed == [one, one]
+            assert parsed == [head_of(one)] * 2
             assert ask(second, same_head) in answers
-            assert parsed == [one, one]
+            assert parsed == [head_of(one)] * 2
             assert ask(second, longer) in answers
             assert ask(first, other_key) in answers
             assert ask(second, one) in answers
         assert len(answers) == 1
-        assert parsed == [one, one, longer, other_key]
+        assert parsed == [*map(head_of, (one, one, longer, other_key))]
         assert [exchange.request.body["input"] for exchange in either.api.open("sk-1").exchanges] == [
             *["hi"] * 5,
             "yo",
@@ -294,7 +307,7 @@ class TestAHeadThatCameBefore:
                 assert b"HTTP/1.1 418 " in ask(wire, one)
             assert server.api.request_count == len(turns) + 1
         assert sizes[0] == sizes[1] == sizes[2] == sizes[4] == sizes[5] < len(LONG) < sizes[3]
-        assert len(parsed) == 4, "two that were new, and two that ASGI answered"
+        assert len(parsed) == 2, "those that were new"
 
     def test_a_fault_of_the_mock_is_an_answer_500(self, either: Server, monkeypatch: pytest.MonkeyPatch) -> None:
         one = request_of(self.BODY)
@@ -350,22 +363,22 @@ class TestAnAnswerThatIsStillToCome:
 
     def test_does_not_make_its_connection_idle(self, wire: socket.socket) -> None:
         (connection,) = self.server._uvicorn.server_state.connections
-        assert isinstance(connection, DirectHttpProtocol)
+        assert isinstance(connection, HttpConnection)
         wire.sendall(self.ONE)
-        assert wait_until(lambda: connection.is_waiting, seconds=3)
-        connection.timeout_keep_alive = -1
-        connection.loop.call_soon_threadsafe(connection.end_slow_request)
+        assert wait_until(lambda: bool(connection.exchanges), seconds=3)
+        connection.idle_seconds = -1
+        connection.loop.call_soon_threadsafe(connection.end_when_late)
         assert is_whole(wire.recv(1 << 16))
 
     def test_may_be_one_that_cannot_be_made(self, wire: socket.socket, monkeypatch: pytest.MonkeyPatch) -> None:
         def fail(*_: object) -> Answer:
             raise ValueError("no")
 
-        monkeypatch.setattr(direct_protocol, "encode_whole", fail)
+        monkeypatch.setattr(App, "_carry_out", fail)
         assert ask(wire, self.ONE).startswith(b"HTTP/1.1 500 ")
 
 
 def set_timeout(connections: Any, seconds: int) -> None:
     (connection,) = connections
-    assert isinstance(connection, DirectHttpProtocol)
-    connection.timeout_keep_alive = seconds
+    assert isinstance(connection, HttpConnection)
+    connection.idle_seconds = seconds

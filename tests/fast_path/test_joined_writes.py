@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from harness.server.transport.coalesced_write import FLUSH_SIZE, CoalescingTransport
+from harness.fast_path.joined_writes import FLUSH_SIZE, JoinedWrites
 
 
 class Wire:
@@ -40,7 +40,7 @@ def turn(loop):
 
 
 def test_writes_of_one_turn_go_out_together(loop, wire):
-    cork = CoalescingTransport(wire, loop)
+    cork = JoinedWrites(wire, loop)
     cork.write(b"head")
     cork.write(b"body")
     assert wire.told == []
@@ -51,7 +51,7 @@ def test_writes_of_one_turn_go_out_together(loop, wire):
 
 
 def test_much_is_written_at_once(loop, wire):
-    cork = CoalescingTransport(wire, loop)
+    cork = JoinedWrites(wire, loop)
     cork.write(b"head")
     cork.write(b"x" * FLUSH_SIZE)
     assert [len(part) for part in wire.told] == [FLUSH_SIZE + 4]
@@ -60,7 +60,7 @@ def test_much_is_written_at_once(loop, wire):
 
 
 def test_what_has_gathered_goes_out_before_the_end(loop, wire):
-    cork = CoalescingTransport(wire, loop)
+    cork = JoinedWrites(wire, loop)
     cork.write(b"last words")
     cork.close()
     turn(loop)
@@ -68,11 +68,11 @@ def test_what_has_gathered_goes_out_before_the_end(loop, wire):
 
 
 def test_all_else_is_the_transports_own(loop, wire):
-    assert CoalescingTransport(wire, loop).is_closing() is False
+    assert JoinedWrites(wire, loop).is_closing() is False
 
 
 def test_nothing_is_written_to_a_client_that_has_gone_meanwhile(loop, wire):
-    cork = CoalescingTransport(wire, loop)
+    cork = JoinedWrites(wire, loop)
     cork.write(b"head")
     wire.close()
     turn(loop)

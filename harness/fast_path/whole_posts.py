@@ -1,0 +1,105 @@
+"""POSTs that have come whole; a head that came before is not parsed again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import httptools
+
+from harness.core.headers import ENCODING
+from harness.core.limits import RepeatCache
+
+LONGEST = 64 * 1024
+"""Bytes of the longest body that is looked at."""
+_HEAD_END = b"\r\n\r\n"
+_PLAIN_PATH = re.compile(rb"/[\w./~-]*")
+
+
+class PostHead(NamedTuple):
+    """What the head of a POST says: its path, its headers by their names in lower case, how many bytes its body has."""
+
+    path: str
+    headers: Mapping[str, str]
+    body_size: int
+
+
+class WholePost(NamedTuple):
+    """A POST, and where it ends among the bytes that have come."""
+
+    head: PostHead
+    body: bytes
+    end: int
+
+
+class PostReader:
+    """Reads whole POSTs, from any connection of a server."""
+
+    def __init__(self) -> None:
+        self._known: RepeatCache[bytes, PostHead] = RepeatCache()
+
+    def read(self, data: bytes, start: int = 0) -> WholePost | None:
+        """The POST that begins there; None if it is something else, not whole, or in any way out of the ordinary."""
+        body_start = data.find(_HEAD_END, start) + len(_HEAD_END)
+        if body_start < len(_HEAD_END):
+            return None
+        head_bytes = data[start:body_start]
+        head = self._known.get(head_bytes) or self._parse_new(head_bytes)
+        if head is None or head.body_size > min(LONGEST, len(data) - body_start):
+            return None
+        end = body_start + head.body_size
+        return WholePost(head, data[body_start:end], end)
+
+    def _parse_new(self, head_bytes: bytes) -> PostHead | None:
+        head = parse_head(head_bytes) if head_bytes.startswith(b"POST /") else None
+        if head and self._known.has_seen(head_bytes):
+            self._known.put(head_bytes, head, len(head_bytes))
+        return head
+
+
+class _Unfit(Exception):
+    """Raised within the parser at what is out of the ordinary."""
+
+
+class _HeadParts:
+    """What the parser finds in a head."""
+
+    def __init__(self) -> None:
+        self.url = b""
+        self.headers: dict[bytes, bytes] = {}
+        self._parser = httptools.HttpRequestParser(self)
+
+    def parse(self, head: bytes) -> None:
+        """Parse the bytes of a head."""
+        self._parser.feed_data(head)
+
+    def on_url(self, url: bytes) -> None:
+        """Take a part of the address."""
+        self.url += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header."""
+        lower = name.lower()
+        if lower in self.headers:
+            raise _Unfit
+        self.headers[lower] = value
+
+    def on_headers_complete(self) -> None:
+        """Judge the head."""
+        parser = self._parser
+        is_usual = parser.get_http_version() == "1.1" and parser.should_keep_alive() and not parser.should_upgrade()
+        if not is_usual or b"expect" in self.headers or not _PLAIN_PATH.fullmatch(self.url):
+            raise _Unfit
+
+
+def parse_head(head: bytes) -> PostHead | None:
+    """Parse the head of a POST; None for one that is out of the ordinary, or does not say how long the body is."""
+    parts = _HeadParts()
+    try:
+        parts.parse(head)
+    except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+        return None
+    headers = {name.decode(ENCODING): value.decode(ENCODING) for name, value in parts.headers.items()}
+    length = headers.get("content-length", "")
+    return PostHead(parts.url.decode(), headers, int(length)) if length.isdecimal() else None

@@ -1,0 +1,300 @@
+"""A connection that speaks HTTP/1.1: reads requests, hands each to an ASGI app, answers them in their order.
+
+A request has to be whole in time, has at most one `Host`, and becomes a WebSocket only as a GET; to HTTP/1.0 nothing is
+answered in chunks. uvicorn makes one for each client, as its option `http` says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from enum import Enum, auto
+from functools import cached_property, partial
+from typing import Any, cast
+
+from harness.core.headers import encode_headers
+from harness.fast_path.posts_at_once import LateAnswer, ReadyAnswer
+from harness.server.transport.asgi_types import AsgiApp, Scope
+from harness.server.transport.exchange import AnswerState, AsgiExchange
+from harness.server.transport.flow_control import FlowControl
+from harness.server.transport.framing import STATUS_LINES, AnswerFraming, encode_lines, encode_text
+from harness.server.transport.request_parser import CONNECT, BadRequest, RequestHead, RequestParser
+
+REQUEST_SECONDS = 20.0
+"""Seconds in which a request has to be whole, and one more for each RECEIVED_PER_SECOND bytes that came."""
+RECEIVED_PER_SECOND = 500
+TOO_SLOW = "The request did not become whole in time."
+
+
+AnswerAtOnce = Callable[[bytes, int], ReadyAnswer | LateAnswer | None]
+JoinWrites = Callable[[asyncio.Transport, asyncio.AbstractEventLoop], asyncio.Transport]
+
+
+class ConnectionState(Enum):
+    """What a client is doing; its requests are answered meanwhile, one after the other.
+
+        NEW ──bytes──> HEAD ──the head is whole──> BODY ──the request is whole──> BETWEEN ──bytes──> HEAD
+                         └──refused, upgrade, CONNECT──┴──> ENDING
+
+    In ENDING nothing is read any more. What ends the connection (an error, a WebSocket) waits for the answers to the
+    requests before. Only the body of a request that is being answered is refused without delay.
+    """
+
+    NEW = auto()
+    HEAD = auto()
+    BODY = auto()
+    BETWEEN = auto()
+    ENDING = auto()
+
+
+class HttpConnection(asyncio.Protocol):
+    """A connection of a server; `exchanges` are its requests without a whole answer, of which the first is being answered.
+
+    Without `keep_alive` each answer says that the connection ends with it.
+
+    For speed, `answer_at_once` answers a whole request that begins somewhere in bytes, and `join_writes` makes a transport
+    whose writes go out together.
+    """
+
+    transport: asyncio.Transport
+    flow: FlowControl
+
+    def __init__(
+        self,
+        config: Any,
+        server_state: Any,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+        *,
+        keep_alive: bool = True,
+        answer_at_once: AnswerAtOnce | None = None,
+        join_writes: JoinWrites | None = None,
+    ) -> None:
+        self.loop = _loop or asyncio.get_running_loop()
+        self.state = ConnectionState.NEW
+        self.exchanges: deque[AsgiExchange] = deque()
+        self.idle_seconds: float = config.timeout_keep_alive
+        self._config = config
+        self._server_state = server_state
+        self._app_state = app_state
+        self._keep_alive = keep_alive
+        self._answer_at_once = answer_at_once
+        self._join_writes = join_writes
+        self._parser = RequestParser(self)
+        self._since = self.loop.time()
+        self._received = 0
+        self._end: Callable[[], None] = lambda: None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Wait for the first request."""
+        made = cast("asyncio.Transport", transport)
+        self.transport = self._join_writes(made, self.loop) if self._join_writes else made
+        self.flow = FlowControl(self.transport)
+        self._server_state.connections.add(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Take leave of a connection, which its client has reset if there is an error."""
+        if exc is not None:
+            self._note_silence()
+        self._server_state.connections.discard(self)
+        for exchange in self.exchanges:
+            exchange.abandon()
+        self.exchanges.clear()
+        self.flow.resume_writing()
+
+    def eof_received(self) -> None:
+        """Take leave of a client."""
+        self._note_silence()
+
+    def _note_silence(self) -> None:
+        """Report a client that shook hands over TLS and said nothing."""
+        if self.state is ConnectionState.NEW and (secured := self.transport.get_extra_info("ssl_object")):
+            secured.context.note_end(secured)
+
+    def pause_writing(self) -> None:
+        """Wait for a client that does not read."""
+        self.flow.pause_writing()
+
+    def resume_writing(self) -> None:
+        """Go on writing."""
+        self.flow.resume_writing()
+
+    def shutdown(self) -> None:
+        """Close the connection, when all answers have been sent."""
+        if self.exchanges:
+            self.exchanges[-1].framing.keep_alive = False
+        else:
+            self.transport.close()
+
+    def data_received(self, data: bytes) -> None:
+        """Take what the client sends."""
+        if self.state is ConnectionState.ENDING:
+            return
+        start = 0
+        while self._answer_at_once and start < len(data) and self.may_answer_at_once:
+            answer = self._answer_at_once(data, start)
+            if answer is None:
+                break
+            start = answer.end
+            self.send_at_once(answer)
+        if start < len(data):
+            self._parse(data[start:])
+
+    def _parse(self, data: bytes) -> None:
+        """Read what the parser makes of bytes."""
+        self.begin_request()
+        self._received += len(data)
+        try:
+            last = self._parser.feed(data)
+        except BadRequest as problem:
+            self._refuse(400, str(problem))
+        else:
+            if last is not None:
+                self._end_with(self.transport.close if last.method == CONNECT else partial(self.become_websocket, last))
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the next byte begins a request, and no answer is due."""
+        is_between = self.state is ConnectionState.BETWEEN or self.state is ConnectionState.NEW
+        return is_between and not self.exchanges and not self.transport.is_closing()
+
+    @property
+    def may_answer_at_once(self) -> bool:
+        """Whether a request that has come may be answered before anything else is done."""
+        return self.is_idle and not self.flow.is_writing_paused
+
+    def send_at_once(self, answer: ReadyAnswer | LateAnswer) -> None:
+        """Send the answer to a request that was not parsed here."""
+        if isinstance(answer, ReadyAnswer):
+            self.state, self._since = ConnectionState.BETWEEN, self.loop.time()
+            self._server_state.total_requests += 1
+            first = encode_lines(tuple(self._server_state.default_headers))
+            self.transport.write(b"%b%b%b" % (STATUS_LINES[answer.status], first, answer.rest))
+        else:
+            headers = encode_headers(answer.head.headers.items())
+            self._begin_exchange(RequestHead("POST", answer.head.path.encode(), "1.1", headers, True), answer.app)
+            self.end_request()
+
+    def begin_request(self) -> None:
+        """Note that bytes of a request have come; white space between two requests is the begin of one, too."""
+        if self.state is ConnectionState.BETWEEN:
+            self._since, self._received = self.loop.time(), 0
+        if self.state is not ConnectionState.BODY:
+            self.state = ConnectionState.HEAD
+
+    def begin_head(self) -> None:
+        """Note that a request has begun."""
+        self.state, self._since, self._received = ConnectionState.HEAD, self.loop.time(), 1
+
+    def begin_body(self, head: RequestHead) -> None:
+        """Begin to answer a request whose head is there."""
+        self._begin_exchange(head, self._config.loaded_app)
+
+    def _begin_exchange(self, head: RequestHead, app: AsgiApp) -> None:
+        """Let an app answer a request, once those before are answered."""
+        may_follow = self._keep_alive and head.keeps_alive and head.version != "1.0" and head.method != CONNECT
+        exchange = AsgiExchange(
+            {**head.as_scope(), **self._own_scope, "state": self._app_state.copy()},
+            AnswerFraming(head.method, head.version, keep_alive=may_follow),
+            self.transport,
+            self.flow,
+            self._server_state.default_headers,
+            self.on_answered,
+            expects_continue=head.expects_continue,
+        )
+        self.state = ConnectionState.BODY
+        self.exchanges.append(exchange)
+        if len(self.exchanges) == 1:
+            self._start(exchange, app)
+        else:
+            self.flow.pause_reading()
+
+    @cached_property
+    def _own_scope(self) -> Scope:
+        """What is the same in the scopes of all requests of the connection."""
+        ends = (self.transport.get_extra_info(name) for name in ("sockname", "peername"))
+        server, client = (end[:2] if isinstance(end, tuple) else None for end in ends)
+        return {
+            "asgi": {"version": self._config.asgi_version, "spec_version": "2.3"},
+            "root_path": self._config.root_path,
+            "scheme": "https" if self.transport.get_extra_info("sslcontext") else "http",
+            "server": server,
+            "client": client,
+        }
+
+    def _start(self, exchange: AsgiExchange, app: AsgiApp) -> None:
+        task = self.loop.create_task(exchange.run(app))
+        task.add_done_callback(self._server_state.tasks.discard)
+        self._server_state.tasks.add(task)
+
+    def take_body(self, body: bytes) -> None:
+        """Take a part of a body."""
+        if self.exchanges:  # else it is answered already
+            self.exchanges[-1].add_body(body)
+
+    def end_request(self) -> None:
+        """Note that a request is whole."""
+        self.state, self._since = ConnectionState.BETWEEN, self.loop.time()
+        if self.exchanges:
+            self.exchanges[-1].end_body()
+
+    def on_answered(self) -> None:
+        """Go on after an answer."""
+        self.exchanges.popleft()
+        self._server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.exchanges:
+            self._start(self.exchanges[0], self._config.loaded_app)
+        elif self.state is ConnectionState.ENDING:
+            self._end()
+        elif self.state is ConnectionState.BETWEEN:
+            self._since = self.loop.time()
+
+    def end_when_late(self) -> None:
+        """Refuse a request that is not whole in time, unless one before is being answered; close an idle connection."""
+        seconds = self.loop.time() - self._since
+        if self.state is ConnectionState.ENDING or (self.state is ConnectionState.BETWEEN and self.exchanges):
+            return
+        if self.state is ConnectionState.BETWEEN:
+            if seconds > self.idle_seconds:
+                self.transport.close()
+        elif self.flow.is_reading_paused or (self.exchanges and self.exchanges[-1].is_body_whole):
+            self._since = self.loop.time()
+        elif seconds > REQUEST_SECONDS + self._received / RECEIVED_PER_SECOND:
+            self._refuse(408, TOO_SLOW)
+
+    def _refuse(self, status: int, text: str) -> None:
+        """Refuse what the client is sending, and close the connection; a request whose answer has begun is cut off."""
+        write_last = partial(self._write_last, encode_text(status, text))
+        if self.state is not ConnectionState.BODY or not self.exchanges:
+            self._end_with(write_last)
+        elif len(self.exchanges) > 1:
+            self.exchanges.pop()
+            self._end_with(write_last)
+        else:
+            exchange = self.exchanges.pop()
+            self._end_with(self.transport.close if exchange.state is AnswerState.STARTED else write_last)
+            exchange.abandon()
+
+    def _write_last(self, error: bytes) -> None:
+        self.transport.write(error)
+        self.transport.close()
+
+    def _end_with(self, end: Callable[[], None]) -> None:
+        """Do what ends the requests of the connection, once those that came before are answered."""
+        self.state, self._end = ConnectionState.ENDING, end
+        if not self.exchanges:
+            end()
+
+    def become_websocket(self, head: RequestHead) -> None:
+        """Go on with the protocol of WebSockets, which begins with a head."""
+        self._server_state.connections.discard(self)
+        protocol = self._config.ws_protocol_class(
+            config=self._config, server_state=self._server_state, app_state=self._app_state
+        )
+        protocol.connection_made(self.transport)
+        protocol.data_received(head.encode())
+        self.transport.set_protocol(protocol)

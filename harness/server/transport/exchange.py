@@ -1,0 +1,158 @@
+"""One request and its answer, between a connection and an ASGI app."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from enum import Enum, auto
+
+from harness.server.transport.asgi_types import AsgiApp, Message, Scope
+from harness.server.transport.flow_control import FlowControl
+from harness.server.transport.framing import CONTINUE, AnswerFraming, Headers
+
+MOST_UNREAD = 64 * 1024
+"""Bytes of a body that the app has not asked for, beyond which no more are read."""
+FAULT = b"Internal Server Error"
+_LOGGER = logging.getLogger("uvicorn.error")
+
+
+class AnswerState(Enum):
+    """How far an answer is.
+
+    PENDING ──head──> STARTED ──last part──> COMPLETE
+       └──the client leaves──┴──> ABANDONED   (what is sent is dropped)
+    """
+
+    PENDING = auto()
+    STARTED = auto()
+    COMPLETE = auto()
+    ABANDONED = auto()
+
+
+class AsgiExchange:
+    """A request and its answer; `is_body_whole` says that the request has come to its end.
+
+    `on_complete` is called when the answer is out. A connection is broken off by the `transport` of the bound `send`.
+    """
+
+    def __init__(
+        self,
+        scope: Scope,
+        framing: AnswerFraming,
+        transport: asyncio.Transport,
+        flow: FlowControl,
+        first_headers: Headers,
+        on_complete: Callable[[], None],
+        *,
+        expects_continue: bool,
+    ) -> None:
+        self.scope = scope
+        self.framing = framing
+        self.transport = transport
+        self.state = AnswerState.PENDING
+        self.is_body_whole = False
+        self._flow = flow
+        self._first_headers = first_headers
+        self._on_complete = on_complete
+        self._expects_continue = expects_continue
+        self._body = bytearray()
+        self._news = asyncio.Event()
+
+    def add_body(self, body: bytes) -> None:
+        """Keep a part of the body of the request for the app."""
+        if self.state is not AnswerState.COMPLETE:
+            self._body += body
+            if len(self._body) > MOST_UNREAD:
+                self._flow.pause_reading()
+            self._news.set()
+
+    def end_body(self) -> None:
+        """Note that the request is whole."""
+        self.is_body_whole = True
+        self._news.set()
+
+    def abandon(self) -> None:
+        """Note that the client has left."""
+        if self.state is not AnswerState.COMPLETE:
+            self.state = AnswerState.ABANDONED
+        self._news.set()
+
+    async def run(self, app: AsgiApp) -> None:
+        """Let an app answer; a fault of it is logged, and an answer 500 unless that has begun."""
+        try:
+            await app(self.scope, self.receive, self.send)
+        except asyncio.CancelledError:  # the server ends
+            return
+        except BaseException as problem:
+            await self._fail("Exception in ASGI application\n", problem)
+            return
+        if self.state is AnswerState.PENDING:
+            await self._fail("ASGI callable returned without starting response.")
+        elif self.state is AnswerState.STARTED:
+            await self._fail("ASGI callable returned without completing response.")
+
+    async def _fail(self, text: str, problem: BaseException | None = None) -> None:
+        _LOGGER.error(text, exc_info=problem)
+        if self.state is AnswerState.PENDING:
+            headers = [
+                (b"content-type", b"text/plain; charset=utf-8"),
+                (b"content-length", str(len(FAULT)).encode()),
+                (b"connection", b"close"),
+            ]
+            await self.send({"type": "http.response.start", "status": 500, "headers": headers})
+            await self.send({"type": "http.response.body", "body": FAULT})
+        else:
+            self.transport.close()
+
+    async def receive(self) -> Message:
+        """What has come of the request since it was asked for last; waits for it."""
+        if self._expects_continue and not self.transport.is_closing():
+            self.transport.write(CONTINUE)
+            self._expects_continue = False
+        if not self._has_ended:
+            self._flow.resume_reading()
+            await self._news.wait()
+            self._news.clear()
+        if self._has_ended:
+            return {"type": "http.disconnect"}
+        body, self._body = bytes(self._body), bytearray()
+        return {"type": "http.request", "body": body, "more_body": not self.is_body_whole}
+
+    @property
+    def _has_ended(self) -> bool:
+        return self.state is AnswerState.COMPLETE or self.state is AnswerState.ABANDONED
+
+    async def send(self, message: Message) -> None:
+        """Send the head or a part of the body of the answer, once the client has read enough of what came before."""
+        if self._flow.is_writing_paused and self.state is not AnswerState.ABANDONED:
+            await self._flow.drain()
+        if self.state is AnswerState.ABANDONED:
+            return
+        expected = _EXPECTED.get(self.state)
+        if message["type"] != expected:
+            raise RuntimeError(f"Expected ASGI message {expected!r}, but got {message['type']!r}.")
+        if self.state is AnswerState.PENDING:
+            self._send_head(message["status"], message.get("headers", ()))
+        else:
+            self._send_part(message.get("body", b""), more=message.get("more_body", False))
+
+    def _send_head(self, status: int, headers: Headers) -> None:
+        self.state, self._expects_continue = AnswerState.STARTED, False
+        self.transport.write(self.framing.encode_head(status, [*self._first_headers, *headers]))
+
+    def _send_part(self, body: bytes, *, more: bool) -> None:
+        if encoded := self.framing.encode_part(body, more=more):
+            self.transport.write(encoded)
+        if more:
+            return
+        if self.framing.is_short:
+            raise RuntimeError("Response content shorter than Content-Length")
+        self.state = AnswerState.COMPLETE
+        self._news.set()
+        if not self.framing.keep_alive:
+            self.transport.close()
+        self._on_complete()
+
+
+_EXPECTED = {AnswerState.PENDING: "http.response.start", AnswerState.STARTED: "http.response.body"}

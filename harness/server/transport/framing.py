@@ -1,0 +1,106 @@
+"""HTTP/1.1 as bytes: the head of an answer, and its body framed as the head says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from enum import Enum, auto
+from functools import lru_cache
+from http import HTTPStatus
+
+Headers = Iterable[tuple[bytes, bytes]]
+
+_PHRASES = {status.value: status.phrase for status in HTTPStatus}
+STATUS_LINES = {status: f"HTTP/1.1 {status} {_PHRASES.get(status, '')}\r\n".encode() for status in range(100, 600)}
+"""The first line of an answer by its status."""
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+_INVALID_NAME = re.compile(rb'[\x00-\x1f\x7f()<>@,;:\[\]={} \t\\"]')
+_INVALID_VALUE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
+_WITHOUT_BODY = frozenset({204, 304})
+
+
+class BodyFraming(Enum):
+    """How the end of a body is told."""
+
+    LENGTH = auto()
+    CHUNKS = auto()
+    CLOSE = auto()
+    NO_BODY = auto()
+
+
+class AnswerFraming:
+    """Frames the answer to one request; `keep_alive` says whether another one may follow on the connection."""
+
+    def __init__(self, method: str, http_version: str, *, keep_alive: bool) -> None:
+        self.keep_alive = keep_alive
+        self._is_head = method == "HEAD"
+        self._takes_chunks = http_version != "1.0"
+        self._framing = BodyFraming.CLOSE
+        self._missing = 0
+
+    def encode_head(self, status: int, headers: Headers) -> bytes:
+        """Encode a head, and note how its body is framed; RuntimeError for what no header may hold."""
+        lines, length, is_chunked, says_close = [STATUS_LINES[status]], None, False, False
+        for name, value in headers:
+            if _INVALID_NAME.search(name):
+                raise RuntimeError("Invalid HTTP header name.")
+            if _INVALID_VALUE.search(value):
+                raise RuntimeError("Invalid HTTP header value.")
+            lower = name.lower()
+            if lower == b"content-length":
+                length = int(value)
+            elif lower == b"transfer-encoding":
+                is_chunked = value.lower() == b"chunked"
+            elif lower == b"connection":
+                says_close = b"close" in [token.strip() for token in value.lower().split(b",")]
+            lines += (lower, b": ", value, b"\r\n")
+        self._choose(status, length, is_chunked)
+        if says_close:
+            self.keep_alive = False
+        elif not self.keep_alive:
+            lines.append(b"connection: close\r\n")
+        if self._framing is BodyFraming.CHUNKS and not is_chunked:
+            lines.append(b"transfer-encoding: chunked\r\n")
+        lines.append(b"\r\n")
+        return b"".join(lines)
+
+    def _choose(self, status: int, length: int | None, is_chunked: bool) -> None:
+        """Choose the framing; without a length or chunks only the end of the connection tells HTTP/1.0 that of a body."""
+        if self._is_head:
+            self._framing = BodyFraming.NO_BODY
+        elif is_chunked:
+            self._framing = BodyFraming.CHUNKS
+        elif length is not None or status in _WITHOUT_BODY:
+            self._framing, self._missing = BodyFraming.LENGTH, length or 0
+        else:
+            self._framing = BodyFraming.CHUNKS if self._takes_chunks else BodyFraming.CLOSE
+
+    def encode_part(self, body: bytes, *, more: bool) -> bytes:
+        """Encode a part of the body; RuntimeError when it is longer than the head said."""
+        if self._framing is BodyFraming.NO_BODY:
+            return b""
+        if self._framing is BodyFraming.CHUNKS:
+            chunk = b"%x\r\n%b\r\n" % (len(body), body) if body else b""
+            return chunk if more else chunk + b"0\r\n\r\n"
+        if self._framing is BodyFraming.LENGTH:
+            self._missing -= len(body)
+            if self._missing < 0:
+                raise RuntimeError("Response content longer than Content-Length")
+        return body
+
+    @property
+    def is_short(self) -> bool:
+        """Whether the body that was encoded is shorter than the head said."""
+        return self._framing is BodyFraming.LENGTH and self._missing > 0
+
+
+def encode_text(status: int, text: str) -> bytes:
+    """Encode an answer of a line of text, the last of its connection."""
+    head = f"content-type: text/plain; charset=utf-8\r\ncontent-length: {len(text)}\r\nconnection: close\r\n\r\n"
+    return STATUS_LINES[status] + head.encode() + text.encode()
+
+
+@lru_cache(maxsize=8)
+def encode_lines(headers: Sequence[tuple[bytes, bytes]]) -> bytes:
+    """Encode the headers that each answer of a server begins with; they stay the same for a second."""
+    return b"".join([b"%b: %b\r\n" % header for header in headers])

@@ -1,0 +1,99 @@
+"""The connections of a worker: each comes with the bytes that its client sent first, and goes when the key changes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from harness.fast_path.posts_at_once import LateAnswer, ReadyAnswer
+from harness.server.transport.connection import ConnectionState, HttpConnection
+from harness.server.transport.request_parser import BadRequest, RequestHead
+from harness.server.workers.request_key import HeadReader
+
+IsOwn = Callable[[bytes, Mapping[bytes, bytes]], bool]
+"""Whether the request with this address and these headers belongs to the worker."""
+GiveBack = Callable[[int, bytes], None]
+"""Takes the descriptor of a connection whose next request begins with these bytes."""
+PIPELINED = (
+    "Requests of several keys were sent over one connection before the answers came: harness serve --workers cannot."
+)
+MOST_EARLY = 1 << 20
+"""Bytes behind a request that are kept until it is answered; then no more are read."""
+
+
+class WorkerConnection(HttpConnection):
+    """A connection of a worker, which reads a request only when its head says that it belongs here.
+
+    idle ──bytes──> head collected ──whole──> its own? ──yes──> read as any other; what comes behind waits for the answer
+                                                 └──no──> given back with the connection
+    """
+
+    def __init__(self, *arguments: Any, first: bytes, is_own: IsOwn, give_back: GiveBack, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._first = first
+        self._is_own = is_own
+        self._give_back = give_back
+        self._head = HeadReader()
+        self._collected = b""
+        self._behind = bytearray()
+        self._is_judged = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin with what came before."""
+        super().connection_made(transport)
+        first, self._first = self._first, b""
+        if first:
+            self.data_received(first)
+
+    def data_received(self, data: bytes) -> None:
+        """Take what the client sends; a request that belongs to another worker leaves with its connection."""
+        if self.exchanges and self.state is ConnectionState.BETWEEN:
+            self._behind += data
+            if len(self._behind) > MOST_EARLY:
+                self.flow.pause_reading()
+        elif self._collected or self.is_idle:
+            self._collected += data
+            self._head.feed(data)
+            if self._head.is_whole:
+                self._judge()
+            else:
+                self.begin_request()
+        else:
+            super().data_received(data)
+
+    def _judge(self) -> None:
+        """Begin with a request whose head is whole, or give it back with its connection."""
+        head, data = self._head, self._collected
+        self._head, self._collected = HeadReader(), b""
+        self._is_judged = not head.url or self._is_own(head.url, head.headers)
+        if self._is_judged:
+            super().data_received(data)
+        else:
+            self._give_back(os.dup(self.transport.get_extra_info("socket").fileno()), data)
+            self.transport.close()
+
+    @property
+    def may_answer_at_once(self) -> bool:
+        """Whether a request has come that is known to belong here."""
+        return self._is_judged and super().may_answer_at_once
+
+    def send_at_once(self, answer: ReadyAnswer | LateAnswer) -> None:
+        """Send the answer to a request that was not parsed here."""
+        self._is_judged = False
+        super().send_at_once(answer)
+
+    def begin_body(self, head: RequestHead) -> None:
+        """Begin to answer a request; one of another worker that came together with one of this is refused."""
+        if not self._is_judged and not self._is_own(head.url, dict(head.headers)):
+            raise BadRequest(PIPELINED)
+        self._is_judged = False
+        super().begin_body(head)
+
+    def on_answered(self) -> None:
+        """Go on after an answer with what came meanwhile."""
+        super().on_answered()
+        if self._behind and not self.exchanges and not self.transport.is_closing():
+            behind, self._behind = bytes(self._behind), bytearray()
+            self.data_received(behind)
