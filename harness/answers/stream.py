@@ -41,8 +41,8 @@ def render_events(
         )
     for wire in response["output"]:
         ITEMS.find(wire["type"])
-    told = items if any(item is not None and (item.deltas or item.holds) for item in items) else ()
-    return ResponseEvents(response, told, obfuscate and not background, background)
+    has_deltas = any(item is not None and (item.deltas or item.holds) for item in items)
+    return ResponseEvents(response, items if has_deltas else (), obfuscate and not background, background)
 
 
 def _order_listings(events: Sequence[Json]) -> Sequence[Json]:

@@ -12,7 +12,7 @@ from harness.answers.response import TOOL_USAGE
 from harness.core.exchange import Json
 from harness.ending import to_api_error
 from harness.items.kind import Item
-from harness.items.stream_grammar import Deltas, replace_members
+from harness.items.stream_grammar import Deltas
 
 LISTING = "mcp_list_tools"
 """The kind of item of which a response begins with one for each MCP server. Recorded in 2026: several of them are made side
@@ -141,9 +141,14 @@ def write_response(events: ResponseEvents, writer: StreamWriter) -> None:
 
 def _begin(response: Json, status: str) -> Json:
     """Show a response as it was at its start."""
+    begun = {**response, "status": status}
+    for name, value in _AT_START.items():
+        if name in begun:
+            begun[name] = value
     # Without a requested tier the final one is "default"; it starts as "auto".
-    tier = "auto" if response.get("service_tier") == "default" else response.get("service_tier")
-    return replace_members(response, {**_AT_START, "service_tier": tier, "status": status})
+    if begun.get("service_tier") == "default":
+        begun["service_tier"] = "auto"
+    return begun
 
 
 def _write_item(index: int, open_from: int, events: ResponseEvents, writer: StreamWriter) -> int:
@@ -174,7 +179,9 @@ def _write_listings(output: Sequence[Json], writer: StreamWriter) -> int:
 
     Each phase of all of them comes before the next, `done` of the last one alone.
     """
-    count = next((index for index, wire in enumerate(output) if wire["type"] != LISTING), len(output))
+    count = 0
+    while count < len(output) and output[count]["type"] == LISTING:
+        count += 1
     if count < 2:
         return 0
     by_item = [write_item(output[index], {}, ItemPlace(index, 0, False, False, False)) for index in range(count)]

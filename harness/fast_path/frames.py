@@ -69,7 +69,7 @@ class FrameWriter:
         """Write the events of an item; `deltas` are its exact deltas, if any."""
         slots = tuple([name for name in SLOTS if isinstance(wire.get(name), str)])
         encoded = orjson.dumps({**wire, **dict.fromkeys(slots, "")})
-        exact = tuple([(name, tuple(pieces)) for name, pieces in deltas.items()])
+        exact = tuple([(name, tuple(pieces)) for name, pieces in deltas.items()]) if deltas else ()
         if "id" in slots and len(encoded) <= MAX_KEPT_SIZE and next(count_uses(encoded, slots, exact, place)):
             template = make_template(encoded, slots, exact, place)
             self.pieces += template.fill([wire[name] for name in slots])
