@@ -25,10 +25,10 @@ def find_start(id: str) -> int:
 
 def make_padding(start: int, number: int, piece: str) -> str:
     """Make the padding of a piece of text in the event with this number; the noise of its item begins at `start`."""
+    return cut_noise(start, number, -len(piece) % WIDTH)
+
+
+def cut_noise(start: int, number: int, length: int) -> str:
+    """Cut so much noise out for the event with this number."""
     place = (start + STEP * number) % PLACES
-    return NOISE[place : place + padding_length(piece)]
-
-
-def padding_length(piece: str) -> int:
-    """Count the characters that a piece of text lacks to a multiple of WIDTH."""
-    return -len(piece) % WIDTH
+    return NOISE[place : place + length]
