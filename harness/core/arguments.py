@@ -15,14 +15,18 @@ T = TypeVar("T")
 
 
 def named_arguments(function: Callable[P, T]) -> Callable[P, T]:
-    """The function, which raises a ScriptError for a name that it does not take: `when(instruction=…): … Did you mean …`.
+    """Make a function raise a ScriptError for a name that it does not take: `when(instruction=…): … Did you mean …`.
 
     One that takes any name stays as it is.
     """
     own = inspect.signature(function).parameters.values()
-    if any(each.kind is each.VAR_KEYWORD for each in own):
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in own):
         return function
-    known = [each.name for each in own if each.kind is not each.VAR_POSITIONAL and each.name != "self"]
+    known = [
+        parameter.name
+        for parameter in own
+        if parameter.kind is not parameter.VAR_POSITIONAL and parameter.name != "self"
+    ]
 
     @wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> T:

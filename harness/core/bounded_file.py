@@ -56,14 +56,14 @@ class BoundedFile:
         self._seen = 0
 
     def read_line(self) -> bytes:
-        """The next line, empty at the end."""
+        """Read the next line, empty at the end."""
         line = self._note(self._stream.readline(self.limit + 1))
         if len(line) > self.limit:
             raise self._too_large("it has a line of")
         return line
 
     def read_rest(self, head: bytes) -> bytes:
-        """The whole content, of which `head` was read before."""
+        """Read the whole content, of which `head` was read before."""
         if not self._packed and self._size > self.limit:
             raise self._too_large("it has")
         pieces, length = [head], len(head)
@@ -75,7 +75,7 @@ class BoundedFile:
         return b"".join(pieces)
 
     def _note(self, data: bytes) -> bytes:
-        """The same data, unless what was read so far is too much for the size of the compressed file."""
+        """Return the data, unless what was read so far is too much for the size of the compressed file."""
         self._seen += len(data)
         if self._packed and self._seen > max(self.limit // 8, MAX_EXPANSION * self._size):
             raise Malformed(
@@ -90,13 +90,13 @@ class BoundedFile:
 
 @contextmanager
 def open_bounded(path: Path, advice: str = SPLIT_ADVICE) -> Iterator[BoundedFile]:
-    """The content of a file; OSError if it cannot be opened."""
+    """Open a file for bounded reading; OSError if it cannot be opened."""
     with path.open("rb") as plain:
         yield BoundedFile(plain, advice)
 
 
 def read_bounded(path: Path, advice: str = SPLIT_ADVICE) -> bytes:
-    """The whole content of a file; Malformed with advice if it is too large, OSError if it cannot be read."""
+    """Read the whole content of a file; Malformed with advice if it is too large, OSError if it cannot be read."""
     with open_bounded(path, advice) as content:
         try:
             return content.read_rest(b"")

@@ -38,7 +38,7 @@ class Dated(Protocol):
 
 
 def parse_as_of(text: object, option: str = "as_of") -> str:
-    """The day that `2026-03-15`, or `2026-03` (its last day), names; ConfigError when it is none or not known yet."""
+    """Return the day that `2026-03-15`, or `2026-03` (its last day), names; ConfigError for any other text."""
     found = _find_day(text)
     if not found:
         raise ConfigError(f"{option}: {text!r} is no date; give a day or a month, say 2026-03-15 or 2026-03.")
@@ -50,12 +50,12 @@ def parse_as_of(text: object, option: str = "as_of") -> str:
 
 
 def is_day(text: str) -> bool:
-    """Whether a text is a day: YYYY-MM-DD."""
+    """Tell whether a text is a day: YYYY-MM-DD."""
     return len(text) == 10 and bool(_find_day(text))
 
 
 def _find_day(text: object) -> re.Match[str] | None:
-    """The parts of a day or a month that there is."""
+    """Find the parts of a day or a month; None when there is no such day."""
     found = _DAY.fullmatch(text) if isinstance(text, str) and text.isascii() else None
     if not found or not "01" <= found[2] <= "12":
         return None
@@ -63,7 +63,7 @@ def _find_day(text: object) -> re.Match[str] | None:
 
 
 def last_day(limit: str) -> str:
-    """The last day of a year, a month or a day."""
+    """Return the last day of a year, a month or a day."""
     month = f"{limit}-12"[:7]
     return limit if len(limit) == 10 else f"{month}-{_days_in_month(month)}"
 
@@ -97,29 +97,29 @@ def _time_parts(seconds: int) -> tuple[int, ...]:
 
 
 def day_of_recording(date: str) -> str:
-    """The day in whose contract a recording of this ISO time is judged: its own, but none after CONTRACT_DATE."""
+    """Return the day in whose contract a recording of this ISO time is judged: its own, but none after CONTRACT_DATE."""
     return min(date[:10], CONTRACT_DATE) if date else CONTRACT_DATE
 
 
 def is_valid_on(day: str, since: str, until: str) -> bool:
-    """Whether something is valid on a day."""
+    """Tell whether something is valid on a day."""
     return since <= day and (not until or day[: len(until)] <= until)
 
 
 def is_uncertain_on(day: str, since: str, until: str) -> bool:
-    """Whether a day lies in the month or the year in which something changed, of which the day is not known."""
+    """Tell whether a day lies in the month or the year in which something changed, of which the day is not known."""
     return any(len(limit) < len(day) and day.startswith(limit) for limit in (since, until) if limit)
 
 
 def days_of_change(entries: Iterable[Dated]) -> tuple[str, ...]:
-    """The days from which on another set of entries is valid, in order."""
+    """Return the days from which on another set of entries is valid, in order."""
     limits = [(entry.since, entry.until) for entry in entries]
     starts = {_first_day(since) for since, _ in limits if since}
     return tuple(sorted(starts | {_day_after(until) for _, until in limits if until}))
 
 
 def start_of_epoch(day: str, changes: tuple[str, ...]) -> str:
-    """The last day of change up to a day, since when the same entries are valid; ALWAYS before the first one."""
+    """Find the last day of change up to a day, since when the same entries are valid; ALWAYS before the first one."""
     passed = bisect_right(changes, day)
     return changes[passed - 1] if passed else ALWAYS
 

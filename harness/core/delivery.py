@@ -69,7 +69,7 @@ class Pause(Fault):
             raise ScriptError("pause: it does not say how long. Give seconds=0.05, or until=Gate().")
 
     def applies_at(self, sent: int) -> bool:
-        """Whether the answer pauses when this many events have been sent."""
+        """Tell whether the answer pauses when this many events have been sent."""
         return self.after is None or self.after == sent
 
 
@@ -129,5 +129,5 @@ DISCONNECT_AT_END = Delivery(disconnects=True)
 
 
 def is_non_negative_number(value: Any) -> bool:
-    """Whether a value is a finite number, 0 or more."""
+    """Tell whether a value is a finite number, 0 or more."""
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf")

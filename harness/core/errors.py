@@ -59,12 +59,12 @@ class ApiError:
         return {"message": self.message, "type": self.type, "param": self.param, "code": self.code}
 
     def body(self) -> dict[str, Any]:
-        """The JSON body the API sends."""
+        """Return the JSON body the API sends."""
         return {"error": self.members()} if self.body_template is None else dict(self.body_template)
 
 
 def _fill_template(form: Any, facts: Mapping[str, Any]) -> Any:
-    """A template with its fields replaced by facts; a string that is a single field becomes the fact itself."""
+    """Replace the fields of a template by facts; a string that is a single field becomes the fact itself."""
     if isinstance(form, str):
         name = form[1:-1]
         return facts[name] if form == f"{{{name}}}" and name in facts else form.format_map(facts)

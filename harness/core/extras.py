@@ -1,4 +1,4 @@
-"""Packages that only an extra of this distribution brings, and what is said when one is missing."""
+"""Packages that only an extra of this distribution brings, and the message when one is missing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DISTRIBUTION = "responses-harness"
 
 
 def missing_extra(needed_by: str, package: str, extra: str) -> ConfigError:
-    """Describe a package that is not installed, what needs it and how to install it."""
+    """Describe a missing package: what needs it and how to install it."""
     return ConfigError(f'{needed_by} needs {package}: pip install "{DISTRIBUTION}[{extra}]"')
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def paused_collection() -> Iterator[None]:
-    """Collect no garbage in a `with` block, such as one that only imports or parses what stays.
+    """Collect no garbage in a `with` block, such as one that only imports or parses.
 
     Beside the objects of a large library each collection takes tens of milliseconds.
     """

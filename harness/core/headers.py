@@ -31,7 +31,7 @@ def encode_headers(headers: Iterable[tuple[str, str]]) -> list[tuple[bytes, byte
 
 
 def quote_header(text: str) -> str:
-    """A text of a client as the value of a header: line breaks and what is not ASCII are percent-encoded."""
+    """Encode a text of a client as the value of a header: line breaks and what is not ASCII are percent-encoded."""
     return quote(text, safe=_PRINTABLE)
 
 

@@ -35,7 +35,7 @@ class Ids:
         self._time = 0, "00000000"
 
     def _next_chunk(self) -> str:
-        """The next 24 hex digits."""
+        """Return the next 24 hex digits."""
         if not self._left:
             hashed = self._hash.copy()
             hashed.update(b"\0%d" % self._round)
@@ -63,7 +63,7 @@ class Ids:
         return prefix + bytes.fromhex(self.hex("", 2 * length)).translate(ALPHANUMERIC_TABLE).decode()
 
     def response(self, now: int, parent: str | None = None, prefix: str = "resp") -> str:
-        """A response's id at `now` unix seconds, in the partition of its `parent`: the response or conversation before.
+        """Make a response's id at `now` unix seconds, in the partition of its `parent`: the response or conversation before.
 
         A parent of another form (48 digits as before mid 2025, or invented) starts a new partition. With another prefix the
         id is one that a Foundry project makes.
@@ -77,7 +77,7 @@ class Ids:
         return id
 
     def item(self, prefix: str, response_id: str, now: int) -> str:
-        """The id of an item of a response: `item("msg", "resp_…", now)`, or of a conversation.
+        """Make the id of an item of a response: `item("msg", "resp_…", now)`, or of a conversation.
 
         A response id of another form starts a new partition for the item; that of a Foundry project is one for its items.
         """
@@ -91,31 +91,31 @@ class Ids:
         return f"{prefix}_{partition}{self._at(now)}{self._next_chunk()}"
 
     def call(self) -> str:
-        """A `call_id`, which pairs a call with its output."""
+        """Make a `call_id`, which pairs a call with its output."""
         return self.alphanumeric("call_")
 
     def request(self) -> str:
-        """An `x-request-id`."""
+        """Make an `x-request-id`."""
         return f"req_{self._next_chunk()}{self._next_chunk()[:8]}"
 
     def guid(self) -> str:
-        """A request id in Azure's form."""
+        """Make a request id in Azure's form."""
         text = self.hex("", 32)
         return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
     def conversation(self) -> str:
-        """A conversation's id."""
+        """Make the id of a conversation."""
         return self.hex("conv_", 48)
 
     def project_conversation(self) -> str:
-        """The id of a conversation of a Foundry project."""
+        """Make the id of a conversation of a Foundry project."""
         return self.project_id("conv_")
 
     def project_id(self, prefix: str = "", parent: str | None = None) -> str:
-        """An id that a Foundry project makes, in the partition of its `parent`; that of a session has no prefix."""
+        """Make an id of a Foundry project, in the partition of its `parent`; that of a session has no prefix."""
         found = (_PARTITIONED_ID.fullmatch(parent) or _PROJECT_ID.fullmatch(parent)) if parent else None
         return self.alphanumeric(f"{prefix}{found[1]}00" if found else f"{self.hex(prefix, 16)}00", 32)
 
     def message(self) -> str:
-        """The id of a message of a thread; a message of a response is an `item`."""
+        """Make the id of a message of a thread; a message of a response is an `item`."""
         return self.alphanumeric("msg_")

@@ -40,7 +40,7 @@ def drop_oldest(kept: MutableSequence[T], most: int | None) -> None:
 
 
 def oldest_beyond(table: Mapping[K, object], most: int | None) -> list[K]:
-    """The keys of the first entries of a table that has more than `most`: those that have to go."""
+    """Return the keys of the first entries of a table that has more than `most`: those that have to go."""
     if most is None or len(table) <= most:
         return []
     return list(islice(table, len(table) - most + most // _SPARE))
@@ -55,7 +55,7 @@ class RepeatCache(Generic[K, V]):
         self._size = 0
 
     def get(self, key: K) -> V | None:
-        """The value of a key, which is used now."""
+        """Return the value of a key, which is used now."""
         found = self._values.get(key)
         if found is None:
             return None
@@ -63,7 +63,7 @@ class RepeatCache(Generic[K, V]):
         return found[0]
 
     def has_seen(self, key: K) -> bool:
-        """Whether a key came before, as far as is remembered; from now on it did."""
+        """Tell whether a key came before, as far as is remembered; from now on it did."""
         if hash(key) in self._seen:
             return True
         if len(self._seen) >= MAX_SEEN:

@@ -8,15 +8,15 @@ from harness.core.exchange import Json
 
 
 def as_object(value: Any) -> Json:
-    """The value if it is an object, else an empty object."""
+    """Return the value if it is an object, else an empty object."""
     return value if isinstance(value, dict) else {}
 
 
 def objects_in(value: Any) -> list[Json]:
-    """The objects in a list; empty for any other value."""
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    """Return the objects in a list; empty for any other value."""
+    return [element for element in value if isinstance(element, dict)] if isinstance(value, list) else []
 
 
 def as_string(value: Any) -> str:
-    """The value if it is a string, else an empty string."""
+    """Return the value if it is a string, else an empty string."""
     return value if isinstance(value, str) else ""

@@ -16,17 +16,17 @@ class Dumpable(Protocol):
 
 
 def is_model(value: Any) -> bool:
-    """Whether a value is an object that dumps itself, as those of pydantic and of the SDKs do; a class does not count."""
+    """Tell whether a value is an object that dumps itself, as those of pydantic and the SDKs do; a class does not count."""
     return callable(getattr(type(value), "model_dump", None))
 
 
 def dump_model(value: Any) -> Any:
-    """All members of an object by their aliases, also those that have their default: what a model of the API would write."""
+    """Dump all members of an object by their aliases, also those with their default, as a model of the API would."""
     return _dump(value, exclude_unset=False)
 
 
 def dump_set(value: Any) -> Any:
-    """The members of an object that were set, by their aliases: what came on the wire."""
+    """Dump the members of an object that were set, by their aliases, as they came on the wire."""
     return _dump(value, exclude_unset=True)
 
 

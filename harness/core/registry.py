@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Registry(dict[str, T]):
-    """Declarations of one sort by name, in the order of their registration; `noun` is what an error calls one."""
+    """Declarations of one sort by name, in the order of their registration; errors call one by the `noun`."""
 
     __slots__ = ("noun",)
 
@@ -32,7 +32,7 @@ class Registry(dict[str, T]):
         return declared
 
     def find(self, name: str) -> T:
-        """The declaration of that name; RegistrationError with the nearest name when there is none."""
+        """Find the declaration of that name; RegistrationError with the nearest name when it was never declared."""
         try:
             return self[name]
         except KeyError:
@@ -40,7 +40,7 @@ class Registry(dict[str, T]):
 
 
 def import_modules(package: str, modules: Iterable[str]) -> None:
-    """Import modules of a package in this order, so that what they declare is registered in it."""
+    """Import modules of a package in this order, so that their declarations are registered in it."""
     with paused_collection():
         for module in modules:
             import_module(f"{package}.{module}")
@@ -57,7 +57,7 @@ def suggest_name(name: object, known: Iterable[str]) -> str:
     names, text = list(known), str(name)
     if near := get_close_matches(text, names, 1):
         return f"Did you mean {near[0]!r}?"
-    if containing := [each for each in names if len(text) > 2 and text in each][:3]:
+    if containing := [candidate for candidate in names if len(text) > 2 and text in candidate][:3]:
         return f"Did you mean {' or '.join(map(repr, containing))}?"
     if len(names) <= MAX_KNOWN_LISTED:
         return f"Known: {', '.join(names)}."

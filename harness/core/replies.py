@@ -66,31 +66,31 @@ class ModelReplies(tuple[ModelReply, ...]):
     @property
     def texts(self) -> list[str]:
         """The text of each reply."""
-        return [each.text for each in self]
+        return [reply.text for reply in self]
 
     @property
     def annotations(self) -> list[Json]:
         """The annotations of all replies."""
-        return [note for each in self for note in each.annotations]
+        return [note for reply in self for note in reply.annotations]
 
     @property
     def calls(self) -> list[Json]:
         """The calls of all replies that the client has to answer."""
-        return [call for each in self for call in each.calls]
+        return [call for reply in self for call in reply.calls]
 
     @property
     def reasoning(self) -> list[Json]:
         """The reasoning items of all replies."""
-        return [item for each in self for item in each.reasoning]
+        return [item for reply in self for item in reply.reasoning]
 
     @property
     def usage(self) -> dict[str, int]:
         """The tokens of all replies: input, output and total."""
-        return sum_token_counts(each.usage for each in self)
+        return sum_token_counts(reply.usage for reply in self)
 
 
 def text_parts(item: Mapping[str, Any]) -> list[tuple[str, bool]]:
-    """The texts of a message or of reasoning, each with whether a client may omit it.
+    """Return the texts of a message or of reasoning, each with whether a client may omit it.
 
     A refusal beside a text may be omitted, and so may raw reasoning beside its summary.
     """
@@ -105,22 +105,22 @@ def text_parts(item: Mapping[str, Any]) -> list[tuple[str, bool]]:
 
 
 def annotations_of(message: Mapping[str, Any]) -> list[Json]:
-    """The annotations of a message."""
+    """Return the annotations of a message."""
     return [note for part in message["content"] for note in part.get("annotations") or ()]
 
 
 def token_counts(usage: Any) -> dict[str, int]:
-    """The numbers of a usage object under the names of `POST /responses`; absent ones are missing."""
-    found: dict[str, int] = {}
+    """Return the numbers of a usage object under the names of `POST /responses`; absent ones are missing."""
+    counts: dict[str, int] = {}
     for name, names in TOKEN_COUNT_NAMES.items():
-        values = (usage.get(one) if isinstance(usage, Mapping) else getattr(usage, one, None) for one in names)
+        values = (usage.get(member) if isinstance(usage, Mapping) else getattr(usage, member, None) for member in names)
         number = next((value for value in values if isinstance(value, int)), None)
         if number is not None:
-            found[name] = number
-    return found
+            counts[name] = number
+    return counts
 
 
 def sum_token_counts(usages: Iterable[Any]) -> dict[str, int]:
-    """The sum of usage objects."""
+    """Sum usage objects."""
     known = [token_counts(usage) for usage in usages]
-    return {name: sum(each.get(name, 0) for each in known) for name in TOKEN_COUNT_NAMES}
+    return {name: sum(usage.get(name, 0) for usage in known) for name in TOKEN_COUNT_NAMES}

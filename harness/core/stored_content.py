@@ -13,7 +13,7 @@ class ReadBytes(Protocol):
 
 
 class StoredContent(str):
-    """The content of a file that is not in memory: `size` bytes, which `read` gives; as a text it only says its size.
+    """The content of a file outside of memory: `size` bytes, given by `read`; as a text it only says its size.
 
     A copy is that text.
     """
@@ -24,7 +24,7 @@ class StoredContent(str):
     read: ReadBytes
 
     def __new__(cls, size: int, read: ReadBytes) -> StoredContent:
-        """A text such as `(209715200 bytes)`."""
+        """Make a text such as `(209715200 bytes)`."""
         made = super().__new__(cls, f"({size} bytes)")
         made.size, made.read = size, read
         return made
@@ -34,10 +34,10 @@ class StoredContent(str):
 
 
 def content_size(content: str) -> int:
-    """The number of bytes of a content: a text with one character per byte, or one that stands for it."""
+    """Count the bytes of a content: a text with one character per byte, or a StoredContent."""
     return content.size if isinstance(content, StoredContent) else len(content)
 
 
 def read_content(content: str) -> bytes:
-    """The bytes of a content: a text with one character per byte (Latin-1), or one that stands for them."""
+    """Read the bytes of a content: a text with one character per byte (Latin-1), or a StoredContent."""
     return content.read() if isinstance(content, StoredContent) else content.encode("latin-1")

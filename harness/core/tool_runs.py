@@ -1,4 +1,4 @@
-"""What a test records beside the journal: what the tools of a client returned, and what a chat UI sent it."""
+"""Records beside the journal: what the tools of a client returned, and what a chat UI sent."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ def _openai_client(base_url: str, api_key: str) -> Any:
 
 
 def _dump_json(model: Any) -> Json:
-    """An object of the SDK as the JSON that was received."""
+    """Dump an object of the SDK as the JSON that was received."""
     members: Json = model.model_dump(mode="json", exclude_unset=True, warnings=False)
     return members
 

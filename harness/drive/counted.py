@@ -31,7 +31,7 @@ class Counted(Protocol, Generic[P, R_co]):
 
 
 def counted(function: Callable[P, R]) -> Counted[P, R]:
-    """A tool that records each execution, as in `deploy.runs == [{"ref": "v2"}]` for a function `deploy`.
+    """Make a tool that records each execution, as in `deploy.runs == [{"ref": "v2"}]` for a function `deploy`.
 
     Name, signature, docstring and annotations are kept, and a coroutine function stays one, so that frameworks derive the
     same schema from it. An execution is recorded when it begins, whether it succeeds or not. What it returned is compared
@@ -82,7 +82,7 @@ def counted(function: Callable[P, R]) -> Counted[P, R]:
 
 
 def _declare(function: Callable[..., Any]) -> str:
-    """The name of a tool, made known to the running tests and to those of its module."""
+    """Declare the name of a tool to the running tests and to those of its module."""
     name = getattr(function, "__name__", "")
     _NAMES_BY_MODULE[getattr(function, "__module__", "")].add(name)
     for recording in RECORDINGS:

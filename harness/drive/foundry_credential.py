@@ -1,4 +1,4 @@
-"""A credential for Azure's clients: its token is an API key, so that it leads to the World of that key.
+"""A credential for Azure's clients, whose token is an API key and so leads to the World of that key.
 
 One object serves synchronous and asynchronous clients: what it returns can be awaited, and needs not be. It looks like
 azure-core's own, and needs no package of Azure.
@@ -41,11 +41,11 @@ class FoundryCredential:
         self._key = key
 
     def get_token(self, *_: str, **__: Any) -> Token:
-        """The key as a token that is valid for an hour."""
+        """Return the key as a token that is valid for an hour."""
         return Token(self._key, int(time.time()) + VALID_SECONDS)
 
     def get_token_info(self, *scopes: str, options: Any = None) -> Token:
-        """The same, as newer clients ask for it."""
+        """Return the same, as newer clients ask for it."""
         return self.get_token(*scopes, options=options)
 
     def close(self) -> _Done:

@@ -41,7 +41,7 @@ def linear(exchanges: Iterable[Exchange], texts: Sequence[str] | Chat = ()) -> N
         for exchange in lane:
             found = (f"{lost.at}: {lost.message}" for lost in changes if lost.exchange == exchange.number)
             if problem := next(chain(_find_problems(exchange, previous, said), found), None):
-                sizes = ", ".join(str(len(_input_items(each))) for each in lane)
+                sizes = ", ".join(str(len(_input_items(exchange))) for exchange in lane)
                 raise AssertionError(
                     f"request {exchange.number}: {problem}\nitems in the requests of this agent: {sizes}"
                 )
@@ -49,7 +49,7 @@ def linear(exchanges: Iterable[Exchange], texts: Sequence[str] | Chat = ()) -> N
 
 
 def _find_sent_changes(journal: Sequence[Exchange], turns: list[SentTurn]) -> Sequence[Lost]:
-    """What a chat UI sent in these turns and the model was not told so."""
+    """Find what a chat UI sent in these turns and the model was not told."""
     found = losses_in_accepted(journal, strict=True, tool_runs=ToolRuns(turns=turns))
     return [lost for lost in found if lost.loss == SENT_CHANGED]
 
@@ -85,7 +85,7 @@ def _output_items(exchange: Exchange) -> list[Json]:
 
 
 def _new_items_start(items: Sequence[Json]) -> int:
-    """The index of the first item behind all output of the model."""
+    """Find the index of the first item behind all output of the model."""
     output_places = (place for place, item in enumerate(items) if not _is_client_item(item))
     return max(output_places, default=-1) + 1
 
@@ -100,7 +100,7 @@ def _is_client_item(item: Json) -> bool:
 
 
 def _is_empty(item: Json) -> bool:
-    """Whether an item is a message without text, file or image."""
+    """Tell whether an item is a message without text, file or image."""
     if item.get("type", "message") != "message" or "role" not in item:
         return False
     content = item.get("content")
@@ -110,7 +110,7 @@ def _is_empty(item: Json) -> bool:
 
 
 def _item_key(item: Json) -> str:
-    """The identity of an item: role and text of a message, the call that it makes or answers, else its id."""
+    """Return the identity of an item: role and text of a message, the call that it makes or answers, else its id."""
     kind = item.get("type", "message")
     if kind == "message":
         return f"{item.get('role')} {item_text(item)}"

@@ -66,7 +66,7 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class ResponseMembers(Fault):
-    """What a script says of a response beside its output and its end: members by name, of its `usage` counts by name."""
+    """Members of a response beside its output and its end, as a script sets them; of its `usage` the counts by name."""
 
     members: Json = field(default_factory=dict)
     usage: Json = field(default_factory=dict)
@@ -135,7 +135,7 @@ def make_usage_line(
     cache_written: int | None = None,
     reasoning: int | None = None,
 ) -> ResponseMembers:
-    """The line of a turn that says its usage; ScriptError for counts that no response has."""
+    """Make the line of a turn that says its usage; ScriptError for counts that no response has."""
     named = {
         "input_tokens": input_tokens,
         "output_tokens": output_tokens,
@@ -182,7 +182,7 @@ RESPONSE_LINES: Mapping[str, Callable[..., ResponseMembers]] = {
 
 
 def add_line(turn: Any, line: Fault) -> Any:
-    """A turn with one more line after its ending; a function gets it for its result, a generator function for each yield."""
+    """Add one more line after the ending of a turn; to a function for its result, to a generator function for each yield."""
     if isgeneratorfunction(turn):
         return _add_line_to_each(turn, line)
     if callable(turn):
@@ -211,7 +211,7 @@ ENDINGS: Registry[Callable[..., Ending]] = Registry(
 
 
 def split_ending(turn: Sequence[TurnLine]) -> tuple[list[Item], Ending]:
-    """The items of a turn, and its ending."""
+    """Split a turn into its items and its ending."""
     items = [line for line in turn if isinstance(line, Item)]
     if len(items) == len(turn):
         return items, DEFAULT_ENDING
@@ -225,7 +225,7 @@ def split_ending(turn: Sequence[TurnLine]) -> tuple[list[Item], Ending]:
 
 
 def line_from_wire(wire: Json, others: Mapping[str, Callable[..., TurnLine]] = ENDINGS) -> TurnLine:
-    """A line from its JSON: an item in wire form, or one of the `others`, `{"type": "incomplete", "reason": "…"}`."""
+    """Make a line from its JSON: an item in wire form, or one of the `others`, `{"type": "incomplete", "reason": "…"}`."""
     if not isinstance(wire, dict) or wire.get("type") not in others:
         return item_from_wire(wire)
     made = others[wire["type"]]
@@ -236,6 +236,6 @@ def line_from_wire(wire: Json, others: Mapping[str, Callable[..., TurnLine]] = E
 
 
 def to_api_error(error: Json) -> ApiError:
-    """The HTTP error for the `error` (`code`, `message`) of a failed response."""
+    """Make the HTTP error for the `error` (`code`, `message`) of a failed response."""
     status, kind = _STATUS_AND_TYPE.get(error["code"], (400, "invalid_request_error"))
     return ApiError(status, error["message"], _PARAMS.get(error["code"]), error["code"], kind)

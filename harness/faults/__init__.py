@@ -102,7 +102,7 @@ def delay(turn: Any, *, seconds: str | float) -> Any:
 
 
 def make_delay(seconds: str | float) -> Delay:
-    """The line of a turn that begins late."""
+    """Make the line of a turn that begins late."""
     if (parsed := parse_duration(seconds)) is None:
         raise ScriptError(f"delay: seconds is {seconds!r}. Give a number, or a text such as '200ms', '1s'.")
     return Delay(parsed)
@@ -253,16 +253,16 @@ NON_ITEM_LINES: Mapping[str, Callable[..., TurnLine]] = {**ENDINGS, **FAULTS, **
 
 
 def find_cut(turn: Sequence[TurnLine]) -> Cut | None:
-    """The first cut of the answer to a turn, None if it is not cut."""
+    """Find the first cut of the answer to a turn, None if it is not cut."""
     return min((line for line in turn if isinstance(line, Cut)), key=lambda line: line.after, default=None)
 
 
 def ends_early(turn: Sequence[TurnLine]) -> bool:
-    """Whether the answer to a turn breaks off before its end."""
+    """Tell whether the answer to a turn breaks off before its end."""
     return any(isinstance(line, Cut | EndOfStream | ErrorInStream) for line in turn)
 
 
 def find_pauses(turn: Sequence[TurnLine], gate: Callable[[str], Gate]) -> Sequence[Pause]:
-    """The pauses of the answer to a turn; `gate` finds gates by name."""
+    """Find the pauses of the answer to a turn; `gate` finds gates by name."""
     pauses = (line for line in turn if isinstance(line, Pause))
-    return [replace(each, until=gate(each.until)) if isinstance(each.until, str) else each for each in pauses]
+    return [replace(pause, until=gate(pause.until)) if isinstance(pause.until, str) else pause for pause in pauses]

@@ -25,7 +25,7 @@ class Alteration(Fault):
     __slots__ = ()
 
     def alter(self, answer: Answer) -> Answer:
-        """The answer as it is sent."""
+        """Alter the answer."""
         raise NotImplementedError
 
 
@@ -66,7 +66,7 @@ class AddMembers(Alteration):
 
     def _add(self, value: Any) -> Any:
         if isinstance(value, list):
-            return [self._add(each) for each in value]
+            return [self._add(element) for element in value]
         if not isinstance(value, dict):
             return value
         nested = {name: self._add(value[name]) for name in _PARENTS if isinstance(value.get(name), dict | list)}
@@ -92,7 +92,7 @@ class AddItem(Alteration):
 
     def _insert(self, events: Sequence[Json], item: Json) -> list[Json]:
         place = next(
-            (at for at, event in enumerate(events) if event.get("output_index", -1) >= self.at), len(events) - 1
+            (index for index, event in enumerate(events) if event.get("output_index", -1) >= self.at), len(events) - 1
         )
         own = [{"type": f"response.output_item.{kind}", "output_index": self.at, "item": item} for kind in _ITEM_EVENTS]
         return [*events[:place], *own, *map(self._move, (self._close(event, item) for event in events[place:]))]
@@ -175,7 +175,7 @@ class EndOfStream(Alteration):
 
 
 def alter_answer(answer: Answer, turn: Sequence[TurnLine]) -> Answer:
-    """An answer with the alterations of its turn, in their order."""
+    """Alter an answer as its turn says, in the order of the alterations."""
     for line in turn:
         if isinstance(line, Alteration):
             answer = line.alter(answer)

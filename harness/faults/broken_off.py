@@ -1,4 +1,4 @@
-"""Answers that are cut: the events that are sent, and the partial response that they add up to."""
+"""Cuts answers: finds the events that are sent, and folds them into a partial response."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PARTS_BY_INDEX = {"content_index": "content", "summary_index": "summary"}
 
 
 def apply_faults(answer: Answer, turn: Sequence[TurnLine], gate: Callable[[str], Gate]) -> Answer:
-    """An answer with the faults of its turn; `events` and `body` are what is still sent."""
+    """Apply the faults of a turn to its answer; `events` and `body` are what is still sent."""
     answer = alter_answer(answer, turn)
     return _break_off(answer, turn, gate) if any(isinstance(line, _OF_DELIVERY) for line in turn) else answer
 
@@ -46,7 +46,7 @@ def _break_off(answer: Answer, turn: Sequence[TurnLine], gate: Callable[[str], G
 
 
 def fold_partial(events: Sequence[Json]) -> Json | None:
-    """The response or run that the first events of its stream add up to; None without its object."""
+    """Fold the first events of a stream into the response or run that they add up to; None without its object."""
     partial: Json | None = None
     items: dict[int, Json] = {}
     for event in events:
@@ -62,7 +62,7 @@ def fold_partial(events: Sequence[Json]) -> Json | None:
 
 
 def _apply_event(item: Json, event: Json) -> Json:
-    """An item with the part, text or annotation that an event adds; unchanged by other events."""
+    """Add the part, text or annotation of an event to an item; other events leave it as it is."""
     place = next((name for name in PARTS_BY_INDEX if name in event), None)
     if place is None:
         return _append_delta(item, event)
@@ -75,7 +75,7 @@ def _apply_event(item: Json, event: Json) -> Json:
 
 
 def _append_delta(item: Json, event: Json) -> Json:
-    """An item or a part with a delta or an annotation; `response.output_text.delta` extends its `text`."""
+    """Append a delta or an annotation to an item or a part; `response.output_text.delta` extends its `text`."""
     _, stem, kind = event["type"].rsplit(".", 2)
     if "annotation" in event:
         return {**item, "annotations": [*item["annotations"], event["annotation"]]}

@@ -28,7 +28,7 @@ def parse_duration(value: Any) -> float | None:
 
 
 def make_pace(ttft: str | float = 0, tokens: str | float = 0, jitter: float = 0) -> Pace:
-    """The line of a turn: its first token comes after `ttft`, `tokens` in a second follow (0: at once).
+    """Make the line of a turn: its first token comes after `ttft`, `tokens` in a second follow (0: at once).
 
     With `jitter` 0.2 each wait is up to 20 % longer or shorter, by chance that is the same in each run.
     """
@@ -48,10 +48,10 @@ def make_pace(ttft: str | float = 0, tokens: str | float = 0, jitter: float = 0)
 
 
 def parse_pace(text: str) -> Pace:
-    """The pace of a text, `ttft=300ms,tokens=80/s,jitter=0.2`; ScriptError when it is none."""
+    """Parse a pace, `ttft=300ms,tokens=80/s,jitter=0.2`; ScriptError when the text is malformed."""
     named: dict[str, Any] = {}
     for part in text.split(","):
-        name, _, value = (each.strip() for each in part.partition("="))
+        name, _, value = (side.strip() for side in part.partition("="))
         if name not in MEMBERS:
             raise ScriptError(f"pace: it has no {name!r}. {suggest_name(name, MEMBERS)} Write ttft=300ms,tokens=80/s.")
         if name in named:
@@ -64,12 +64,12 @@ def parse_pace(text: str) -> Pace:
 
 
 def find_pace(turn: Sequence[TurnLine]) -> Pace | None:
-    """The pace of the answer to a turn, None when it has none of its own."""
+    """Find the pace of the answer to a turn, None when it has none of its own."""
     return next((line for line in turn if isinstance(line, Pace)), None)
 
 
 def schedule_answer(answer: Answer, pace: Pace) -> Sequence[float]:
-    """Seconds from the beginning at which each event of an answer is sent; of one that is no stream its only part."""
+    """Seconds from the beginning at which each event of a stream is sent, or the only part of another answer."""
     body = answer.body if isinstance(answer.body, dict) else {}
     seed = str(body.get("id"))
     if answer.events is None:
@@ -92,7 +92,7 @@ def _wait(pace: Pace, seconds: float, tokens: float, seed: str) -> float:
 
 
 def _count_delta_tokens(event: Any) -> int:
-    """The tokens that an event brings; 0 for one without a delta."""
+    """Count the tokens that an event brings; 0 for one without a delta."""
     delta = event.get("data", event).get("delta")
     if isinstance(delta, dict):  # of a thread's message
         delta = "".join(part.get("text", {}).get("value", "") for part in delta.get("content") or ())

@@ -71,7 +71,7 @@ class Delay(Fault):
 
 
 def describe_transport(turn: Sequence[TurnLine]) -> dict[str, Any]:
-    """The members of a `Delivery` that these faults of a turn set."""
+    """Describe the members of a `Delivery` that these faults of a turn set."""
     found: dict[str, Any] = {}
     for line in turn:
         if isinstance(line, Chunks):
@@ -84,5 +84,5 @@ def describe_transport(turn: Sequence[TurnLine]) -> dict[str, Any]:
 
 
 def with_transport(delivery: Delivery, turn: Sequence[TurnLine]) -> Delivery:
-    """A delivery as the faults of a turn change it."""
+    """Change a delivery as the faults of a turn say."""
     return delivery._replace(**describe_transport(turn))

@@ -1,4 +1,4 @@
-"""Items: the builders of those that a model emits with the grammar of their events, those that only a client sends.
+"""Items: builders of those that a model emits, with the grammar of their events, and those that only a client sends.
 
 Importing this registers all of them. The endings of a response are in `harness.ending`, its faults in `harness.faults`.
 """

@@ -38,7 +38,7 @@ def code_interpreter_call(
     An output is a text, shown as logs, or `{"type": "image", "url": "https://…"}`; on the wire `outputs` is null unless
     the request includes `code_interpreter_call.outputs`.
     """
-    shown = None if outputs is None else [_build_output(number, each) for number, each in enumerate(outputs)]
+    shown = None if outputs is None else [_build_output(number, output) for number, output in enumerate(outputs)]
     return {"code": code, "container_id": container_id, "outputs": shown}
 
 

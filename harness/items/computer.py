@@ -27,9 +27,11 @@ def computer_call(
     One action becomes `action`, a list becomes `actions`, as in the two generations of the tool.
     """
     doing = [action] if isinstance(action, dict) else list(action)
-    for number, each in enumerate(doing):
-        if not isinstance(each, dict) or not each.get("type"):
-            raise ScriptError(f"action {number} is {each!r}. Give an object with a type, say {{'type': 'screenshot'}}.")
+    for number, action in enumerate(doing):
+        if not isinstance(action, dict) or not action.get("type"):
+            raise ScriptError(
+                f"action {number} is {action!r}. Give an object with a type, say {{'type': 'screenshot'}}."
+            )
     what: Json = {"action": action} if isinstance(action, dict) else {"actions": doing}
     return {**what, "call_id": call_id, "pending_safety_checks": list(pending_safety_checks)}
 

@@ -26,15 +26,15 @@ NEXT_MESSAGE: Json = {"role": "user", "content": "And now?"}
 
 
 def typed(type: str, **members: Any) -> Json:
-    """An item, part or tool of that type."""
+    """Make an item, part or tool of that type."""
     return {"type": type, **members}
 
 
 def after_message(*items: Json) -> list[Json]:
-    """A history that begins with a message of the user."""
+    """Make a history that begins with a message of the user."""
     return [FIRST_MESSAGE, *items]
 
 
 def between_messages(*items: Json) -> list[Json]:
-    """A history that begins and ends with a message of the user."""
+    """Make a history that begins and ends with a message of the user."""
     return [FIRST_MESSAGE, *items, NEXT_MESSAGE]

@@ -22,7 +22,7 @@ class StreamedImage(FinalMember):
     __slots__ = ()
 
     def extract_deltas(self, value: Json) -> Deltas:
-        """One image, or a sequence of partial images, the last of which is the result."""
+        """Split an image into its partial images, the last of which is the result."""
         shown = value.get(self.member)
         if shown is None or isinstance(shown, str):
             return {}
@@ -32,7 +32,7 @@ class StreamedImage(FinalMember):
         return {(PARTIAL_IMAGE, 0): tuple(shown)}
 
     def emit_events(self, value: Json, visitor: EventVisitor, place: Json) -> None:
-        """One event per image, with its properties."""
+        """Emit one event per image, with its properties."""
         like = ("background", "output_format", "quality", "size")
         visitor.visit_images(
             PARTIAL_IMAGE, {**place, **{name: value[name] for name in like if name in value}}, value.get(self.member)

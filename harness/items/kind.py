@@ -56,7 +56,7 @@ class Item:
         return self._is_text if self._encoded else bool(self.encode_members() and self._is_text)
 
     def encode_members(self) -> bytes:
-        """The members on the wire as JSON; encoded once, as a script may say an item again and again."""
+        """Encode the members as JSON; once for each item, as a script may play an item again and again."""
         if not self._encoded:
             object.__setattr__(self, "_is_text", self.type == "message" and _has_only_texts(self.members))
             object.__setattr__(self, "_encoded", orjson.dumps(_without_quotes(self)))
@@ -87,7 +87,7 @@ class ItemType:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemKind(ItemType):
-    """A type of item that a model emits: the prefix of its ids, the grammar of its events, the function that builds it.
+    """A type of item that a model emits: the prefix of its ids, its builder, the grammar of its events.
 
     `has_status` says whether such an item has a `status` on the wire, `has_item_id` whether its events have an
     `item_id`; `defaults` are the members that an item written by hand may omit.
@@ -101,11 +101,11 @@ class ItemKind(ItemType):
     defaults: Json = field(default_factory=dict)
 
     def stamp(self, wire: Json, index: int) -> Json:
-        """The members that identify the item in its events; `index` is its place in the output."""
+        """Return the members that identify the item in its events; `index` is its place in the output."""
         return {"item_id": wire.get("id"), "output_index": index} if self.has_item_id else {"output_index": index}
 
     def render_added(self, wire: Json) -> Json:
-        """A finished item as `output_item.added` shows it."""
+        """Render a finished item as `output_item.added` shows it."""
         wire = replace_members(wire, {"status": "in_progress"})
         for element in self.grammar:
             wire = element.render_added(wire)
@@ -207,24 +207,24 @@ def item_types(dialect: str = OPENAI) -> dict[str, ItemType]:
 
 
 def output_of_call(type: str) -> str:
-    """The type of the item that answers a call of this type; empty for other items."""
+    """Return the type of the item that answers a call of this type; empty for other items."""
     return next((output for output, call in CALL_OF_OUTPUT.items() if call == type), "")
 
 
 def has_listed_status(type: str) -> bool:
-    """Whether a list of input items shows a `status` for this type even if the client has omitted it."""
+    """Tell whether a list of input items shows a `status` for this type even if the client has omitted it."""
     declared = ITEMS.get(type) or INPUT_ITEMS.get(type)
     return declared is not None and declared.listed_status
 
 
 def id_prefix(type: str) -> str:
-    """The prefix of an item's id: an output has that of its call, a type that no model emits has `item`."""
+    """Return the prefix of an item's id: an output has that of its call, a type that no model emits has `item`."""
     declared = ITEMS.get(CALL_OF_OUTPUT.get(type, type))
     return declared.prefix if declared else "item"
 
 
 def item_from_wire(wire: Json) -> Item:
-    """A recorded or hand-written item as a line of a turn; a text may be a list of deltas.
+    """Make a line of a turn from a recorded or hand-written item; a text may be a list of deltas.
 
     Its `id` is dropped, and so is a `status` that follows from the response; `failed` remains.
     """
@@ -238,7 +238,7 @@ def item_from_wire(wire: Json) -> Item:
 
 
 def render_item(item: Item, ids: Ids, response_id: str, now: int, status: str = "completed") -> Json:
-    """The item as the API returns it: `id`, `type`, `status` if its kind has one, then its members by name.
+    """Render the item as the API returns it: `id`, `type`, `status` if the kind has one, then the members by name.
 
     `now` is unix seconds. A `call_id`, `container_id`, `search_id` or `update_id` of None is generated; a tool search that
     the API executes has no `call_id`.
@@ -263,7 +263,7 @@ _MADE_IDS: Mapping[str, Callable[[Ids], str]] = {
 
 
 def render_without_id(item: Item, status: str = "completed") -> Json:
-    """The item as the API returns it, but for its ids: a text has an empty `id` and no other."""
+    """Render the item as the API returns it, but for its ids: a text has an empty `id` and no other."""
     wire: Json = {"id": "", "type": item.type}
     if ITEMS.find(item.type).has_status:
         wire["status"] = status
@@ -289,7 +289,7 @@ def _has_only_texts(members: Json) -> bool:
 
 
 def _without_quotes(item: Item) -> Json:
-    """The members without the quotes of citations, which messages of a thread have and items have not."""
+    """Return the members without the quotes of citations, which messages of a thread have and items have not."""
     content = item.members.get("content") if item.type == "message" else None
     if not isinstance(content, list):
         return item.members
@@ -301,7 +301,7 @@ def _without_quotes(item: Item) -> Json:
 
 
 def require_text(member: str, value: Any) -> str:
-    """The value of a required text member; ScriptError unless it is a non-empty str."""
+    """Return the value of a required text member; ScriptError unless it is a non-empty str."""
     if not isinstance(value, str) or not value:
         raise ScriptError(f"{member} is {value!r}. Give a text that is not empty.")
     return value
@@ -337,7 +337,7 @@ def _take_holds(wire: Json) -> int:
 
 
 def _take_off_schema(declared: ItemKind, wire: Json) -> bool:
-    """What a script says of a call, which is no member of the wire."""
+    """Take out what a script says of a call that is no member of the wire."""
     said = wire.pop("off_schema", False)
     if not isinstance(said, bool) or (said and not declared.tool_types):
         raise ScriptError(

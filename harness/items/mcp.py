@@ -24,14 +24,14 @@ class McpArguments(StreamedText):
     __slots__ = ()
 
     def extract_deltas(self, value: Json) -> Deltas:
-        """One text, or a sequence of deltas."""
+        """Split a text into its deltas."""
         if value.get("error"):
             value.setdefault("status", "failed")
         exact = StreamedText.extract_deltas(self, value)
         return exact or ({(self.stem, 0): (value[self.member],)} if value[self.member] else {})
 
     def emit_events(self, value: Json, visitor: EventVisitor, place: Json) -> None:
-        """The delta, then the complete arguments."""
+        """Emit the delta, then the complete arguments."""
         visitor.visit_text(self.stem, place, value[self.member])
         # Recorded: an approved call starts again when its arguments are complete.
         if value.get("approval_request_id"):

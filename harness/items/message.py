@@ -104,7 +104,7 @@ def _is_part(value: Any) -> bool:
 
 
 def _as_text(value: Any) -> Any:
-    """The JSON of an object, as a model writes a structured output; else the value as it is."""
+    """Encode an object as JSON, as a model writes a structured output; leave any other value as it is."""
     return write_json("text", value) if isinstance(value, dict) or is_model(value) else value
 
 
@@ -171,7 +171,7 @@ def _join_deltas(text: Any) -> str:
 
 
 def _place_annotation(at: str, note: Json, text: str) -> Json:
-    """The annotation with its indexes filled in; ScriptError if they are outside the text."""
+    """Return the annotation with its indexes filled in; ScriptError if they are outside the text."""
     note = dict(note)
     start, end = _find_cited_range(at, note.pop("cite", None), text)
     known = note.get("type")

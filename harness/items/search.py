@@ -42,11 +42,14 @@ def web_search_call(action: str | Json | None = None) -> Json:
 
 def search(query: str, *more: str, sources: Sequence[str | Json] | None = None) -> Json:
     """An action: to search for one text or several; `sources` are the addresses found, if the request includes them."""
-    queries = [require_text("query", each) for each in (query, *more)]
-    found = {"type": "search", "queries": queries, "query": query}
+    queries = [require_text("query", text) for text in (query, *more)]
+    action = {"type": "search", "queries": queries, "query": query}
     if sources is None:
-        return found
-    return {**found, "sources": [{"type": "url", "url": each} if isinstance(each, str) else each for each in sources]}
+        return action
+    return {
+        **action,
+        "sources": [{"type": "url", "url": source} if isinstance(source, str) else source for source in sources],
+    }
 
 
 def open_page(url: str) -> Json:

@@ -35,7 +35,7 @@ class StreamedCommands:
         return replace_members(value, {self.member: []})
 
     def extract_deltas(self, value: Json) -> Deltas:
-        """The deltas of all commands."""
+        """Split the texts of all commands into their deltas."""
         deltas: dict[tuple[str, int], Sequence[str]] = {}
         commands = value.get(self.member)
         if not isinstance(commands, list):
@@ -67,7 +67,7 @@ class StreamedOutputs:
     def extract_deltas(self, value: Json) -> Deltas:
         """No deltas, as outputs have no exact ones; ScriptError unless the value is a list of objects."""
         outputs = value.get(self.member)
-        if not isinstance(outputs, list) or not all(isinstance(each, dict) for each in outputs):
+        if not isinstance(outputs, list) or not all(isinstance(output, dict) for output in outputs):
             raise ScriptError(f"{self.member} is {outputs!r}. Give a list of what shell_output('…') returns.")
         return {}
 
@@ -166,7 +166,7 @@ def shell_call(
 )
 def shell_call_output(call_id: str, *output: str | Json, max_output_length: int | None = None) -> Json:
     """The outputs of a call's commands in the API's container: for each a text (`stdout`) or `shell_output(…)`."""
-    outputs = [shell_output(each) if isinstance(each, str) else each for each in output]
+    outputs = [shell_output(shown) if isinstance(shown, str) else shown for shown in output]
     return {"call_id": require_text("call_id", call_id), "max_output_length": max_output_length, "output": outputs}
 
 

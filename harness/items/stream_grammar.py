@@ -30,27 +30,27 @@ class EventVisitor(Protocol):
     """Receives the events of the elements; `place` holds the index members of events besides those of the item."""
 
     def visit_event(self, name: str, members: Json) -> None:
-        """One event, `response.<name>`, with its own members."""
+        """Visit one event, `response.<name>`, with its own members."""
         ...
 
     def visit_optional_event(self, name: str, place: Json) -> None:
-        """An event that a recorded stream may have here and that is never written."""
+        """Visit an event that a recorded stream may have here and that is never written."""
         ...
 
     def visit_text(self, stem: str, place: Json, text: str) -> None:
-        """The `response.<stem>.delta` events of a text."""
+        """Visit the `response.<stem>.delta` events of a text."""
         ...
 
     def visit_annotated_text(self, stem: str, place: Json, part: Json) -> None:
-        """The `delta` events of an `output_text` part, with its annotations between them."""
+        """Visit the `delta` events of an `output_text` part, with its annotations between them."""
         ...
 
     def visit_object_deltas(self, stem: str, place: Json, texts: Mapping[str, str]) -> None:
-        """The `delta` events of several texts (`stdout` and `stderr`): each delta is an object with pieces of them."""
+        """Visit the `delta` events of several texts (`stdout` and `stderr`): each delta is an object with pieces of them."""
         ...
 
     def visit_images(self, stem: str, members: Json, image: str | None, /) -> None:
-        """The `response.<stem>` events of an image (base64) and its partial images."""
+        """Visit the `response.<stem>` events of an image (base64) and its partial images."""
         ...
 
 
@@ -82,11 +82,11 @@ class StreamedText:
     required: bool = True
 
     def render_added(self, value: Json) -> Json:
-        """The text is empty at first."""
+        """Render the text, which is empty at first."""
         return replace_members(value, {self.member: ""})
 
     def extract_deltas(self, value: Json) -> Deltas:
-        """One text, or a sequence of deltas."""
+        """Split a text into its deltas."""
         text = value.get(self.member)
         if isinstance(text, str) or (text is None and not self.required):
             return {}
@@ -96,7 +96,7 @@ class StreamedText:
         return {(self.stem, 0): tuple(text)}
 
     def emit_events(self, value: Json, visitor: EventVisitor, place: Json) -> None:
-        """The deltas, then the complete text."""
+        """Emit the deltas, then the complete text."""
         if not self.required and value.get(self.member) is None:
             return
         visitor.visit_text(self.stem, place, value[self.member])
@@ -111,14 +111,14 @@ class AnnotatedText(StreamedText):
         return replace_members(value, {"annotations": [], "logprobs": [], self.member: ""})
 
     def extract_deltas(self, value: Json) -> Deltas:
-        """One text, or a sequence of deltas; a part written by hand may omit the other members."""
+        """Split a text into its deltas; a part written by hand may omit the other members."""
         own = {"annotations": [], "logprobs": [], **value}
         value.clear()
         value.update({"type": own.pop("type"), **dict(sorted(own.items()))})
         return StreamedText.extract_deltas(self, value)
 
     def emit_events(self, value: Json, visitor: EventVisitor, place: Json) -> None:
-        """The deltas and annotations, then the complete text."""
+        """Emit the deltas and annotations, then the complete text."""
         visitor.visit_annotated_text(self.stem, place, value)
         visitor.visit_event(
             f"{self.stem}.done", {**place, "logprobs": value.get("logprobs", []), self.member: value[self.member]}
@@ -139,7 +139,7 @@ class Parts:
         return replace_members(value, {self.member: []})
 
     def extract_deltas(self, value: Json) -> Deltas:
-        """The deltas of all parts; ScriptError for a part of another type."""
+        """Split all parts into their deltas; ScriptError for a part of another type."""
         deltas: dict[tuple[str, int], Sequence[str]] = {}
         parts = value.get(self.member, [])
         if not isinstance(parts, list):
@@ -174,7 +174,7 @@ class Phase:
     is_written: bool = True
 
     def render_added(self, value: Json) -> Json:
-        """The item itself: a phase has no member."""
+        """Render the item itself: a phase has no member."""
         return value
 
     def extract_deltas(self, _: Json, /) -> Deltas:
@@ -182,7 +182,7 @@ class Phase:
         return {}
 
     def emit_events(self, value: Json, visitor: EventVisitor, place: Json) -> None:
-        """The event, unless the item ended in another status."""
+        """Emit the event, unless the item ended in another status."""
         ended = "failed" if value.get("error") else value.get("status", "completed")
         if self.name in FINAL_PHASES and ended != self.name:
             return
@@ -219,14 +219,14 @@ class NestedObject:
     elements: tuple[StreamElement, ...]
 
     def render_added(self, value: Json) -> Json:
-        """The object as it is before the events of its elements."""
+        """Render the object as it is before the events of its elements."""
         inner = value[self.member]
         for element in self.elements:
             inner = element.render_added(inner)
         return {**value, self.member: inner}
 
     def extract_deltas(self, value: Json) -> Deltas:
-        """The deltas of its elements; ScriptError unless the member is an object."""
+        """Split the elements into their deltas; ScriptError unless the member is an object."""
         inner = value.get(self.member)
         if not isinstance(inner, dict):
             raise ScriptError(f"{self.member} is {inner!r}. Give an object.")
@@ -236,7 +236,7 @@ class NestedObject:
         return deltas
 
     def emit_events(self, value: Json, visitor: EventVisitor, place: Json) -> None:
-        """The events of its elements."""
+        """Emit the events of its elements."""
         for element in self.elements:
             element.emit_events(value[self.member], visitor, place)
 

@@ -12,14 +12,14 @@ _UNPRINTABLE = re.compile(
 
 
 def escape_controls(text: str) -> str:
-    r"""A text with its control characters as JSON writes them (`\u001b`): JSON so remains the same value."""
+    r"""Write the control characters of a text as JSON does (`\u001b`): JSON so remains the same value."""
     return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def escape_values(value: Any) -> Any:
-    """A JSON value whose texts and names are shown with escapes, for a page that a person reads."""
+    """Escape the texts and names of a JSON value, for a page that a person reads."""
     if isinstance(value, str):
         return escape_controls(value)
     if isinstance(value, dict):
-        return {escape_controls(name): escape_values(own) for name, own in value.items()}
-    return [escape_values(own) for own in value] if isinstance(value, list) else value
+        return {escape_controls(name): escape_values(member) for name, member in value.items()}
+    return [escape_values(element) for element in value] if isinstance(value, list) else value

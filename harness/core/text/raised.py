@@ -1,4 +1,4 @@
-"""What code of the user has raised: the exception, the line that raised it, and the frames that led there."""
+"""Describes what code of the user has raised: the exception, the line, and the frames that led there."""
 
 from __future__ import annotations
 

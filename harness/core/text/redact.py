@@ -26,20 +26,20 @@ _SHORTEST_SECRET = 8
 
 
 def secrets_in_headers(headers: Mapping[str, str]) -> frozenset[str]:
-    """The secret values among headers with lower-case names, without their scheme."""
+    """List the secret values among headers with lower-case names, without their scheme."""
     values = (headers[name].strip() for name in headers if name in SECRET_HEADERS)
     words = (word for value in values for word in (value, value.rpartition(" ")[2]))
     return frozenset(word for word in words if len(word) >= _SHORTEST_SECRET)
 
 
 def redact(value: Any, secrets: Iterable[str] = ()) -> Any:
-    """A JSON value without secrets: each of `secrets` anywhere in a string, and everything in the form of a key."""
+    """Hide secrets in a JSON value: each of `secrets` anywhere in a string, and everything in the form of a key."""
     if isinstance(value, str):
         for secret in sorted(secrets, key=len, reverse=True):
             value = value.replace(secret, HIDDEN)
         return TOKEN_PATTERN.sub(HIDDEN, value)
     if isinstance(value, list | tuple):
-        return [redact(one, secrets) for one in value]
+        return [redact(element, secrets) for element in value]
     if isinstance(value, Mapping):
-        return {redact(name, secrets): redact(one, secrets) for name, one in value.items()}
+        return {redact(name, secrets): redact(member, secrets) for name, member in value.items()}
     return value

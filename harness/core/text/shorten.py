@@ -20,12 +20,12 @@ _NAME_MEMBERS = ("name", "call_id", "approval_request_id")
 
 
 def shorten_json(value: Any, depth: int = 3) -> str:
-    """A JSON value in at most 160 characters: the first members, the beginning of each string."""
+    """Shorten a JSON value to at most 160 characters: the first members, the beginning of each string."""
     return shorten(_render_value(value, depth), 160)
 
 
 def summarize_item(item: Any, width: int = 40) -> str:
-    """An item on one line: its role or type, its name or `call_id`, the beginning of its text."""
+    """Summarize an item on one line: role or type, name or `call_id`, the beginning of its text."""
     if not isinstance(item, dict):
         return shorten_json(item, 1)
     named = [item.get("role") or item.get("type") or "item", next(filter(None, map(item.get, _NAME_MEMBERS)), None)]
@@ -35,7 +35,7 @@ def summarize_item(item: Any, width: int = 40) -> str:
 
 
 def item_text(item: Json) -> str:
-    """The text of an item; a part without text is shown as its type in brackets."""
+    """Return the text of an item; a part without text is shown as its type in brackets."""
     for member in _TEXT_MEMBERS:
         value = item.get(member)
         if isinstance(value, str):
@@ -51,26 +51,26 @@ def _part_text(part: Json) -> str:
 
 
 def answer_error(exchange: Exchange) -> Json:
-    """The error object of an answer: its `error`, or the body itself where Azure has no such member."""
+    """Return the error object of an answer: its `error`, or the body itself where Azure has no such member."""
     body = exchange.answer.body if isinstance(exchange.answer.body, dict) else {}
     error = body.get("error", body)
     return error if isinstance(error, dict) else {}
 
 
 def quote(text: str, width: int = 40) -> str:
-    """A text in quotes, on one line."""
+    """Quote a text, on one line."""
     return json.dumps(shorten(text, width), ensure_ascii=False)
 
 
 def shorten(text: str, width: int = LINE_WIDTH, *, tail: int = 0, mark: str = "…") -> str:
-    """A text in at most `width` characters: its beginning, and its last `tail`, with `mark` where the rest is left out."""
+    """Shorten a text to at most `width` characters: its beginning, and its last `tail`, with `mark` for the rest."""
     if len(text) <= width:
         return text
     return f"{text[: width - len(mark) - tail]}{mark}{text[len(text) - tail :]}"
 
 
 def shorten_repr(value: Any, width: int, *, tail: int = 0, mark: str = "…") -> str:
-    """The Python form of a value in at most `width` characters."""
+    """Shorten the Python form of a value to at most `width` characters."""
     return shorten(repr(value), width, tail=tail, mark=mark)
 
 
@@ -84,13 +84,13 @@ def _render_value(value: Any, depth: int) -> str:
         return quote(value, 60)
     if isinstance(value, dict):
         pairs = (
-            [f"{json.dumps(name)}: {_render_value(own, depth - 1)}" for name, own in list(value.items())[:6]]
+            [f"{json.dumps(name)}: {_render_value(member, depth - 1)}" for name, member in list(value.items())[:6]]
             if depth
             else []
         )
         return f"{{{_join_shown(pairs, len(value))}}}"
     if isinstance(value, list):
-        return f"[{_join_shown([_render_value(own, depth - 1) for own in value[:3]] if depth else [], len(value))}]"
+        return f"[{_join_shown([_render_value(element, depth - 1) for element in value[:3]] if depth else [], len(value))}]"
     return json.dumps(value)
 
 

@@ -16,7 +16,9 @@ _PLURALS = {
     "index": "indexes",
     "toolbox": "toolboxes",
 }
-_MAKER_CALLS = {f"mock.{name}({what})": f'{{"{key}": {{…}}}}' for name, key in _PLURALS.items() for what in ("", "…")}
+_MAKER_CALLS = {
+    f"mock.{name}({argument})": f'{{"{key}": {{…}}}}' for name, key in _PLURALS.items() for argument in ("", "…")
+}
 """What a test calls to have something, and how a script document says it."""
 _VERBOSE_REPORT = "GET /_harness/report?verbose=true"
 _ALLOWED = "GET /_harness/report?{}=allow"
@@ -31,7 +33,7 @@ MAX_NAMED = 100
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The words for what a reader can do about a failure; those for what they cannot do are empty.
+    """The words for what a reader can do about a failure; empty for what they cannot do.
 
     `add_turn` and `add_open_turn` give a script a turn, for this request or for any; `mark` is a mark of a test with `{}`
     for its arguments. `base_url` and `api_key` name those of this mock, `too_early` says when a client is made too early,
@@ -49,7 +51,7 @@ class Vocabulary:
     runs_command: bool = False
 
     def for_command(self) -> Vocabulary:
-        """The words for `harness serve -- COMMAND`, whose server has ended when they are read."""
+        """Return the words for `harness serve -- COMMAND`, whose server has ended when they are read."""
         return replace(self, runs_command=True, show_more="`harness serve --report FILE.html -- …`")
 
     @property
@@ -87,7 +89,7 @@ class Vocabulary:
         return f'POST /_harness/expect {{"refusals": {json.dumps(ids if is_short else "allow")}}}, before the request'
 
     def word_fix(self, fix: str) -> str:
-        """The fix of a rule, which is written in Python."""
+        """Word the fix of a rule, which is written in Python."""
         if self.language == "python":
             return fix
         for call, document in _MAKER_CALLS.items():
@@ -95,11 +97,11 @@ class Vocabulary:
         return _ACCOUNT_CALL.sub(_account_document, fix)
 
     def render_value(self, value: Any) -> str:
-        """A value as the reader would write it."""
+        """Render a value as the reader would write it."""
         return repr(value) if self.language == "python" else render_json(value)
 
     def name_call(self, type: str, name: str) -> str:
-        """A call of a tool without its arguments; `name` is empty for tools that there is one of."""
+        """Name a call of a tool without its arguments; `name` is empty for a tool that exists once."""
         if not name:
             return type
         return f"{type}({name!r})" if self.language == "python" else f"{type} {json.dumps(name, ensure_ascii=False)}"
@@ -117,7 +119,7 @@ class Vocabulary:
         return f'[{{"{type}": …}}, {{"completed": {{"off_schema": true}}}}]'
 
     def name_route(self, conditions: Mapping[str, Any]) -> str:
-        """A route by its conditions; the one without any is the script."""
+        """Name a route by its conditions; the one without any is the script."""
         if not conditions:
             return "script"
         if self.language == "python":
@@ -126,14 +128,14 @@ class Vocabulary:
 
 
 def word_in_json(problem: str) -> str:
-    """A mistake in the arguments of a builder, with values and types as JSON has them."""
+    """Word a mistake in the arguments of a builder with values and types as JSON has them."""
     for python, words in _JSON_TYPES.items():
         problem = problem.replace(python, words)
     return _PYTHON_VALUE.sub(lambda found: f" is {_PYTHON_VALUES[found[1]]}", problem)
 
 
 def render_json(value: Any) -> str:
-    """A value as JSON; a pattern is `{"pattern": "…"}`. What JSON cannot say is shown in its Python form."""
+    """Render a value as JSON; a pattern is `{"pattern": "…"}`. What JSON cannot say is shown in its Python form."""
     try:
         text = json.dumps(value, ensure_ascii=False, default=_plain_value)
         return text if text.isprintable() else json.dumps(value, default=_plain_value)
@@ -146,7 +148,7 @@ def _plain_value(value: Any) -> Any:
 
 
 def _account_document(call: Match[str]) -> str:
-    """The change of an account as a script document has it."""
+    """Write the change of an account as a script document has it."""
     name, value = call.groups()
     if value.startswith("{'"):
         value = f"[{value[1:-1]}]"
@@ -195,4 +197,4 @@ JAVASCRIPT = replace(
     api_key="mock.apiKey",
 )
 """For tests in vitest and jest."""
-VOCABULARIES = {each.language: each for each in (PYTHON, JAVASCRIPT, JSON)}
+VOCABULARIES = {vocabulary.language: vocabulary for vocabulary in (PYTHON, JAVASCRIPT, JSON)}

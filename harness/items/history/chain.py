@@ -1,4 +1,4 @@
-"""Items that were said before a request: a chain, and what it knows of itself, so that a turn costs what is new."""
+"""The items before a request as a chain that keeps its facts, so that a turn costs only what is new."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ChainFacts(NamedTuple):
     is_paired: bool = True
 
     def extend(self, items: Sequence[Json]) -> ChainFacts:
-        """The facts with more items at the end."""
+        """Return the facts with those of more items at the end."""
         types = frozenset(item.get("type") or "" for item in items)
         calls, outputs = collect_calls(items), collect_outputs(items)
         known = {**self.open_calls, **calls} if calls or outputs else self.open_calls
@@ -42,7 +42,7 @@ class ChainFacts(NamedTuple):
 
 
 class ItemChain:
-    """Items in order, whose earlier ones belong to the chain that this one continues; `own` are those it adds.
+    """Items in order: those of the chain that it continues, then its `own`.
 
     A chain of n responses so costs n times its own items, and outlives the responses that it goes through. It never changes.
     """
@@ -61,12 +61,12 @@ class ItemChain:
             links.append(link.own)
             link = link.previous
         items: list[Json] = []
-        for own in reversed(links):
-            items += own
+        for added in reversed(links):
+            items += added
         return iter(items)
 
     def extend(self, *items: Json) -> ItemChain:
-        """The chain with these items at its end; this one stays as it is."""
+        """Return the chain with these items at its end, and leave this one as it is."""
         return ItemChain(items, self)
 
     @property
@@ -80,8 +80,8 @@ class ItemChain:
             links.append(link)
             link = link.previous
         facts = (link and link._facts) or ChainFacts()
-        for one in reversed(links):
-            facts = one._facts = facts.extend(one.own)
+        for unasked in reversed(links):
+            facts = unasked._facts = facts.extend(unasked.own)
         return facts
 
 
@@ -89,7 +89,7 @@ EMPTY_CHAIN = ItemChain()
 
 
 def collect_calls(items: Iterable[Json]) -> dict[CallKey, Json]:
-    """The client-executed calls by kind and `call_id`."""
+    """Collect the client-executed calls by kind and `call_id`."""
     return {
         (kind, item["call_id"]): item
         for item in items
@@ -100,7 +100,7 @@ def collect_calls(items: Iterable[Json]) -> dict[CallKey, Json]:
 
 
 def collect_outputs(items: Iterable[Json]) -> dict[CallKey, None]:
-    """The call each output item answers, in order; an output without `call_id` answers none."""
+    """Collect for each output item the call that it answers, in order; an output without `call_id` answers none."""
     return {
         (CALL_OF_OUTPUT[kind], call_id): None
         for item in items
@@ -111,7 +111,7 @@ def collect_outputs(items: Iterable[Json]) -> dict[CallKey, None]:
 
 
 def pair_outputs(outputs: Mapping[CallKey, None], calls: Mapping[CallKey, Json]) -> Mapping[CallKey, None]:
-    """The calls that outputs answer, of these `calls`: a function's output answers a tool search of the client, too.
+    """Find which of these `calls` outputs answer: a function's output answers a tool search of the client, too.
 
     Recorded of gpt-5.6, 2026-07.
     """
@@ -126,6 +126,6 @@ def pair_outputs(outputs: Mapping[CallKey, None], calls: Mapping[CallKey, Json])
 
 
 def answered_call_id(output: Json) -> str | None:
-    """The `call_id` that an output answers; in `local_shell_call_output` it is the `id`."""
+    """Return the `call_id` that an output answers; in `local_shell_call_output` it is the `id`."""
     call_id = output.get("call_id") or (output.get("id") if output["type"] == "local_shell_call_output" else None)
     return call_id if isinstance(call_id, str) else None

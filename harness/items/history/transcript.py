@@ -62,11 +62,11 @@ class Transcript:
         return self.stored.facts.tokens + estimate_tokens(self.added)
 
     def items_from_first(self, *types: str) -> Sequence[Json]:
-        """All items when one of these types is stored, else those of the request: enough to find items of the types."""
+        """Return all items when one of these types is stored, else those of the request: enough to find such items."""
         return self.added if self.stored.facts.types.isdisjoint(types) else self.items
 
     def items_of(self, kind: str) -> Sequence[Json]:
-        """All items of a type, in order."""
+        """Return all items of a type, in order."""
         if kind in self.stored.facts.types:
             return [item for item in self.items if item.get("type") == kind]
         return self.added_by_type.get(kind, ())
@@ -93,7 +93,7 @@ class Transcript:
 
     @cached_property
     def _recent_calls(self) -> Mapping[CallKey, Json]:
-        """The calls that the request may answer: those still open in what is stored, and its own."""
+        """The calls that the request may answer: open ones in what is stored, and its own."""
         return {**self.stored.facts.open_calls, **collect_calls(self._added_in(CLIENT_CALL_NAMES))}
 
     @cached_property
@@ -102,7 +102,7 @@ class Transcript:
         return pair_outputs(collect_outputs(self._added_in(CALL_OF_OUTPUT)), self._recent_calls)
 
     def _added_in(self, kinds: Mapping[str, str]) -> Sequence[Json]:
-        """The items of the request whose type is one of these, in order."""
+        """Return the items of the request whose type is one of these, in order."""
         groups = [items for kind, items in self.added_by_type.items() if kind in kinds]
         if len(groups) > 1:
             return [item for item in self.added if item.get("type") in kinds]
@@ -118,7 +118,7 @@ def input_items(body: Json) -> list[Json]:
 
 
 def resolve_transcript(stored: ItemChain, body: Json, items: Mapping[str, Json]) -> Transcript:
-    """The transcript of a request: stored items first, then its own, with references replaced by the stored items."""
+    """Resolve the transcript of a request: stored items first, then its own; stored items stand in place of references."""
     given = input_items(body)
     references = _references(given) if given is body.get("input") else ()
     if not references:
@@ -130,7 +130,7 @@ def resolve_transcript(stored: ItemChain, body: Json, items: Mapping[str, Json])
 
 
 def _references(given: Sequence[Json]) -> list[Json]:
-    """The items that are references to stored ones; their type may be absent."""
+    """Return the items that are references to stored ones; their type may be absent."""
     return [
         item
         for item in given
@@ -143,7 +143,7 @@ def _referenced_id(reference: Json) -> str:
 
 
 def conversation_id(body: Mapping[str, Any]) -> str | None:
-    """The id of the conversation of a request, in which it is a string or `{"id": …}`."""
+    """Return the id of the conversation of a request, in which it is a string or `{"id": …}`."""
     if (named := body.get("conversation")) is None:
         return None
     if isinstance(named, dict):

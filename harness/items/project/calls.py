@@ -23,7 +23,7 @@ Output = Mapping[str, Any] | Sequence[Any] | str
 
 
 def _pair(tool: str, doing: str, *tool_types: str) -> tuple[Builder, Builder]:
-    """The builders of `<tool>_call` and `<tool>_call_output`; `doing` says what the service does."""
+    """Make the builders of `<tool>_call` and `<tool>_call_output`; `doing` says what the service does."""
 
     def call(arguments: Arguments = "{}", *, call_id: str | None = None, off_schema: bool = False) -> Json:
         return {"arguments": encode_arguments(arguments), "call_id": call_id, "off_schema": off_schema}
@@ -35,7 +35,7 @@ def _pair(tool: str, doing: str, *tool_types: str) -> tuple[Builder, Builder]:
 
 
 def _named_pair(tool: str, doing: str, *tool_types: str) -> tuple[Builder, Builder]:
-    """The builders of a call of one of the functions of a tool, and of its result: both have its `name`."""
+    """Make the builders of a call of one of the functions of a tool, and of its result: both have its `name`."""
 
     def call(name: str, arguments: Arguments = "{}", *, call_id: str | None = None, off_schema: bool = False) -> Json:
         own = {"arguments": encode_arguments(arguments), "call_id": call_id, "off_schema": off_schema}
@@ -81,7 +81,7 @@ def _declare(
 
 
 def _encode_output(output: Output) -> str:
-    """What a tool returned, as the service shows it: a text, or JSON."""
+    """Encode what a tool returned, as the service shows it: a text, or JSON."""
     return output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
 
 

@@ -116,7 +116,7 @@ def memory_search_call(
     """
     if status not in SEARCH_STATUSES:
         raise ScriptError(f"status is {status!r}. It is one of: {', '.join(SEARCH_STATUSES)}.")
-    found = [{"memory_item": {"content": each}} if isinstance(each, str) else each for each in memories]
+    found = [{"memory_item": {"content": memory}} if isinstance(memory, str) else memory for memory in memories]
     details = {"input_tokens_details": _NO_DETAILS, "output_tokens_details": _NO_DETAILS}
     return {
         "error": None,
