@@ -27,11 +27,9 @@ def computer_call(
     One action becomes `action`, a list becomes `actions`, as in the two generations of the tool.
     """
     doing = [action] if isinstance(action, dict) else list(action)
-    for number, action in enumerate(doing):
-        if not isinstance(action, dict) or not action.get("type"):
-            raise ScriptError(
-                f"action {number} is {action!r}. Give an object with a type, say {{'type': 'screenshot'}}."
-            )
+    for number, step in enumerate(doing):
+        if not isinstance(step, dict) or not step.get("type"):
+            raise ScriptError(f"action {number} is {step!r}. Give an object with a type, say {{'type': 'screenshot'}}.")
     what: Json = {"action": action} if isinstance(action, dict) else {"actions": doing}
     return {**what, "call_id": call_id, "pending_safety_checks": list(pending_safety_checks)}
 
