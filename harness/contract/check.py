@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, NamedTuple
 
+import jsonschema_rs
 import orjson
 
 from harness.api.http.dialects import FOUNDRY, OPENAI, apply_agent
@@ -20,7 +21,7 @@ from harness.contract.body_places import repair_body
 from harness.contract.dialect_body import PROMPT_SCHEMAS, apply_known_definition, read_answer_by_schema, read_by_schema
 from harness.contract.own_contract import OwnContract
 from harness.contract.rule import RULES, Rule
-from harness.contract.rule_plan import AREAS_BEFORE_SCHEMA, BoundRule, plan_rules
+from harness.contract.rule_plan import AREAS_BEFORE_SCHEMA, BoundRule, RulePlan, plan_rules, plan_rules_about_input
 from harness.contract.rules import ITEMS_MEMBER
 from harness.core.account import Organization
 from harness.core.dates import CONTRACT_DATE
@@ -59,6 +60,19 @@ class CheckedRequest(NamedTuple):
     transcript: Transcript | None = None
 
 
+class Settled(NamedTuple):
+    """What remains to be checked of requests that share with an accepted one all but their `input`.
+
+    They have the same other members, headers and query, and come to the same World with the same account, models and day.
+    `about_text` and `about_items` are the rules that may decide differently about them, by the form of the input, and
+    `input_schema` is the schema of that member.
+    """
+
+    about_text: RulePlan
+    about_items: RulePlan
+    input_schema: jsonschema_rs.Validator
+
+
 class _WorldWithAccount:
     """A World as it would be with another account."""
 
@@ -75,11 +89,16 @@ def check(request: Request, world: Any, account: Organization | None = None) -> 
     return check_request(request, world, account).violation
 
 
-def check_request(request: Request, world: Any, account: Organization | None = None) -> CheckedRequest:
+def check_request(
+    request: Request, world: Any, account: Organization | None = None, settled: Settled | None = None
+) -> CheckedRequest:
     """Check a request in this World, or in one that differs from it by its account alone.
 
-    `world` is None if the key has no World. The body is not changed; null members at the top level count as absent.
+    `world` is None if the key has no World. The body is not changed; null members at the top level count as absent. What is
+    `settled` about the request is not checked again.
     """
+    if settled is not None and (checked := _check_input(request, world, settled)):
+        return checked
     if account is not None and world is not None:
         world = _WorldWithAccount(world, account)
     if world is None or world.own_contract is None:
@@ -101,6 +120,36 @@ def check_request(request: Request, world: Any, account: Organization | None = N
         rule, facts = found
         return checked._replace(violation=Violation(rule, rule.error_for(facts), facts))
     return checked
+
+
+def settle(request: Request, world: Any) -> Settled | None:
+    """Find what is settled by an accepted request; None where others are to be checked as a whole.
+
+    That is so of a Foundry agent, which adds what is stored of it, and of a World with a contract of its own.
+    """
+    if world is None or world.own_contract is not None or request.dialect == FOUNDRY or not request.schema:
+        return None
+    root = schema.load(request.schema, world.as_of)
+    if not isinstance(request.body, dict) or "input" not in root.get("properties", ()):
+        return None
+    return Settled(
+        plan_rules_about_input(request, world, is_list=False),
+        plan_rules_about_input(request, world, is_list=True),
+        schema.part_validator(root, root["properties"]["input"]),
+    )
+
+
+def _check_input(request: Request, world: Any, settled: Settled) -> CheckedRequest | None:
+    """Check what is not settled about a request; None where its input breaks the schema: the rest says what comes first."""
+    body = omit_agents(request, read_by_schema(request))
+    if "input" not in body or not settled.input_schema.is_valid(body["input"]):
+        return None
+    plan = settled.about_items if isinstance(body["input"], list) else settled.about_text
+    violation = _find_first_violation(plan.before, request, world, None, None)
+    if violation:
+        return CheckedRequest(violation, request)
+    violation, transcript = _check_after_schema(plan, request, world, None)
+    return CheckedRequest(violation, request, transcript)
 
 
 def _admit(request: Request, world: Any) -> Request:
@@ -137,12 +186,20 @@ def _check_rules(admitted: Request, world: Any, is_exempt: IsExempt | None) -> C
         return CheckedRequest(violation, admitted)
     if holder := ITEMS_MEMBER.get(request.operation):
         request = request._replace(body={"input": request.body.get(holder) or []})
-    transcript = world.store.transcript(request.body or {}) if plan.reads_transcript else None
-    request = _with_raw_bytes(request)
-    violation = _find_first_violation(plan.narrow(request, transcript), request, world, transcript, is_exempt)
+    violation, transcript = _check_after_schema(plan, request, world, is_exempt)
     if violation and holder:
         violation = _relocate_violation(violation, holder)
     return CheckedRequest(violation, admitted, transcript)
+
+
+def _check_after_schema(
+    plan: RulePlan, request: Request, world: Any, is_exempt: IsExempt | None
+) -> tuple[Violation | None, Transcript | None]:
+    """Check the rules that rely on the schema; returns the transcript that they have read, too."""
+    transcript = world.store.transcript(request.body or {}) if plan.reads_transcript else None
+    request = _with_raw_bytes(request)
+    rules = plan.narrow(request, transcript)
+    return _find_first_violation(rules, request, world, transcript, is_exempt), transcript
 
 
 def _with_raw_bytes(request: Request) -> Request:

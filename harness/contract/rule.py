@@ -31,13 +31,22 @@ from harness.core.registry import Registry
 Level = Literal["recorded", "reported", "documented", "typed", "assumed"]
 LEVELS: tuple[Level, ...] = ("recorded", "reported", "documented", "typed", "assumed")
 CREATE_RESPONSE = "POST /responses"
+INPUT_LIST = "input[]"
+"""The `when` of rules about an input that is a list."""
 UNREADABLE_BODY = "(unread)"
 """The `when` of rules about a body that is not a JSON object."""
 LIMITED_ACCOUNT = "(limited)"
 """The `when` of rules about an account with limits."""
 UNKNOWN_KEY = "(keyless)"
 """The `when` of rules about a key without a World."""
-TRANSCRIPT_MEMBERS = ("input[]", "previous_response_id", "conversation")
+WHEN_READS: Mapping[str, str] = {
+    INPUT_LIST: "input",
+    UNREADABLE_BODY: "request.fault",
+    LIMITED_ACCOUNT: "world.account",
+    UNKNOWN_KEY: "request.headers.authorization",
+}
+"""What a rule with such a `when` reads; every other is a member of the body."""
+TRANSCRIPT_MEMBERS = (INPUT_LIST, "previous_response_id", "conversation")
 """The `when` of rules about items: an input that is a string violates none of them."""
 
 
@@ -167,6 +176,7 @@ class Rule:
     when: tuple[str, ...] = ()
     mentions: tuple[str, ...] = ()
     items: tuple[str, ...] = ()
+    reads: frozenset[str] | None = None
     since: str = ""
     until: str = ""
     dialects: tuple[str, ...] = ()
@@ -217,8 +227,10 @@ class RuleDeclaration(TypedDict, total=False):
     this parameter), and a group of `api.operations`, such as JSON_BODY, for each operation in it. `fix` tells a client what
     to do instead. `when` names members of the body: a request with none of them cannot violate the rule, and it is not run
     (`input[]`: an array as input). Likewise the JSON of a body must hold one of the words `mentions`, and the transcript an
-    item of one of the types `items`. `since` and `until` are the first and last day of this error, if it is not valid at all
-    times. `dialects` are those with this error (`openai`, `azure`, `foundry`), by default all.
+    item of one of the types `items`. `reads` names what the function reads besides the members in `when`: members of the
+    body, `request.query`, `request.headers.authorization`, `world.models`, `transcript`; the operation and the dialect need
+    not be named. Without `reads` it may read everything. `since` and `until` are the first and last day of this error, if it
+    is not valid at all times. `dialects` are those with this error (`openai`, `azure`, `foundry`), by default all.
     """
 
     error: Required[ApiError]
@@ -229,6 +241,7 @@ class RuleDeclaration(TypedDict, total=False):
     when: str | Sequence[str]
     mentions: str | Sequence[str]
     items: str | Sequence[str]
+    reads: str | Sequence[str]
     fix: str
     since: str
     until: str
@@ -285,6 +298,7 @@ def _register(
         when=_as_tuple(declaration.get("when", ())),
         mentions=_as_tuple(declaration.get("mentions", ())),
         items=_as_tuple(declaration.get("items", ())),
+        reads=_collect_reads(declaration),
         check=check,
         needs=needs,
         keyword=keyword,
@@ -312,6 +326,18 @@ def _declaration_problem(declared: Rule) -> str | None:
 
 def _as_tuple(named: str | Sequence[str]) -> tuple[str, ...]:
     return (named,) if isinstance(named, str) else tuple(named)
+
+
+def _collect_reads(declaration: RuleDeclaration) -> frozenset[str] | None:
+    """What a rule reads, None for everything."""
+    if "reads" not in declaration:
+        return None
+    return frozenset(
+        [
+            *(WHEN_READS.get(name, name) for name in _as_tuple(declaration.get("when", ()))),
+            *_as_tuple(declaration["reads"]),
+        ]
+    )
 
 
 def _by_message(declaration: RuleDeclaration) -> Mapping[str, Json | Case]:

@@ -15,6 +15,7 @@ from harness.api.http.dialects import FOUNDRY, OPENAI
 from harness.contract.rule import (
     CHECK_PARAMETERS,
     CREATE_RESPONSE,
+    INPUT_LIST,
     LIMITED_ACCOUNT,
     RULES,
     UNKNOWN_KEY,
@@ -32,6 +33,10 @@ BoundRule = tuple[Rule, RuleCheck]
 
 MAX_NARROWED = 256
 """Sets of words and types of items whose rules a plan remembers; most requests have one of a few."""
+SHARED_FACTS = frozenset(
+    ("request.root", "request.path", "request.query", "world.account", "world.models", "world.as_of")
+)
+"""What rules read that requests share which differ by their `input` alone, besides the other members and the headers."""
 AREAS_BEFORE_SCHEMA = (
     *("access", "gateway", "transport", "beta", "multi_agent"),
     *("preview", "agents", "agent_tools", "agent_sessions", "agent_responses", "project_input"),
@@ -79,6 +84,28 @@ def plan_rules(request: Request, world: Any) -> RulePlan:
     return _make_plan(request.operation, _collect_when_names(request, world), request.dialect, _epoch_of(as_of))
 
 
+def plan_rules_about_input(request: Request, world: Any, *, is_list: bool) -> RulePlan:
+    """Find the plan without rules that decide the same about all requests which differ by their `input` alone.
+
+    `is_list` says whether this is a list of items.
+    """
+    names = _collect_when_names(request, world) - {INPUT_LIST}
+    names |= {INPUT_LIST} if is_list else frozenset()
+    return _make_plan(request.operation, names, request.dialect, _epoch_of(world.as_of), about_input=True)
+
+
+def is_about_input(rule: Rule) -> bool:
+    """Whether a rule may decide differently about two requests that differ by their `input` alone."""
+    return rule.reads is None or not all(map(_is_shared, rule.reads))
+
+
+def _is_shared(name: str) -> bool:
+    """Whether requests share what a rule reads if they differ by their `input` alone."""
+    if name.startswith("request.headers.") or name in SHARED_FACTS:
+        return True
+    return "." not in name and name not in ("input", "transcript")
+
+
 def applicable_rules(request: Request, world: Any) -> list[Rule]:
     """List the rules with a function that are checked for an accepted request, in order."""
     plan = plan_rules(request, world)
@@ -96,7 +123,7 @@ def _collect_when_names(request: Request, world: Any) -> frozenset[str]:
     body, names = request.body, []
     if isinstance(body, dict):
         items = body.get(ITEMS_MEMBER.get(request.operation, "input"))
-        names = [*body, "input[]"] if isinstance(items, list) else list(body)
+        names = [*body, INPUT_LIST] if isinstance(items, list) else list(body)
     elif request.fault or request.raw:
         names = [UNREADABLE_BODY]
     if world is None:
@@ -118,11 +145,18 @@ def _epoch_of(as_of: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _make_plan(operation: str, names: frozenset[str], dialect: str = OPENAI, as_of: str = CONTRACT_DATE) -> RulePlan:
+def _make_plan(
+    operation: str,
+    names: frozenset[str],
+    dialect: str = OPENAI,
+    as_of: str = CONTRACT_DATE,
+    about_input: bool = False,
+) -> RulePlan:
     applicable = [
         rule
         for rule in RULES.values()
         if rule.check
+        and (is_about_input(rule) or not about_input)
         and is_valid_on(as_of, rule.since, rule.until)
         and (not rule.dialects or dialect in rule.dialects)
         and _applies_to(rule, operation)

@@ -33,6 +33,7 @@ def mask_key(key: str) -> str:
 
 
 @rule(
+    reads="request.headers.authorization",
     dialects=OPENAI,
     on="*",
     error=ApiError(401, "Missing bearer or basic authentication in header", headers=CHALLENGE),
@@ -56,6 +57,7 @@ def auth_missing(request: Request) -> Iterator[Json]:
 @rule(
     dialects=OPENAI,
     when=UNKNOWN_KEY,
+    reads="request.headers.authorization",
     on="*",
     error=ApiError(
         401,
@@ -88,6 +90,7 @@ def auth_invalid_key(request: Request) -> Iterator[Json]:
 @rule(
     dialects=OPENAI,
     when=LIMITED_ACCOUNT,
+    reads=(),
     on="*",
     error=ApiError(
         401,
@@ -115,6 +118,7 @@ def auth_missing_scope(request: Request, world: WorldView) -> Iterator[Json]:
 
 @rule(
     when=LIMITED_ACCOUNT,
+    reads=(),
     on="*",
     error=ApiError(
         500, "The server had an error while processing your request. Sorry about that!", type="server_error"
@@ -134,6 +138,7 @@ def server_error(world: WorldView) -> Iterator[Json]:
 
 @rule(
     when=LIMITED_ACCOUNT,
+    reads=(),
     on="*",
     error=ApiError(
         503,
@@ -157,6 +162,7 @@ def server_is_overloaded(world: WorldView) -> Iterator[Json]:
 
 @rule(
     when=LIMITED_ACCOUNT,
+    reads=(),
     on="*",
     error=ApiError(
         429,
@@ -178,6 +184,7 @@ def insufficient_quota(world: WorldView) -> Iterator[Json]:
 @rule(
     dialects=OPENAI,
     when=LIMITED_ACCOUNT,
+    reads="model",
     on="*",
     error=ApiError(
         429,

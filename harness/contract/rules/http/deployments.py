@@ -31,6 +31,7 @@ PERMISSION_DENIED = (
 
 @rule(
     when=LIMITED_ACCOUNT,
+    reads=("request.root", "request.path"),
     on="*",
     dialects=AZURE,
     error=gateway_error(401, PERMISSION_DENIED, "PermissionDenied"),
@@ -112,6 +113,7 @@ def _camel_case(name: str) -> str:
 
 @rule(
     when=LIMITED_ACCOUNT,
+    reads=(),
     on="*",
     dialects=AZURE_DIALECTS,
     error=ApiError(
@@ -137,6 +139,7 @@ def too_many_requests(world: WorldView) -> Iterator[Json]:
 @rule(
     on=(CREATE_RESPONSE, "POST /responses/compact", "POST /responses/input_tokens"),
     when="model",
+    reads=("agent_reference", "agent", "request.root", "world.account"),
     dialects=AZURE_DIALECTS,
     error=ApiError(
         404,

@@ -38,6 +38,7 @@ def gateway_error(status: int, message: str, code: str) -> ApiError:
 
 
 @rule(
+    reads="request.headers.api-key",
     on="*",
     dialects=AZURE_DIALECTS,
     error=gateway_error(
@@ -65,6 +66,7 @@ UNAUTHORIZED = "Unauthorized. Access token is missing, invalid, audience is inco
 
 
 @rule(
+    reads="request.headers.api-key",
     on="*",
     dialects=AZURE_DIALECTS,
     error=ApiError(401, UNAUTHORIZED, body_template={"statusCode": "{status}", "message": "{message}"}),
@@ -125,6 +127,7 @@ def route_not_found(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    reads=("request.query", "request.root", "request.path"),
     on="*",
     dialects=AZURE,
     error=gateway_error(404, "Resource not found", "404"),
@@ -174,6 +177,7 @@ def version_not_allowed(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    reads=("request.query", "request.root", "request.path"),
     on="*",
     dialects=AZURE,
     error=gateway_error(400, "API version not supported", "BadRequest"),
@@ -198,6 +202,7 @@ def version_unsupported(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    reads=("request.query", "request.root", "request.path"),
     on=(CREATE_RESPONSE, "GET /responses/{response_id}", "POST /responses/compact", "POST /responses/input_tokens"),
     dialects=AZURE,
     error=gateway_error(

@@ -27,6 +27,7 @@ def agents_case(**members: object) -> Case:
 
 @rule(
     when="multi_agent",
+    reads="request.headers.openai-beta",
     error=ApiError(400, "Unknown parameter: 'multi_agent'.", "multi_agent", "unknown_parameter"),
     source=[
         MULTI_AGENT_GUIDE,
@@ -50,6 +51,7 @@ def multi_agent_beta_missing(request: Request) -> Iterator[Json]:
 
 @rule(
     when="multi_agent",
+    reads=("reasoning", "max_tool_calls"),
     error=ApiError(
         400,
         "Unsupported parameter: '{name}' is not supported when multi_agent is enabled.",

@@ -69,6 +69,7 @@ def wrong_method(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    reads="request.headers.content-type",
     on=JSON_BODY,
     error=ApiError(
         400,

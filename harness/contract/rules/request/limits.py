@@ -7,7 +7,7 @@ from typing import Any
 
 from harness.api.tokens import count_words
 from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, recorded, reported, rule
-from harness.contract.rules.request.models.family import family_of
+from harness.contract.rules.request.models.family import FAMILY, family_of
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
@@ -22,6 +22,7 @@ _VERIFY_HINT = (
 
 @rule(
     when=LIMITED_ACCOUNT,
+    reads=(*FAMILY, "stream", "reasoning"),
     error=ApiError(400, f"Your organization must be verified to {{do}}. {_VERIFY_HINT}", "{name}", "unsupported_value"),
     source=[
         reported("public reports of eight origins, one with the whole error", "2026-01-24"),

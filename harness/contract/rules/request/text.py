@@ -52,6 +52,7 @@ def _json_schema_body(schema: Json, **members: Any) -> Json:
 
 @rule(
     when="text",
+    reads=(),
     error=ApiError(
         400, "Invalid schema for response_format '{name}': {problem}", "text.format.schema", "invalid_json_schema"
     ),
@@ -116,6 +117,7 @@ def _contains_json_word(value: Any) -> bool:
 
 @rule(
     when="text",
+    reads="tools",
     error=ApiError(400, "Web Search cannot be used with JSON mode."),
     source=reported("public reports of two origins", "2026-06"),
     rejects=[{"input": "json", "tools": [{"type": "web_search_preview"}], "text": {"format": {"type": "json_object"}}}],
@@ -131,6 +133,7 @@ def web_search_json_mode(request: Request) -> Iterator[Json]:
 
 @rule(
     when="stream_options",
+    reads="stream",
     error=ApiError(400, "The 'stream_options' parameter is only allowed when 'stream' is enabled.", "stream_options"),
     source=reported("public reports of two origins", "2026"),
     rejects=[{"stream_options": {"include_obfuscation": False}}],

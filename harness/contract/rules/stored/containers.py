@@ -165,6 +165,7 @@ def container_source_not_found(request: Request, world: WorldView) -> Iterator[J
 
 @rule(
     when="tools",
+    mentions="code_interpreter",
     error=ApiError(404, "Container with id '{id}' not found."),
     source=[
         reported("https://github.com/BerriAI/litellm/pull/30936: the status, for this endpoint", "2026-06-21"),
@@ -197,6 +198,7 @@ _PLOT = [code_interpreter_call("plot()"), message("Done.")]
 
 @rule(
     when="tools",
+    mentions="code_interpreter",
     error=ApiError(400, EXPIRED_WORDS),
     source=[*EXPIRED_SOURCES, assumed("that the latest call decides when a conversation has several")],
     rejects={

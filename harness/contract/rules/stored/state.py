@@ -19,6 +19,7 @@ CREATE_CONVERSATION = Case({}, on="POST /conversations")
 
 @rule(
     when="previous_response_id",
+    reads="conversation",
     error=ApiError(
         400,
         "Mutually exclusive parameters: ''. Ensure you are only providing one of: 'pre..._id' or 'conversation'.",
@@ -148,6 +149,7 @@ def conversation_locked(request: Request, world: WorldView) -> Iterator[Json]:
 
 @rule(
     when="prompt",
+    reads="world.account",
     error=ApiError(404, "Prompt with id '{id}' not found."),
     source=reported(PROBE_ADDRESS, PROBE_DATE),
     rejects={"Prompt with id 'pmpt_x' not found.": {"prompt": {"id": "pmpt_x"}}},
@@ -163,6 +165,7 @@ def prompt_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 
 @rule(
     when="previous_response_id",
+    reads="world.account",
     error=ApiError(
         400,
         "Previous response cannot be used for this organization due to Zero Data Retention.",

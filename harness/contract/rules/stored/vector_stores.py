@@ -261,6 +261,7 @@ def files_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 
 @rule(
     when="tools",
+    mentions="file_search",
     dialects=OPENAI,
     since="2026",
     error=ApiError(404, "Vector store {id} not found in organization {organization}, project {project}."),
@@ -291,6 +292,7 @@ def file_search_store_missing(request: Request, world: WorldView) -> Iterator[Js
 
 @rule(
     when="tools",
+    mentions="file_search",
     error=ApiError(404, "Vector store with id {ids} not found."),
     source=[
         reported("public notes of three origins, one with the status, one with the form of the ids", "2025-08-21"),

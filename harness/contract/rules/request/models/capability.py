@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from harness.api.models import Model
 from harness.contract.phrasing import quote_and_join
 from harness.contract.rule import Case, WorldView, assumed, recorded, reported, rule
-from harness.contract.rules.request.models.family import family_of
+from harness.contract.rules.request.models.family import FAMILY, family_of
 from harness.contract.rules.request.shape import PROBED
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
@@ -17,6 +17,7 @@ TERRA = "gpt-5.6-terra"
 
 @rule(
     when="text",
+    reads=FAMILY,
     error=ApiError(
         400,
         "Unsupported value: '{value}' is not supported with the '{model}' model. Supported values are: {values}.",
@@ -44,6 +45,7 @@ def verbosity_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
 
 @rule(
     when="prompt_cache_retention",
+    reads=FAMILY,
     error=ApiError(
         400,
         "This model is compatible only with 24h extended prompt caching",
@@ -65,6 +67,7 @@ def retention_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
 
 @rule(
     when="text",
+    reads=FAMILY,
     error=ApiError(
         400,
         "Invalid parameter: 'text.format' of type 'json_schema' is not supported with model version `{model}`.",
@@ -94,6 +97,7 @@ NO_FLEX = ApiError(400, "Invalid service_tier argument", "service_tier")
 
 
 @rule(
+    reads=(*FAMILY, "truncation"),
     error=ApiError(
         400,
         "Computer model {model} should be used with 'truncation=auto', found 'truncation={truncation}'.",
@@ -131,6 +135,7 @@ def truncation_unsupported(request: Request, world: WorldView) -> Iterator[Json]
 
 @rule(
     when="service_tier",
+    reads=FAMILY,
     error=NO_FLEX,
     source=[
         reported(
@@ -154,6 +159,7 @@ def flex_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
 
 @rule(
     when="service_tier",
+    reads=FAMILY,
     error=ApiError(400, "Flex is not available for this model.", "service_tier"),
     source=[
         reported("a public table of probes of 57 models: gpt-5-pro has words of its own", "2026-08-17"),

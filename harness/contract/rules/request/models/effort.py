@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from harness.contract.phrasing import quote_and_join
 from harness.contract.rule import Case, WorldView, recorded, reported, rule
-from harness.contract.rules.request.models.family import family_of, reasoning_options
+from harness.contract.rules.request.models.family import FAMILY, family_of, reasoning_options
 from harness.contract.rules.request.shape import PROBED
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
@@ -16,6 +16,7 @@ TERRA = "gpt-5.6-terra"
 
 @rule(
     when="reasoning",
+    reads=FAMILY,
     error=ApiError(
         400,
         "Unsupported value: '{value}' is not supported with the '{model}' model. Supported values are: {values}.",
@@ -55,6 +56,7 @@ def effort_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
 
 @rule(
     when="reasoning",
+    reads=FAMILY,
     error=ApiError(
         400,
         "Unsupported parameter: 'reasoning.effort' is not supported with this model.",
@@ -75,6 +77,7 @@ def effort_without_reasoning(request: Request, world: WorldView) -> Iterator[Jso
 
 @rule(
     when="reasoning",
+    reads=FAMILY,
     error=ApiError(400, "`reasoning.mode` is not supported with this model.", "reasoning.mode", "unsupported_value"),
     source=recorded("pydantic/pydantic-ai: gpt-5.4, gpt-5.5 and their variants", "2026-08-03"),
     rejects=[{"model": "gpt-5.5", "reasoning": {"mode": "pro"}}],
@@ -95,6 +98,7 @@ def mode_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
 
 @rule(
     when="reasoning",
+    reads=FAMILY,
     error=ApiError(
         400,
         "Unsupported value: '{value}' is not supported with the '{model}' model. Supported values are: {values}.",
@@ -122,6 +126,7 @@ def context_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
 
 @rule(
     when="reasoning",
+    reads=FAMILY,
     error=ApiError(
         400,
         "Unsupported parameter: 'reasoning.summary' is not supported with the '{model}' model.",
@@ -146,6 +151,7 @@ def summary_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
 
 @rule(
     when="reasoning",
+    reads=FAMILY,
     error=ApiError(
         400,
         "Unsupported value: '{value}' is not supported with the '{model}' model. Supported values are: {values}.",
@@ -172,6 +178,7 @@ def summary_value_unsupported(request: Request, world: WorldView) -> Iterator[Js
 
 @rule(
     when="include",
+    reads=FAMILY,
     error=ApiError(400, "Encrypted content is not supported with this model.", "include"),
     source=reported("https://github.com/microsoft/agent-framework/issues/7483", "2026-08"),
     rejects=[{"store": False, "include": ["reasoning.encrypted_content"]}],

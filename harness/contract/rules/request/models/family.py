@@ -6,6 +6,9 @@ from harness.api.models import Model, is_nonexistent_model
 from harness.contract.rule import WorldView
 from harness.core.exchange import Json, Request
 
+FAMILY = ("model", "world.models")
+"""What a rule reads that asks for the family."""
+
 
 def family_of(request: Request, world: WorldView) -> Model | None:
     """The model's family; None for an unlisted model and with a prompt template: then all features are accepted."""

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from harness.api.http.dialects import OPENAI
 from harness.api.models import is_nonexistent_model
 from harness.contract.rule import CREATE_RESPONSE, Case, WorldView, assumed, recorded, reported, rule
-from harness.contract.rules.request.models.family import family_of
+from harness.contract.rules.request.models.family import FAMILY, family_of
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
 
 @rule(
+    reads=(*FAMILY, "world.account", "world.as_of"),
     dialects=OPENAI,
     error=ApiError(404, "Model not found {model}", "model"),
     source=[
@@ -45,6 +46,7 @@ def model_gone(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
+    reads=(*FAMILY, "world.account", "world.as_of"),
     dialects=OPENAI,
     error=ApiError(
         400, "The requested model '{model}' is not supported with the Responses API.", "model", "model_not_found"
@@ -78,6 +80,7 @@ def model_not_served(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
+    reads=(*FAMILY, "world.account"),
     dialects=OPENAI,
     error=ApiError(400, "The requested model, '{model}' was not found.", "model", "model_not_found"),
     source=[
@@ -108,6 +111,7 @@ _ASKS_A_MODEL = (
 
 
 @rule(
+    reads=(*FAMILY, "world.account", "world.as_of"),
     dialects=OPENAI,
     on=_ASKS_A_MODEL,
     error=ApiError(400, "The requested model '{model}' does not exist.", "model", "model_not_found"),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from harness.contract.phrasing import quote_and_join
 from harness.contract.rule import Case, WorldView, recorded, reported, rule
-from harness.contract.rules.request.models.family import family_of, tool_types
+from harness.contract.rules.request.models.family import FAMILY, family_of, tool_types
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
@@ -16,6 +16,7 @@ _THEN = "2026-06"
 
 @rule(
     when="tools",
+    reads=FAMILY,
     error=ApiError(400, "Deep research models only support the {kinds} tools.", "tools"),
     source=reported("https://github.com/charmbracelet/crush/issues/2243", "2026-02-17"),
     rejects={
@@ -50,6 +51,7 @@ def research_tools_only(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
+    reads=(*FAMILY, "tools"),
     error=ApiError(400, "Deep research models require at least one of {kinds} tools.", "tools"),
     source=[
         recorded("pydantic/pydantic-ai", "2026-03-06"),

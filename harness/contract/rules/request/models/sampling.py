@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from harness.api.models import Model, When
 from harness.contract.rule import Case, WorldView, assumed, recorded, reported, rule
-from harness.contract.rules.request.models.family import family_of, reasoning_options
+from harness.contract.rules.request.models.family import FAMILY, family_of, reasoning_options
 from harness.contract.rules.request.shape import PROBE_ADDRESS, PROBE_DATE
 from harness.core.account import Organization
 from harness.core.errors import ApiError
@@ -25,6 +25,7 @@ def _is_refused(when: When, request: Request, family: Model) -> bool:
 
 @rule(
     when=("temperature", "top_p", "presence_penalty", "frequency_penalty"),
+    reads=(*FAMILY, "reasoning"),
     error=ApiError(400, "Unsupported parameter: '{name}' is not supported with this model.", "{name}"),
     source=[
         recorded("vercel/ai"),
@@ -71,6 +72,7 @@ def sampling_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
 
 @rule(
     when=("include", "top_logprobs"),
+    reads=(*FAMILY, "reasoning"),
     error=ApiError(400, "logprobs are not supported with reasoning models.", "{name}", "unsupported_parameter"),
     source=[recorded("maruel/genai"), reported(PROBE_ADDRESS, PROBE_DATE)],
     rejects=[{"model": TERRA, "top_logprobs": 1}],

@@ -28,6 +28,7 @@ def _has_all_tools(request: Request) -> bool:
 
 @rule(
     when="tools",
+    mentions="defer_loading",
     error=ApiError(
         400, "Invalid Value: 'tools.defer_loading'. Deferred tools require tools.tool_search.", "tools.defer_loading"
     ),
@@ -59,6 +60,7 @@ def _tool_searches(tools: Iterable[Json]) -> list[Json]:
 
 @rule(
     when="tools",
+    mentions="tool_search",
     error=ApiError(
         400,
         "Invalid Value: 'tools.tool_search'. tools.tool_search requires at least one deferred tool.",

@@ -38,6 +38,7 @@ _NOT_STRICT_PROPERTIES: dict[str, Json] = {
 
 @rule(
     when="tools",
+    reads=(),
     error=ApiError(
         400,
         "Invalid schema for function '{name}': {problem}",

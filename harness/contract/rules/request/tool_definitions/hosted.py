@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from harness.api.tools import function_namespaces
 from harness.contract.rule import WorldView, assumed, reported, rule
-from harness.contract.rules.request.models.family import family_of, tool_types
+from harness.contract.rules.request.models.family import FAMILY, family_of, tool_types
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
@@ -35,6 +35,7 @@ def hosted_tool_unsupported(request: Request, world: WorldView) -> Iterator[Json
 
 @rule(
     when="tools",
+    reads=FAMILY,
     since="2026-01",
     error=ApiError(400, "Tool '{type}' is not supported with {model}.", "tools"),
     source=reported("public reports of twelve origins", "2026-08"),
@@ -72,6 +73,7 @@ def _unsupported_tools(request: Request, world: WorldView) -> Iterator[Json]:
 
 @rule(
     when="tools",
+    reads=FAMILY,
     error=ApiError(400, "Parameter 'filters' not supported with model '{model}'", "tools"),
     source=reported(
         "public reports of eight origins: gpt-4o-mini and gpt-4.1-mini; no full stop follows", "2026-08-20"
@@ -108,6 +110,7 @@ _UNUSABLE_WITH_MINIMAL = {
 
 @rule(
     when="reasoning",
+    reads="tools",
     error=ApiError(400, "The following tools cannot be used with reasoning.effort 'minimal': {names}.", "tools"),
     source=reported("public reports of two origins", "2026"),
     rejects={
@@ -138,6 +141,7 @@ _IMAGEGEN: Json = {
 
 @rule(
     when="tools",
+    reads=FAMILY,
     error=ApiError(
         400,
         "Invalid Value: 'tools'. Function 'image_gen.imagegen' conflicts with a hosted tool in the same request.",
@@ -176,6 +180,7 @@ _WEB_NAMESPACE: Json = {
 
 @rule(
     when="tools",
+    reads=FAMILY,
     error=ApiError(
         400,
         "Invalid Value: 'tools.namespace'. User-defined namespace '{name}' collides with an existing tool namespace.",

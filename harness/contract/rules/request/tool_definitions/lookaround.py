@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from harness.contract.rule import Case, WorldView, assumed, reported, rule
-from harness.contract.rules.request.models.family import family_of
+from harness.contract.rules.request.models.family import FAMILY, family_of
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
@@ -41,6 +41,7 @@ _DEFINED = {**_closed(to={"$ref": "#/$defs/Email"}), "$defs": {"Email": {"anyOf"
 
 @rule(
     when=("tools", "text"),
+    reads=FAMILY,
     mentions=("(?=", "(?!", "(?<=", "(?<!"),
     since="2026-05-24",
     error=ApiError(

@@ -9,7 +9,7 @@ from harness.api.http.dialects import AZURE_DIALECTS, OPENAI
 from harness.api.tools import declared_tools
 from harness.contract.rule import Case, WorldView, assumed, reported, rule
 from harness.contract.rules.http.gateway import KEY_HEADERS, ON_AZURE
-from harness.contract.rules.request.models.family import family_of
+from harness.contract.rules.request.models.family import FAMILY, family_of
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
@@ -20,6 +20,7 @@ _RESERVED_BY_ALL = "2026-07-21"
 
 @rule(
     when="tools",
+    reads=(*FAMILY, "world.as_of"),
     mentions='"python"',
     dialects=OPENAI,
     since="2025-04-16",

@@ -180,6 +180,7 @@ _TUNNEL = f"tunnel_{'0' * 32}"
 
 @rule(
     when="tools",
+    reads=(),
     error=ApiError(
         400,
         "Missing mutually exclusive parameters: '{path}'. Ensure you are providing exactly one of: 'server_url', "
@@ -211,6 +212,7 @@ def mcp_without_server(request: Request) -> Iterator[Json]:
 
 @rule(
     when="tools",
+    reads=(),
     error=ApiError(
         400,
         "Mutually exclusive parameters: '{path}'. Ensure you are only providing one of: {names}.",
@@ -240,6 +242,7 @@ def mcp_with_two_servers(request: Request) -> Iterator[Json]:
 
 @rule(
     when="tools",
+    reads=(),
     error=ApiError(
         400,
         "Invalid input {label}: 'server_label' must start with a letter and consist of only letters, digits, '-' and '_'",
@@ -273,6 +276,7 @@ _MATCH_LABEL = re.compile(r"[A-Za-z][A-Za-z0-9_-]*").fullmatch
 
 @rule(
     when="tools",
+    reads=(),
     error=ApiError(400, "Duplicate MCP server_label '{label}' found in 'tools' parameter.", "tools"),
     source=reported("https://github.com/smg-project/smg, which copies the API's words", "2026"),
     rejects={"Duplicate MCP server_label 'A' found in 'tools' parameter.": {"tools": [_mcp_tool("a"), _mcp_tool("A")]}},
@@ -291,6 +295,7 @@ def mcp_label_twice(request: Request) -> Iterator[Json]:
 
 @rule(
     when="tools",
+    reads=(),
     error=ApiError(
         400,
         "Invalid '{path}'. Expected a valid URL, but got a value with an invalid format.",
@@ -322,6 +327,7 @@ _IS_LOOPBACK = re.compile(r"https?://(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+
 
 @rule(
     when=LIMITED_ACCOUNT,
+    reads="tools",
     error=ApiError(
         424,
         "Error retrieving tool list from MCP server: '{label}'. Http status code: 404 (Not Found)",
@@ -349,6 +355,7 @@ def mcp_unreachable(request: Request, world: WorldView) -> Iterator[Json]:
 
 @rule(
     when=LIMITED_ACCOUNT,
+    reads="tools",
     error=ApiError(
         424,
         "Error retrieving tool list from MCP server: '{label}'. Http status code: 424 (Failed Dependency)",
@@ -379,6 +386,7 @@ def mcp_unlisted(request: Request, world: WorldView) -> Iterator[Json]:
 
 @rule(
     when="tools",
+    reads=(),
     error=ApiError(400, "The local_shell tool is no longer supported.", "tools"),
     source=[
         reported("public probes of three origins: every model", "2026-05"),

@@ -1,0 +1,148 @@
+"""What is settled by one request is not checked again of others that differ by their input alone: with the same outcome."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import repeat
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.contract import check as contract
+from harness.contract.check import CheckedRequest, Settled, Violation, check, check_request, settle
+from harness.contract.own_contract import OwnContract
+from harness.contract.rule_plan import RulePlan
+from harness.core.exchange import Json, Request
+from harness.verify.examples import EXAMPLE_HEADERS, play_case
+from harness.verify.run import verify_recordings
+from harness.world.world import World
+from tests.support.rule_examples import BODIES, CASES, request_for
+from tests.support.shared import PRESENT, RECORDINGS
+
+MESSAGES = [{"role": "user", "content": "hi"}]
+INPUTS = [
+    *[body["input"] for body in BODIES if "input" in body],
+    *("", [], None, 7, {}, [7], [MESSAGES], [{"role": "user"}], [{"role": "user", "content": 7}]),
+]
+"""The inputs of these examples, and some that break the schema."""
+
+
+def with_input(request: Request, input: Any) -> Request:
+    body = {**request.body, "input": input}
+    return request._replace(body=body, raw=orjson.dumps(body))
+
+
+def outcomes(request: Request, world: Any, settled: Settled) -> tuple[Violation | None, Violation | None]:
+    """Why a request is refused: checked as a whole, and by what is not settled."""
+    return check_request(request, world).violation, check_request(request, world, settled=settled).violation
+
+
+@pytest.fixture
+def compared(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """Compares, of each request that is checked from now on, both ways to check it; counts its outcomes."""
+    check_rules, counts = contract._check_rules, Counter[str]()
+
+    def compare(request: Request, world: Any, checked: CheckedRequest) -> None:
+        other = with_input(request, "hi" if isinstance(request.body["input"], list) else MESSAGES)
+        if check_rules(other, world, None).violation is None and (settled := settle(other, world)):
+            rest = check_request(request, world, settled=settled)
+            assert (rest.violation, rest.request) == (checked.violation, checked.request)
+            counts["refused" if checked.violation else "accepted"] += 1
+
+    def check_both(request: Request, world: Any, is_exempt: Any) -> CheckedRequest:
+        checked = check_rules(request, world, is_exempt)
+        if world is not None and isinstance(request.body, dict) and "input" in request.body:
+            with monkeypatch.context() as alone:
+                alone.setattr(contract, "_check_rules", check_rules)
+                compare(request, world, checked)
+        return checked
+
+    monkeypatch.setattr(contract, "_check_rules", check_both)
+    return counts
+
+
+class TestTheOutcomeIsTheSame:
+    def test_in_all_examples(self, compared: Counter[str]) -> None:
+        for case in CASES:
+            play_case(case)
+        assert compared["accepted"] > 300
+        assert compared["refused"] > 80
+
+    @pytest.mark.slow
+    @pytest.mark.skipif(not PRESENT, reason="the recorded traffic is not here")
+    def test_in_recordings(self, compared: Counter[str], tmp_path: Path) -> None:
+        verify_recordings(RECORDINGS, tmp_path)
+        assert compared["accepted"] > 4000
+        assert compared["refused"] > 50
+
+    @settings(max_examples=300)
+    @given(
+        bodies=st.lists(st.sampled_from(BODIES), min_size=1, max_size=4),
+        inputs=st.tuples(st.sampled_from(INPUTS), st.sampled_from(INPUTS)),
+        dialect=st.sampled_from(["openai", "azure"]),
+    )
+    def test_for_any_two_inputs(self, bodies: list[Json], inputs: tuple[Any, Any], dialect: str) -> None:
+        request, world = request_for(*bodies, dialect=dialect), World()
+        first, second = (with_input(request, input) for input in inputs)
+        if check(first, world) is None:
+            settled = settle(first, world)
+            assert settled is not None
+            whole, rest = outcomes(second, world, settled)
+            assert whole == rest
+
+    @pytest.mark.parametrize("input", [*INPUTS, "x" * 10_485_761], ids=repeat(""))
+    def test_for_each_input(self, input: Any) -> None:
+        request, world = request_for({"tools": [{"type": "web_search"}], "instructions": "Be brief."}), World()
+        settled = settle(request, world)
+        assert settled is not None
+        whole, rest = outcomes(with_input(request, input), world, settled)
+        assert whole == rest
+
+
+class TestWhatIsSettled:
+    def rules(self, plan: RulePlan) -> set[str]:
+        return {declared.id for declared, _ in (*plan.before, *plan.after)}
+
+    def test_are_the_rules_that_read_neither_input_nor_what_is_stored(self) -> None:
+        settled = settle(request_for({"tools": [], "reasoning": {}}), World())
+        assert settled is not None
+        assert self.rules(settled.about_text) >= {"input_empty", "context_length_exceeded"}
+        assert self.rules(settled.about_text).isdisjoint({"auth_missing", "model_not_found", "effort_unsupported"})
+        assert self.rules(settled.about_items) >= {"item_not_found", "call_needs_output", "images_unsupported"}
+
+    def test_is_not_checked_again(self) -> None:
+        settled, wrong = settle(request_for(), World()), request_for({"seed": 1})
+        assert check(wrong, World()) is not None
+        assert check_request(wrong, World(), settled=settled).violation is None
+
+    def test_is_all_but_the_input_where_that_breaks_the_schema(self) -> None:
+        settled, wrong = settle(request_for(), World()), request_for({"seed": 1, "input": 7})
+        whole, rest = outcomes(wrong, World(), settled)
+        assert whole == rest
+        assert whole is not None
+        assert whole.facts["path"] == "seed"
+
+
+class TestNothingIsSettled:
+    @pytest.fixture
+    def world(self) -> World:
+        return World()
+
+    def test_by_a_request_without_a_world(self) -> None:
+        assert settle(request_for(), None) is None
+
+    def test_where_recordings_overrule_the_contract(self, world: World) -> None:
+        world.own_contract = OwnContract()
+        assert settle(request_for(), world) is None
+
+    def test_of_a_project_whose_agents_add_what_is_stored(self, world: World) -> None:
+        assert settle(request_for(dialect="foundry"), world) is None
+
+    def test_of_an_operation_without_input(self, world: World) -> None:
+        request = Request("POST", "/conversations", EXAMPLE_HEADERS, body={}, operation="POST /conversations")
+        assert settle(request._replace(schema="CreateConversation"), world) is None
+        assert settle(request, world) is None
