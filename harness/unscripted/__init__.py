@@ -1,4 +1,4 @@
-"""The model of a request for which nothing is scripted: what it reads, which tool it calls, with what, and what it says.
+"""The answers of a mock without a script: each satisfies what its request demands, and says nothing of its own.
 
 Scripted answers are in `world.script`.
 """

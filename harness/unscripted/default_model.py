@@ -1,14 +1,12 @@
-"""The answers of an unscripted model: what the request demands, else small talk.
+"""The turn of a model without a script: what the request demands, else a text.
 
 after a tool's output                    a text, so that agent loops end; after a search of tools a call of what it found
-  but tool_choice is still required      a call of a tool that was not called yet, of one that is `final` if there is one
+  but tool_choice is still required      a call of a tool that was not called yet
 tool_choice requires or names a tool     a call of it, of whatever kind; a deferred function is searched for first
-the user speaks of what a tool is for    a call as well: of `get_weather` for "What is the weather?"
-an agent's instructions want its tools   a call of a tool of its project, with what it returns
+the user names a tool                    a call as well: of `get_weather` for "What is the weather?"
 memories are to be searched              what the store has of the user, who is remembered from then on
 an approval of a server's call           that call
-text.format requires JSON                a text that is an instance of the schema; without one, of that in the prompt
-the instructions state a JSON schema     the same
+text.format requires JSON                a text that is an instance of the schema
 a compaction is due, or triggered        a compaction after the text, or nothing else
 agents are enabled, and it calls a tool  over a WebSocket the response stays open for the outputs
 else                                     a text
@@ -25,15 +23,13 @@ from functools import cache
 from harness.answers.echo import echo_tools
 from harness.api.multi_agent import enables_agents
 from harness.api.tokens import estimate_tokens
-from harness.core.errors import ScriptError
 from harness.core.exchange import Json
 from harness.ending import TurnLine, completed
 from harness.items import custom_tool_call, function_call, message, reasoning, tool_search_call, tool_search_output
 from harness.items.kind import Item
 from harness.items.message import url_citation
-from harness.unscripted.filling import Filling, make_text
-from harness.unscripted.hosted_picker import pick_hosted
 from harness.unscripted.hosted_tools import (
+    HOSTED_TYPES,
     call_approved,
     call_hosted,
     is_client_search,
@@ -41,12 +37,11 @@ from harness.unscripted.hosted_tools import (
     page_of,
     web_site,
 )
-from harness.unscripted.least_instance import compact_json, filled_instance
+from harness.unscripted.instance import compact_json, make_instance
 from harness.unscripted.logprobs import make_logprobs
+from harness.unscripted.pick_tool import pick_tool, required_mode
 from harness.unscripted.project_tools import EXAMPLE_PAGE, EXAMPLE_TITLE, FINDERS, SOURCE_MARK, first_memory
-from harness.unscripted.prompted_schema import find_prompted_schema
-from harness.unscripted.reading import NamedTool, Reading
-from harness.unscripted.tool_picker import is_final, pick_tools
+from harness.unscripted.reading import NAMED_TYPES, CallableTool, Reading
 from harness.world.api_call import ApiCall
 
 GREETING = "Hello. Nothing is scripted, so this is small talk."
@@ -54,15 +49,9 @@ THANKS = "Thanks, I have what the tool returned."
 FOUND = "I looked it up on {site}. Nothing is scripted, so this is small talk."
 FOUND_IN_PROJECT = f"I looked it up. Nothing is scripted, so this is small talk.{SOURCE_MARK}"
 REMEMBERED = "You told me: {memory} Nothing is scripted, so this is small talk."
-SOURCE_TITLE = "Example Domain"
-"""The title of what a search of the web cites."""
-THOUGHTS = (
-    "**Reading the request**\n\nNothing is scripted for it.",
-    "**Thinking of an answer**\n\nA short one will do.",
-)
+SUMMARY = "**Reading the request**\n\nNothing is scripted for it."
 PHASED_MODEL = re.compile(r"gpt-(5\.3-codex|5\.[4-9]|[6-9])")
 """The models whose last messages are marked as such: all of those recorded, 2026-02 to 2026-10, and none of any other."""
-COMMENT = "Nothing is scripted, so a call comes first."
 CUSTOM_TOOL_INPUT = "ok"
 """What a custom tool is called with."""
 ANY_OBJECT: Json = {"type": "object"}
@@ -71,149 +60,105 @@ COMPACTION = Item("compaction", {"encrypted_content": None})
 
 
 def small_talk(call: ApiCall) -> list[TurnLine]:
-    """The turn that answers a call when nothing is scripted; ScriptError when no instance of a schema is found."""
-    reading = Reading(call.request, call.world)
+    """Answer a call for which nothing is scripted; ScriptError when no instance of a schema is found."""
+    reading = Reading(call)
     if reading.last.get("type") == "compaction_trigger":
         return [COMPACTION]
-    turn = _make_items(reading)
-    return [*turn, completed(awaits_outputs=True)] if enables_agents(reading.body) and needs_client(turn) else [*turn]
-
-
-def _make_items(reading: Reading) -> list[Item]:
     turn = _answer(reading)
-    if needs_client(turn) and _is_wordy(reading):
-        turn = [message(COMMENT, phase="commentary"), *turn]
     due = turn[-1].type == "message" and _is_compaction_due(reading)
-    return [*_think(reading), *turn, *([COMPACTION] if due else ())]
+    waits = enables_agents(reading.body) and needs_client(turn)
+    return [
+        *_think(reading),
+        *turn,
+        *([COMPACTION] if due else ()),
+        *([completed(awaits_outputs=True)] if waits else ()),
+    ]
 
 
 def _answer(reading: Reading) -> list[Item]:
     last = reading.last
     kind = str(last.get("type"))
+    choice = reading.body.get("tool_choice") or "auto"
     if kind == "mcp_approval_response":
         return [*call_approved(last, reading), _say(reading, THANKS)]
     if kind == "tool_search_output":
         found = [tool for tool in reading.named_tools if tool.namespace and not tool.search_path]
-        return _call_named(reading, found, "required", reading.user_text) or [_say(reading, THANKS)]
+        picked = pick_tool(found, "required", reading.user_text)
+        return [_call_tool(picked, reading)] if picked else [_say(reading, THANKS)]
     if kind.endswith("_output"):
-        return _call_uncalled(reading) or [_say(reading, THANKS)]
+        picked = pick_tool(_uncalled_tools(reading, choice), choice, reading.user_text)
+        return [_call_tool(picked, reading)] if picked else [_say(reading, THANKS)]
     if not reading.tools:
         return [_say(reading, GREETING)]
-    if called := _call_named(reading, reading.named_tools, reading.body.get("tool_choice"), reading.said):
-        return called
-    if tool := pick_hosted(reading):
-        turn = call_hosted(tool, reading.body.get("tool_choice"), reading)
-        return turn if turn and needs_client(turn) else [*turn, _say(reading, GREETING, turn)]
-    return [_say(reading, GREETING)]
+    hosted = (CallableTool(tool) for tool in reading.tools if tool.get("type") in HOSTED_TYPES)
+    picked = pick_tool([*reading.named_tools, *hosted], choice, reading.said)
+    return _call(picked, choice, reading) if picked else [_say(reading, GREETING)]
 
 
-def _call_uncalled(reading: Reading) -> list[Item]:
-    """What still has to be called where a call is required: a tool that the user's message has not led to yet."""
-    choice = reading.body.get("tool_choice")
-    if choice != "required" and not (isinstance(choice, dict) and choice.get("mode") == "required"):
-        return []
+def _uncalled_tools(reading: Reading, choice: str | Json) -> list[CallableTool]:
+    """List the tools that a demand is still about: those not called since the user spoke, if others were."""
     called = reading.names_called
-    left = [named for named in reading.named_tools if named.tool["name"] not in called and not named.search_path]
-    last = [named for named in left if is_final(named.tool)]
-    return _call_named(reading, last or left, choice, reading.user_text) if called and left else []
-
-
-def _call_named(reading: Reading, tools: Sequence[NamedTool], choice: str | Json | None, said: str) -> list[Item]:
-    """Calls of functions or custom tools, after the search that one waits for; empty when none is called."""
-    body = {**reading.body, "tool_choice": choice}
-    picked = pick_tools(body, [each.tool for each in tools], said)
-    if not picked:
+    if not called or required_mode(choice) != "required" or (isinstance(choice, dict) and "mode" not in choice):
         return []
-    first, *others = (next(each for each in tools if each.tool is tool) for tool in picked)
-    calls = [_call_tool(named, reading.user_text) for named in others if not named.search_path]
-    return [*_call_first(reading, first), *(calls if not first.search_path else ())]
+    return [named for named in reading.named_tools if named.tool["name"] not in called and not named.search_path]
 
 
-def _call_first(reading: Reading, named: NamedTool) -> list[Item]:
-    searches = [tool for tool in reading.tools if tool["type"] == "tool_search"] if named.search_path else []
-    if any(map(is_client_search, searches)):
-        return [_search_as_client(searches[0], reading)]
-    call = _call_tool(named, reading.user_text)
-    return [*_find_tool(named.search_path, reading), call] if searches else [call]
-
-
-def _search_as_client(tool: Json, reading: Reading) -> Item:
-    return tool_search_call(
-        filled_instance(tool.get("parameters") or ANY_OBJECT, reading.user_text), execution="client"
-    )
+def _call(picked: CallableTool, choice: str | Json, reading: Reading) -> list[Item]:
+    """Call a tool after the search that it waits for; what the API executes is followed by a message."""
+    if picked.tool["type"] in NAMED_TYPES:
+        searches = [tool for tool in reading.tools if tool["type"] == "tool_search"] if picked.search_path else []
+        if any(map(is_client_search, searches)):
+            schema = searches[0].get("parameters") or ANY_OBJECT
+            return [tool_search_call(make_instance(schema, reading.user_text), execution="client")]
+        return [*(_find_tool(picked.search_path, reading) if searches else ()), _call_tool(picked, reading)]
+    turn = call_hosted(picked.tool, choice, reading)
+    return turn if turn and needs_client(turn) else [*turn, _say(reading, GREETING, turn)]
 
 
 def _find_tool(path: str, reading: Reading) -> list[Item]:
-    """The API's own search of a deferred tool or namespace, and what it finds."""
+    """Search a deferred tool or namespace as the API does by itself, and find it."""
     found = [tool for tool in reading.tools if tool.get("name") == path]
     return [tool_search_call({"paths": [path]}), tool_search_output(echo_tools({"tools": found}, ()))]
 
 
-def _call_tool(named: NamedTool, said: str) -> Item:
-    tool = named.tool
-    if tool["type"] == "custom":
-        return custom_tool_call(tool["name"], CUSTOM_TOOL_INPUT, namespace=named.namespace)
-    return function_call(
-        tool["name"],
-        filled_instance(tool.get("parameters") or ANY_OBJECT, said, f"tool {tool['name']!r}"),
-        namespace=named.namespace,
-    )
+def _call_tool(named: CallableTool, reading: Reading) -> Item:
+    name, schema = named.tool["name"], named.tool.get("parameters") or ANY_OBJECT
+    if named.tool["type"] == "custom":
+        return custom_tool_call(name, CUSTOM_TOOL_INPUT, namespace=named.namespace)
+    arguments = make_instance(schema, reading.user_text, f"tool {name!r}")
+    return function_call(name, arguments, namespace=named.namespace)
 
 
 def _say(reading: Reading, default: str, turn: Sequence[Item] = ()) -> Item:
-    """A message: JSON where the request wants JSON, else small talk, which cites what a search of the web has found."""
-    wanted = reading.text_format
-    searched = any(item.type == "web_search_call" for item in turn)
-    found = any(item.type in FINDERS for item in turn)
-    site = web_site(reading)
+    """Say JSON where the request wants JSON, else small talk, which cites what a search in the turn has found."""
+    phase = "final_answer" if PHASED_MODEL.match(str(reading.body.get("model"))) else None
+    wanted, called = reading.text_format, {item.type for item in turn}
+    text, notes = default, list[Json]()
     if wanted.get("type") == "json_schema":
-        text = compact_json(filled_instance(wanted.get("schema") or {}, reading.user_text, "text.format"))
-    elif prompted := _follow_prompt(reading):
-        text = prompted
+        text = compact_json(make_instance(wanted.get("schema") or {}, reading.user_text, "text.format"))
     elif wanted.get("type") == "json_object":
-        text = compact_json(Filling(reading.user_text).object())
-    elif found:
-        text = FOUND_IN_PROJECT
+        text = "{}"
+    elif called & FINDERS:
+        text, notes = FOUND_IN_PROJECT, [url_citation(EXAMPLE_PAGE, EXAMPLE_TITLE, cite=SOURCE_MARK)]
     elif memory := first_memory(turn):
         text = REMEMBERED.format(memory=memory)
-    else:
-        text = FOUND.format(site=site) if searched else make_text(reading.user_text) or default
-    phase = "final_answer" if _marks_phases(reading) else None
-    if text is default and not make_logprobs(text, reading.body):
+    elif "web_search_call" in called:
+        site = web_site(reading)
+        text, notes = FOUND.format(site=site), [url_citation(page_of(site), EXAMPLE_TITLE, cite=site)]
+    logprobs = make_logprobs(text, reading.body)
+    if text is default and not logprobs:
         return _say_default(text, phase)
-    cited = searched and not text.startswith("{")
-    notes = [url_citation(page_of(site), SOURCE_TITLE, cite=site)] if cited else ()
-    if text is FOUND_IN_PROJECT:
-        notes = [url_citation(EXAMPLE_PAGE, EXAMPLE_TITLE, cite=SOURCE_MARK)]
-    return message(text, annotations=notes, logprobs=make_logprobs(text, reading.body), phase=phase)
-
-
-def _follow_prompt(reading: Reading) -> str:
-    """An instance of the schema that the prompt states; empty where there is none, or none is found."""
-    schema = find_prompted_schema(reading)
-    try:
-        return compact_json(filled_instance(schema, reading.user_text)) if schema else ""
-    except ScriptError:
-        return ""
+    return message(text, annotations=notes, logprobs=logprobs, phase=phase)
 
 
 @cache
 def _say_default(text: str, phase: str | None) -> Item:
-    """One of the texts that are said most: the item is the same for each request."""
+    """Say one of the texts that are said most: the item is the same for each request."""
     return message(text, phase=phase)
 
 
-def _is_wordy(reading: Reading) -> bool:
-    """Whether a comment comes before a call: recorded of the models with phases, at times; here where verbosity is high."""
-    return _marks_phases(reading) and (reading.body.get("text") or {}).get("verbosity") == "high"
-
-
-def _marks_phases(reading: Reading) -> bool:
-    return PHASED_MODEL.match(str(reading.body.get("model"))) is not None
-
-
 def _think(reading: Reading) -> list[Item]:
-    """The reasoning that the request asks for: by an effort, or a summary, which shows a text."""
+    """Reason where the request asks for it: by an effort, or a summary, which shows a text."""
     updated = None if reading.stands_alone else reading.transcript.effort
     asked = reading.body.get("reasoning") or ({"effort": updated} if updated else None)
     if not asked:
@@ -223,7 +168,7 @@ def _think(reading: Reading) -> list[Item]:
     effort = updated or asked.get("effort") or (family.effort if summary else "none")
     if effort in (None, "none", "minimal") or not family.reasons:
         return []
-    shown = THOUGHTS if summary else ()
+    shown = (SUMMARY,) if summary else ()
     if family.turns == "all_turns":  # recorded: the newest models show a ciphertext, included or not
         return [Item("reasoning", {**reasoning(shown, content=[]).members, "encrypted_content": None})]
     return [reasoning(shown)]
@@ -231,11 +176,10 @@ def _think(reading: Reading) -> list[Item]:
 
 def _is_compaction_due(reading: Reading) -> bool:
     """Whether what is read, from the last compaction on, reaches the threshold of the request."""
-    managed = (each for each in reading.body.get("context_management") or () if each.get("type") == "compaction")
-    threshold = next((each.get("compact_threshold") for each in managed), None)
+    managed = (entry for entry in reading.body.get("context_management") or () if entry.get("type") == "compaction")
+    threshold = next((entry.get("compact_threshold") for entry in managed), None)
     if threshold is None or reading.transcript.tokens < int(threshold):
         return False
     items = reading.transcript.items
     places = (place for place in range(len(items), 0, -1) if items[place - 1].get("type") == "compaction")
-    since = items[next(places, 0) :]
-    return estimate_tokens(since) >= int(threshold)
+    return estimate_tokens(items[next(places, 0) :]) >= int(threshold)

@@ -25,29 +25,23 @@ from harness.items import (
     program_output,
     shell_call,
     shell_call_output,
-    tool_search_call,
     web_search_call,
 )
 from harness.items.image import ONE_PIXEL_PNG
 from harness.items.kind import CLIENT_CALL_NAMES, Item
 from harness.items.mcp import SERVER_TYPES
 from harness.items.search import search
-from harness.unscripted.filling import MAX_SAID
 from harness.unscripted.project_tools import PROJECT_CALLS, label_server
 from harness.unscripted.reading import Reading
 from harness.world.mcp_server import needs_approval
 
 PATH, COMMAND, OUTPUT = "hello.txt", "echo ok", "ok"
-"""The file that a patch creates if none is said, the command that is run, and what it and a tool of a server return."""
+"""The file that a patch creates, the command that is run, and what it and a tool of a server return."""
 EXAMPLE_SITE = "example.com"
 """Where a search of the web finds something."""
 MCP_TOOL = "search"
 """A tool of a server whose tools nobody names."""
 
-_FILE = re.compile(
-    r"(?<![\w/.-])\w[\w-]{0,60}\.(?:css|csv|html|js|json|md|py|rs|sh|sql|toml|ts|tsx|txt|yaml|yml)(?![\w-])"
-)
-"""The name of a file, without folders."""
 _SITE = re.compile(r"[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,4}")
 _SCREENSHOT = {"type": "screenshot"}
 _CONTAINERS = ("container_auto", "container_reference")
@@ -96,9 +90,7 @@ def _call_server(tool: Json, choice: Json, reading: Reading) -> list[Item]:
 
 def _scripted_tools(named: Json, reading: Reading) -> Sequence[Json] | None:
     """The tools of a server that a script has; None for any other server."""
-    world = reading.world
-    found: Sequence[Json] | None = world and world.mcp_servers.tools_of(named)
-    return found if world else None
+    return reading.world.mcp_servers.tools_of(named)
 
 
 def _known_tools(tool: Json, choice: Json, listed: Sequence[Json]) -> list[Json]:
@@ -122,12 +114,12 @@ def _run_shell(tool: Json, reading: Reading) -> list[Item]:
     where = tool.get("environment") or {}
     if where.get("type") not in _CONTAINERS:
         return [shell_call(COMMAND)]
-    id, container = reading.new_call_id(), where.get("container_id") or reading.shell_container()
+    id, container = reading.world.ids.call(), where.get("container_id") or reading.shell_container()
     return [shell_call(COMMAND, container_id=container, call_id=id), shell_call_output(id, OUTPUT)]
 
 
 def _run_program(tool: Json, reading: Reading) -> list[Item]:
-    id = reading.new_call_id()
+    id = reading.world.ids.call()
     return [program(f'text("{OUTPUT}")', call_id=id), program_output(id, OUTPUT)]
 
 
@@ -159,16 +151,6 @@ def page_of(site: str) -> str:
     return f"https://{site}/"
 
 
-def _patch_file(tool: Json, reading: Reading) -> list[Item]:
-    """A new file, by the name that the user says."""
-    said = _FILE.search(reading.user_text[:MAX_SAID])
-    return [apply_patch_call(create_file(said[0] if said else PATH, "+ok\n"))]
-
-
-def _search_tools(tool: Json, reading: Reading) -> list[Item]:
-    return [tool_search_call({"queries": [reading.query]}, execution="client")] if is_client_search(tool) else []
-
-
 def is_client_search(tool: Json) -> bool:
     """Whether a `tool_search` is one that the client executes."""
     return tool["type"] == "tool_search" and tool.get("execution") == "client"
@@ -183,12 +165,11 @@ _CALLS: Mapping[str, Callable[[Json, Reading], list[Item]]] = {
     "image_generation": _generate_image,
     "shell": _run_shell,
     "local_shell": lambda tool, reading: [local_shell_call(COMMAND.split())],
-    "apply_patch": _patch_file,
+    "apply_patch": lambda tool, reading: [apply_patch_call(create_file(PATH, "+ok\n"))],
     "computer": lambda tool, reading: [computer_call([_SCREENSHOT])],
     "computer_use_preview": lambda tool, reading: [computer_call(_SCREENSHOT)],
     "programmatic_tool_calling": _run_program,
-    "tool_search": _search_tools,
     **PROJECT_CALLS,
 }
 HOSTED_TYPES = frozenset({*_CALLS, *SERVER_TYPES})
-"""The types of tools without names that the model can call."""
+"""The types of tools without names that the model can call by themselves."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from harness.api.project.memories import Memories
 from harness.api.project.tools import MEMORY_TOOLS
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
@@ -37,9 +36,9 @@ from harness.items import (
     structured_outputs,
 )
 from harness.items.kind import Item
-from harness.unscripted.least_instance import filled_instance
-from harness.unscripted.reading import Reading
-from harness.unscripted.tool_picker import pick_tool
+from harness.unscripted.instance import make_instance
+from harness.unscripted.pick_tool import pick_tool
+from harness.unscripted.reading import CallableTool, Reading
 from harness.world.project_resources import settle_updates
 
 SOURCE_MARK = "【6:0†source】"
@@ -93,34 +92,36 @@ def _call_operation(tool: Json, reading: Reading) -> list[Item]:
 
 
 def _pick_function(tool: Json, reading: Reading) -> Json:
-    functions = named_functions(tool)
-    return pick_tool({"tool_choice": "required"}, functions, reading.user_text) or functions[0]
+    functions = _functions_of(tool)
+    picked = pick_tool([CallableTool(function) for function in functions], "required", reading.user_text)
+    return picked.tool if picked else functions[0]
 
 
-def named_functions(tool: Json) -> list[Json]:
-    """The functions that a tool of a project has, as those of a client are declared; empty for one that has none."""
+def _functions_of(tool: Json) -> list[Json]:
+    """The functions of an `azure_function` or an `openapi`, as those of a client are declared."""
     if tool["type"] == "azure_function":
         own = as_object(as_object(tool.get("azure_function")).get("function"))
-        return [_function(as_string(own.get("name")) or "function", [own], own.get("parameters"))]
-    if tool["type"] != "openapi":
-        return []
+        return [_function(as_string(own.get("name")) or "function", own.get("parameters"))]
     own = as_object(tool.get("openapi"))
     prefix = as_string(own.get("name")) or "api"
     return [
-        _function(f"{prefix}_{as_string(each.get('operationId')) or 'call'}", [own, each], _parameters_of(each))
-        for each in [*_operations(own)] or [{}]
+        _function(f"{prefix}_{as_string(operation.get('operationId')) or 'call'}", _parameters_of(operation))
+        for operation in [*_operations(own)] or [{}]
     ]
 
 
-def _function(name: str, described: Sequence[Json], parameters: Any) -> Json:
-    texts = (as_string(one.get(member)) for one in described for member in ("description", "summary"))
-    return {"type": "function", "name": name, "description": " ".join(texts), "parameters": parameters}
+def _function(name: str, parameters: Any) -> Json:
+    return {"type": "function", "name": name, "parameters": parameters}
 
 
 def _parameters_of(operation: Json) -> Json:
     """What an operation requires."""
-    required = [each for each in objects_in(operation.get("parameters")) if each.get("required") is True]
-    properties = {as_string(each.get("name")): as_object(each.get("schema")) for each in required}
+    declared = objects_in(operation.get("parameters"))
+    properties = {
+        as_string(parameter.get("name")): as_object(parameter.get("schema"))
+        for parameter in declared
+        if parameter.get("required") is True
+    }
     return {"type": "object", "properties": properties, "required": [*properties]}
 
 
@@ -136,8 +137,8 @@ def _capture(tool: Json, reading: Reading) -> list[Item]:
 def _search_memories(tool: Json, reading: Reading) -> list[Item]:
     """What the store remembers of the scope, after updates that still wait; then what the user says begins another."""
     world, scope = reading.world, as_string(tool.get("scope"))
-    store: Memories | None = world and world.store.memory_stores.get(as_string(tool.get("memory_store_name")))
-    if not (world and store and scope):
+    store = world.store.memory_stores.get(as_string(tool.get("memory_store_name")))
+    if not (store and scope):
         return [memory_search_call()]
     settle_updates(world, store)
     asked = {"scope": scope, "items": reading.user_text, "options": tool.get("search_options")}
@@ -156,7 +157,7 @@ def first_memory(turn: Sequence[Item]) -> str:
 def _fill(schema: Any, reading: Reading) -> Json:
     """Arguments of a schema that may be none: empty where no instance is found."""
     try:
-        return as_object(filled_instance(schema, reading.user_text)) if isinstance(schema, dict) else {}
+        return as_object(make_instance(schema, reading.user_text)) if isinstance(schema, dict) else {}
     except ScriptError:
         return {}
 

@@ -6,15 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from harness.api.models import MODELS, Model
+from harness.api.models import Model
 from harness.api.resources.containers import CONTAINER_ID_PREFIX
 from harness.api.tools import declared_tools, loaded_tools
 from harness.contract.check import drop_nulls
-from harness.core.exchange import Json, Request
-from harness.items.history.chain import EMPTY_CHAIN
+from harness.core.exchange import Json
 from harness.items.history.transcript import Transcript, input_items
+from harness.world.api_call import ApiCall
+from harness.world.world import World
 
 REMEMBERED_TYPES = (
     "additional_tools",
@@ -31,8 +32,8 @@ NAMED_TYPES = ("function", "custom")
 """The types of tools that a client executes under names of its own."""
 
 
-class NamedTool(NamedTuple):
-    """A tool that the client executes by name; `search_path` is what a tool search has to find first, empty if nothing."""
+class CallableTool(NamedTuple):
+    """A tool that can be called; `search_path` is what a tool search has to find first, empty if nothing."""
 
     tool: Json
     namespace: str | None = None
@@ -43,22 +44,23 @@ class NamedTool(NamedTuple):
 class Reading:
     """What the model reads of one request to a World."""
 
-    request: Request
-    world: Any = None
+    call: ApiCall
+
+    @property
+    def world(self) -> World:
+        """The World that answers."""
+        return self.call.world
 
     @cached_property
     def body(self) -> Json:
         """The body without null members; empty where it is no object."""
-        body = drop_nulls(self.request.body)
+        body = drop_nulls(self.call.request.body)
         return body if isinstance(body, dict) else {}
 
     @cached_property
     def transcript(self) -> Transcript:
-        """The transcript, as far as it is known here."""
-        if self.world is None:
-            return Transcript(EMPTY_CHAIN, input_items(self.body))
-        read: Transcript = self.world.store.transcript(self.body)
-        return read
+        """The items of the request after those that it continues."""
+        return self.world.store.transcript(self.body)
 
     @cached_property
     def items(self) -> Sequence[Json]:
@@ -78,9 +80,7 @@ class Reading:
     @property
     def family(self) -> Model:
         """What is known of the model."""
-        models = MODELS if self.world is None else self.world.models
-        found: Model = models.defaults(self.body.get("model") or "")
-        return found
+        return self.world.models.defaults(self.body.get("model") or "")
 
     @cached_property
     def user_text(self) -> str:
@@ -124,7 +124,7 @@ class Reading:
         return [*declared, *(tool for name, tool in self._loaded.items() if name not in names)]
 
     @cached_property
-    def named_tools(self) -> list[NamedTool]:
+    def named_tools(self) -> list[CallableTool]:
         """The functions and custom tools, those of namespaces too."""
         return list(self._list_named())
 
@@ -141,30 +141,21 @@ class Reading:
         waiting = declared_tools(self.body, self.items) if searches else ()
         return {name: tool for item in searches for name, tool in loaded_tools(item, waiting).items()}
 
-    def _list_named(self) -> Iterator[NamedTool]:
-        loaded = self._loaded
+    def _list_named(self) -> Iterator[CallableTool]:
         for tool in self.tools:
-            if tool.get("type") in NAMED_TYPES:
-                waits = tool.get("defer_loading")
-                path = tool["name"] if waits and tool["name"] not in loaded else ""
-                yield NamedTool(tool, tool["name"] if waits and tool["type"] == "function" else None, path)
-            for one in tool.get("tools") or () if tool.get("type") == "namespace" else ():
-                if one.get("type") in NAMED_TYPES:
-                    path = tool["name"] if one.get("defer_loading") and tool["name"] not in loaded else ""
-                    yield NamedTool(one, tool["name"], path)
-
-    def new_call_id(self) -> str:
-        """A `call_id` for a call whose output follows in the same turn."""
-        made: Any = self.world and self.world.ids.call()
-        return made or "call_" + "0" * 24
+            is_space = tool.get("type") == "namespace"
+            for inner in tool.get("tools") or () if is_space else [tool]:
+                if inner.get("type") in NAMED_TYPES:
+                    waits = inner.get("defer_loading")
+                    has_space = is_space or (waits and tool["type"] == "function")
+                    path = tool["name"] if waits and tool["name"] not in self._loaded else ""
+                    yield CallableTool(inner, tool["name"] if has_space else None, path)
 
     def shell_container(self) -> str:
         """The container in which an automatic shell runs: that of the last such call, or a new one."""
-        calls = (item for item in reversed(self.transcript.items_of("shell_call")))
+        calls = reversed(self.transcript.items_of("shell_call"))
         used = (id for item in calls if (id := (item.get("environment") or {}).get("container_id")))
-        ids = self.world and self.world.ids
-        made: str = ids.hex(CONTAINER_ID_PREFIX, 48) if ids else CONTAINER_ID_PREFIX + "0" * 48
-        return next(used, made)
+        return next(used, None) or self.world.ids.hex(CONTAINER_ID_PREFIX, 48)
 
 
 def user_text(item: Json) -> str:

@@ -216,20 +216,16 @@ class TestUnscripted:
         assert '"city":' in call["arguments"]
         assert "unit" not in call["arguments"]
 
-    def test_the_operation_that_the_user_speaks_of_is_called(self, project):
-        paths = {
-            "/trains": {"get": {"operationId": "trains", "description": "When trains leave."}},
-            "/hotels": {"get": {"operationId": "search", "summary": "Finds hotels and their prices."}},
-        }
+    def test_the_operation_that_the_user_names_is_called(self, project):
+        paths = {"/trains": {"get": {"operationId": "trains"}}, "/hotels": {"get": {"operationId": "searchHotels"}}}
         tool = {"type": "openapi", "openapi": {"name": "travel", "spec": {"paths": paths}}}
-        assert project.create(tools=[tool], input="Recommend 5 hotels.").body["output"][0]["name"] == "travel_search"
-        assert types_of(project.create(tools=[tool], input="Hello.")) == ["message"]
+        call = project.create(tools=[tool], input="Recommend 5 hotels.", tool_choice="required").body["output"][0]
+        assert call["name"] == "travel_searchHotels"
 
-    def test_a_function_in_azure_is_called_by_what_it_is_for(self, project):
+    def test_a_function_in_azure_is_called_with_what_it_requires(self, project):
         city = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
-        function = {"name": "forecast", "description": "Weather of a given location.", "parameters": city}
-        tool = {"type": "azure_function", "azure_function": {"function": function}}
-        call = project.create(tools=[tool], input="What is the weather?").body["output"][0]
+        tool = {"type": "azure_function", "azure_function": {"function": {"name": "forecast", "parameters": city}}}
+        call = project.create(tools=[tool], tool_choice="required").body["output"][0]
         assert (call["type"], call["name"]) == ("azure_function_call", "forecast")
         assert '"city":' in call["arguments"]
 
@@ -238,16 +234,9 @@ class TestUnscripted:
         note = part["annotations"][0]
         assert part["text"][note["start_index"] : note["end_index"]] == "【6:0†source】"
 
-    def test_a_tool_that_nobody_speaks_of_is_not_called(self, project):
+    def test_a_tool_that_nobody_names_is_not_called(self, project):
         assert types_of(project.create(tools=[BING])) == ["message"]
-        assert types_of(project.create(tools=[BING], input="What is on the news?"))[0] == "bing_grounding_call"
-
-    @pytest.mark.parametrize("type", ["web_iq_preview", "sharepoint_grounding_preview", "openapi"])
-    def test_instructions_may_want_it_called(self, project, type):
-        said = {"tools": [{"type": type}], "instructions": "Use the available WebIQ tools to answer questions."}
-        assert len(types_of(project.create(**said))) > 1
-        assert types_of(project.create(**said, input="Do not use any tools.")) == ["message"]
-        assert types_of(project.create(**{**said, "instructions": "Be brief."})) == ["message"]
+        assert types_of(project.create(tools=[BING], input="Ask Bing."))[0] == "bing_grounding_call"
 
     def test_the_tool_of_an_agent_is_called(self):
         agents = {"helper": {"model": "mine", "tools": [BING], "tool_choice": "required"}}

@@ -86,7 +86,7 @@ def test_a_body_that_is_no_object_gets_small_talk_too() -> None:
 def test_a_demanded_tool_is_called_with_arguments_that_fit(choice: Any) -> None:
     call = said(tools=[{"type": "web_search"}, WEATHER, CLOCK], tool_choice=choice)
     assert (call.type, call.members["name"]) == ("function_call", "get_weather")
-    assert json.loads(call.members["arguments"]) == {"city": "indigo"}
+    assert json.loads(call.members["arguments"]) == {"city": "example"}
 
 
 def test_a_tool_without_parameters_is_called_with_an_empty_object() -> None:
@@ -123,7 +123,7 @@ def test_after_a_tool_output_the_wanted_format_still_holds() -> None:
 
 def test_json_is_answered_where_json_is_wanted() -> None:
     wanted = {"type": "json_schema", "name": "n", "schema": WEATHER["parameters"], "strict": True}
-    assert text(text={"format": wanted}) == '{"city":"indigo"}'
+    assert text(text={"format": wanted}) == '{"city":"example"}'
     assert text(input="What about the city of Lima?", text={"format": wanted}) == '{"city":"Lima"}'
     assert text(text={"format": {"type": "json_object"}}) == "{}"
     assert text(text={"format": {"type": "text"}}) == GREETING
@@ -137,49 +137,3 @@ def test_the_mock_answers_an_impossible_schema_with_what_to_do() -> None:
     answer = mock.handle("POST", "/v1/responses", {"authorization": "Bearer sk-a"}, {}, raw)
     assert answer.status == 418
     assert "no example of text.format" in answer.body["error"]["message"]
-
-
-PERSON = {
-    "type": "object",
-    "properties": {"name": {"type": "string"}, "age": {"type": "integer"}},
-    "required": ["name"],
-}
-ASKED = f"Always respond with a JSON object that fits this schema:\n\n{json.dumps(PERSON)}\n\nNo Markdown."
-
-
-class TestASchemaInThePrompt:
-    @pytest.mark.parametrize(
-        "body",
-        [
-            {"instructions": ASKED},
-            {"instructions": ASKED, "text": {"format": {"type": "json_object"}}},
-            {"instructions": f"Braces {{like these}} come first. {ASKED}"},
-            {"input": [{"role": "system", "content": ASKED}, {"role": "user", "content": "Who?"}]},
-            {"input": [{"role": "developer", "content": [{"type": "input_text", "text": ASKED}]}]},
-            {"input": ASKED, "text": {"format": {"type": "json_object"}}},
-            {"instructions": ASKED, "input": [{"type": "function_call_output", "call_id": "c", "output": "x"}]},
-        ],
-    )
-    def test_is_followed(self, body: Any) -> None:
-        assert isinstance(json.loads(text(**body))["name"], str)
-
-    @pytest.mark.parametrize(
-        "instructions",
-        [
-            "You know JSON and every schema. {}",
-            "A JSON schema: {'type': 'object', 'properties': {}}",
-            'A JSON schema: {"type": "object", "properties": {"a": 1}}',
-            'A JSON schema: {"type": "object", "properties": {"a": {"type": "string", "minLength": 1e999}}}',
-            'A JSON schema: {"properties": {"a": {"$ref": "#/nowhere"}}, "required": ["a"]}',
-            "A JSON schema: " + '{"properties": ' * 5000,
-        ],
-        ids=["none", "no JSON", "no schema", "infinity", "dangling", "deep"],
-    )
-    def test_that_is_none_is_no_schema(self, instructions: str) -> None:
-        assert text(instructions=instructions) == GREETING
-
-    def test_names_no_address_that_is_opened(self) -> None:
-        assert text(instructions='A JSON schema: {"$schema": "https://none.example", "properties": {}}') == "{}"
-
-    def test_of_the_user_is_what_the_user_speaks_of(self) -> None:
-        assert text(input=ASKED) == GREETING

@@ -22,7 +22,7 @@ FOUND = "That is what I have found."
 def eager(world, call):
     """A model without a script that uses a tool of the request whenever the user has spoken, and cites what it found."""
     body = call.request.body
-    spoken = Reading(call.request, call.world).said
+    spoken = Reading(call).said
     if body.get("tools") and spoken and body.get("tool_choice") in (None, "auto"):
         call = call._replace(request=call.request._replace(body={**body, "tool_choice": "required"}))
     turn = small_talk(call)

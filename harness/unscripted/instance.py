@@ -1,12 +1,17 @@
-"""A value that satisfies a JSON Schema, found in a bounded number of steps: the least one, or one with words in it."""
+"""A value that satisfies a JSON Schema, found in a bounded number of steps.
+
+It is as small as it may be: required members only, the first value of an enum. Texts and numbers are those that the user
+says, where they fit. What says that all is well is true, so that clients that ask until it is come to an end.
+"""
 
 from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -14,14 +19,24 @@ from harness.contract.compile_schema import compile_request_schema, compile_sche
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
 from harness.core.text.shorten import shorten
-from harness.unscripted.filling import Filling
 
 MAX_STEPS = 10_000
 """How many schemas and values are looked at for one instance."""
-MAX_FILLED_STEPS = 1_000
-"""How many of them for one with words in it; what takes more is the least one."""
 MAX_DEPTH = 100
 """How deep a schema may be nested, its references followed."""
+MAX_SAID = 10_000
+"""Characters of what the user says that are looked at."""
+EXAMPLE_TEXT = "example"
+QUERY_MEMBERS = frozenset(("input", "message", "prompt", "query", "question", "request", "user_input", "user_query"))
+"""Members that are for all that the user says, as clients name them."""
+_WELL = re.compile(
+    r"(?:^|_|is_)(?:accepted|acceptable|approved|complete|completed|correct|done|finished|good|ok|passed|passes|satisfied|"
+    r"success|successful|valid|verified)(?:_|$)"
+)
+"""The names of members that say that all is well."""
+_NUMBER = re.compile(r"(?<![\w.])-?\d{1,15}(?:\.\d{1,6})?(?![\w.]*\w)")
+_QUOTED = re.compile(r"(?<!\w)[\"'“`]([^\"'“”`\n]{1,60})[\"'”`](?!\w)")
+_NAME = re.compile(r"(?<=[a-z,;:] )[A-Z][a-zà-ÿ]+(?: [A-Z][a-zà-ÿ]+)*")
 
 FORMAT_EXAMPLES: Mapping[str, str] = {
     "date-time": "2026-01-01T00:00:00Z",
@@ -39,20 +54,10 @@ FORMAT_EXAMPLES: Mapping[str, str] = {
 
 SCALAR_TYPES = ("string", "number", "integer", "boolean", "null")
 _SCALAR_KEYWORDS = frozenset(
-    [
-        "type",
-        "const",
-        "enum",
-        "minLength",
-        "maxLength",
-        "pattern",
-        "format",
-        "minimum",
-        "maximum",
-        "exclusiveMinimum",
-        "exclusiveMaximum",
-        "multipleOf",
-    ]
+    (
+        *("type", "const", "enum", "minLength", "maxLength", "pattern", "format"),
+        *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+    )
 )
 
 
@@ -64,33 +69,44 @@ class _TooLargeError(Exception):
     """A schema whose least instance needs more than the bounds of a search."""
 
 
-def least_instance(schema: Any, of: str = "the schema") -> Any:
-    """The least value that satisfies a JSON Schema: required members only, the first enum value, the shortest text.
+class UserValues:
+    """The texts and numbers that the user says; each number is taken once, in their order."""
 
-    `of` says whose schema it is. ScriptError when none is found: the search knows types, enum, const, anyOf, oneOf,
-    allOf, $ref, bounds, formats and simple patterns.
+    def __init__(self, said: str) -> None:
+        text = said[:MAX_SAID]
+        self._said = text.casefold()
+        self._query = [text.strip()] if text.strip() and len(said) <= MAX_SAID else []
+        self._numbers = [float(number) for number in _NUMBER.findall(text)]
+        self._quoted, self._names = _QUOTED.findall(text), _NAME.findall(text)
+
+    def order(self, values: Sequence[Any]) -> Sequence[Any]:
+        """Put values to choose from in order, first those that the user says."""
+        said = [value for value in values[:100] if isinstance(value, str) and value and value.casefold() in self._said]
+        return [*said, *values] if said else values
+
+    def candidates(self, schema: Json, member: str) -> Iterator[Any]:
+        """Yield the values for a scalar, which is a member of this name, the best first; none may fit."""
+        kind = schema["type"]
+        if kind == "boolean" and _WELL.search(member):
+            yield True
+        elif kind == "string" and "format" not in schema:
+            yield from (*self._quoted, *(self._query if member in QUERY_MEMBERS else ()), *self._names, EXAMPLE_TEXT)
+        elif kind in ("integer", "number") and self._numbers:
+            number = self._numbers[0]
+            if number.is_integer() or kind == "number":
+                self._numbers.pop(0)
+                yield int(number) if number.is_integer() else number
+
+
+def make_instance(schema: Any, said: str = "", of: str = "the schema") -> Any:
+    """Make a value that satisfies a JSON Schema, with what the user `said`; `of` says whose schema it is.
+
+    ScriptError when none is found: the search knows types, enum, const, anyOf, oneOf, allOf, $ref, bounds, formats and
+    simple patterns.
     """
-    return _find_instance(schema, of, None)
-
-
-def filled_instance(schema: Any, said: str, of: str = "the schema") -> Any:
-    """A value that satisfies a JSON Schema, with words for texts and some of the optional members.
-
-    The same `said`, what the user says, gives the same value, and numbers and words of it are taken where they fit. What
-    costs more than the least value may is that one, with the same ScriptError.
-    """
-    return _find_instance(schema, of, Filling(said))
-
-
-def _find_instance(schema: Any, of: str, filling: Filling | None) -> Any:
     try:
         conforms = compile_request_schema(schema).is_valid
-        if filling is not None:
-            with suppress(_EndlessError, _TooLargeError, LookupError, TypeError, ValueError, ArithmeticError):
-                filled = _Search(schema, MAX_FILLED_STEPS, filling).least_value(schema, ())
-                if conforms(filled):
-                    return filled
-        found = _Search(schema).least_value(schema, ())
+        found = _Search(schema, UserValues(said)).least_value(schema, ())
         if conforms(found):
             return found
         reason = f"{shorten(compact_json(found), 200)} does not satisfy it"
@@ -116,13 +132,13 @@ def compact_json(value: Any) -> str:
 
 @dataclass(slots=True)
 class _Search:
-    """A search for the least instance of a schema, `root`, which its references point into, or for a filled one."""
+    """A search for the least instance of a schema, `root`, which its references point into; `member` is being made."""
 
     root: Any
-    max_steps: int = MAX_STEPS
-    filling: Filling | None = None
-    steps: int = field(default=0, init=False)
-    depth: int = field(default=0, init=False)
+    values: UserValues
+    member: str = ""
+    steps: int = 0
+    depth: int = 0
 
     def least_value(self, schema: Any, open_refs: tuple[str, ...]) -> Any:
         """The least value for a schema inside `root`; `open_refs` are the references that led to it."""
@@ -137,8 +153,8 @@ class _Search:
 
     def _count_steps(self, number: int) -> None:
         self.steps += number
-        if self.steps > self.max_steps:
-            raise _TooLargeError(f"takes more than {self.max_steps:,} steps to find")
+        if self.steps > MAX_STEPS:
+            raise _TooLargeError(f"takes more than {MAX_STEPS:,} steps to find")
 
     def _least_of_schema(self, schema: Json, open_refs: tuple[str, ...]) -> Any:
         if "$ref" in schema:
@@ -149,7 +165,9 @@ class _Search:
             rest = {name: value for name, value in schema.items() if name not in ("anyOf", "oneOf")}
             return _first_possible(lambda branch: self.least_value(self._merge(rest, branch), open_refs), branches)
         if "const" in schema or "enum" in schema:
-            return self._first_valid(schema, [schema["const"]] if "const" in schema else self._order(schema["enum"]))
+            return self._first_valid(
+                schema, [schema["const"]] if "const" in schema else self.values.order(schema["enum"])
+            )
         types = schema.get("type") or _implied_type(schema)
         return _first_possible(
             lambda kind: self._least_of_type({**schema, "type": kind}, open_refs),
@@ -182,38 +200,24 @@ class _Search:
         if kind not in SCALAR_TYPES:
             raise ValueError(f"{kind!r} is no JSON type")
         self._count_steps(int(schema.get("minLength", 0)) // 100)
-        fitting = self.filling.candidates(schema) if self.filling else ()
-        return self._first_valid(schema, chain(fitting, _candidates(schema)))
-
-    def _order(self, values: Sequence[Any]) -> Sequence[Any]:
-        return self.filling.order(values) if self.filling else values
+        return self._first_valid(schema, chain(self.values.candidates(schema, self.member), _candidates(schema)))
 
     def _least_object(self, schema: Json, open_refs: tuple[str, ...]) -> Json:
         declared = schema.get("properties") or {}
         others = schema.get("additionalProperties", True)
-        required = schema.get("required") or []
-        made = {name: self._least_member(name, declared.get(name, others), open_refs) for name in required}
-        for name in self.filling.choose(declared.keys() - made.keys()) if self.filling else ():
-            with suppress(_EndlessError, ValueError):
-                made[name] = self._least_member(name, declared[name], open_refs)
+        made = {}
+        for name in schema.get("required") or []:
+            self.member = name
+            made[name] = self.least_value(declared.get(name, others), open_refs)
         return made
-
-    def _least_member(self, name: str, schema: Any, open_refs: tuple[str, ...]) -> Any:
-        if self.filling:
-            self.filling.enter(name)
-        return self.least_value(schema, open_refs)
 
     def _least_array(self, schema: Json, open_refs: tuple[str, ...]) -> list[Any]:
         first = schema.get("prefixItems") or []
         rest = schema.get("items", True)
-        made = [
+        return [
             self.least_value(first[index] if index < len(first) else rest, open_refs)
             for index in range(int(schema.get("minItems", 0)))
         ]
-        if self.filling and not (made or first) and isinstance(rest, dict) and schema.get("maxItems", 1):
-            with suppress(_EndlessError, ValueError):
-                made.append(self.least_value(rest, open_refs))
-        return made
 
     def _first_valid(self, schema: Json, candidates: Iterable[Any]) -> Any:
         self._count_steps(len(schema.get("enum", ())) // 100)
