@@ -33,6 +33,7 @@ PURE = {
     "analysis",
     "world",
     "endpoints",
+    "explain",
     "unscripted",
 }
 """Packages without network, files, threads, clock or chance: what they need of these a World gives them."""

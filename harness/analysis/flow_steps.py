@@ -13,6 +13,8 @@ from harness.core.loose_json import as_object, as_string, objects_in
 from harness.core.text.shorten import answer_error, item_text, summarize_item
 from harness.items.history.transcript import conversation_id, input_items
 
+MAX_ITEMS = 12
+"""How many of the new items of a request are shown, the last ones."""
 _UNREMARKABLE_STATUSES = ("completed", "requires_action")
 """Statuses that are not shown: the items of such an answer suffice."""
 

@@ -86,11 +86,12 @@ def _describe_silence(dialect: str, *, is_plain: bool) -> str:
 
 def _problems(api: MockApi, permitted: Collection[str]) -> Iterator[str]:
     """Why a run fails that its command passed, one text for each World and for requests that reached none."""
-    from harness.server.judgement import judge_strays, judge_world
+    from harness.explain.stray import unknown_key_cause
+    from harness.server.judgement import judge_world
     from harness.world.mock import Mock
 
-    if why := judge_strays(api.strays):
-        yield why
+    if cause := unknown_key_cause(api.strays):
+        yield cause.what
     for world in api.worlds.values():
         mock = Mock(world)
         verdict, report = judge_world(mock, unused=UNUSED not in permitted, losses=LOSSES not in permitted)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
+from harness.analysis.sequence import NO_MESSAGES, SequenceDiagram
 from harness.core.exchange import Json
 
 Verdict = Literal["pass", "warn", "fail", "crash", "hang", "not applicable"]
@@ -16,7 +17,10 @@ FIX = "  fix: "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """A case in a mode: its verdict, the reasons (the first in one line), the flow and its diagram, how long it took."""
+    """A case in a mode: its verdict, the reasons (the first in one line), the flow as text and drawn, how long it took.
+
+    `diagram` is Mermaid text, `sequence` the same as data.
+    """
 
     case: str
     severity: str
@@ -28,6 +32,7 @@ class Cell:
     requests: int = 0
     seconds: float = 0
     printed: tuple[str, ...] = ()
+    sequence: SequenceDiagram = NO_MESSAGES
 
     @property
     def is_failure(self) -> bool:
@@ -53,5 +58,7 @@ class Cell:
     def from_json(cls, members: Json) -> Cell:
         """The cell of JSON that `as_json` made."""
         lists = {name: tuple(value) for name, value in members.items() if isinstance(value, list)}
-        own: dict[str, Any] = {**members, **lists}
-        return cls(**own)
+        drawn = members.get("sequence")  # results of before have none
+        sequence = SequenceDiagram.from_json(drawn) if drawn else NO_MESSAGES
+        texts: dict[str, Any] = {**members, **lists, "sequence": sequence}
+        return cls(**texts)

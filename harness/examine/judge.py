@@ -8,8 +8,8 @@ from harness.analysis.loss import losses_in_accepted
 from harness.core.text.shorten import quote
 from harness.examine.case import ClientCase, ObservedRun
 from harness.examine.cell import FIX
-from harness.report.cause import Cause
-from harness.report.failure import find_verdict
+from harness.explain.model import Cause
+from harness.explain.verdict import find_verdict
 
 
 def find_reasons(case: ClientCase, seen: ObservedRun) -> Iterator[str]:
@@ -26,8 +26,7 @@ def find_reasons(case: ClientCase, seen: ObservedRun) -> Iterator[str]:
 
 
 def _describe_cause(cause: Cause) -> str:
-    fix = next((text for label, text in cause.rows if label == "fix" and text), "")
-    return f"{cause.what}\n{FIX}{fix}" if fix else cause.what
+    return f"{cause.what}\n{FIX}{cause.fix}" if cause.fix else cause.what
 
 
 def _describe_error(case: ClientCase, seen: ObservedRun) -> Iterator[str]:

@@ -12,6 +12,7 @@ from hashlib import blake2b
 from queue import Empty, SimpleQueue
 
 import harness.examine.cases  # noqa: F401  (registers every case)
+from harness.analysis.sequence import NO_MESSAGES
 from harness.api.http.dialects import API_ROOTS
 from harness.core.errors import ConfigError
 from harness.core.registry import suggest_name
@@ -177,6 +178,7 @@ def run_case(case: ClientCase, mode: Mode, do: DoTask, server: Server, tools: To
         verdict: Verdict = "pass" if not reasons else "fail" if case.severity == "must" else "warn"
     else:
         reasons, verdict = [str(ended)], "crash" if isinstance(ended, Crashed) else "hang"
+    drawn = mock.flow.sequence if reasons else NO_MESSAGES
     return Cell(
         case=case.id,
         severity=case.severity,
@@ -186,10 +188,11 @@ def run_case(case: ClientCase, mode: Mode, do: DoTask, server: Server, tools: To
             reason if f"\n{FIX}" in reason else f"{reason}\n{FIX}what is due: {case.shows}" for reason in reasons
         ),
         flow=mock.flow.text,
-        diagram=mock.flow.mermaid if reasons else "",
+        diagram=drawn.mermaid if reasons else "",
         requests=len(mock.exchanges),
         seconds=round(seconds, 3),
         printed=tuple(ended.printed) if isinstance(ended, Done) else (),
+        sequence=drawn,
     )
 
 

@@ -120,8 +120,8 @@ def _describe_unanswered(item: pytest.Item) -> str:
     if not session or not session.failures:
         return ""
     from harness.core.text.vocabulary import PYTHON
-    from harness.report.cause import render_causes
-    from harness.report.find_causes import miss_cause
+    from harness.explain.render import render_causes
+    from harness.explain.unanswered import miss_cause
 
     root = f"{item.config.rootpath.as_posix()}/"
     failures = [text.replace(root, "") for text in session.failures]
@@ -141,7 +141,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
         item.stash[_PASSED_STASH_KEY] = not report.failed
         message = _describe_unanswered(item)
         if report.failed and message and message not in report.longreprtext:
-            from harness.report.failure import SECTION_TITLE
+            from harness.explain.render import SECTION_TITLE
 
             report.sections.append((SECTION_TITLE, message))
     if report.when == "teardown" and CASSETTE_STASH_KEY in item.stash:

@@ -145,10 +145,10 @@ class _LateRequests:
     def _explain(self, session: pytest.Session) -> None:
         """Tell the late requests that nobody has allowed, caught or been told of, each test's in a block and a case."""
         from harness.core.text.printable import escape_controls
+        from harness.explain.render import render_cause
+        from harness.explain.stray import late_cause, stray_finding
         from harness.pytest_plugin.new_case import new_case
-        from harness.report.cause import render_cause
-        from harness.report.collect_findings import stray_finding
-        from harness.report.find_causes import late_cause
+        from harness.report.sanitize import sanitize_finding
 
         groups: dict[tuple[str, str], list[_Late]] = {}
         for late in filter(self._is_unasked, self._found):
@@ -162,7 +162,9 @@ class _LateRequests:
             )
             self._texts.append(escape_controls(render_cause(cause)))
             node: pytest.Item | pytest.Session = self._items.get(owner, session)
-            case = new_case(node, "error", why=cause.what, found=[stray_finding(cause, group[0].stray)])
+            case = new_case(
+                node, "error", why=cause.what, found=[sanitize_finding(stray_finding(cause, group[0].stray))]
+            )
             self.cases.append((case if owner else replace(case, id=_TITLE)).to_json())
         if groups and self._hidden:
             self._texts.append(f"… and {self._hidden} more of such requests")

@@ -28,7 +28,7 @@ from harness.pytest_plugin.tls import tls_server
 
 if TYPE_CHECKING:
     from harness.analysis.loss import Lost
-    from harness.report.cause import Cause
+    from harness.explain.model import Cause
     from harness.server.asgi import Server
     from harness.world.mock import Mock
     from harness.world.world import World
@@ -182,23 +182,24 @@ def _report_sections(
     item: pytest.Item, world: World, report: pytest.TestReport, *, is_own: bool
 ) -> Iterator[tuple[str, str]]:
     """The sections of a failure: cause and flow, with `-v` all details; the error itself is the cause when it `is_own`."""
-    from harness.report import failure
-    from harness.report.find_causes import stray_cause
+    from harness.explain import render
+    from harness.explain.stray import stray_cause
+    from harness.explain.verdict import find_suspects, find_verdict
 
     unused, verbose = _is_unused_fatal(item), item.config.get_verbosity() > 0
     causes: list[Cause] = []
     if _JUDGED_STASH_KEY in item.stash:
         losses = _disallowed_losses(item, world, accepted_only=True)
         shown = _is_showing_judged(item)
-        causes = failure.find_verdict(world, losses, unused=unused, strays=True, shown=shown)
+        causes = find_verdict(world, losses, unused=unused, strays=True, shown=shown)
     elif not is_own and (world.exchanges or report.when == "call"):
-        causes = failure.find_suspects(world, _disallowed_losses(item, world, accepted_only=False), unused=unused)
+        causes = find_suspects(world, _disallowed_losses(item, world, accepted_only=False), unused=unused)
     if world.strays and stray_cause(world) in causes:
         late_requests(item.config).note_told(world)
-    if text := failure.render_section(world, causes, told=report.longreprtext, verbose=verbose):
-        yield failure.SECTION_TITLE, text
-    if verbose and (drawn := failure.render_diagram(world)):
-        yield failure.DIAGRAM_TITLE, drawn
+    if text := render.render_section(world, causes, told=report.longreprtext, verbose=verbose):
+        yield render.SECTION_TITLE, text
+    if verbose and (drawn := render.render_diagram(world)):
+        yield render.DIAGRAM_TITLE, drawn
 
 
 def _disallowed_losses(node: pytest.Item, world: World, *, accepted_only: bool) -> list[Lost]:
@@ -235,7 +236,7 @@ def api_key_for(name: str) -> str:
 
 
 def _fail_test(world: World, losses: Sequence[Lost] = (), *, unused: bool = False, shown: bool = True) -> None:
-    from harness.report import failure
+    from harness.explain.render import render_verdict
 
-    if text := failure.verdict(world, losses, unused=unused, strays=True, shown=shown):
+    if text := render_verdict(world, losses, unused=unused, strays=True, shown=shown):
         pytest.fail(text, pytrace=False)

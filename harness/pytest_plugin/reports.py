@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from harness.analysis.loss import Lost
     from harness.cassettes.recording.vcr import CassetteSession
     from harness.core.exchange import Json
-    from harness.report.report import Report, ReportFinding, Totals
+    from harness.explain.model import ReportFinding
+    from harness.report.report import Report, Totals
     from harness.report.unknown_models import UnknownModels
     from harness.world.world import World
 
@@ -220,9 +221,10 @@ def _summarize_test(
     """
     import harness.analysis.losses  # noqa: F401  (registers every loss)
     from harness.analysis.loss import losses_of
+    from harness.explain.findings import collect_findings
     from harness.report.api_coverage import measure_coverage
-    from harness.report.collect_findings import PASSED_OUTCOMES, collect_findings, fill_case
-    from harness.report.report import count_totals
+    from harness.report.fill_case import fill_case
+    from harness.report.report import PASSED_OUTCOMES, count_totals
     from harness.report.unknown_models import count_unknown_models
 
     options, exchanges = read_marker_options(item), world.exchanges
@@ -246,10 +248,12 @@ def _summarize_test(
 
 def _stray_findings(world: World) -> list[ReportFinding]:
     """Make the finding of requests with keys of no test that came while a test ran; none without any."""
-    from harness.report.collect_findings import stray_finding
-    from harness.report.find_causes import stray_cause
+    from harness.explain.stray import stray_cause, stray_finding
+    from harness.report.sanitize import sanitize_finding
 
-    return [stray_finding(stray_cause(world), world.strays[-1][1])] if world.refusals.unasked_strays else []
+    if not world.refusals.unasked_strays:
+        return []
+    return [sanitize_finding(stray_finding(stray_cause(world), world.strays[-1][1]))]
 
 
 def _summarize_late(case: Json) -> dict[str, Any]:

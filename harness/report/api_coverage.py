@@ -18,7 +18,7 @@ from harness.api.operations import OPERATIONS
 from harness.contract import check, schema
 from harness.contract.dialect_body import read_by_schema
 from harness.contract.first_violation import NAMED_RULE_KEYWORDS
-from harness.contract.rule import CREATE_RESPONSE, LIMITED_ACCOUNT, RULES, Rule
+from harness.contract.rule import CREATE_RESPONSE, RULES, Rule
 from harness.contract.rule_plan import AREAS_BEFORE_SCHEMA, applicable_rules
 from harness.contract.schema import JSON_TYPES, allowed_types, deref, discriminator_values
 from harness.core.exchange import Exchange, Json, Request
@@ -99,11 +99,6 @@ def percent_covered(hit: frozenset[str], of: frozenset[str]) -> int:
 def has_coverage(hit: frozenset[str], of: frozenset[str], least: float) -> bool:
     """Whether at least `least` per cent are covered."""
     return 100 * len(hit & of) >= least * len(of)
-
-
-def is_account_rule(rule: str) -> bool:
-    """Whether a rule refuses only because of the account that a test has set up: quotas, scopes, outages."""
-    return rule in RULES and LIMITED_ACCOUNT in RULES[rule].when
 
 
 def _checked_rules(exchange: Exchange, world: Any) -> Iterator[str]:

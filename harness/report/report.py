@@ -9,64 +9,29 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from harness.analysis.loss import LOSSES
+from harness.analysis.sequence import NO_MESSAGES, SequenceDiagram
 from harness.contract.rule import RULES
 from harness.core.exchange import ROUTED, Json
 from harness.core.text.shorten import pluralize
+from harness.explain.model import ReportFinding
 from harness.report.api_coverage import DIMENSIONS, Coverage, api_surface, merge_coverage, percent_covered
 from harness.report.unknown_models import UnknownModels
 
 REPORT_VERSION = 1
 
-FindingKind = Literal["refusal", "loss", "unanswered", "unused", "disagreement", "unreadable"]
-_PLACES: dict[FindingKind, str] = {"unreadable": "the file", "refusal": "outside of its test"}
-"""The place of a finding without an exchange: of an unreadable recording, and of a request without a World."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReportFinding:
-    """A finding: its `kind`, the `id` of its rule or loss, the number of its `exchange`, the place `at` in the body.
-
-    It is `expected` when its test provoked or allowed it. `why` is the cause in the client. `line` is its line in the file
-    of its case, 0 when it has none.
-    """
-
-    kind: FindingKind
-    expected: bool
-    message: str
-    id: str = ""
-    exchange: int | None = None
-    at: str = ""
-    why: str = ""
-    fix: str = ""
-    line: int = 0
-
-    @property
-    def title(self) -> str:
-        """The kind and the rule: `refusal call_needs_output`."""
-        return f"{self.kind} {self.id}".strip()
-
-    @property
-    def place(self) -> str:
-        """The place: `exchange 3, input[0]`; without an exchange that of its kind, as `the script` for a turn."""
-        if self.exchange is None:
-            return _PLACES.get(self.kind, "the script")
-        return ", ".join(filter(None, [f"exchange {self.exchange}", self.at]))
-
-    @property
-    def text(self) -> str:
-        """Message and place, cause and fix, on lines of their own."""
-        return "\n".join(filter(None, [f"{self.message} ({self.place})", self.why, self.fix]))
+PASSED_OUTCOMES = ("passed", "xfailed", "xpassed")
+"""The outcomes of a test in which every finding was expected."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReportCase:
     """One test or recording: its place (`file` relative to the root, `line` from 1), its outcome and its exchanges.
 
-    `exchanges` are JSON of the schema `schemas/report.json`, `diagram` is their flow as a Mermaid diagram, `why` the text
-    of a failure.
+    `exchanges` are JSON of the schema `schemas/report.json`, `diagram` is their flow as a Mermaid diagram, `sequence` the
+    same as data, `why` the text of a failure.
     """
 
     id: str
@@ -78,16 +43,20 @@ class ReportCase:
     found: Sequence[ReportFinding] = ()
     diagram: str = ""
     why: str = ""
+    sequence: SequenceDiagram = NO_MESSAGES
 
     @classmethod
     def from_json(cls, members: Json) -> ReportCase:
         """A case from its JSON."""
-        return cls(**{**members, "found": [ReportFinding(**finding) for finding in members["found"]]})
+        found = [ReportFinding(**finding) for finding in members["found"]]
+        drawn = members.get("sequence")  # reports of before have none
+        sequence = SequenceDiagram.from_json(drawn) if drawn else NO_MESSAGES
+        return cls(**{**members, "found": found, "sequence": sequence})
 
     def to_json(self) -> Json:
         """The case as JSON."""
-        own = {each.name: getattr(self, each.name) for each in fields(self)}
-        return {**own, "found": [asdict(finding) for finding in self.found]}
+        members = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {**members, "found": list(map(asdict, self.found)), "sequence": asdict(self.sequence)}
 
     @property
     def unexpected(self) -> list[ReportFinding]:
@@ -187,8 +156,8 @@ def summary_line(totals: Totals, rules: int) -> str:
     return f"contract: {', '.join(filter(None, parts))}"
 
 
-def explain(id: str) -> Json:
-    """The documentation of a rule or a loss by its id: summary, text, best source, fix; `{}` for an unknown id."""
+def documentation_of(id: str) -> Json:
+    """Look up the documentation of a rule or a loss by its id: summary, text, best source, fix; `{}` for an unknown id."""
     if rule := RULES.get(id):
         best = min(rule.sources, key=lambda source: source.level != rule.level)
         source = " ".join(filter(None, (best.level, best.where, best.date)))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from harness.core.text.redact import redact
+from harness.explain.model import ReportFinding
 
 MAX_TEXT_LENGTH = 4000
 """The longest text in a report, in characters."""
@@ -33,6 +35,11 @@ def sanitize_value(value: Any, secrets: frozenset[str] = frozenset(), depth: int
         omitted = [f"… {len(value) - MAX_LIST_LENGTH} more"] if len(value) > MAX_LIST_LENGTH else []
         return [*(sanitize_value(own, secrets, depth - 1) for own in value[:MAX_LIST_LENGTH]), *omitted]
     return _sanitize_text(value.decode("latin-1") if isinstance(value, bytes) else str(value), secrets)
+
+
+def sanitize_finding(finding: ReportFinding, secrets: frozenset[str] = frozenset()) -> ReportFinding:
+    """A finding with texts of bounded size, without secrets."""
+    return ReportFinding(**sanitize_value(asdict(finding), secrets))
 
 
 def _sanitize_text(text: str, secrets: frozenset[str]) -> str:

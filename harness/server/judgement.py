@@ -6,11 +6,10 @@ from typing import NamedTuple
 
 from harness.analysis.loss import losses_in_accepted
 from harness.core.text.shorten import pluralize
-from harness.report import failure
-from harness.report.cause import render_causes
+from harness.explain.render import render_causes, render_section
+from harness.explain.verdict import find_suspects, find_verdict
 from harness.report.unknown_models import count_unknown_models, unknown_model_lines
 from harness.world.mock import Mock
-from harness.world.strays import StrayLog
 from harness.world.world import World
 
 
@@ -27,25 +26,13 @@ def judge_world(mock: Mock, *, unused: bool = True, losses: bool = True, verbose
     With `verbose` the report has every cause in full, the evidence and the bodies.
     """
     lost = losses_in_accepted(mock.exchanges) if losses else ()
-    verdict = failure.find_verdict(mock.world, lost, unused=unused, shown=losses)
-    causes = verdict or failure.find_suspects(mock.world, mock.losses)
-    report = failure.render_section(mock.world, causes, verbose=verbose)
+    verdict = find_verdict(mock.world, lost, unused=unused, shown=losses)
+    causes = verdict or find_suspects(mock.world, mock.losses)
+    report = render_section(mock.world, causes, verbose=verbose)
     models = "\n".join(unknown_model_lines(count_unknown_models(mock.world)))
     return Judgement(
         render_causes(verdict, mock.world.vocabulary),
         "\n\n".join(filter(None, [report, models, _name_dropped(mock.world)])),
-    )
-
-
-def judge_strays(strays: StrayLog) -> str:
-    """Why a run fails for requests whose keys lead to no World; empty when none came."""
-    if not strays.kept:
-        return ""
-    _, (request, answer, *_) = strays.kept[-1]
-    error = answer.body.get("error", answer.body) if isinstance(answer.body, dict) else {}
-    return (
-        f"{pluralize(strays.number, 'request')} came with a key that the mock does not know, the last one "
-        f"{request.method} {request.path}: {answer.status} {error.get('message', '')}"
     )
 
 

@@ -9,18 +9,19 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import orjson
 
 from harness.cassettes.format.recorded import Recorded
 from harness.core.exchange import Json
+from harness.explain.model import ReportFinding
 from harness.report.api_coverage import Coverage, measure_coverage, merge_coverage
-from harness.report.collect_findings import fill_case
+from harness.report.fill_case import fill_case
 from harness.report.formats import CHECKOUT_VARIABLE
-from harness.report.report import Report, ReportCase, ReportFinding
-from harness.report.sanitize import sanitize_value
+from harness.report.report import Report, ReportCase
+from harness.report.sanitize import sanitize_finding
 from harness.verify.judging.to_journal import rebuild_exchange
 from harness.verify.judging.verdict import FINDINGS, Verdict, VerdictKind
 from harness.verify.line_numbers import find_record_lines
@@ -88,7 +89,7 @@ class CaseWriter:
         place = path_from_root(self._recording)
         name = place if file == self._recording.as_posix() else file
         case = fill_case(ReportCase(name, place, 1, "passed", 0.0), world, ())
-        every = [*case.found, *(ReportFinding(**sanitize_value(asdict(one))) for one in found)]
+        every = [*case.found, *map(sanitize_finding, found)]
         every.sort(key=lambda one: one.exchange or 0)
         return replace(case, outcome="failed" if found else "passed", found=every)
 

@@ -3,11 +3,13 @@
 import http.client
 import json
 import re
+from dataclasses import asdict
 
 import pytest
 
 from harness.analysis.flow import Flow
 from harness.analysis.flow_steps import FlowStep
+from harness.analysis.sequence import SequenceDiagram, SequenceMessage
 from harness.ending import incomplete
 from harness.items import function_call, mcp_call, message, reasoning
 from harness.server.asgi import serve_in_thread
@@ -208,6 +210,29 @@ def test_a_diagram_has_the_user_the_lanes_the_api_and_the_tools(world, ask):
         "  P1->>P2: 2. POST /responses",
         "  P2--xP1: refused: 400 Unknown parameter: 'input[3].bogus'.",
     ]
+
+
+def test_a_diagram_is_data_too(world, ask):
+    world.script(message("Done."))
+    ask([USER], instructions=OPS)
+    ask([{**USER, "bogus": 1}], instructions=OPS)
+    drawn = world.flow.sequence
+    assert drawn.participants == ("user", "ops", "API")
+    assert [(sent.source, sent.target, sent.kind, sent.exchange) for sent in drawn.messages] == [
+        (0, 1, "request", 0),
+        (1, 2, "request", 1),
+        (2, 1, "answer", 0),
+        (1, 2, "request", 2),
+        (2, 1, "failure", 0),
+    ]
+    assert drawn.messages[2].text == 'assistant "Done."'
+    assert SequenceDiagram.from_json(json.loads(json.dumps(asdict(drawn)))) == drawn
+
+
+def test_of_a_list_of_messages_that_was_cut_the_others_are_read():
+    sent = {"source": 0, "target": 1, "kind": "request", "text": "hi", "exchange": 1}
+    drawn = SequenceDiagram.from_json({"participants": ["user", "API"], "messages": [sent, "… 3 more"]})
+    assert drawn.messages == (SequenceMessage(**sent),)
 
 
 def test_a_hand_off_is_an_arrow_from_lane_to_lane(world, ask):

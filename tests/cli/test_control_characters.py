@@ -15,7 +15,7 @@ import harness.cli
 from harness.cli import app
 from harness.cli.support.app import make_console, print_json
 from harness.core.text.printable import escape_controls
-from harness.report.failure import render_diagram, render_section, verdict
+from harness.explain.render import render_diagram, render_section, render_verdict
 from harness.world.mock import Mock
 from tests.support.recordings import HI, exchange, recorded, write_jsonl
 from tests.support.reports import ask, make_mock
@@ -87,7 +87,7 @@ def test_the_sections_of_a_failed_test_escape_them() -> None:
     mock = make_mock()
     ask(mock, EVIL, **{EVIL: EVIL})
     (world,) = mock.worlds.values()
-    shown = [verdict(world), render_section(world, [], verbose=True), render_diagram(world)]
+    shown = [render_verdict(world), render_section(world, [], verbose=True), render_diagram(world)]
     assert "\\u001b" in shown[1]
     assert not CONTROLS & set("".join(shown))
     assert Mock(world).exchanges

@@ -12,6 +12,7 @@ from harness.core.delivery import Pause
 from harness.core.errors import ScriptError
 from harness.core.exchange import Answer, Json
 from harness.ending import failed, incomplete, line_from_wire
+from harness.explain.journal import render_journal
 from harness.faults import FAULTS, NON_ITEM_LINES, Gate, cut, hang_up, overloaded, pause, rate_limit, server_error
 from harness.items import (
     custom_tool_call,
@@ -23,7 +24,6 @@ from harness.items import (
     refusal,
     web_search_call,
 )
-from harness.report.journal import render_journal
 from tests.support.in_process import Client
 from tests.support.threads import Desk
 from tests.support.tools import functions

@@ -19,7 +19,6 @@ from harness.report.api_coverage import (
     Coverage,
     api_surface,
     has_coverage,
-    is_account_rule,
     measure_coverage,
     merge_coverage,
     percent_covered,
@@ -94,9 +93,6 @@ def test_rules_of_an_account_count_when_the_test_made_one() -> None:
     mock.open(KEY).script(rate_limit(after="1s"))
     ask(mock, "hi")
     assert "rate_limit" in touched(mock)["refusals"]
-    assert is_account_rule("rate_limit")
-    assert not is_account_rule("unknown_parameter")
-    assert not is_account_rule("no_rule")
 
 
 def test_kinds_of_items_events_endpoints_and_dialects_are_seen() -> None:

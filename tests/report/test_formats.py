@@ -21,11 +21,12 @@ from harness.cli.report import report, with_format_options
 from harness.contract.schema import schemas_directory
 from harness.core.errors import ConfigError
 from harness.core.text.printable import escape_values
+from harness.explain.model import ReportFinding
 from harness.report.api_coverage import api_surface, merge_coverage
 from harness.report.formats import FORMATS, ReportFormat, render_report, why_unwritable, write_report
 from harness.report.formats.github import annotation_commands
 from harness.report.formats.json_file import merge_reports, read_report
-from harness.report.report import Report, ReportFinding, Totals
+from harness.report.report import Report, Totals
 from tests.support.reports import EXPECTED, FAILED, KEY, REFUSED, UNUSED, make_report, passed, passed_with
 
 # JSON
@@ -42,6 +43,14 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     again = read_report(tmp_path / "a.json")
     assert render_report(again, ".json") == render_report(report, ".json")
     assert (again.totals, again.percent_covered("rules")) == (report.totals, report.percent_covered("rules"))
+
+
+def test_a_report_of_before_has_no_flow_as_data(tmp_path: Path) -> None:
+    document = json.loads(render_report(make_report(passed_with()), ".json"))
+    del document["tests"][0]["sequence"]
+    (tmp_path / "a.json").write_text(json.dumps(document))
+    [case] = read_report(tmp_path / "a.json").cases
+    assert (case.diagram[:15], case.sequence.messages) == ("sequenceDiagram", ())
 
 
 @pytest.mark.parametrize(
@@ -270,6 +279,18 @@ def test_the_page_has_an_index_and_a_line_for_each_exchange() -> None:
     assert [test["id"] for test in index["tests"]] == [trial.id, FAILED.id]
     assert index["tests"][0]["rows"][0][:6] == [1, "agent 1", "POST /responses", "openai", 200, ""]
     assert set(index["explained"]) >= {"unknown_parameter"}
+
+
+def test_the_page_has_the_flow_as_data() -> None:
+    page = render_report(make_report(passed_with()), ".html")
+    [test] = json.loads(Scripts(page).found["index"])["tests"]
+    assert test["sequence"]["participants"] == ["user", "agent 1", "API"]
+    assert [sent["text"] for sent in test["sequence"]["messages"]] == [
+        'user "hi"',
+        "1. POST /responses",
+        'assistant "ok"',
+    ]
+    assert "sequenceDiagram" not in page
 
 
 def test_the_page_loads_nothing() -> None:

@@ -9,9 +9,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from harness.cli import app
+from harness.explain.model import ReportFinding
 from harness.report.formats import write_report
 from harness.report.formats.json_file import read_report
-from harness.report.report import Report, ReportCase, ReportFinding
+from harness.report.report import Report, ReportCase
 from tests.support.reports import FAILED, make_report, passed
 
 

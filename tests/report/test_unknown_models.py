@@ -8,9 +8,9 @@ import orjson
 import pytest
 
 from harness.api.models import Model
-from harness.report.collect_findings import collect_findings
-from harness.report.failure import render_section
-from harness.report.find_causes import unasked_causes
+from harness.explain.findings import collect_findings
+from harness.explain.refusal import unasked_causes
+from harness.explain.render import render_section
 from harness.report.formats import html, json_file, junit, markdown
 from harness.report.formats.json_file import merge_reports, read_report
 from harness.report.report import Report

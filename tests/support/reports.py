@@ -13,11 +13,12 @@ from harness.analysis.loss import losses_of
 from harness.contract.schema import schemas_directory
 from harness.core.exchange import Json
 from harness.ending import TurnLine
+from harness.explain.model import ReportFinding
 from harness.items import message
 from harness.report.api_coverage import DIMENSIONS
-from harness.report.collect_findings import fill_case as fill_report_case
+from harness.report.fill_case import fill_case as fill_report_case
 from harness.report.formats.json_file import read_report
-from harness.report.report import Report, ReportCase, ReportFinding
+from harness.report.report import Report, ReportCase
 from harness.server.mock_api import MockApi
 from harness.world.world import World
 

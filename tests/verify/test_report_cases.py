@@ -12,9 +12,10 @@ from typer.testing import CliRunner, Result
 
 from harness.cli import app
 from harness.contract.schema import schemas_directory
+from harness.explain.model import ReportFinding
 from harness.items import message
 from harness.report.formats.json_file import read_report
-from harness.report.report import Report, ReportCase, ReportFinding, Totals
+from harness.report.report import Report, ReportCase, Totals
 from harness.verify.judging.verdict import FINDINGS
 from harness.verify.report_cases import VERDICT_TEXTS
 from tests.support.recordings import HI, KEY, exchange, recorded, write_jsonl

@@ -20,9 +20,10 @@ from harness.cassettes.recording.routed import recorded
 from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
 from harness.core.errors import ConfigError, HarnessError
 from harness.core.exchange import Answer, Json, Request
+from harness.explain.render import render_verdict
+from harness.explain.verdict import find_suspects
 from harness.faults import hang_up, http_error, rate_limit
-from harness.report.collect_findings import fill_case
-from harness.report.failure import find_suspects, verdict
+from harness.report.fill_case import fill_case
 from harness.report.report import Report, ReportCase, summary_line
 from harness.report.unknown_models import count_unknown_models
 from harness.server.mock_api import MockApi
@@ -209,7 +210,7 @@ class TestWhatNoRequestTook:
         ask(api)
         world = api.worlds["sk-a"]
         place = f"test_routed.py:{raises.__code__.co_firstlineno}"
-        assert verdict(world) == (
+        assert render_verdict(world) == (
             "3 answers of mock.route no request took.\n"
             "  where   route('POST', '/embeddings'): 500 'down'\n"
             "          route('POST', '/embeddings'): refusal\n"
@@ -217,7 +218,7 @@ class TestWhatNoRequestTook:
             "  fix     Remove what is too much, or look why the requests for it did not come.\n"
             '  allow   @pytest.mark.harness(unused="allow")'
         )
-        assert verdict(world, unused=False) == ""
+        assert render_verdict(world, unused=False) == ""
         case = fill_case(ReportCase("a", "a.py", 1, "failed", 0.1), world, [])
         assert case.found[0].message == "route('POST', '/embeddings'): 500 'down'"
 
@@ -225,12 +226,12 @@ class TestWhatNoRequestTook:
         api = routed([{"a": 1}, {"a": 2}])
         api.open("sk-a").script("Hi.")
         ask(api)
-        assert verdict(api.worlds["sk-a"]).startswith(
+        assert render_verdict(api.worlds["sk-a"]).startswith(
             "1 turn of the script and 1 answer of mock.route no request took.\n"
         )
 
     def test_of_an_answer_for_every_request_is_nothing(self) -> None:
-        assert verdict(routed({"a": 1}).worlds["sk-a"]) == ""
+        assert render_verdict(routed({"a": 1}).worlds["sk-a"]) == ""
 
 
 class TestAFunction:

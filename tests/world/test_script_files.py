@@ -12,10 +12,10 @@ import pytest
 from harness.core.errors import ScriptError
 from harness.core.exchange import Request
 from harness.ending import TurnLine, completed, failed, incomplete
+from harness.explain.turn import summarize_turn
 from harness.faults import ScriptedRefusal, cut, hang_up, pause, rate_limit
 from harness.items import function_call, message, reasoning, url_citation
 from harness.items.kind import ITEMS
-from harness.report.find_causes import summarize_turn
 from harness.world.api_call import ApiCall
 from harness.world.mock import Mock
 from harness.world.scripting.document import DOCUMENT_KEYS

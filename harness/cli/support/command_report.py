@@ -72,17 +72,17 @@ class CommandReport(ApiObserver):
 
     def _add_strays(self) -> None:
         """Add the case of the requests without a World, if any came: the exchanges of a World that refuses them all."""
-        from harness.report.collect_findings import fill_case
+        from harness.explain.stray import unknown_key_cause
+        from harness.report.fill_case import fill_case
         from harness.report.report import ReportCase
-        from harness.server.judgement import judge_strays
         from harness.world.world import World
 
-        if not (why := judge_strays(self._api.strays)):
+        if not (cause := unknown_key_cause(self._api.strays)):
             return
         world = World(STRAYS)
         for _, stray in self._api.strays.kept:
             world.add_exchange(stray.request, stray.answer)
-        self._cases.append(fill_case(ReportCase(STRAYS, self._file, 1, "failed", 0.0, why=why), world, ()))
+        self._cases.append(fill_case(ReportCase(STRAYS, self._file, 1, "failed", 0.0, why=cause.what), world, ()))
 
     def _add(self, world: World) -> None:
         """Add the case of a World in which anything was asked or scripted."""
@@ -90,7 +90,7 @@ class CommandReport(ApiObserver):
         from harness.analysis.loss import losses_of
         from harness.contract.rules.http.access import mask_key
         from harness.report.api_coverage import measure_coverage
-        from harness.report.collect_findings import fill_case
+        from harness.report.fill_case import fill_case
         from harness.report.report import ReportCase
         from harness.report.unknown_models import count_unknown_models
         from harness.server.judgement import judge_world

@@ -18,7 +18,7 @@ from harness.core.errors import ConfigError
 from harness.core.registry import suggest_name
 from harness.examine.explore.variations import VARIATIONS, Step, Variation
 from harness.examine.explore.varied_script import VariedScript
-from harness.report.failure import find_verdict
+from harness.explain.verdict import find_verdict
 from harness.world.exploration import ChangedResult, Exploration, Scenario
 from harness.world.mock import Mock
 from harness.world.script import Turn

@@ -18,7 +18,7 @@ from harness.core.loose_json import as_object, as_string, objects_in
 from harness.core.text.printable import escape_values
 from harness.core.text.shorten import quote, shorten_json, summarize_item
 from harness.report.api_coverage import DIMENSIONS
-from harness.report.report import Report, ReportCase, explain, summary_line
+from harness.report.report import Report, ReportCase, documentation_of, summary_line
 from harness.report.unknown_models import unknown_model_lines
 
 _HERE = Path(__file__).parent
@@ -65,7 +65,7 @@ def _explanations(report: Report) -> Json:
     """The documentation of the rules and losses in the report, by id."""
     ids = report.known["rules"] | report.hit["refusals"]
     ids = ids.union(finding.id for case in report.cases for finding in case.found)
-    return {id: known for id in sorted(ids) if (known := explain(id))}
+    return {id: known for id in sorted(ids) if (known := documentation_of(id))}
 
 
 def _case_json(case: ReportCase) -> Json:
@@ -75,7 +75,7 @@ def _case_json(case: ReportCase) -> Json:
         "outcome": case.outcome,
         "seconds": case.seconds,
         "why": case.why,
-        "diagram": case.diagram,
+        "sequence": case.sequence,
         "found": case.found,
         "rows": [_exchange_row(exchange) for exchange in case.exchanges],
     }

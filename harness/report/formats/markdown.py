@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from harness.core.text.shorten import shorten
+from harness.explain.model import ReportFinding
 from harness.report.api_coverage import DIMENSIONS
-from harness.report.report import Report, ReportCase, ReportFinding, summary_line
+from harness.report.report import Report, ReportCase, summary_line
 from harness.report.unknown_models import unknown_model_lines
 
 MAX_FINDINGS = 50

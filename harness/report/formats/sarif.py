@@ -10,7 +10,8 @@ import orjson
 
 from harness.core.exchange import Json
 from harness.core.text.printable import escape_controls
-from harness.report.report import Report, ReportCase, ReportFinding, explain
+from harness.explain.model import ReportFinding
+from harness.report.report import Report, ReportCase, documentation_of
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _KIND_SUMMARIES = {
@@ -45,7 +46,7 @@ def _rule_id(finding: ReportFinding) -> str:
 
 
 def _rule(finding: ReportFinding) -> Json:
-    known = explain(finding.id)
+    known = documentation_of(finding.id)
     rule: Json = {
         "id": _rule_id(finding),
         "shortDescription": {"text": known.get("summary") or _KIND_SUMMARIES[finding.kind]},

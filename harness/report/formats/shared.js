@@ -10,7 +10,7 @@ function made(name, props = {}, ...children) {
   return node;
 }
 
-/* The diagram: what the Mermaid text of a test says, as a drawing. */
+/* The flow, as a drawing. */
 const SVG = "http://www.w3.org/2000/svg";
 function drawn(name, props, text) {
   const node = document.createElementNS(SVG, name);
@@ -18,53 +18,39 @@ function drawn(name, props, text) {
   if (text !== undefined) node.textContent = text;
   return node;
 }
-function readDiagram(text) {
-  const plain = (told) => told.replace(/#(\d+);/g, (_, code) => String.fromCodePoint(Number(code)));
-  const people = new Map(), arrows = [];
-  for (const line of text.split("\n").slice(1)) {
-    const named = /^\s*(participant|actor) (\S+) as (.*)$/.exec(line);
-    const arrow = /^\s*(P\d+)(->>|-->>|--x)(P\d+): (.*)$/.exec(line);
-    if (named) people.set(named[2], { name: plain(named[3]), place: people.size });
-    else if (arrow) arrows.push({ by: arrow[1], head: arrow[2], to: arrow[3], text: plain(arrow[4]) });
-  }
-  return { people: [...people.values()], arrows: arrows.map((one) =>
-    ({ ...one, by: people.get(one.by).place, to: people.get(one.to).place })) };
-}
 const shortened = (text, size) => ([...text].length > size ? [...text].slice(0, size - 1).join("") + "…" : text);
 let drawings = 0;
-function drawDiagram(test, body) {
-  const { people, arrows } = readDiagram(test.diagram);
+function drawSequence({ participants, messages }, body) {
   const wide = 260, high = 30, top = 44, id = `d${drawings++}`;
-  const width = Math.max(2, people.length) * wide, height = top + arrows.length * high + 16;
+  const width = Math.max(2, participants.length) * wide, height = top + messages.length * high + 16;
   const svg = drawn("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
-    "aria-label": `Sequence of ${arrows.length} messages between ${people.map((one) => one.name).join(", ")}` });
+    "aria-label": `Sequence of ${messages.length} messages between ${participants.join(", ")}` });
   for (const [name, path] of [["to", "M0 0 L8 4 L0 8 z"], ["no", "M0 0 L8 8 M8 0 L0 8"]]) {
     const marker = drawn("marker", { id: id + name, markerWidth: 8, markerHeight: 8, refX: 8, refY: 4, orient: "auto" });
     marker.append(drawn("path", { d: path, fill: "currentColor", stroke: "currentColor" }));
     svg.append(marker);
   }
   const middle = (place) => place * wide + wide / 2;
-  for (const { name, place } of people) {
+  for (const [place, name] of participants.entries()) {
     svg.append(drawn("line", { x1: middle(place), x2: middle(place), y1: 32, y2: height, stroke: "var(--line)" }));
     svg.append(drawn("rect", { x: middle(place) - 95, y: 6, width: 190, height: 26, rx: 5, fill: "var(--raised)", stroke: "var(--line)" }));
     svg.append(drawn("text", { x: middle(place), y: 23, "text-anchor": "middle", fill: "currentColor" }, shortened(name, 26)));
   }
-  for (const [row, arrow] of arrows.entries()) svg.append(drawArrow(arrow, top + row * high, middle, id, wide, body));
+  for (const [row, message] of messages.entries()) svg.append(drawMessage(message, top + row * high, middle, id, wide, body));
   return made("div", { className: "diagram", tabIndex: 0 }, svg);
 }
-function drawArrow({ by, to, head, text }, y, middle, id, wide, body) {
-  const group = drawn("g", {}), color = head === "--x" ? "var(--bad)" : "currentColor";
-  const span = Math.max(1, Math.abs(by - to)), left = Math.min(middle(by), middle(to));
+function drawMessage({ source, target, kind, text, exchange }, y, middle, id, wide, body) {
+  const group = drawn("g", {}), failed = kind === "failure", color = failed ? "var(--bad)" : "currentColor";
+  const span = Math.max(1, Math.abs(source - target)), left = Math.min(middle(source), middle(target));
   group.append(drawn("title", {}, text));
-  const line = { x1: middle(by), x2: middle(to), y1: y + 18, y2: y + 18, stroke: color, style: `color:${color}`,
-    "stroke-dasharray": head === "->>" ? "none" : "5 4", "marker-end": `url(#${id}${head === "--x" ? "no" : "to"})` };
+  const line = { x1: middle(source), x2: middle(target), y1: y + 18, y2: y + 18, stroke: color, style: `color:${color}`,
+    "stroke-dasharray": kind === "request" ? "none" : "5 4", "marker-end": `url(#${id}${failed ? "no" : "to"})` };
   group.append(drawn("line", line));
   group.append(drawn("text", { x: left + span * wide / 2, y: y + 13, "text-anchor": "middle", fill: color }, shortened(text, span * 40)));
-  const number = /^(\d+)\. /.exec(text)?.[1];
-  if (number) {
+  if (exchange) {
     group.setAttribute("style", "cursor:pointer");
     group.addEventListener("click", () => {
-      const row = body.querySelector(`.row[data-number="${number}"]`);
+      const row = body.querySelector(`.row[data-number="${exchange}"]`);
       row?.drawNow();
       row?.scrollIntoView({ block: "center" });
     });

@@ -9,8 +9,8 @@ import pytest
 import harness.server.mock_api  # noqa: F401  (registers the rules)
 from harness.contract.rule import RULES
 from harness.core.text.vocabulary import JSON, PYTHON, PYTHON_FILE, render_json
+from harness.explain.render import render_verdict
 from harness.items import message
-from harness.report import failure
 from harness.server.judgement import judge_world
 from harness.server.mock_api import MockApi
 from harness.world.scripting.document import parse_document
@@ -92,10 +92,10 @@ def test_a_script_file_in_python_is_mended_in_python_but_no_test_is_marked():
     mock.script(message("a"))
     ask(api, "hi")
     mock.script(message("b"))
-    assert "@pytest" not in failure.verdict(mock.world)
+    assert "@pytest" not in render_verdict(mock.world)
     ask(api, "hi")
     ask(api, "hi")
-    assert "Add one to the file: `script = [message('…')]`." in failure.verdict(mock.world)
+    assert "Add one to the file: `script = [message('…')]`." in render_verdict(mock.world)
 
 
 def test_a_value_that_json_cannot_say_is_shown_all_the_same():

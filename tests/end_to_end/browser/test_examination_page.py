@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from harness.analysis.sequence import SequenceDiagram, SequenceMessage
 from harness.examine.report.formats import write_results
 from harness.examine.report.results import merge_results
 from tests.end_to_end.browser.chromium import look_at
@@ -16,13 +17,17 @@ pytestmark = pytest.mark.slow
 EVIL = (
     "</script><script>document.title = 'injected'</script><img src=x onerror=\"document.title='injected'\"><b>bold</b>"
 )
-DIAGRAM = f"sequenceDiagram\n  actor P1 as me\n  participant P2 as API\n  P1->>P2: {EVIL}\n  P2-->>P1: yes"
+MESSAGES = (SequenceMessage(0, 1, "request", EVIL, 1), SequenceMessage(1, 0, "answer", "yes"))
 
 
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """What a reader saw of two clients, one of which says odd things."""
-    red = replace(cell("answers/text", "fail", "plain,replay", "must", EVIL), flow=f"1 {EVIL}", diagram=DIAGRAM)
+    red = replace(
+        cell("answers/text", "fail", "plain,replay", "must", EVIL),
+        flow=f"1 {EVIL}",
+        sequence=SequenceDiagram(("me", "API"), MESSAGES),
+    )
     mine = results(red, cell("answers/text", "pass", "stream,chain"), cell("tools/one-call", "not applicable", ""))
     yours = results(
         cell("answers/text", "warn", "plain,replay", "should", "so so"), cell("tools/one-call"), client=EVIL

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from harness.explain.model import ReportFinding
 from harness.report.api_coverage import measure_coverage, merge_coverage
 from harness.report.formats import write_report
-from harness.report.report import Report, ReportFinding
+from harness.report.report import Report
 from tests.end_to_end.browser.chromium import look_at
 from tests.support.reports import KEY, ask, fill_case, make_mock
 

@@ -28,9 +28,9 @@ from harness.cassettes.scrubbing.mask_text import Masker, Unsearchable
 from harness.core.errors import ConfigError, HarnessError, ScriptError
 from harness.core.exchange import Request
 from harness.core.replies import ModelReplies
+from harness.explain.sent_part import describe_sent_part, resolve_path
 from harness.items import function_call, message
 from harness.report.formats.json_file import read_report
-from harness.report.refusal import describe_sent_part, resolve_path
 from harness.server.mock_api import API_ROOT, MockApi
 from harness.server.websocket.session import SocketSession
 from harness.unscripted.default_model import small_talk

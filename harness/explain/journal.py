@@ -22,7 +22,9 @@ def render_journal(exchanges: Sequence[Exchange], lanes: Mapping[str, Sequence[E
     """
     groups = [
         list(group)
-        for _, group in groupby(exchanges, lambda each: (is_probe(each), each.number * (not is_probe(each))))
+        for _, group in groupby(
+            exchanges, lambda exchange: (is_probe(exchange), exchange.number * (not is_probe(exchange)))
+        )
     ]
     shown = groups[-MAX_LINES:]
     lane_by_number = {exchange.number: name for name, members in (lanes or {}).items() for exchange in members}

@@ -6,11 +6,11 @@ import pytest
 
 from harness.contract.rule import RULES
 from harness.ending import failed
+from harness.explain.journal import render_journal
+from harness.explain.render import render_causes, render_section, render_verdict
+from harness.explain.verdict import find_suspects
 from harness.faults import cut, server_error
 from harness.items import function_call, message
-from harness.report import failure
-from harness.report.cause import render_causes
-from harness.report.journal import render_journal
 from harness.server.mock_api import MockApi
 
 USER = {"role": "user", "content": "hi"}
@@ -89,7 +89,7 @@ def test_a_body_that_is_no_object_has_a_line(world, post):
 
 def section(world, **options):
     """The section of a test that failed by itself."""
-    return failure.render_section(world, failure.find_suspects(world), **options)
+    return render_section(world, find_suspects(world), **options)
 
 
 def test_without_a_request_the_report_says_how_clients_find_the_mock(mock, world):
@@ -125,8 +125,8 @@ def test_a_refusal_says_what_where_how_to_fix_and_how_we_know_and_then_the_flow(
 
 def test_what_a_failure_has_said_is_not_said_again(world, post):
     post({"input": "hi"})
-    causes = failure.find_suspects(world)
-    told = failure.render_section(world, causes, told=f"Failed: {render_causes(causes, world.vocabulary)}")
+    causes = find_suspects(world)
+    told = render_section(world, causes, told=f"Failed: {render_causes(causes, world.vocabulary)}")
     assert told.splitlines() == ['  1  agent 1  user "hi"', "              → refused, see above"]
 
 
@@ -149,7 +149,7 @@ def test_everything_else_is_shown_on_demand(world, post):
 def test_the_newest_refusal_comes_first_and_the_others_are_a_line_each(world, post):
     for _ in range(8):
         post({"input": "hi"})
-    causes, words = failure.find_suspects(world), "was refused (400): Missing required parameter: 'model'."
+    causes, words = find_suspects(world), "was refused (400): Missing required parameter: 'model'."
     lines = render_causes(causes, world.vocabulary).splitlines()
     assert lines[0] == f"Request 8 {words}"
     assert lines[-7:] == [
@@ -215,7 +215,7 @@ def test_the_difference_to_the_nearest_route_is_shown(mock, world, post):
 
 def unused_lines(world):
     """The lines of the verdict about unused turns."""
-    return [line.removeprefix("  where ").strip() for line in failure.verdict(world).splitlines()[1:-2]]
+    return [line.removeprefix("  where ").strip() for line in render_verdict(world).splitlines()[1:-2]]
 
 
 def test_a_generator_among_the_unused_turns_is_named(mock, world, post):
@@ -225,7 +225,7 @@ def test_a_generator_among_the_unused_turns_is_named(mock, world, post):
     mock.script(message("hi"), talk, iter([message("b")]))
     post(asked("hi"))
     line = talk.__code__.co_firstlineno
-    named = [f"script: the function talk (test_failure.py:{line})", "script: the function list_iterator"]
+    named = [f"script: the function talk (test_section.py:{line})", "script: the function list_iterator"]
     assert unused_lines(world) == named
 
 
@@ -239,7 +239,7 @@ def test_a_turn_that_is_left_after_a_refusal_is_not_reported_beside_its_cause(mo
     mock.script(message("hi"), message("there"))
     post(asked("hi"))
     post(asked([USER, {**USER, "bogus": 1}]))
-    told = failure.verdict(world)
+    told = render_verdict(world)
     assert told.startswith("Request 2 was refused (400): Unknown parameter: 'input[1].bogus'.")
     assert "no request took" not in told
 
@@ -247,4 +247,4 @@ def test_a_turn_that_is_left_after_a_refusal_is_not_reported_beside_its_cause(mo
 def test_a_world_whose_turns_were_all_taken_has_no_fault(mock, world, post):
     mock.script(message("hi"))
     post(asked("hi"))
-    assert failure.verdict(world) == ""
+    assert render_verdict(world) == ""

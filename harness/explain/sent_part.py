@@ -1,64 +1,18 @@
-"""What was sent, as far as an error points to it; the evidence of a rule; the full bodies of an exchange."""
+"""What was sent, as far as an error points to it."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Collection, Iterator, Sequence
-from textwrap import indent
 from typing import Any
 
-from harness.api.models import Models
-from harness.contract.rule import LEVELS, Rule, Source
-from harness.core.exchange import Exchange, Request
-from harness.core.loose_json import as_object
+from harness.core.exchange import Request
 from harness.core.text.shorten import pluralize, quote, shorten, shorten_json
 
 _PATH_STEP = re.compile(r"\[(\d+)]|([^.\[\]]+)")
 _LEADING_MEMBERS = ("type", "role")
 """The members that say what an object is; they are shown beside those that matter."""
-
-
-def render_evidence(rule: Rule) -> str:
-    """The documentation of a rule and all its sources, the best first."""
-    sources = [describe_source(source) for source in rank_sources(rule)]
-    return "\n".join([f"{rule.id}:", *(indent(text, "  ") for text in [rule.doc, *sources])])
-
-
-def rank_sources(rule: Rule) -> Sequence[Source]:
-    """The sources of a rule, the best evidence first."""
-    return sorted(rule.sources, key=lambda source: LEVELS.index(source.level))
-
-
-def describe_source(source: Source) -> str:
-    """A source in one line: `reported, https://…, 2026-03-27`."""
-    return ", ".join(filter(None, [source.level, source.where, source.date]))
-
-
-def advise(rule: Rule, exchange: Exchange, models: Models) -> str:
-    """The fix of a rule; for the name of a model that is one slip from another, with the one that was meant."""
-    request = exchange.request
-    name = request.params.get("model") or as_object(request.body).get("model")
-    is_about_name = rule.error.code == "model_not_found" and isinstance(name, str)
-    meant = models.find_meant(str(name)) if is_about_name else None
-    return f"Did you mean '{meant}'? {rule.fix}" if meant else rule.fix
-
-
-def render_bodies(exchange: Exchange) -> str:
-    """The whole bodies of a request and its answer."""
-    sent = (
-        exchange.request.body if exchange.request.body is not None else exchange.request.raw.decode("utf-8", "replace")
-    )
-    named = ((f"Request {exchange.number}", sent), (f"Answer {exchange.number}", exchange.answer.body))
-    return "\n".join(
-        f"{name}:\n{indent(_render_body(body), '  ')}" for name, body in named if body not in (None, "", b"")
-    )
-
-
-def _render_body(body: Any) -> str:
-    if isinstance(body, bytes):
-        return f"{pluralize(len(body), 'byte')}"
-    return body if isinstance(body, str) else json.dumps(body, ensure_ascii=False, indent=2, default=str)
 
 
 def describe_sent_part(request: Request, param: str | None, names: Collection[str] = ()) -> str:

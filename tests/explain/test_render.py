@@ -9,8 +9,9 @@ import pytest
 import harness.server.mock_api  # noqa: F401  (registers the rules)
 from harness.contract.rule import RULES, Case, Rule
 from harness.core.text.vocabulary import JAVASCRIPT, JSON, PYTHON, PYTHON_FILE, Vocabulary
-from harness.report.cause import CAUSE_WIDTH, MAX_CAUSE_LINES, Cause, render_cause, render_causes
-from harness.report.find_causes import refusal_cause
+from harness.explain.model import Cause
+from harness.explain.refusal import refusal_cause
+from harness.explain.render import CAUSE_WIDTH, MAX_CAUSE_LINES, render_cause, render_causes
 from harness.verify.examples import play_case
 from harness.world.world import World
 from tests.support.slow import slow_except_every
@@ -47,9 +48,7 @@ def test_every_refusal_says_what_where_how_to_fix_it_and_how_we_know(rule: Rule,
 
 
 def test_a_row_that_is_too_long_is_cut_and_leaves_the_others_their_lines() -> None:
-    cause = Cause(
-        "what " * 200, [("where", "place " * 500), ("sent", "x " * 500), ("fix", "mend " * 500), ("source", "s")]
-    )
+    cause = Cause("what " * 200, where="place " * 500, sent="x " * 500, fix="mend " * 500, source="s")
     told = render_cause(cause)
     assert_fits(told)
     assert [line.split()[0] for line in told.splitlines() if line[0] != " "] == ["what", "what", "what"]
@@ -58,26 +57,23 @@ def test_a_row_that_is_too_long_is_cut_and_leaves_the_others_their_lines() -> No
 
 
 def test_a_row_of_several_lines_keeps_them() -> None:
-    cause = Cause(
-        "It differs.", [("where", "- tools wanted: 'a'\n+ tools was:    []"), ("fix", "Add it."), ("allow", "")]
-    )
+    cause = Cause("It differs.", where="- tools wanted: 'a'\n+ tools was:    []", fix="Add it.", allow="")
     assert render_cause(cause).splitlines() == [
         "It differs.",
         "  where   - tools wanted: 'a'",
         "          + tools was:    []",
         "  fix     Add it.",
     ]
-    assert_fits(render_cause(replace(cause, rows=[("where", "line\n" * 50), ("fix", "Add it.")])))
+    assert_fits(render_cause(replace(cause, where="line\n" * 50)))
 
 
 def test_a_cause_with_many_rows_still_fits() -> None:
     long = "words " * 400
-    rows = [(label, long) for label in ("where", "came", "why", "fix", "allow", "source")]
-    assert_fits(render_cause(Cause("It is.", rows)))
+    assert_fits(render_cause(Cause("It is.", where=long, came=long, why=long, fix=long, allow=long, source=long)))
 
 
 def test_of_several_causes_the_others_are_a_line_each() -> None:
-    causes = [Cause(f"Cause {number} {'x' * 200}", [("fix", "Mend it.")]) for number in range(9)]
+    causes = [Cause(f"Cause {number} {'x' * 200}", fix="Mend it.") for number in range(9)]
     first, fix, more, *others = render_causes(causes, PYTHON).splitlines()[1:]
     assert (first.strip()[:1], fix, more) == ("x", "  fix     Mend it.", "and 8 more; -v shows them:")
     assert [line[:9] for line in others] == [*(f"  Cause {number}" for number in range(1, 6)), "  … 3 others"[:9]]

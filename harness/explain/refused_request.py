@@ -1,4 +1,4 @@
-"""Explains a refused request: the API's message, what the client did to cause it, the part that it sent.
+"""What a client did to have a request refused: the place, where the ids there come from, the part that it sent.
 
 The ids in the message are traced through the journal: the exchange with the call, the item that answers it.
 """
@@ -17,8 +17,9 @@ from harness.contract.rule import RULES, Rule
 from harness.core.exchange import Exchange, Json
 from harness.core.loose_json import as_object, as_string, objects_in
 from harness.core.text.shorten import answer_error, shorten, shorten_json
-from harness.report.pairs import APPROVAL_TYPES, PlacedItem, find_origin, find_pairs
-from harness.report.refusal import describe_sent_part, resolve_path
+from harness.explain.model import Cause
+from harness.explain.pairs import APPROVAL_TYPES, PlacedItem, find_origin, find_pairs
+from harness.explain.sent_part import describe_sent_part, resolve_path
 
 _INPUT_ITEM = re.compile(r"input\[\d+]")
 _ID = re.compile(r"\w[\w.:|/+=-]*\w")
@@ -30,31 +31,27 @@ _ORPHAN_RULES = ("output_needs_call", "approval_without_request")
 _APPROVAL_RULES = ("approval_request_unanswered", "approval_without_request")
 
 
-class Explanation(NamedTuple):
-    """A refused request explained: the API's message; place and cause; the part of the request that matters."""
-
-    what: str
-    where: str
-    sent: str
-
-
-def explain_refusal(
+def explain_request(
     exchange: Exchange, exchanges: Sequence[Exchange], losses: Sequence[Lost], rules: Mapping[str, Rule] = RULES
-) -> Explanation:
-    """What happened to a refused request. `exchanges` are the whole journal, one of the `losses` may be the cause."""
+) -> Cause:
+    """Say in the API's words that a request was refused, where, what the client did there, and which part it sent.
+
+    `exchanges` are the whole journal, one of the `losses` may be the cause.
+    """
     refused = _RefusedRequest(
         exchange, str(answer_error(exchange).get("param") or ""), _ID.findall(_error_message(exchange)), rules
     )
     history = _history_before(exchange, exchanges)
-    return Explanation(
+    return Cause(
         describe_refusal(exchange),
-        _find_cause(refused, history, exchanges, losses),
-        describe_sent_part(exchange.request, refused.param, refused.list_names(history)),
+        exchange.number,
+        where=_find_cause(refused, history, exchanges, losses),
+        sent=describe_sent_part(exchange.request, refused.param, refused.list_names(history)),
     )
 
 
 def describe_refusal(exchange: Exchange) -> str:
-    """That a request was refused, in the API's words."""
+    """Say that a request was refused, in the API's words."""
     return f"Request {exchange.number} was refused ({exchange.status}): {_error_message(exchange)}"
 
 

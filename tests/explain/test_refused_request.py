@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from harness.explain.refused_request import explain_request
 from harness.items import function_call, mcp_call, message, reasoning
-from harness.report.refusal_cause import explain_refusal
 from harness.server.mock_api import MockApi
 from tests.support.tools import functions
 
@@ -42,7 +42,7 @@ def ask(mock):
 
 def why(world):
     """Place and cause of the newest refusal."""
-    return explain_refusal(world.exchanges[-1], world.exchanges, world.losses).where
+    return explain_request(world.exchanges[-1], world.exchanges, world.losses).where
 
 
 def output(call_id="call_1"):
@@ -51,8 +51,10 @@ def output(call_id="call_1"):
 
 def test_the_first_line_is_the_words_of_the_api(world, ask):
     ask([USER, output()])
-    said, _, _ = explain_refusal(world.exchanges[0], world.exchanges, [])
-    assert said == ("Request 1 was refused (400): No tool call found for function call output with call_id call_1.")
+    cause = explain_request(world.exchanges[0], world.exchanges, [])
+    assert cause.what == (
+        "Request 1 was refused (400): No tool call found for function call output with call_id call_1."
+    )
 
 
 def test_a_call_without_output_is_traced_to_who_said_it(world, ask):
@@ -82,7 +84,7 @@ def test_an_output_without_call_is_traced_too(world, ask):
     ask([USER, output()])
     [lost] = world.losses
     assert why(world) == f"input[1]: {lost.message} (loss call-dropped)"
-    assert explain_refusal(world.exchanges[-1], world.exchanges, [])[1] == (
+    assert explain_request(world.exchanges[-1], world.exchanges, []).where == (
         "input[1]: function_call_output (call_1) answers function_call deploy (call_1), said in exchange 2, which this "
         "request leaves out"
     )
@@ -95,7 +97,7 @@ def test_every_call_without_output_is_named_with_its_exchange(world, ask):
     )
     first, second = ask("Ship v2.", tools=TEAM), ask("Check it.", tools=TEAM)
     ask([USER, *first["output"], output("call_1"), *second["output"]])
-    refused = explain_refusal(world.exchanges[-1], world.exchanges, world.losses)
+    refused = explain_request(world.exchanges[-1], world.exchanges, world.losses)
     assert refused.where == (
         "input[2], input[4]: 2 calls are answered nowhere in this request: function_call undo (call_2), said in exchange "
         "1; function_call check (call_3), said in exchange 2"
@@ -149,7 +151,7 @@ def test_reasoning_that_lost_its_follower_stands_at_its_place(world, ask):
     world.script([reasoning("**Thinking**"), message("Done.")])
     thought, _ = ask(USER["content"], model="gpt-5")["output"]
     ask([USER, thought, USER], model="gpt-5")
-    assert explain_refusal(world.exchanges[-1], world.exchanges, [])[1] == (
+    assert explain_request(world.exchanges[-1], world.exchanges, []).where == (
         f"input[1]: reasoning ({thought['id']}), said in exchange 1; A stored reasoning item needs the item that followed "
         "it, right after it: by its id, a call also by its `call_id`."
     )
@@ -163,7 +165,7 @@ def test_a_file_in_an_assistant_message_is_traced_to_what_was_said(world, ask):
     [lost] = world.losses
     where = 'input[1].content[1]: input_file in an assistant message that exchange 1 said as message "See the report."'
     assert why(world) == f"{where}; {lost.message} (loss citation-dropped)"
-    assert explain_refusal(world.exchanges[-1], world.exchanges, [])[1] == (
+    assert explain_request(world.exchanges[-1], world.exchanges, []).where == (
         f"{where}; An assistant message holds `output_text` and `refusal` parts only, or a string."
     )
 
@@ -209,6 +211,6 @@ def test_an_answer_without_words_is_told_by_its_rule(world, ask):
     ask([USER, output()])
     [exchange] = world.exchanges
     silent = exchange._replace(answer=exchange.answer._replace(body=None, rule=None))
-    said, where, _ = explain_refusal(silent, [silent], [])
-    assert said == "Request 1 was refused (400): no reason given"
-    assert where.startswith('POST /responses: {"model": "gpt-4.1", "input": [')
+    cause = explain_request(silent, [silent], [])
+    assert cause.what == "Request 1 was refused (400): no reason given"
+    assert cause.where.startswith('POST /responses: {"model": "gpt-4.1", "input": [')

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from harness.report.refusal import describe_sent_part, resolve_path
+from harness.explain.sent_part import describe_sent_part, resolve_path
 from harness.server.mock_api import MockApi
 
 

@@ -1,0 +1,141 @@
+"""The flow of a journal as a sequence diagram: its messages as data, and as a Mermaid `sequenceDiagram`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from harness.analysis.flow_steps import MAX_ITEMS, FlowStep, item_line
+from harness.core.exchange import Json
+from harness.core.loose_json import as_string, objects_in
+from harness.core.text.shorten import item_text, shorten, summarize_item
+
+USER_NAME, API_NAME, TOOLS_NAME = "user", "API", "tools"
+_MERMAID_SPECIAL = re.compile(r"[#;%<>&$\\\ud800-\udfff\x00-\x1f]")
+"""Characters that would end, hide or change a text of a diagram; they are written as character numbers."""
+
+MessageKind = Literal["request", "answer", "failure"]
+_MERMAID_ARROWS: dict[MessageKind, str] = {"request": "->>", "answer": "-->>", "failure": "--x"}
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceMessage:
+    """A message from participant `source` to participant `target`, by their places.
+
+    `exchange` is the number of the exchange whose request it is, 0 of every other message.
+    """
+
+    source: int
+    target: int
+    kind: MessageKind
+    text: str
+    exchange: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceDiagram:
+    """Who sent what to whom, in order; the `participants` are names."""
+
+    participants: Sequence[str] = ()
+    messages: Sequence[SequenceMessage] = ()
+
+    @classmethod
+    def from_json(cls, members: Json) -> SequenceDiagram:
+        """Read the JSON of a diagram."""
+        messages = tuple(SequenceMessage(**message) for message in objects_in(list(members["messages"])))
+        return cls(tuple(members["participants"]), messages)
+
+    @property
+    def mermaid(self) -> str:
+        """The diagram as Mermaid text."""
+        kinds = ("actor" if name == USER_NAME else "participant" for name in self.participants)
+        named = zip(kinds, self.participants, strict=True)
+        lines = [f"{kind} P{place} as {_escape_mermaid(name)}" for place, (kind, name) in enumerate(named)]
+        for message in self.messages:
+            arrow = _MERMAID_ARROWS[message.kind]
+            lines.append(f"P{message.source}{arrow}P{message.target}: {_escape_mermaid(message.text)}")
+        return "\n  ".join(["sequenceDiagram", *lines])
+
+
+NO_MESSAGES = SequenceDiagram()
+
+
+class _Arrow(NamedTuple):
+    """A message before the places of its participants are known."""
+
+    source: str
+    target: str
+    text: str
+    kind: MessageKind = "request"
+    exchange: int = 0
+
+
+def draw_sequence(steps: Sequence[FlowStep]) -> SequenceDiagram:
+    """Draw the messages of these steps."""
+    arrows = list(_draw_arrows(steps))
+    names = dict.fromkeys(name for arrow in arrows for name in (arrow.source, arrow.target))
+    places = {name: place for place, name in enumerate(names)}
+    messages = [
+        SequenceMessage(
+            places[arrow.source], places[arrow.target], arrow.kind, _shorten_line(arrow.text), arrow.exchange
+        )
+        for arrow in arrows
+    ]
+    return SequenceDiagram(tuple(map(_shorten_line, names)), tuple(messages))
+
+
+def _draw_arrows(steps: Sequence[FlowStep]) -> Iterator[_Arrow]:
+    calls: dict[str, str] = {}
+    for step in steps:
+        lane, hand_off = _participant_name(step.lane), step.hand_off
+        for item in step.new_items[-MAX_ITEMS:]:
+            if not (hand_off and item.get("call_id") == hand_off.call_id):
+                yield from _input_arrows(lane, item, calls)
+        if hand_off:
+            yield _Arrow(_participant_name(hand_off.by), lane, f"{hand_off.name} ({hand_off.call_id})")
+        asked = f"{step.number}. {step.endpoint or 'POST /responses'}"
+        yield _Arrow(lane, API_NAME, asked, exchange=step.number)
+        for item in step.output_items:
+            calls[as_string(item.get("call_id"))] = item_line(item)
+            yield from _output_arrows(lane, item)
+        if step.failure:
+            yield _Arrow(API_NAME, lane, step.failure, "failure")
+        elif step.status or not step.output_items:
+            yield _Arrow(API_NAME, lane, step.status or "done", "answer")
+
+
+def _participant_name(lane: str) -> str:
+    return f"agent {lane}" if lane in (USER_NAME, API_NAME, TOOLS_NAME) else lane
+
+
+def _input_arrows(lane: str, item: Json, calls: dict[str, str]) -> Iterator[_Arrow]:
+    """Draw an input item of a lane: to and from its tools, or from the user."""
+    if as_string(item.get("type")).endswith("_output"):
+        call = as_string(item.get("call_id"))
+        yield _Arrow(lane, TOOLS_NAME, calls.get(call, call))
+        yield _Arrow(TOOLS_NAME, lane, summarize_item(item), "answer")
+    else:
+        yield _Arrow(USER_NAME, lane, item_line(item))
+
+
+def _output_arrows(lane: str, item: Json) -> Iterator[_Arrow]:
+    """Draw an output item: to the lane, or to an MCP server and back."""
+    if item.get("type") in ("mcp_call", "mcp_list_tools"):
+        server = f"MCP server {item.get('server_label')}"
+        yield _Arrow(API_NAME, server, f"{item.get('name') or 'list tools'} {as_string(item.get('arguments'))}")
+        told = item_text({"output": item.get("error") or item.get("output") or ""}) or "done"
+        yield _Arrow(server, API_NAME, told, "answer")
+    else:
+        yield _Arrow(API_NAME, lane, item_line(item), "answer")
+
+
+def _shorten_line(text: str) -> str:
+    """Shorten a text to one line."""
+    return " ".join(shorten(text).split()) or "…"
+
+
+def _escape_mermaid(line: str) -> str:
+    """Replace the special characters of Mermaid by their numbers."""
+    return _MERMAID_SPECIAL.sub(lambda match: f"#{ord(match[0])};", line)

@@ -1,0 +1,36 @@
+"""What a client lost of earlier answers, or shows otherwise than it was said."""
+
+from __future__ import annotations
+
+from harness.analysis.loss import Lost
+from harness.core.text.vocabulary import Vocabulary
+from harness.explain.model import Cause, ReportFinding
+
+
+def loss_cause(lost: Lost, vocabulary: Vocabulary) -> Cause:
+    """Explain a loss: what is gone, where it is missing and which exchange said it, the fix, how to allow it."""
+    said = f"exchange {lost.said} said it; " if lost.said else ""
+    return Cause(
+        f"Loss {lost.loss} in request {lost.exchange}: {lost.message}",
+        lost.exchange,
+        where=lost.at or "the request",
+        fix=lost.fix,
+        allow=vocabulary.allow_losses([lost.loss]),
+        source=f"{said}`harness losses {lost.loss}` explains it",
+    )
+
+
+def loss_finding(lost: Lost, expected: bool) -> ReportFinding:
+    """Make the finding of a loss."""
+    why = f"said in exchange {lost.said}" if lost.said else ""
+    return ReportFinding("loss", expected, lost.message, lost.loss, lost.exchange, lost.at, why, lost.fix)
+
+
+def shown_otherwise_cause(message: str, vocabulary: Vocabulary) -> Cause:
+    """Explain a difference between what a client shows and what it was said, as `POST /_harness/surfaced` told it."""
+    return Cause(
+        f"The client does not show what was said: {message}",
+        fix="Look where the client makes its result of what it received; GET /_harness/said has that.",
+        allow=vocabulary.allow_losses([]),
+        source="POST /_harness/surfaced compared them",
+    )

@@ -1,0 +1,78 @@
+"""What went wrong, as data: the causes that fail a test, and the findings that reports list and count."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, fields
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A reason for a failure: `what` went wrong, in `exchange` (0 for none), and texts that have a row unless empty.
+
+    A line break in a text is one in its row. `came` is what came in place of what was expected; `asked` and `made` are the
+    lines that asked and that made the client.
+    """
+
+    what: str
+    exchange: int = 0
+    _: KW_ONLY
+    where: str = ""
+    came: str = ""
+    sent: str = ""
+    unused: str = ""
+    why: str = ""
+    asked: str = ""
+    made: str = ""
+    fix: str = ""
+    allow: str = ""
+    expect: str = ""
+    source: str = ""
+
+    @property
+    def rows(self) -> list[tuple[str, str]]:
+        """The label and the text of each row, in the order in which they are read."""
+        return [(label, text) for label in _ROW_LABELS if (text := getattr(self, label)).strip()]
+
+
+_ROW_LABELS = tuple(field.name for field in fields(Cause) if field.kw_only)
+
+FindingKind = Literal["refusal", "loss", "unanswered", "unused", "disagreement", "unreadable"]
+_PLACES: dict[FindingKind, str] = {"unreadable": "the file", "refusal": "outside of its test"}
+"""The place of a finding without an exchange: of an unreadable recording, and of a request without a World."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportFinding:
+    """A finding: its `kind`, the `id` of its rule or loss, the number of its `exchange`, the place `at` in the body.
+
+    It is `expected` when its test provoked or allowed it. `why` is the cause in the client. `line` is its line in the file
+    of its case, 0 when it has none.
+    """
+
+    kind: FindingKind
+    expected: bool
+    message: str
+    id: str = ""
+    exchange: int | None = None
+    at: str = ""
+    why: str = ""
+    fix: str = ""
+    line: int = 0
+
+    @property
+    def title(self) -> str:
+        """The kind and the rule: `refusal call_needs_output`."""
+        return f"{self.kind} {self.id}".strip()
+
+    @property
+    def place(self) -> str:
+        """The place: `exchange 3, input[0]`; without an exchange that of its kind, as `the script` for a turn."""
+        if self.exchange is None:
+            return _PLACES.get(self.kind, "the script")
+        return ", ".join(filter(None, [f"exchange {self.exchange}", self.at]))
+
+    @property
+    def text(self) -> str:
+        """Message and place, cause and fix, on lines of their own."""
+        return "\n".join(filter(None, [f"{self.message} ({self.place})", self.why, self.fix]))

@@ -1,0 +1,119 @@
+"""Requests that the API refuses although nobody asked for it, and refusals that were expected and did not come."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from harness.analysis.lanes import PROBE_RULES
+from harness.analysis.loss import Lost
+from harness.api.models import Models
+from harness.contract.rule import LIMITED_ACCOUNT, RULES, Rule
+from harness.core.exchange import Exchange
+from harness.core.loose_json import as_object
+from harness.core.text.shorten import answer_error, pluralize
+from harness.explain.evidence import describe_source, rank_sources
+from harness.explain.model import Cause, ReportFinding
+from harness.explain.refused_request import describe_refusal, explain_request
+from harness.world.refusals import ExpectedRefusal
+from harness.world.world import World
+
+_OTHER_SERVERS = re.compile(r"(?:/v1)?/(?:(?:props|version|slots|health|info|ping|tags|get_model_info)/?$|api/)")
+"""What clients of many servers ask for: those of llama.cpp, Ollama, LM Studio, vLLM, SGLang, Text Generation Inference."""
+MAX_EXPLAINED = 5
+"""How many refusals are traced to what the client did."""
+
+
+def refusal_cause(exchange: Exchange, exchanges: Sequence[Exchange], losses: Sequence[Lost], world: World) -> Cause:
+    """Explain a refused request: the API's words, what the client did and sent, the fix, the best source of the rule."""
+    cause = explain_request(exchange, exchanges, losses, world.rules)
+    if cause.sent in cause.where:
+        cause = replace(cause, sent="")
+    if not (rule := world.rules.get(exchange.answer.rule or "")):
+        return cause
+    fix = world.vocabulary.word_fix(_advise(rule, exchange, world.models))
+    return replace(cause, fix=fix, source=f"{rule.id}: {describe_source(rank_sources(rule)[0])}")
+
+
+def refusal_causes(
+    refused: Sequence[Exchange], explained: Sequence[Exchange], losses: Sequence[Lost], world: World
+) -> list[Cause]:
+    """Make a cause of each refused request; only those of `explained` are traced to what the client did."""
+    traced = {exchange.number for exchange in explained}
+    return [
+        refusal_cause(exchange, world.exchanges, losses, world)
+        if exchange.number in traced
+        else Cause(describe_refusal(exchange), exchange.number)
+        for exchange in refused
+    ]
+
+
+def unasked_causes(world: World, losses: Sequence[Lost]) -> list[Cause]:
+    """Explain the refusals that nobody asked for; the first ones say how to expect or allow all of them."""
+    if not (unasked := [exchange for exchange in world.refusals.unasked if not _asks_for_other_server(exchange)]):
+        return []
+    rules = list(dict.fromkeys(exchange.answer.rule or "" for exchange in unasked))
+    expect = world.vocabulary.expect_refusals(rules)
+    causes = refusal_causes(unasked, unasked[:MAX_EXPLAINED], losses, world)
+    return [replace(cause, expect=expect) for cause in causes[:MAX_EXPLAINED]] + causes[MAX_EXPLAINED:]
+
+
+def probe_causes(world: World) -> list[Cause]:
+    """Explain the requests by which clients find out which server they talk to, as one cause; none without any."""
+    probes = [exchange for exchange in world.refusals.unasked if _asks_for_other_server(exchange)]
+    if not probes:
+        return []
+    asked = dict.fromkeys(f"{probe.request.method} {probe.request.root}{probe.request.path}" for probe in probes)
+    were = "was" if len(probes) == 1 else "were"
+    what = f"{pluralize(len(probes), 'request')} for what only other servers have {were} refused ({probes[0].status})."
+    cause = Cause(
+        what,
+        probes[0].number,
+        where=", ".join(asked),
+        fix="The client asks so which kind of server this is. Where that is meant, expect it.",
+        expect=world.vocabulary.expect_refusals([PROBE_RULES[1]]),
+    )
+    return [cause]
+
+
+def absence_cause(expected: ExpectedRefusal) -> Cause:
+    """Explain that a refusal was expected and did not come: what came in its place."""
+    return Cause(expected.absence, came="\n".join(expected.list_refusals()), fix=expected.name_hint)
+
+
+def refusal_finding(
+    exchange: Exchange, exchanges: Sequence[Exchange], losses: Sequence[Lost], world: World, asked: bool, traced: bool
+) -> ReportFinding:
+    """Make the finding of a refused request, `traced` to what the client did unless it was expected."""
+    error, id = answer_error(exchange), exchange.answer.rule or ""
+    expected, param = asked or is_account_rule(id), error.get("param")
+    traced = traced and not expected
+    return ReportFinding(
+        "refusal",
+        expected,
+        f"{exchange.status} {error.get('message') or 'no reason given'}",
+        id,
+        exchange.number,
+        at=param if isinstance(param, str) else "",
+        why=explain_request(exchange, exchanges, losses, world.rules).where if traced else "",
+        fix=_advise(world.rules[id], exchange, world.models) if id in world.rules else "",
+    )
+
+
+def _advise(rule: Rule, exchange: Exchange, models: Models) -> str:
+    """Word the fix of a rule; for the name of a model that is one slip from another, with the one that was meant."""
+    request = exchange.request
+    name = request.params.get("model") or as_object(request.body).get("model")
+    is_about_name = rule.error.code == "model_not_found" and isinstance(name, str)
+    meant = models.find_meant(str(name)) if is_about_name else None
+    return f"Did you mean '{meant}'? {rule.fix}" if meant else rule.fix
+
+
+def is_account_rule(rule: str) -> bool:
+    """Whether a rule refuses only because of the account that a test has set up: quotas, scopes, outages."""
+    return rule in RULES and LIMITED_ACCOUNT in RULES[rule].when
+
+
+def _asks_for_other_server(exchange: Exchange) -> bool:
+    return exchange.answer.rule in PROBE_RULES and bool(_OTHER_SERVERS.match(exchange.request.path))

@@ -1,0 +1,141 @@
+"""Causes as text: the first in one block of at most 12 lines, the others a line each; the section of a failed test.
+
+A section shows the causes, then the flow; evidence and bodies only on demand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from textwrap import wrap
+from typing import Any
+
+from harness.analysis.flow import Flow
+from harness.analysis.loss import Lost
+from harness.core.text.printable import escape_controls
+from harness.core.text.shorten import pluralize, shorten
+from harness.core.text.vocabulary import Vocabulary
+from harness.explain.evidence import render_bodies, render_evidence
+from harness.explain.journal import render_journal
+from harness.explain.model import Cause
+from harness.explain.verdict import find_verdict
+from harness.world.mock import Mock
+from harness.world.world import World
+
+CAUSE_WIDTH = 120
+"""The maximum length of a line of a cause."""
+MAX_CAUSE_LINES = 12
+"""The maximum number of lines of a cause."""
+MAX_OTHERS = 5
+"""How many further causes are named, the first ones."""
+_MAX_WHAT_LINES = 3
+_MAX_ROW_LINES = {"sent": 2, "fix": 3, "allow": 2, "expect": 2, "source": 2}
+"""The most lines of a row; the first other one, as a rule `where`, gets what these leave."""
+_LABEL_WIDTH = 10
+
+SECTION_TITLE = "responses-harness"
+DIAGRAM_TITLE = "responses-harness: the flow as a Mermaid diagram"
+MAX_STEPS = 20
+"""How many exchanges of the flow are shown, the newest ones."""
+MAX_DETAILED = 5
+"""How many causes are shown in full on demand, the first ones."""
+_NO_LIMIT = 1000
+
+
+def render_verdict(world: World, losses: Sequence[Lost] = (), **judged: Any) -> str:
+    """Render what `find_verdict` finds; empty when the test does not fail."""
+    return escape_controls(render_causes(find_verdict(world, losses, **judged), world.vocabulary))
+
+
+def render_causes(causes: Sequence[Cause], vocabulary: Vocabulary) -> str:
+    """Render the first cause in full, the others a line each; empty without any."""
+    if not causes:
+        return ""
+    return "\n".join([render_cause(causes[0]), *_name_others(causes[1:], vocabulary.show_more)])
+
+
+def render_cause(cause: Cause, max_lines: int = MAX_CAUSE_LINES) -> str:
+    """Render the block of a cause: `what`, and a line or a few for each row; what is too long ends in `…`."""
+    head = _wrap_lines(cause.what, CAUSE_WIDTH, _MAX_WHAT_LINES)
+    rows = cause.rows
+    others = {label: _fit_row(text, _MAX_ROW_LINES[label]) for label, text in rows if label in _MAX_ROW_LINES}
+    taken = len(head) + sum(map(len, others.values())) + len(rows) - len(others) - 1
+    lines = list(head)
+    for label, text in rows:
+        fitted = others.get(label) or _fit_row(text, max(1, max_lines - taken))
+        taken += 0 if label in others else len(fitted) - 1
+        lines += [f"  {label:<{_LABEL_WIDTH - 2}}{fitted[0]}", *(" " * _LABEL_WIDTH + line for line in fitted[1:])]
+    return "\n".join(lines)
+
+
+def render_section(world: World, causes: Sequence[Cause], *, told: str = "", verbose: bool = False) -> str:
+    """Render the section of a failure: its causes, unless the text `told` says them already, and the flow.
+
+    With `verbose` every cause in full, the journal, the evidence of the rules and the bodies of the first cause.
+    """
+    brief = escape_controls(render_causes(causes[:1] if verbose else causes, world.vocabulary))
+    parts = ["" if brief in told else brief, _render_flow(world, causes[0].exchange if causes else 0)]
+    if verbose:
+        parts += _render_details(world, causes)
+    return escape_controls("\n\n".join(filter(None, parts)))
+
+
+def render_diagram(world: World) -> str:
+    """Render the newest part of the flow as a Mermaid diagram; empty when there was no request."""
+    return escape_controls(Mock(world).flow.last_steps(MAX_STEPS).mermaid) if world.exchanges else ""
+
+
+def _name_others(others: Sequence[Cause], show_more: str) -> Iterator[str]:
+    if others:
+        yield f"and {len(others)} more; {show_more} shows them:"
+    for cause in others[:MAX_OTHERS]:
+        yield "  " + _wrap_lines(cause.what, CAUSE_WIDTH - 2, 1)[0]
+    if (hidden := len(others) - MAX_OTHERS) > 0:
+        yield f"  … {pluralize(hidden, 'other')}"
+
+
+def _fit_row(text: str, max_lines: int) -> list[str]:
+    """Fit a text into at most so many lines; each line of a text of several is one line."""
+    lines = text.strip("\n").splitlines()
+    if len(lines) == 1:
+        return _wrap_lines(lines[0], CAUSE_WIDTH - _LABEL_WIDTH, max_lines)
+    shown = lines if len(lines) <= max_lines else [*lines[: max_lines - 1], f"… {len(lines) - max_lines + 1} more"]
+    return [shorten(line, CAUSE_WIDTH - _LABEL_WIDTH) for line in shown]
+
+
+def _wrap_lines(text: str, width: int, max_lines: int) -> list[str]:
+    return wrap(" ".join(text.split()), width, max_lines=max_lines, placeholder=" …", break_on_hyphens=False) or [""]
+
+
+def _render_flow(world: World, told: int) -> str:
+    """Render the newest part of the flow, and of a long one also the steps around exchange `told`, 0 for none.
+
+    The error of that exchange is not repeated: the cause above has it.
+    """
+    if not world.exchanges:
+        return ""
+    excerpts = Mock(world).flow.excerpts(told, MAX_STEPS)
+    return "\n".join(_name_failure_once(excerpt, told).text for excerpt in excerpts)
+
+
+def _name_failure_once(flow: Flow, told: int) -> Flow:
+    """Shorten the error of the step whose exchange is told."""
+    steps = [
+        step._replace(failure=f"{step.failure.partition(':')[0]}, see above")
+        if step.failure and step.number == told
+        else step
+        for step in flow.steps
+    ]
+    return Flow(steps, flow.earlier)
+
+
+def _render_details(world: World, causes: Sequence[Cause]) -> Iterator[str]:
+    for cause in causes[:MAX_DETAILED]:
+        text = render_cause(cause, _NO_LIMIT)
+        if cause is not causes[0] or text != render_cause(cause):
+            yield text
+    yield render_journal(world.exchanges, Mock(world).lanes)
+    exchanges = {exchange.number: exchange for exchange in world.exchanges}
+    shown = [exchanges[cause.exchange] for cause in causes[:MAX_DETAILED] if cause.exchange in exchanges]
+    rules = dict.fromkeys(exchange.answer.rule or "" for exchange in shown)
+    yield from (render_evidence(world.rules[rule]) for rule in rules if rule in world.rules)
+    yield from (render_bodies(exchange) for exchange in shown[:1])

@@ -1,0 +1,89 @@
+"""Requests without a World: with the key of no test, or with that of a test that has ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from harness.contract.rules.http.access import mask_key
+from harness.core.exchange import Stray
+from harness.core.text.shorten import pluralize
+from harness.core.text.vocabulary import PYTHON
+from harness.explain.model import Cause, ReportFinding
+from harness.explain.turn import list_unused
+from harness.world.strays import StrayLog
+from harness.world.world import World
+
+
+def stray_cause(world: World) -> Cause:
+    """Explain requests with keys of no World while this one waited for its own: whose keys, which requests, when."""
+    words = world.vocabulary
+    _, last = world.strays[-1]
+    shown = mask_key(last.key)
+    what = f"with another key, {shown}," if last.key else "without a key"
+    where = "\n".join(
+        f"{stray.request.method} {stray.request.path}, {f'after request {before}' if before else 'before any of its own'}"
+        for before, stray in world.strays
+        if stray.key == last.key
+    )
+    fix = f"The client must send the key of this test: OPENAI_API_KEY{words.too_early}, or {words.api_key}."
+    if last.key and words.mark:
+        let_in = words.mark.format(f'key="{shown if shown == last.key else "…"}"')
+        fix = f"Let a program in that has a key of its own: {let_in}. Else give its client {words.api_key}."
+    if last.owner:
+        fix = (
+            f"The client was made in {last.owner}, which has ended. Make one in each test, or set `harness_env = session`: "
+            "its key leads to the running test."
+        )
+    head = f"A request came {what} and was refused ({last.answer.status})."
+    return Cause(head, where=where, unused=list_unused(world), fix=fix)
+
+
+def late_cause(strays: Sequence[Stray], during: Sequence[str], asked: Iterable[str], made: Iterable[str]) -> Cause:
+    """Explain requests with the key of a test that had ended, or of none while no test had a World, and how to wait.
+
+    `during` are the tests that ran then, empty for none; `asked` and `made` the lines that asked and that made clients.
+    """
+    first, owner = strays[0], strays[0].owner
+    test = owner.rpartition("::")[2]
+    whose = f"with the key {mask_key(first.key)}" if first.key else "without a key"
+    what = f"with the key of {owner} after it had ended" if owner else f"{whose} while no test used `mock`"
+    when = [f"while {name} ran" if name else "after the last test with `mock`" if owner else "" for name in during]
+    where = [
+        f"{stray.request.method} {stray.request.path}{f', {place}' if place else ''}"
+        for stray, place in zip(strays, when, strict=True)
+    ]
+    fix = (
+        f"Wait in {test}, or in a fixture that requests `mock`, for what it has started: thread.join(), "
+        "executor.shutdown(), process.wait(), the end of a task. A client belongs to one test."
+        if owner
+        else "Ask while a test uses `mock`: in the test, or in a fixture that requests it."
+    )
+    rule = first.answer.rule
+    marked, listed = PYTHON.mark.format(f'refusals=["{rule}"]'), f"harness_refusals = {rule or 'allow'}"
+    return Cause(
+        f"A request came {what}, and was refused ({first.answer.status}).",
+        where="\n".join(where),
+        asked="\n".join(asked),
+        made="\n".join(made) or (f"while {test} ran, on a line that is not known" if owner else ""),
+        fix=fix,
+        allow=marked if owner and rule else f"{listed} in pytest's configuration",
+    )
+
+
+def unknown_key_cause(strays: StrayLog) -> Cause | None:
+    """Explain requests of a whole run whose keys lead to no World; None when none came."""
+    if not strays.kept:
+        return None
+    _, (request, answer, *_) = strays.kept[-1]
+    error = answer.body.get("error", answer.body) if isinstance(answer.body, dict) else {}
+    return Cause(
+        f"{pluralize(strays.number, 'request')} came with a key that the mock does not know, the last one "
+        f"{request.method} {request.path}: {answer.status} {error.get('message', '')}"
+    )
+
+
+def stray_finding(cause: Cause, stray: Stray) -> ReportFinding:
+    """Make the finding of requests without a World from their cause and one of them, whose answer names the rule."""
+    why = "\n".join(f"{label} {text}" for label, text in cause.rows if label in ("where", "asked", "made"))
+    fix = f"{cause.fix} Or allow it: {cause.allow}" if cause.allow else cause.fix
+    return ReportFinding("refusal", False, cause.what, stray.answer.rule or "", why=why, fix=fix)

@@ -1,0 +1,109 @@
+"""Turns of a script that no request took, and tests in which no request came at all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harness.analysis.lanes import asks_model
+from harness.core.delivery import Fault
+from harness.core.exchange import Answer, Exchange
+from harness.core.plain import is_model
+from harness.core.text.raised import describe_code
+from harness.core.text.shorten import pluralize, shorten_repr, summarize_item
+from harness.ending import Ending
+from harness.explain.model import Cause, ReportFinding
+from harness.explain.unanswered import has_problem
+from harness.items import message
+from harness.items.kind import Item
+from harness.world.routed import RoutedPath
+from harness.world.script import Repeated, Route
+from harness.world.world import World
+
+MAX_UNUSED = 6
+"""How many unused turns are listed, the first ones."""
+UNUSED_FIX = "Remove the turn"
+
+
+def unused_cause(world: World) -> Cause:
+    """Explain turns and answers that no request took: their routes and items, how to allow them."""
+    turns = len(world.script.unused)
+    answers = len(world.unused) - turns
+    counted = [
+        f"{pluralize(turns, 'turn')} of the script" if turns else "",
+        f"{pluralize(answers, 'answer')} of mock.route" if answers else "",
+    ]
+    refused = _last_refused_request(world)
+    return Cause(
+        f"{' and '.join(filter(None, counted))} no request took.",
+        where=list_unused(world),
+        why=f"request {refused.number}, the last one, was refused, and so took no turn" if refused else "",
+        fix="Remove what is too much, or look why the requests for it did not come.",
+        allow=world.vocabulary.allow_unused,
+    )
+
+
+def no_request_cause(world: World) -> Cause:
+    """Explain that no request came at all: how clients find the mock, and the turns that wait."""
+    words = world.vocabulary
+    if world.not_awaited:
+        return Cause(
+            "No request came, and a call was never awaited.",
+            where="\n".join(world.not_awaited),
+            unused=list_unused(world),
+            fix="Write `await` before the call of an async client, or run what it returns; until then it sends nothing.",
+        )
+    return Cause(
+        f"No request came with this test's key {world.api_key}.",
+        unused=list_unused(world),
+        fix=f"The code under test must read OPENAI_BASE_URL and OPENAI_API_KEY{words.too_early}, or be given "
+        f"{words.base_url} and {words.api_key}.",
+    )
+
+
+def unused_findings(world: World, expected: bool) -> list[ReportFinding]:
+    """Make a finding of each turn and answer that no request took."""
+    allow = world.vocabulary.allow_unused
+    fix = f"{UNUSED_FIX}, or allow it: {allow}." if allow else f"{UNUSED_FIX}."
+    return [ReportFinding("unused", expected, _summarize_unused(route, turn), fix=fix) for route, turn in world.unused]
+
+
+def list_unused(world: World) -> str:
+    """Summarize the first unused turns and answers, a line each."""
+    lines = [_summarize_unused(route, turn) for route, turn in world.unused[:MAX_UNUSED]]
+    hidden = len(world.unused) - len(lines)
+    return "\n".join([*lines, *([f"… {hidden} more"] if hidden else [])])
+
+
+def _last_refused_request(world: World) -> Exchange | None:
+    """Find the last request to the model if it was refused, so that it took no turn; else None."""
+    model_requests = [exchange for exchange in world.exchanges if asks_model(exchange.request)]
+    last = model_requests[-1] if model_requests and model_requests[-1].status >= 400 else None
+    return None if last and has_problem(world, last) else last
+
+
+def _summarize_unused(route: Route | RoutedPath, turn: Any) -> str:
+    """Name a route, and describe its turn, or one answer of its list, in one line."""
+    if not isinstance(route, RoutedPath):
+        return f"{route}: {summarize_turn(turn)}"
+    if isinstance(turn, Fault) or (callable(turn) and not is_model(turn)):
+        return f"{route}: {_summarize_line(turn)}"
+    status, body = (turn.status, turn.body) if isinstance(turn, Answer) else (route.status, turn)
+    return f"{route}: {status} {shorten_repr(body, 80)}"
+
+
+def summarize_turn(turn: Any) -> str:
+    """Summarize a turn in one line: its items, its ending, its faults."""
+    if isinstance(turn, Repeated):
+        return f"{', '.join(map(summarize_turn, turn.turns))}, over and over"
+    return " + ".join(map(_summarize_line, turn if isinstance(turn, list | tuple) else [turn]))
+
+
+def _summarize_line(line: Any) -> str:
+    """Summarize an item, ending or fault of a turn, a text as the message that it is; or name a function."""
+    if isinstance(line, str):
+        line = message(line)
+    if isinstance(line, Item):
+        return summarize_item({**line.members, "role": line.type})
+    if isinstance(line, Ending | Fault):
+        return getattr(line, "status", type(line).__name__.lower())
+    return f"the function {describe_code(line)}"

@@ -1,0 +1,77 @@
+"""Requests that the harness could not answer: a script has no turn for them, a cassette does not hold them."""
+
+from __future__ import annotations
+
+from harness.core.exchange import Exchange, Request
+from harness.core.text.raised import DETAIL_MARKS
+from harness.core.text.shorten import answer_error, pluralize, summarize_item
+from harness.explain.hang_up import HANG_UP_FIX, describe_hang_up
+from harness.explain.model import Cause, ReportFinding
+from harness.world.world import World
+
+SAME_REQUEST = "a stream that is not read, an answer that nobody awaits and a retry after a timeout take one each"
+UNANSWERED_FIX = "Script or record an answer to the request, or mend what it asks."
+MAX_DIFFERING = 4
+"""How many lines of a diff are shown of each side, the first ones."""
+
+
+def unanswered_cause(world: World, request: Request, text: str) -> Cause:
+    """Explain a request without an answer: why, what differed from the nearest route, what it sent, the fix.
+
+    The first line of the text says what is wrong; lines that begin with `-` or `+` show a difference, those of
+    `DETAIL_MARKS` what code of the test has raised, others the fix.
+    """
+    number = next((exchange.number for exchange in world.exchanges if is_same_request(exchange, request)), 0)
+    what, *rest = text.splitlines() or [""]
+    head, sent = f"Request {number}, {request.method} {request.path}, could not be answered:", _sent_gist(request)
+    again = _find_same_request(world, request, number)
+    if again and again.number in world.hang_ups:
+        left = f"{head} the client {describe_hang_up(world, again.number)} and asked again."
+        return Cause(left, number, where=what, sent=sent, fix=HANG_UP_FIX)
+    why = f"request {again.number} asked the same and took a turn: {SAME_REQUEST}" if again else ""
+    shown = [line.strip() for line in rest if line.lstrip().startswith(("-", "+", *DETAIL_MARKS))]
+    fix = " ".join(line.strip() for line in rest if line.strip() not in shown)
+    return Cause(f"{head} {what}", number, where="\n".join(shown), sent=sent, why=why, fix=fix)
+
+
+def unanswered_finding(exchange: Exchange, expected: bool) -> ReportFinding:
+    """Make the finding of a request without an answer."""
+    message = str(answer_error(exchange)["message"])
+    return ReportFinding("unanswered", expected, message, exchange=exchange.number, fix=UNANSWERED_FIX)
+
+
+def miss_cause(text: str, fix: str) -> Cause:
+    """Explain a request that a cassette does not hold: what the harness answered it, the lines of its diff, the fix."""
+    what, *diff = text.splitlines() or [""]
+    differing = [line for line in diff if line.startswith(("-", "+")) and not line.startswith(("---", "+++"))]
+    gone, added = ([line for line in differing if line[0] == sign][:MAX_DIFFERING] for sign in "-+")
+    hidden = len(differing) - len(gone) - len(added)
+    more = [f"… {pluralize(hidden, 'line')} more"] if hidden else []
+    return Cause(what, where="\n".join([*gone, *added, *more]), fix=fix)
+
+
+def has_problem(world: World, exchange: Exchange) -> bool:
+    """Whether the harness could not answer the request of an exchange."""
+    return any(is_same_request(exchange, request) for request, _ in world.problems)
+
+
+def is_same_request(exchange: Exchange, request: Request) -> bool:
+    """Whether an exchange belongs to a request, or to the WebSocket event that holds the request."""
+    return exchange.request is request or (request.raw != b"" and exchange.request.raw is request.raw)
+
+
+def _find_same_request(world: World, request: Request, number: int) -> Exchange | None:
+    """Find the newest exchange before number `number` that answered the same request."""
+    earlier = (exchange for exchange in reversed(world.exchanges) if exchange.number < number and exchange.status < 400)
+    return next((exchange for exchange in earlier if _asks_the_same(exchange.request, request)), None)
+
+
+def _asks_the_same(request: Request, other: Request) -> bool:
+    return (request.method, request.path, request.body) == (other.method, other.path, other.body)
+
+
+def _sent_gist(request: Request) -> str:
+    """Summarize the end of the input of a request, or its path."""
+    input = request.body.get("input") if isinstance(request.body, dict) else None
+    last = input[-1] if isinstance(input, list) and input else {"role": "user", "content": input}
+    return summarize_item(last) if input else f"{request.method} {request.path}"

@@ -1,0 +1,84 @@
+"""Which causes a test is told: those that fail it although its own assertions passed, or those that may have failed them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harness.analysis.lanes import without_probes
+from harness.analysis.loss import Lost
+from harness.explain.hang_up import hang_up_causes
+from harness.explain.loss import loss_cause, shown_otherwise_cause
+from harness.explain.model import Cause
+from harness.explain.refusal import MAX_EXPLAINED, absence_cause, probe_causes, refusal_causes, unasked_causes
+from harness.explain.stray import stray_cause
+from harness.explain.turn import no_request_cause, unused_cause
+from harness.explain.unanswered import has_problem, unanswered_cause
+from harness.world.world import World
+
+
+def find_verdict(
+    world: World, losses: Sequence[Lost] = (), *, unused: bool = True, strays: bool = False, shown: bool = True
+) -> list[Cause]:
+    """Find why a test fails although its own assertions passed, the oldest first; none when it does not fail.
+
+    `losses` are those of accepted requests; `unused` says whether unused turns of the script fail a test, `strays` whether
+    requests do that came with keys of no World, `shown` whether that does which a client shows otherwise than it was said.
+    Turns left where a request was refused or not answered are no cause of their own.
+    """
+    unused_turns = world.unused if unused else []
+    refused = unasked_causes(world, losses)
+    stray = [stray_cause(world)] if strays and world.refusals.unasked_strays else []
+    explains_unused = refused or world.problems or stray
+    return [
+        *([_dropped_world_cause()] if world.was_dropped else []),
+        *_sort_causes(world, losses, refused),
+        *(shown_otherwise_cause(message, world.vocabulary) for message in world.shown_otherwise if shown),
+        *stray,
+        *map(absence_cause, world.refusals.missing),
+        *([_unused_or_no_request(world)] if unused_turns and not explains_unused else []),
+        *probe_causes(world),
+    ]
+
+
+def find_suspects(world: World, losses: Sequence[Lost] = (), *, unused: bool = False) -> list[Cause]:
+    """Find what may have made a test fail by itself: the newest refusal or unanswered request, or the first loss after it.
+
+    `losses` are those of all requests. The other losses, refusals and unanswered requests follow, the newest first.
+    """
+    refused = [
+        exchange for exchange in without_probes(world.exchanges) if exchange.status >= 400 and not exchange.is_routed
+    ]
+    newest = refused[-1].number if refused else 0
+    unexplained = [exchange for exchange in refused if not has_problem(world, exchange)]
+    causes = _sort_causes(world, losses, refusal_causes(unexplained, unexplained[-MAX_EXPLAINED:], losses, world))
+    later = [cause for cause in causes if cause.exchange > newest]
+    ranked = [*later, *(cause for cause in reversed(causes) if cause not in later)]
+    if not world.exchanges or (not ranked and unused and world.unused):
+        return [_unused_or_no_request(world)]
+    named = {cause.exchange for cause in ranked}
+    left = [cause for cause in hang_up_causes(world) if cause.exchange not in named]
+    return [*ranked, *left, *([stray_cause(world)] if world.strays else [])]
+
+
+def _sort_causes(world: World, losses: Sequence[Lost], refused: Sequence[Cause]) -> list[Cause]:
+    """Sort the causes in the journal of a World, the oldest exchange first."""
+    causes = [*(unanswered_cause(world, *problem) for problem in world.problems), *refused]
+    explained = {cause.exchange for cause in causes}
+    causes += [loss_cause(lost, world.vocabulary) for lost in losses if lost.exchange not in explained]
+    return sorted(causes, key=lambda cause: cause.exchange)
+
+
+def _unused_or_no_request(world: World) -> Cause:
+    if world.strays:
+        return stray_cause(world)
+    return unused_cause(world) if world.exchanges else no_request_cause(world)
+
+
+def _dropped_world_cause() -> Cause:
+    """Say that the server has dropped an earlier World of this key, and that nobody knows what was in it."""
+    return Cause(
+        "The server had dropped what this key did before, to keep no more Worlds than its limit, as a worker had ended, or "
+        "as its store had lost it; nothing of it is judged.",
+        fix="Serve with a higher --worlds, from a store that evicts nothing, or end each test with DELETE "
+        "/_harness/world.",
+    )
