@@ -13,6 +13,7 @@ import typer
 from harness.cli.support.app import make_console, print_json
 from harness.cli.support.exit_codes import ExitCode
 from harness.core.errors import ConfigError
+from harness.core.limits import STALE_DAYS
 
 if TYPE_CHECKING:
     from harness.live.inventory import CassetteStatus
@@ -23,7 +24,7 @@ MAX_UNUSED = 3
 
 def cassettes(
     paths: Annotated[list[Path] | None, typer.Argument(metavar="PATH", help="Cassettes, or folders of them.")] = None,
-    stale_after: Annotated[int, typer.Option(min=0, metavar="DAYS", help="When a recording is stale.")] = 90,
+    stale_after: Annotated[int, typer.Option(min=0, metavar="DAYS", help="When a recording is stale.")] = STALE_DAYS,
     fail_stale: Annotated[
         bool, typer.Option("--fail-stale", help="End with 1 when one is stale, not only when one cannot be read.")
     ] = False,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from harness.cli.serve_command import run_with_mock
-from harness.cli.serve_options import ANY_KEY, KEPT_WORLDS, TOKEN_VARIABLE, ServeOptions, check_options
+from harness.cli.serve_options import ANY_KEY, TOKEN_VARIABLE, ServeOptions, check_options
 from harness.cli.support.foreground import Entrance, listen, serve_foreground
 from harness.cli.support.observers import add_observers, watch_app
 from harness.cli.support.options import takes_options
@@ -87,7 +87,7 @@ def _make_app(options: ServeOptions, mock: MockApi, access: ControlAccess, *, is
         options.store_prefix,
         options.store_seconds,
         settings_record(options.decisive),
-        options.worlds or KEPT_WORLDS,
+        options.limits.worlds,
         is_tried=is_tried,
     )
 

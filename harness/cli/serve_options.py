@@ -11,17 +11,15 @@ import typer
 from harness.cli.support.command_report import LOSSES, UNUSED, check_report_files
 from harness.cli.support.observers import check_observers
 from harness.cli.support.options import given_options, refuse_others
-from harness.cli.support.shared_store import DEFAULT_PREFIX, DEFAULT_SECONDS, MEMORY, check_store
+from harness.cli.support.shared_store import DEFAULT_PREFIX, MEMORY, check_store
 from harness.cli.support.workers import check_workers
+from harness.core.limits import SERVER_LIMITS, STORED_SECONDS, UNLIMITED, Limits
 from harness.report.formats import FORMATS
 
 if TYPE_CHECKING:
     from harness.core.account import Organization
-    from harness.core.limits import Limits
 
 DEFAULT_PORT = 8765
-KEPT_EXCHANGES, KEPT_RESPONSES, KEPT_WORLDS = 1_000, 10_000, 10_000
-"""What a server keeps by default, so that it can run for days."""
 ANY_KEY = "sk-anything"
 TOKEN_VARIABLE = "HARNESS_CONTROL_TOKEN"
 """The variable with the token of the control plane, if it needs one; the server reads it, and so do its clients."""
@@ -32,7 +30,7 @@ COMMAND_OPTIONS = frozenset({"unused", "losses", "reports"})
 """The options that are about what a COMMAND did."""
 
 
-def _limit(what: str, default: int) -> Any:
+def _limit(what: str, default: int | None) -> Any:
     """An option that bounds what is kept."""
     return typer.Option(metavar="N", min=1, help=f"How many {what}.", show_default=f"{default:,}, with a COMMAND all")
 
@@ -70,9 +68,13 @@ class ServeOptions:
     pace: Annotated[
         str, typer.Option(metavar="TEXT", help="How fast answers come: ttft=300ms,tokens=80/s,jitter=0.2.")
     ] = ""
-    journal: Annotated[int | None, _limit("exchanges of a World that are kept, the newest", KEPT_EXCHANGES)] = None
-    keep: Annotated[int | None, _limit("responses of a World that are stored, the newest", KEPT_RESPONSES)] = None
-    worlds: Annotated[int | None, _limit("Worlds that are kept, the last used", KEPT_WORLDS)] = None
+    journal: Annotated[
+        int | None, _limit("exchanges of a World that are kept, the newest", SERVER_LIMITS.exchanges)
+    ] = None
+    keep: Annotated[int | None, _limit("responses of a World that are stored, the newest", SERVER_LIMITS.responses)] = (
+        None
+    )
+    worlds: Annotated[int | None, _limit("Worlds that are kept, the last used", SERVER_LIMITS.worlds)] = None
     workers: Annotated[int, typer.Option(metavar="N", min=1, help="Processes that answer; a key belongs to one.")] = 1
     store: Annotated[
         str, typer.Option(metavar="URL", help="Where Worlds are: memory, or redis://HOST:PORT/N, which servers share.")
@@ -82,7 +84,7 @@ class ServeOptions:
     ] = ""
     store_seconds: Annotated[
         int, typer.Option(metavar="N", min=1, help="How long a shared store keeps a World that nobody uses.")
-    ] = DEFAULT_SECONDS
+    ] = STORED_SECONDS
     replay: Annotated[
         Path | None, typer.Option(metavar="DIR|FILE", help="Play these recordings; nothing is made up.")
     ] = None
@@ -160,9 +162,7 @@ class ServeOptions:
     @property
     def limits(self) -> Limits:
         """What is kept: of a server a bounded number of each, with a COMMAND everything."""
-        from harness.core.limits import UNLIMITED, Limits
-
-        default = UNLIMITED if self.command else Limits(KEPT_EXCHANGES, KEPT_RESPONSES, KEPT_WORLDS)
+        default = UNLIMITED if self.command else SERVER_LIMITS
         return Limits(self.journal or default.exchanges, self.keep or default.responses, self.worlds or default.worlds)
 
     @property

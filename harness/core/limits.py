@@ -1,4 +1,4 @@
-"""How much a server keeps, so that it can run for days: of each kind the oldest goes first."""
+"""How much is kept, and for how long, unless an option says otherwise: of each kind the oldest goes first."""
 
 from __future__ import annotations
 
@@ -31,6 +31,12 @@ class Limits:
 
 
 UNLIMITED = Limits()
+SERVER_LIMITS = Limits(1_000, 10_000, 10_000)
+"""What a server keeps that is not told otherwise."""
+STORED_SECONDS = 24 * 60 * 60
+"""How long a store that servers share keeps a World that nobody uses, unless it is told otherwise."""
+STALE_DAYS = 90
+"""Days after which a recording is stale, unless a command is told otherwise."""
 
 
 def drop_oldest(kept: MutableSequence[T], most: int | None) -> None:

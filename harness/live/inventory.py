@@ -18,6 +18,7 @@ from harness.cassettes.recording.last_used import last_replay_date
 from harness.cassettes.recording.writer import read_cassette
 from harness.contract.rule import RULES
 from harness.core.errors import HarnessError
+from harness.core.limits import STALE_DAYS
 from harness.live.client.budget import Budget, sum_budgets
 from harness.live.drift.plan import estimate_resending
 from harness.live.project_sources import ProjectSources, find_project_root
@@ -25,8 +26,6 @@ from harness.live.rerecording import TEST_NAME, cassette_name, dialect_of_rules,
 from harness.live.unused_exchanges import find_unused_exchanges
 from harness.verify.read_files import NotARecording, read_recording
 
-STALE_DAYS = 90
-"""Days after which a recording is stale."""
 PYPI_PACKAGES: Mapping[str, str] = {"openai/python": "openai", "asyncopenai/python": "openai"}
 """The Python package behind the name with which a client calls itself."""
 NPM_PACKAGES: Mapping[str, str] = {"openai/js": "openai"}

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 MEMORY = "memory"
 SCHEMES = ("redis://", "rediss://", "unix://")
 DEFAULT_PREFIX = "harness"
-DEFAULT_SECONDS = 24 * 60 * 60
-"""Seconds after the last request of a key, after which the store forgets its World."""
 
 
 def check_store(url: str, prefix: str, script: Path | None) -> bool:
