@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from harness.answers.response import add_billing, render_input_items
+from harness.answers.settings import estimate_settings_tokens
 from harness.api.encrypted_content import ContentOwner, make_encrypted_content
 from harness.api.include import filter_page, filter_stored_items
 from harness.api.operations import ITEM_LIST, Cursors, operation
@@ -12,7 +13,7 @@ from harness.contract.check import drop_nulls
 from harness.core.exchange import Answer, Json, Request
 from harness.endpoints.create.answer import build_answer
 from harness.endpoints.create.model_run import run_model
-from harness.endpoints.create.prompt import estimate_input_tokens, read_prompt
+from harness.endpoints.create.prompt import read_prompt
 from harness.endpoints.create.turn import note_approvals, take_turn
 from harness.world.api_call import ApiCall
 from harness.world.world import World
@@ -105,7 +106,7 @@ def compact(call: ApiCall) -> Answer:
     The result is not stored: it is sent back as `input`, never named as `previous_response_id`.
     """
     body = drop_nulls(call.request.body)
-    transcript = call.world.store.transcript(body)
+    transcript = call.transcript or call.world.store.transcript(body)
     now = call.world.tick()
     id = call.world.ids.response(now, body.get("previous_response_id"))
     users = [item for item in render_input_items({"input": transcript.items}) if item.get("role") == "user"]
@@ -120,7 +121,7 @@ def compact(call: ApiCall) -> Answer:
         "object": "response.compaction",
         "created_at": now,
         "output": [*call.world.add_item_ids(users, id, now), rest],
-        "usage": make_usage(estimate_input_tokens(body, transcript), [rest]),
+        "usage": make_usage(estimate_settings_tokens(body) + transcript.tokens, [rest]),
     }
     return Answer(200, made)
 
@@ -129,5 +130,5 @@ def compact(call: ApiCall) -> Answer:
 def count_input_tokens(call: ApiCall) -> Answer:
     """How many tokens the model would read, as the same estimate that `usage` gives."""
     body = drop_nulls(call.request.body)
-    count = estimate_input_tokens(body, call.world.store.transcript(body))
+    count = estimate_settings_tokens(body) + (call.transcript or call.world.store.transcript(body)).tokens
     return Answer(200, {"object": "response.input_tokens", "input_tokens": count})

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from harness.answers.settings import Settings
 from harness.core.exchange import Request
 from harness.items.history.transcript import Transcript
 from harness.world.world import World
 
 
 class ApiCall(NamedTuple):
-    """A request on its way to an answer; `transcript` is what the rules have read, None where none of them was asked."""
+    """A request on its way to an answer.
+
+    `transcript` is what the rules have read, None where none of them was asked; `settings` are those of another request that
+    differs from it by its `input` alone, if there was one.
+    """
 
     request: Request
     world: World
     transcript: Transcript | None = None
+    settings: Settings | None = None

@@ -1,0 +1,38 @@
+"""What all members of a request to the model ask but its `input`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from harness.answers.parameters import apply_day
+from harness.answers.response import PROMPT_TEMPLATE_MODEL, build_initial_response
+from harness.api.models import Model, Models
+from harness.api.tokens import TOKENS_PER_TOOL, estimate_tokens
+from harness.core.exchange import Json
+
+TOOL_BRINGERS = frozenset({"additional_tools", "tool_search_output"})
+"""The items with which a transcript adds to the tools of a response, so that they are not in its settings alone."""
+
+
+class Settings(NamedTuple):
+    """The family of the model, the response as it begins, without id and time, and the tokens of instructions and tools."""
+
+    family: Model
+    initial_response: Json
+    tokens: int
+
+
+def read_settings(body: Json, conversation: str | None, loaded: Sequence[Json], models: Models, as_of: str) -> Settings:
+    """Read the settings of a body without null members; `loaded` are the items that bring tools."""
+    family = models.defaults(body.get("model") or PROMPT_TEMPLATE_MODEL)
+    initial = build_initial_response(body, "", 0, conversation=conversation, items=loaded, models=models)
+    apply_day(initial, body, family, as_of)
+    return Settings(family, initial, estimate_settings_tokens(body))
+
+
+def estimate_settings_tokens(body: Json) -> int:
+    """Estimate the tokens of the instructions and tools of a body."""
+    instructions, tools = body.get("instructions"), body.get("tools") or ()
+    own = estimate_tokens([{"text": instructions}]) if instructions else 0
+    return own + TOKENS_PER_TOOL * len(tools)
