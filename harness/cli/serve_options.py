@@ -166,13 +166,15 @@ class ServeOptions:
         return Limits(self.journal or default.exchanges, self.keep or default.responses, self.worlds or default.worlds)
 
     @property
-    def account(self) -> Organization | None:
-        """The account of every key; None for the default one."""
+    def account(self) -> Organization:
+        """The account of every key."""
         from harness.core.account import DEFAULT_ORGANIZATION, Organization
 
         models = frozenset(split_names(self.models)) or None
         account = Organization(models=models, zdr=self.zdr, assistants=self.assistants)
-        return None if account == DEFAULT_ORGANIZATION else account
+        return (
+            DEFAULT_ORGANIZATION if account == DEFAULT_ORGANIZATION else account
+        )  # one that is told apart by identity
 
     @property
     def allowed_refusals(self) -> str | list[str]:

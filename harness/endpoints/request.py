@@ -8,12 +8,34 @@ from typing import Any
 from harness.api.http import multipart
 from harness.api.http.body import coerce_query, parse_body
 from harness.api.http.dialects import ApiPath
-from harness.api.operations import Operation
+from harness.api.operations import Operation, find_operation
 from harness.contract import schema
-from harness.core.exchange import Request
+from harness.core.exchange import Json, JsonFault, Request
 
 MAX_FORM_KEPT = 1 << 20
 """Bytes of the largest form that the journal keeps as it was received; of a larger one it keeps the fields."""
+
+
+def read_request(
+    method: str,
+    place: ApiPath,
+    headers: Mapping[str, str],
+    query: Mapping[str, Any],
+    raw: bytes,
+    form: Json | None,
+) -> Request:
+    """Read a request that was sent to a place, of whatever operation; `form` is its body if it was parsed as one before."""
+    dialect, root, below = place
+    operation, params, known = find_operation(method, below, root) if root else (None, {}, False)
+    if operation is None:
+        reason = "wrong method" if known else "unknown URL" if root else "outside the API"
+        return Request(method, below, headers, query, raw=raw, operation=reason, dialect=dialect, root=root)
+    kind = headers.get("content-type", "")
+    is_new_form = form is None and multipart.is_form(kind) and operation.reads_form(kind)
+    if is_new_form:
+        form = multipart.parse_whole_form(raw, kind)
+    request = request_from(operation, params, place, headers, query, raw, form if operation.reads_form(kind) else None)
+    return request._replace(fault=JsonFault("form"), schema=None) if is_new_form and form is None else request
 
 
 def request_from(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from traceback import extract_tb
 from typing import Any
@@ -25,24 +26,31 @@ UNKNOWN_PATHS = ("unknown_url", "resource_not_found", "route_not_found")
 """The rules that refuse what is no endpoint, one for each dialect."""
 
 
-def check_and_answer(request: Request, world: Any, handler: Handler) -> Answer:
-    """The contract's refusal, else the handler's answer; an exception of a rule or the handler is reported as a problem."""
+Admit = Callable[[Request, Any], ApiCall | Violation]
+
+
+def admit(request: Request, world: Any) -> ApiCall | Violation:
+    """Check a request: what its handler gets, or why it is refused."""
+    violation, admitted, transcript = check_request(request, world)
+    return violation or ApiCall(admitted, world, transcript)
+
+
+def check_and_answer(request: Request, world: Any, handler: Handler, admit: Admit = admit) -> Answer:
+    """Refuse a request as the contract does, else answer as the handler does; what they raise is reported as a problem."""
     try:
-        violation, admitted, transcript = check_request(request, world)
-        if violation:
-            return _refuse(violation, request, world)
-        return handler(ApiCall(admitted, world, transcript))
+        admitted = admit(request, world)
+        return handler(admitted) if isinstance(admitted, ApiCall) else _refuse(admitted, request, world)
     except Exception as problem:
         return _answer_exception(problem, request, world)
 
 
-def answer_routed(routed: RoutedPath, request: Request, world: World) -> tuple[Answer, Request]:
+def answer_routed(routed: RoutedPath, request: Request, world: World) -> tuple[Request, Answer]:
     """What a test answers to a request itself, and that request; what its function raises is reported as a problem."""
     try:
-        return routed.answer(request), request
+        return request, routed.answer(request)
     except Exception as problem:
         request = request._replace(operation="unknown URL")
-        return _answer_exception(problem, request, world), request
+        return request, _answer_exception(problem, request, world)
 
 
 def _answer_exception(problem: Exception, request: Request, world: Any) -> Answer:

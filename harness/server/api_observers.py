@@ -46,26 +46,20 @@ class ApiObserver:
 
 
 class ApiObservers(ApiObserver):
-    """The observers of a mock, told one after the other.
-
-    They are told of a request only while it `is_own`: other processes that carry it out too say nothing.
-    """
+    """The observers of a mock, told one after the other."""
 
     def __init__(self) -> None:
         self.all: list[ApiObserver] = []
-        self.is_own = True
 
     def on_answer(self, answered: AnsweredRequest) -> None:
         """Tell of an answer."""
-        if self.is_own:
-            for observer in self.all:
-                observer.on_answer(answered)
+        for observer in self.all:
+            observer.on_answer(answered)
 
     def on_stray(self, stray: Stray) -> None:
         """Tell of a request without a World."""
-        if self.is_own:
-            for observer in self.all:
-                observer.on_stray(stray)
+        for observer in self.all:
+            observer.on_stray(stray)
 
     def on_judged(self, mock: Mock, permitted: Collection[str]) -> None:
         """Tell of a World that is judged."""

@@ -49,10 +49,12 @@ def client_variables(mock: Mock, key: str) -> dict[str, str]:
 def server_variables(origin: str, dialect: str, key: str) -> dict[str, str]:
     """The variables that lead clients to the World of a key on a server (`https://127.0.0.1:8765`)."""
     from harness.world.mock import Mock
+    from harness.world.options import WorldOptions
     from harness.world.world import World
 
     spoken = None if dialect == OPENAI else dialect
-    return client_variables(Mock(World(key, api_key=key, base_url=origin + API_ROOTS[dialect], dialect=spoken)), key)
+    options = WorldOptions(dialect=spoken)
+    return client_variables(Mock(World(key, api_key=key, base_url=origin + API_ROOTS[dialect], options=options)), key)
 
 
 def environment_changes(variables: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str | None]:

@@ -19,25 +19,24 @@ from harness.api.include import FullItem, filter_item
 from harness.api.models import MODELS
 from harness.api.resources.containers import Containers
 from harness.api.resources.files import File, Uploads
-from harness.contract.own_contract import OwnContract
 from harness.contract.rule import RULES, Rule
-from harness.core.account import DEFAULT_ORGANIZATION, Organization
+from harness.core.account import Organization
 from harness.core.dates import CONTRACT_DATE, parse_as_of, start_of_clock
 from harness.core.delivery import Gate
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer, Exchange, Json, Request, Stray
 from harness.core.ids import Ids
-from harness.core.limits import UNLIMITED, Limits, drop_oldest
+from harness.core.limits import UNLIMITED, drop_oldest
 from harness.core.registry import suggest_name
-from harness.core.text.vocabulary import PYTHON, Vocabulary
 from harness.core.tool_runs import ToolRuns
 from harness.items.kind import id_prefix
 from harness.world.exploration import Explorer
 from harness.world.mcp_approvals import McpServers
+from harness.world.options import DEFAULT_OPTIONS, WorldOptions
 from harness.world.prompt_cache import PromptCache
 from harness.world.refusals import RefusalLedger
 from harness.world.routed import RoutedPath
-from harness.world.script import Fallback, Route, Script
+from harness.world.script import Route, Script
 from harness.world.store import MemoryStore, PendingResponse, Store, StoredResponse
 from harness.world.strays import MAX_SHOWN, NO_STRAYS, HeardStrays, StrayLog
 
@@ -52,11 +51,7 @@ class World:
 
     Without a `base_url` a client has reached it by the `scheme` of its server and the host that it names itself.
     With `automatic` each retrieve of a background response moves it on by one step; with False only `advance` does.
-    `as_of` is the day (YYYY-MM-DD, or given as YYYY-MM its last day) whose contract holds, by default the newest that this
-    release knows; a World of another day has the clock of that day.
-    `dialect` is the only one it speaks (openai, azure, foundry), None all of them: each has paths of its own.
-    `vocabulary` words the advice to its user. `limits` bound what it keeps, the oldest goes first; `was_dropped` says that
-    its server has dropped another World of this key before.
+    `was_dropped` says that its server has dropped another World of this key before.
     `exchanges` is the journal; `exchange_count` counts those dropped of it, too; `refusals` says which of
     its refusals were asked for. `problems` are the requests that the harness could not answer, with the reason. `tool_runs`
     are the executions of the client's tools that a test records. `shown_otherwise` are the messages of `surfaced` over
@@ -81,31 +76,26 @@ class World:
         *,
         api_key: str = "",
         base_url: str = "",
-        organization: Organization | None = None,
-        fallback: Fallback | None = None,
-        dialect: str | None = None,
-        as_of: str = CONTRACT_DATE,
         store: Store | None = None,
-        vocabulary: Vocabulary = PYTHON,
-        limits: Limits = UNLIMITED,
+        options: WorldOptions = DEFAULT_OPTIONS,
     ) -> None:
         self.name = name
         self.api_key = api_key
         self.base_url = base_url
-        self.dialect = check_dialect(dialect)
-        self.vocabulary = vocabulary
-        self.limits = limits
+        self.dialect = check_dialect(options.dialect)
+        self.vocabulary = options.vocabulary
+        self.limits = options.limits
         self.was_dropped = False
-        self.account = organization or DEFAULT_ORGANIZATION
-        self.own_contract: OwnContract | None = None
+        self.account = options.organization
+        self.own_contract = options.own_contract
         self.models = MODELS
         self.ids = Ids(name)
-        self.set_date(as_of)
+        self.set_date(options.as_of)
         self.skipped_seconds = 0
         self.store = store or MemoryStore()
         self.uploads = Uploads(self, self.store.files, self.store.vector_stores)
         self.containers = Containers(self, self.store.containers)
-        self.script = Script(fallback, vocabulary=vocabulary)
+        self.script = Script(options.fallback, vocabulary=options.vocabulary, pace=options.pace)
         self.mcp_servers = McpServers()
         self.prompt_cache = PromptCache()
         self.gates: dict[str, Gate] = {}

@@ -18,6 +18,7 @@ from harness.core.dates import CONTRACT_DATE
 from harness.core.errors import ApiError, ConfigError, RegistrationError
 from harness.core.exchange import Request
 from harness.verify.examples import play_case
+from harness.world.options import WorldOptions
 from harness.world.world import CLOCK_START, World
 from tests.support.slow import slow_except_every
 
@@ -34,7 +35,7 @@ ASSISTANT = RUN._replace(path="/assistants", operation="POST /assistants", param
 
 def refusal(request: Request, as_of: str, **body: Any) -> str:
     """The rule that refuses a body on a day; a missing object is no matter of dates."""
-    found = check(request._replace(body=body), World(as_of=as_of))
+    found = check(request._replace(body=body), World(options=WorldOptions(as_of=as_of)))
     return "" if found is None or found.rule.error.status == 404 else found.rule.id
 
 
@@ -55,7 +56,7 @@ def test_a_member_and_a_value_are_known_up_to_their_day() -> None:
 def test_metadata_of_version_1_took_what_is_no_text() -> None:
     body = {"model": "gpt-4", "metadata": {"modified": True}}
     assert refusal(ASSISTANT, "2024-04-27", **body) == ""
-    found = check(ASSISTANT._replace(body=body), World(as_of="2024-04-29"))
+    found = check(ASSISTANT._replace(body=body), World(options=WorldOptions(as_of="2024-04-29")))
     assert found is not None
     assert found.error.message == "Invalid type for 'metadata.modified': expected a string, but got a boolean instead."
     assert (found.error.param, found.error.code) == ("metadata.modified", "invalid_type")
@@ -68,7 +69,7 @@ def test_a_chosen_tool_was_named_by_its_type_until_its_name_was_said() -> None:
     )
     words = []
     for day in ("2026-01-19", "2026-04-20", "2026-10-07"):
-        found = check(request, World(as_of=day))
+        found = check(request, World(options=WorldOptions(as_of=day)))
         assert found is not None
         words.append((found.error.message, found.error.param, found.error.code))
     before = ("Tool choice 'function' not found in 'tools' parameter.", "tool_choice", None)
@@ -184,10 +185,10 @@ class TestAWorld:
         assert (World().as_of, World().now) == (CONTRACT_DATE, CLOCK_START)
 
     def test_of_another_day_has_its_clock(self) -> None:
-        world = World(as_of="2026-03")
+        world = World(options=WorldOptions(as_of="2026-03"))
         assert (world.as_of, world.now) == ("2026-03-31", 1_774_958_400)
 
     @pytest.mark.parametrize("as_of", ["soon", "2999-01"])
     def test_needs_a_date_of_the_past(self, as_of: str) -> None:
         with pytest.raises(ConfigError, match="as_of: "):
-            World(as_of=as_of)
+            World(options=WorldOptions(as_of=as_of))

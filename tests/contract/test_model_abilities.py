@@ -14,6 +14,7 @@ from harness.contract.check import Violation, check
 from harness.contract.phrasing import quote_and_join
 from harness.core.dates import CONTRACT_DATE
 from harness.core.exchange import Request
+from harness.world.options import WorldOptions
 from harness.world.world import World
 from tests.support.slow import slow_except_every
 
@@ -115,7 +116,7 @@ def judge(body: dict[str, Any], family: Model) -> Violation | None:
     """What a World that knows this family says on the family's last day."""
     end = family.gone or family.removed
     last = (date.fromisoformat(end) - timedelta(days=1)).isoformat() if end else CONTRACT_DATE
-    world = World(as_of=last)
+    world = World(options=WorldOptions(as_of=last))
     world.models = MODELS.with_family(family)
     search = {"type": "file_search", **TOOLS["file_search"]}
     tools = {"tools": [search]} if family.needs_tools and "tools" not in body else {}
@@ -165,7 +166,7 @@ def test_a_model_is_there_until_the_day_it_is_gone(family: Model) -> None:
     assert gone is not None
     assert (gone.error.status, gone.error.message, gone.error.code) == (404, f"Model not found {family.name}", None)
     before = (date.fromisoformat(family.gone) - timedelta(days=1)).isoformat()
-    assert check(request, World(as_of=before)) is None
+    assert check(request, World(options=WorldOptions(as_of=before))) is None
 
 
 def test_of_an_unlisted_model_everything_is_taken() -> None:

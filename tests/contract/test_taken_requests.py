@@ -8,6 +8,7 @@ import pytest
 
 from harness.contract.check import check
 from harness.core.exchange import Request
+from harness.world.options import WorldOptions
 from harness.world.world import World
 
 HI = {"role": "user", "content": "hi"}
@@ -29,7 +30,7 @@ def refusal(
     headers = {"authorization": "Bearer sk-contract"}
     whole = {"model": "gpt-5.4", "input": "hi", **body}
     request = Request("POST", path, headers, {}, whole, operation=f"POST {path}", schema=schema)
-    found = check(request, World(as_of=as_of) if as_of else World())
+    found = check(request, World(options=WorldOptions(as_of=as_of)) if as_of else World())
     return (found.error.message, str(found.error.param)) if found else None
 
 

@@ -12,6 +12,7 @@ from harness.contract.rule import RULES
 from harness.verify.compare import differing_error_members
 from harness.verify.judging.judge import rebuild_request
 from harness.verify.read_files import Recorded, read_recording
+from harness.world.options import WorldOptions
 from harness.world.world import World
 from tests.support.recordings import error, judged
 from tests.verify.foundry import AT, HOST, PROJECT, REFERENCE, RESPONSES, VERSIONS, entry, made, proxy_file, version
@@ -236,7 +237,7 @@ class TestErrorsOfAProject:
     def differences(self, tmp_path: Path, **members: Any) -> dict[str, Any]:
         """Those of a 404 whose error has these members beside its words."""
         unknown = {"agent_reference": {**REFERENCE, "name": "none"}, "input": "hi"}
-        world = World(as_of="2026-04-16")
+        world = World(options=WorldOptions(as_of="2026-04-16"))
         world.store.agents["helper"] = [version()]
         (one,) = read_recording(proxy_file(tmp_path, entry("POST", RESPONSES, unknown, {}, 404)))
         violation = check(rebuild_request(one)[1], world)

@@ -17,6 +17,7 @@ from harness.items.history.chain import EMPTY_CHAIN, ItemChain
 from harness.items.history.transcript import conversation_id
 from harness.world.api_call import ApiCall
 from harness.world.mock import Mock
+from harness.world.options import WorldOptions
 from harness.world.store import Conversation, MemoryStore
 from harness.world.world import CLOCK_START, World
 
@@ -104,7 +105,7 @@ class TestItsItems:
 
 class TestItsAccount:
     def test_is_what_the_server_was_given(self) -> None:
-        assert World(organization=Organization(zdr=True)).account.zdr
+        assert World(options=WorldOptions(organization=Organization(zdr=True))).account.zdr
         assert World().account == Organization()
 
     def test_is_changed_by_name(self) -> None:
@@ -165,7 +166,7 @@ class TestItsJournal:
 
     @pytest.mark.parametrize("keep", [1, 5])
     def test_keeps_the_latest_when_it_is_bounded(self, keep: int) -> None:
-        world = World(limits=Limits(exchanges=keep))
+        world = World(options=WorldOptions(limits=Limits(exchanges=keep)))
         for _ in range(100):
             world.add_exchange(ask(), Answer(200))
             assert len(world.exchanges) == min(world.exchange_count, keep)

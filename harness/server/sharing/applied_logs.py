@@ -184,7 +184,7 @@ class AppliedLogs:
 
     async def _carry_out(self, replica: _Replica, line: LogLine) -> None:
         own = self.sent.get(line.mark)
-        outcome, self._api.observers.is_own = own and own.outcome, own is not None
+        outcome = own and own.outcome
         try:
             request = own.request if own and own.request else decode_request(line.request)
             result = await self._answer(replica, request, is_own=own is not None)
@@ -197,18 +197,19 @@ class AppliedLogs:
     async def _answer(self, replica: _Replica, request: LoggedRequest, *, is_own: bool) -> Any:
         if request.kind == HTTP:
             head = (request.method, request.path, request.header_values, request.parameters)
-            return self._api.handle(*head, request.raw)
+            return self._api.handle(*head, request.raw, is_own=is_own)
         if request.kind == CONTROL:
             return await self._control(request)
         if request.kind == UPGRADE:
             return self._open_session(replica, request, is_own=is_own)
         if request.kind in (TEXT, BYTES):
-            return _receive(replica.sessions.get(request.session), request)
+            return _receive(replica.sessions.get(request.session), request, is_own=is_own)
         replica.sessions.pop(request.session, None)
         return None
 
     def _open_session(self, replica: _Replica, request: LoggedRequest, *, is_own: bool) -> SocketSession | Answer:
-        opened = self._api.open_session(request.path, request.header_values, request.parameters)
+        head = request.path, request.header_values, request.parameters
+        opened = self._api.open_session(*head, is_own=is_own)
         if isinstance(opened, SocketSession):
             replica.sessions[request.session] = opened
             if is_own:
@@ -218,11 +219,12 @@ class AppliedLogs:
         return opened
 
 
-def _receive(session: SocketSession | None, request: LoggedRequest) -> SessionEvents:
+def _receive(session: SocketSession | None, request: LoggedRequest, *, is_own: bool) -> SessionEvents:
     if session is None:
         error: Json = {"message": "This connection is not known any more.", "type": "harness_error", "code": None}
         return SessionEvents([{"type": "error", "status": 400, "error": {**error, "param": None}}], None, True)
-    events = session.receive(request.raw.decode() if request.kind == TEXT else request.raw)
+    message = request.raw.decode() if request.kind == TEXT else request.raw
+    events = session.receive(message, is_own=is_own)
     return SessionEvents(events, session.delivery, session.closed)
 
 

@@ -29,21 +29,21 @@ class ReplicatedApi(MockApi):
         """What a World refers to and each process has of its own, by name."""
         return {
             "account": DEFAULT_ORGANIZATION,
-            "contract": self._own_contract,
+            "contract": self.options.own_contract,
             "empty chain": EMPTY_CHAIN,
             "empty mapping": EMPTY_MAPPING,
             "ending": DEFAULT_ENDING,
             "judge": check_and_answer,
-            "limits": self._limits,
-            "model": self._fallback,
+            "limits": self.options.limits,
+            "model": self.options.fallback,
             "models": MODELS,
             "observers": self.observers,
-            "organization": self._organization,
-            "pace": self._pace,
+            "organization": self.options.organization,
+            "pace": self.options.pace,
             "silence": SILENT_SCRIPT,
             "strays": self.strays,
             "unlimited": UNLIMITED,
-            "vocabulary": self._vocabulary,
+            "vocabulary": self.options.vocabulary,
         }
 
     def mark_lost(self, key: str) -> None:

@@ -90,7 +90,6 @@ class SharedApp(App):
 
     def _tell_lost(self, request: LoggedRequest, begun: float, answer: Answer) -> Answer:
         """The answer to a request that the store has not taken, of which the observers of this process are told."""
-        self.api.observers.is_own = True
         asked = (request.method, request.path, request.header_values, request.raw)
         self.api.observers.on_answer(AnsweredRequest(begun, *asked, answer, is_lost=True))
         return answer

@@ -62,15 +62,19 @@ class SocketSession:
         self._judge = judge
         self._observer = observer
 
-    def receive(self, message: str | bytes) -> Sequence[Json]:
-        """The server's events for one message of the client; a binary one is read like a text. Never raises."""
+    def receive(self, message: str | bytes, *, is_own: bool = True) -> Sequence[Json]:
+        """The server's events for one message of the client; a binary one is read like a text. Never raises.
+
+        Of a message that is not this process's own no observer is told; see `MockApi.handle`.
+        """
         begun = perf_counter()
         raw = message.encode("utf-8", "surrogatepass") if isinstance(message, str) else message
         body, fault = parse_body(raw)
         sent = Request("WS", "/responses", self._headers, body=body, raw=raw, operation=SOCKET, fault=fault)
         answer = self._judge(sent, self._connection, self._handle_event)
         self._connection.world.add_exchange(_as_noted(sent, answer), answer)
-        self._observer.on_answer(AnsweredRequest(begun, "WS", SOCKET_PATH, self._headers, raw, answer, SOCKET))
+        if is_own:
+            self._observer.on_answer(AnsweredRequest(begun, "WS", SOCKET_PATH, self._headers, raw, answer, SOCKET))
         self.closed, self.delivery = answer.rule in CLOSING_RULES, answer.delivery
         if answer.events is None and answer.delivery:
             return ()

@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from harness.api.http.websocket_mode import UPGRADE
-from harness.core.exchange import Answer, Request
+from harness.core.exchange import Answer, Request, Stray
 from harness.server.asgi import App, fast_path, uvicorn_config
 from harness.server.mock_api import MockApi
 from harness.server.transport.stoppable_server import STOP_SECONDS, TICK, StoppableServer
@@ -31,10 +31,11 @@ class WorkerApi(MockApi):
 
     tell: Callable[[Request], None] | None = None
 
-    def _add_stray(self, request: Request, answer: Answer) -> None:
-        super()._add_stray(request, answer)
+    def _add_stray(self, request: Request, answer: Answer) -> Stray | None:
+        stray = super()._add_stray(request, answer)
         if self.tell:
             self.tell(request)
+        return stray
 
 
 class _WorkerServer(StoppableServer):
@@ -162,11 +163,7 @@ def handle_stray(api: MockApi, data: bytes) -> None:
     """Note a request without a World that another worker has answered, for the Worlds here; observers have seen it."""
     head, _, raw = data.partition(b"\n")
     method, path, headers, query, operation = orjson.loads(head)
-    api.observers.is_own = False
-    try:
-        if operation == UPGRADE:
-            api.open_session(path, headers, query)
-        else:
-            api.handle(method, path, headers, query, raw)
-    finally:
-        api.observers.is_own = True
+    if operation == UPGRADE:
+        api.open_session(path, headers, query, is_own=False)
+    else:
+        api.handle(method, path, headers, query, raw, is_own=False)

@@ -25,6 +25,7 @@ from harness.items.stream_grammar import Deltas
 from harness.verify.judging.judge import rebuild_request
 from harness.verify.judging.presume import presume_agent
 from harness.world.api_call import ApiCall
+from harness.world.options import WorldOptions
 from harness.world.store import Conversation
 from harness.world.world import World
 
@@ -101,7 +102,7 @@ def _build_ending(final: Json) -> Ending:
 
 def _copy_world(world: World, body: Any, day: str) -> World:
     """A World with the same agents, stored responses, items and conversation; changes to it do not reach the original."""
-    copy = World(world.name, organization=world.account, as_of=day)
+    copy = World(world.name, options=WorldOptions(world.account, as_of=day))
     copy.store.agents.update(world.store.agents)
     copy.store.responses.update(world.store.responses)
     copy.store.items.update(world.store.items)

@@ -27,6 +27,7 @@ from harness.verify.compare import (
     select_error_members,
 )
 from harness.world.api_call import ApiCall
+from harness.world.options import WorldOptions
 from harness.world.store import Store
 from harness.world.world import World
 
@@ -65,7 +66,7 @@ def find_project_differences(
 
 def _copy_world(world: World) -> World:
     """A World of the same day that has stored the same; changes to it do not reach the original."""
-    copy = World(world.name, organization=world.account, as_of=world.as_of)
+    copy = World(world.name, options=WorldOptions(world.account, as_of=world.as_of))
     for table in fields(Store):
         getattr(copy.store, table.name).update(deepcopy(dict(getattr(world.store, table.name))))
     return copy

@@ -1,0 +1,128 @@
+"""The Worlds of one server, by the keys that lead to them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from harness.api.http.dialects import OPENAI, check_dialect
+from harness.core.dates import parse_as_of
+from harness.core.exchange import EMPTY_MAPPING
+from harness.core.text.vocabulary import Vocabulary
+from harness.server.api_key import key_of, opens_world
+from harness.world.mock import Mock
+from harness.world.options import WorldOptions
+from harness.world.strays import StrayLog
+from harness.world.world import World
+
+MAX_CLOSED = 10_000
+"""How many closed Worlds are remembered by name, the newest ones."""
+
+
+class KeyedWorlds:
+    """All Worlds of one server, by API key; each begins with the same `options`.
+
+    With `keys` None any key that starts with `sk-` opens a World of its own; otherwise only the named keys are known.
+    `prepare` is called with each new World, `on_closed` with one that is going to be forgotten. Of too many Worlds the least
+    recently used is dropped, `dropped_count` counts them. `strays` are the newest requests to the API without a World.
+    `scheme` is that of the addresses that Worlds hand out.
+    """
+
+    scheme = "http"
+
+    def __init__(
+        self,
+        keys: Sequence[str] | None,
+        options: WorldOptions,
+        prepare: Callable[[Mock], None],
+        on_closed: Callable[[World], None],
+    ) -> None:
+        self.worlds: OrderedDict[str, World] = OrderedDict()
+        self.dropped_count = 0
+        self.strays = StrayLog()
+        self.options = options
+        self.dialect = check_dialect(options.dialect)
+        self.as_of = parse_as_of(options.as_of)
+        self._keys = None if keys is None else frozenset(keys)
+        self._prepare = prepare
+        self._on_closed = on_closed
+        self._aliases: dict[str, str] = {}
+        self._closed: OrderedDict[str, str] = OrderedDict()
+        self._dropped: OrderedDict[str, None] = OrderedDict()
+
+    def open(self, key: str, name: str = "", base_url: str = "", vocabulary: Vocabulary | None = None) -> Mock:
+        """What a test holds of the World of a key, which is made when it is new; `vocabulary` is that of its user."""
+        return Mock(self._open_world(key, name, base_url, vocabulary))
+
+    def _open_world(self, key: str, name: str = "", base_url: str = "", vocabulary: Vocabulary | None = None) -> World:
+        if key not in self.worlds:
+            options = replace(self.options, vocabulary=vocabulary) if vocabulary else self.options
+            world = World(name or key, api_key=key, base_url=base_url, options=options)
+            if self.scheme != world.scheme:
+                world.scheme = self.scheme
+            world.was_dropped = key in self._dropped
+            world.hear_strays(self.strays)
+            self._prepare(Mock(world))
+            self.put_world(world)
+        return self.worlds[key]
+
+    def put_world(self, world: World) -> None:
+        """Have a World that was made elsewhere, by its key."""
+        self.worlds[world.api_key] = world
+        self._drop_least_recently_used()
+
+    def _drop_least_recently_used(self) -> None:
+        if self.options.limits.worlds is not None and len(self.worlds) > self.options.limits.worlds:
+            key = next(iter(self.worlds))
+            self.close(key)
+            self.dropped_count += 1
+            self._dropped[key] = None
+            if len(self._dropped) > MAX_CLOSED:
+                self._dropped.popitem(last=False)
+
+    def mark_dropped(self, keys: Iterable[str]) -> None:
+        """Note keys whose Worlds are lost."""
+        self._dropped |= dict.fromkeys(keys)
+
+    def add_alias(self, alias: str, key: str) -> None:
+        """Let one more key lead to the World of a key, until that is closed."""
+        self._aliases[alias] = key
+
+    def close(self, key: str) -> None:
+        """Forget a World and its aliases."""
+        self._dropped.pop(key, None)
+        if world := self.worlds.pop(key, None):
+            self._on_closed(world)
+            world.heard_strays.end()
+            for name in (key, *(alias for alias, of in self._aliases.items() if of == key)):
+                self._closed[name] = world.name
+                self._aliases.pop(name, None)
+        while len(self._closed) > MAX_CLOSED:
+            self._closed.popitem(last=False)
+
+    def world_of(
+        self, headers: Mapping[str, str], dialect: str = OPENAI, query: Mapping[str, Any] = EMPTY_MAPPING
+    ) -> World | None:
+        """The World a request belongs to; None when its key names none.
+
+        In the dialects of Azure the key may be an `api-key`, and both that and a token may look like anything.
+        """
+        key = key_of(headers, dialect, query)
+        if key is None:
+            return None
+        if world := self._known_world(key):
+            return world
+        return self._open_world(key) if opens_world(key, dialect, self._keys) else None
+
+    def _known_world(self, key: str) -> World | None:
+        """The World of a key or an alias that has one, which is used now."""
+        world = self.worlds.get(self._aliases.get(key, key))
+        if world is not None and self.options.limits.worlds is not None:
+            self.worlds.move_to_end(world.api_key)
+        return world
+
+    def name_closed(self, key: str) -> str:
+        """The name of the World that a key led to until it was closed; empty if it led to none."""
+        return self._closed.get(key, "")

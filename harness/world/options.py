@@ -1,0 +1,37 @@
+"""What a World begins with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from harness.contract.own_contract import OwnContract
+from harness.core.account import DEFAULT_ORGANIZATION, Organization
+from harness.core.dates import CONTRACT_DATE
+from harness.core.delivery import Pace
+from harness.core.limits import UNLIMITED, Limits
+from harness.core.text.vocabulary import PYTHON, Vocabulary
+from harness.world.script import Fallback
+
+
+@dataclass(frozen=True, slots=True)
+class WorldOptions:
+    """What a World begins with, besides its names; a test may change most of it later.
+
+    `organization` is the account behind its key. `fallback` answers what was never scripted, `pace` is that of turns
+    without one. `dialect` is the only one it speaks (openai, azure, foundry), None all of them: each has paths of its own.
+    `as_of` is the day (YYYY-MM-DD, or given as YYYY-MM its last day) whose contract holds, by default the newest that this
+    release knows; a World of another day has the clock of that day. `own_contract` overrules the contract. `limits` bound
+    what is kept, the oldest goes first. `vocabulary` words the advice to its user.
+    """
+
+    organization: Organization = DEFAULT_ORGANIZATION
+    fallback: Fallback | None = None
+    pace: Pace | None = None
+    dialect: str | None = None
+    as_of: str = CONTRACT_DATE
+    own_contract: OwnContract | None = None
+    limits: Limits = UNLIMITED
+    vocabulary: Vocabulary = PYTHON
+
+
+DEFAULT_OPTIONS = WorldOptions()
