@@ -9,12 +9,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 RECORDINGS = (SHARED / "corpus", SHARED / "corpus-2")
 """The folders of recorded traffic."""
 FOUNDRY_RECORDINGS = SHARED / "foundry"
 """The folder of recorded traffic of Foundry projects."""
 PRESENT = (SHARED / "contract" / "rejects.json").is_file()
+READS_RECORDINGS = [pytest.mark.slow, pytest.mark.skipif(not PRESENT, reason="the recorded traffic is not here")]
+"""The marks of tests that read all recordings: seconds each, and no clone has them."""
 
 
 @cache

@@ -12,9 +12,9 @@ import pytest
 from harness.answers.response import build_initial_response, finish_response
 from harness.contract.check import drop_nulls
 from harness.items.history.transcript import conversation_id
-from tests.support.shared import PRESENT, exchanges
+from tests.support.shared import READS_RECORDINGS, exchanges
 
-pytestmark = pytest.mark.skipif(not PRESENT, reason="the recorded traffic is not here")
+pytestmark = READS_RECORDINGS
 
 SINCE = {"tool_usage": "2026-06-25", "reasoning": "2026-07-03", "tools": "2026-07-13", "access_programs": "2026-09-04"}
 """The first day on which a member was as it is now; all others have been so since before FIRST."""

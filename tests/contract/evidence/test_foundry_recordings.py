@@ -7,9 +7,9 @@ import pytest
 from harness.verify.judging.verdict import FINDINGS
 from harness.verify.output import count_reasons
 from harness.verify.run import Tally, verify_recordings
-from tests.support.shared import FOUNDRY_RECORDINGS
+from tests.support.shared import FOUNDRY_RECORDINGS, READS_RECORDINGS
 
-pytestmark = pytest.mark.skipif(not FOUNDRY_RECORDINGS.is_dir(), reason="the recorded traffic is not here")
+pytestmark = READS_RECORDINGS
 
 CUT = ("js_a2a_stream_2026-03-17-cut", "js_sharepoint_stream_2026-03-17-cut")
 """Streams that skip numbers, because whoever wrote them down left events out."""

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from functools import cache
 
-import pytest
-
 from harness.api.models import MODELS, Model
 from harness.cassettes.format.recorded import Recorded
 from harness.verify.judging.judge import judge
 from harness.verify.judging.verdict import VerdictKind
 from harness.verify.read_files import read_recording
 from harness.world.world import World
-from tests.support.shared import PRESENT, RECORDINGS
+from tests.support.shared import READS_RECORDINGS, RECORDINGS
 from tools.model_facts_met import count_met_facts
 
-pytestmark = pytest.mark.skipif(not PRESENT, reason="the recorded traffic is not here")
+pytestmark = READS_RECORDINGS
 
 ABOUT_MODELS = (
     "Unsupported ",

@@ -14,9 +14,9 @@ from harness.core.exchange import Exchange
 from harness.verify.judging.to_journal import rebuild_exchange
 from harness.verify.read_files import read_recording
 from harness.world.world import World
-from tests.support.shared import PRESENT, SHARED
+from tests.support.shared import READS_RECORDINGS, SHARED
 
-pytestmark = pytest.mark.skipif(not PRESENT, reason="the recorded traffic is not here")
+pytestmark = READS_RECORDINGS
 
 KNOWN = {"call-altered", "citation-dropped", "order-changed", "phase-dropped", "reasoning-dropped"}
 """What clients did lose, as looked at one by one: a new kind is looked at before it stands here."""

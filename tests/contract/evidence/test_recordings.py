@@ -9,9 +9,9 @@ import pytest
 from harness.core.exchange import Json
 from harness.verify.output import count_reasons
 from harness.verify.run import Tally, verify_recordings
-from tests.support.shared import PRESENT, RECORDINGS
+from tests.support.shared import READS_RECORDINGS, RECORDINGS
 
-pytestmark = pytest.mark.skipif(not PRESENT, reason="the recorded traffic is not here")
+pytestmark = READS_RECORDINGS
 
 EDITED = {
     "openai_resp/tools_completed_no_output_field": "the output of the last event was taken out",

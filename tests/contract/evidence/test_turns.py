@@ -20,9 +20,9 @@ from harness.verify.judging.judge import answer_object, judge, rebuild_request
 from harness.verify.judging.mock_answer import is_response_request, renderable_response
 from harness.verify.read_files import read_recording
 from harness.world.world import World
-from tests.support.shared import PRESENT, SHARED
+from tests.support.shared import READS_RECORDINGS, SHARED
 
-pytestmark = pytest.mark.skipif(not PRESENT, reason="the recorded traffic is not here")
+pytestmark = READS_RECORDINGS
 
 FOLDERS = ("corpus", "corpus-2")
 
