@@ -356,8 +356,9 @@ class TestAnInterruption:
         options = ["--upstream", live, "--into", file, "--listen", f"127.0.0.1:{port}"]
         with spawn([sys.executable, "-m", "harness", "record", *options]) as recorder:
             assert wait_until(lambda: is_listening(port))
-            httpx2.post(url, json=asked, headers=headers)
-            with httpx2.stream("POST", url, json={**asked, "stream": True}, headers=headers) as answer:
+            httpx2.post(url, json=asked, headers=headers, timeout=60)
+            streamed = {**asked, "stream": True}
+            with httpx2.stream("POST", url, json=streamed, headers=headers, timeout=60) as answer:
                 next(answer.iter_bytes())
                 recorder.send_signal(number)
                 assert wait_until(lambda: not is_listening(port))
