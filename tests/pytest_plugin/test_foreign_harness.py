@@ -50,7 +50,7 @@ def run_pytest(folder: Path, files: dict[str, str], *, module: bool = False) -> 
     )
 
 
-@pytest.mark.parametrize("files", slow_except([0, 2, 4], LAYOUTS))
+@pytest.mark.parametrize("files", slow_except([0], LAYOUTS))
 def test_its_run_is_left_in_peace(tmp_path: Path, files: str) -> None:
     done = run_pytest(tmp_path, LAYOUTS[files])
     assert done.returncode == 0, done.stdout + done.stderr
@@ -58,6 +58,7 @@ def test_its_run_is_left_in_peace(tmp_path: Path, files: str) -> None:
     assert "rename that file or folder" in done.stdout
 
 
+@pytest.mark.slow
 def test_it_is_so_when_the_folder_is_on_the_path_first(tmp_path: Path) -> None:
     assert run_pytest(tmp_path, LAYOUTS["package"], module=True).returncode == 0
 
@@ -82,6 +83,7 @@ def test_played(): ...
     assert done.stdout.count(HEADER) >= 3
 
 
+@pytest.mark.slow
 def test_a_marker_cassette_of_the_projects_own_is_left_alone(tmp_path: Path) -> None:
     files = {
         "harness.py": OWN,
@@ -91,7 +93,7 @@ def test_a_marker_cassette_of_the_projects_own_is_left_alone(tmp_path: Path) -> 
     assert run_pytest(tmp_path, files).returncode == 0
 
 
-@pytest.mark.parametrize("setting", ["addopts = --harness-report=out.html", "harness_env = session"])
+@pytest.mark.parametrize("setting", slow_except([0], ["addopts = --harness-report=out.html", "harness_env = session"]))
 def test_a_setting_that_needs_the_mock_ends_the_run_with_the_reason(tmp_path: Path, setting: str) -> None:
     done = run_pytest(tmp_path, {"harness.py": OWN, "test_it.py": TEST, "pytest.ini": f"[pytest]\n{setting}"})
     assert done.returncode == pytest.ExitCode.USAGE_ERROR

@@ -203,6 +203,7 @@ def test_first(agent, mock):
         marked.stdout.no_fnmatch_line("*after the tests*")
         assert run(source.replace("{mark}", ""), "-o", "harness_refusals=allow").ret == pytest.ExitCode.OK
 
+    @pytest.mark.slow
     def test_workers_tell_the_one_that_reports(self, run: Run, pytester: pytest.Pytester) -> None:
         open_gate_at_the_end(pytester)
         result = run(THREAD, "-n1", "--harness-report=report.xml", apart=True)

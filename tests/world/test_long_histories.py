@@ -13,6 +13,7 @@ import pytest
 
 from harness.items import function_call, message
 from harness.server.mock_api import MockApi
+from tests.support.slow import slow_except
 
 HEADERS = {"authorization": "Bearer sk-long", "content-type": "application/json"}
 TOOL = {"type": "function", "name": "f", "parameters": {}, "strict": False}
@@ -93,6 +94,7 @@ def test_a_chain_of_1000_turns(post: Callable[..., Any]) -> None:
     assert_flat(play(post, 1_000, lambda last: {"previous_response_id": last["id"]} if last else {}), 1_000)
 
 
-def test_a_conversation_of_10000_items(post: Callable[..., Any]) -> None:
+@pytest.mark.parametrize("turns", slow_except([0], [1_000, 5_000]))
+def test_a_conversation_of_thousands_of_items(post: Callable[..., Any], turns: int) -> None:
     named = {"conversation": post("/v1/conversations", {})["id"]}
-    assert_flat(play(post, 5_000, lambda _: named), 5_000)
+    assert_flat(play(post, turns, lambda _: named), turns)
