@@ -78,8 +78,9 @@ def make_case(chance: random.Random) -> Case:
             one = other = _mutate(chance, one)
         sent, plain = sent + one, plain + other
     if chance.random() < 0.1:
-        cut = chance.randrange(20)
-        sent, plain = (sent[:-cut], plain[:-cut]) if cut else (sent, plain)
+        cut = chance.randrange(1, 20)
+        if sent[-cut:] == plain[-cut:]:  # what is left has the same end, and the same faults
+            sent, plain = sent[:-cut], plain[:-cut]
     return Case(_split(chance, sent), plain, frozenset(methods))
 
 

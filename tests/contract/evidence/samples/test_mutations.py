@@ -1,6 +1,7 @@
 """A right request with one thing wrong: taken, or refused in the API's words at the place that is wrong; never a crash.
 
-In CI the same few hundred examples are tried each time. A hundred times as many, others in every run:
+The test command tries the same few hundred examples each time, `-m slow` others each day. A hundred times as many, others
+in every run:
 
     HYPOTHESIS_PROFILE=thorough pytest tests/contract/evidence/samples/test_mutations.py
 """
@@ -29,6 +30,7 @@ from tests.contract.evidence.samples.mutate import Mutation, instance, mutations
 from tests.contract.evidence.samples.requests import NAMED, REQUESTS
 from tests.contract.evidence.samples.stored import continuing, fresh, post, remembering, send
 from tests.contract.evidence.samples.truths import ALSO, is_place_of, is_true
+from tests.support.seed import of_today
 from tests.support.slow import slow_except
 
 THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
@@ -47,6 +49,8 @@ def many(examples: int) -> settings:
 
 
 CONTINUING = list(continuing())
+PLACEHOLDER = re.compile(r"\{[a-z]\w*\}")
+"""What a message must not have left of its template."""
 
 
 TEXTS = (
@@ -94,7 +98,7 @@ def judge(mutation: Mutation, answer: Answer, *, by_schema: bool = False) -> Non
     if (refused := refusal(answer)) is None or (by_schema and refused[0].check):
         return
     rule, error = refused
-    assert set(re.findall(r"\{\w+\}", error["message"])) <= set(re.findall(r"\{\w+\}", json.dumps(mutation.body)))
+    assert set(PLACEHOLDER.findall(error["message"])) <= set(PLACEHOLDER.findall(json.dumps(mutation.body)))
     assert is_place_of(mutation, rule, error["param"]), (mutation, error)
     if not rule.check and rule.id != "moved_parameter":
         assert is_true(error, orjson.loads(json.dumps(mutation.body))), error
@@ -105,13 +109,19 @@ def test_what_else_makes_a_rule_speak_is_reported_of_rules_that_exist() -> None:
 
 
 class TestARequestWithOneThingWrong:
-    @many(500)
+    @many(150)
     @given(mutations(REQUESTS, NAMED))
     def test_is_accepted_or_refused_where_it_is_wrong(self, mutation: Mutation) -> None:
         judge(mutation, post(fresh(), mutation.body))
 
     @pytest.mark.slow
-    @many(150)
+    @of_today(many(500))
+    @given(mutations(REQUESTS, NAMED))
+    def test_of_this_day_is_accepted_or_refused_where_it_is_wrong(self, mutation: Mutation) -> None:
+        judge(mutation, post(fresh(), mutation.body))
+
+    @pytest.mark.slow
+    @of_today(many(150))
     @given(mutations(CONTINUING, NAMED))
     def test_that_continues_is_accepted_or_refused_where_it_is_wrong(self, mutation: Mutation) -> None:
         judge(mutation, post(remembering(), mutation.body))
