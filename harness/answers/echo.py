@@ -16,7 +16,7 @@ from harness.core.exchange import Json
 
 
 def echo_reasoning(family: Model, reasoning: Json) -> Json:
-    """The reasoning options with defaults; all null for a model that does not reason."""
+    """Return the reasoning options with defaults; all are null for a model that does not reason."""
     if family.turns is None:
         return {"context": None, "effort": None, "summary": None}
     summary, context = reasoning.get("summary"), reasoning.get("context")
@@ -29,7 +29,7 @@ def echo_reasoning(family: Model, reasoning: Json) -> Json:
 
 
 def names_summary_twice(family: Model, tools: Sequence[Json]) -> bool:
-    """Whether an answer has `reasoning.generate_summary`, the first name of `summary`.
+    """Say whether an answer has `reasoning.generate_summary`, the first name of `summary`.
 
     Recorded (2025-08, 2026-02): only with a tool of computer-use-preview, and then always.
     """
@@ -37,7 +37,7 @@ def names_summary_twice(family: Model, tools: Sequence[Json]) -> bool:
 
 
 def echo_text(text: Json) -> Json:
-    """The text options with defaults: plain text."""
+    """Return the text options with defaults: plain text."""
     format = text.get("format") or {"type": "text"}
     return {
         "format": _echo_format(format) if format.get("type") == "json_schema" else format,
@@ -64,19 +64,19 @@ _TOOL_ORDER = {"tool_search": 1, "namespace": 2}
 
 
 def echo_tools(body: Json, items: Sequence[Json]) -> list[Json]:
-    """The tools of a request with their defaults, and those that `items` have loaded or added."""
-    own = list(body.get("tools") or ())
-    added = declared_tools(body)[len(own) :]
-    if not own and not added and not [True for item in items if item.get("type") == "tool_search_output"]:
+    """Return the tools of a request with their defaults, and those that `items` have loaded or added."""
+    declared = list(body.get("tools") or ())
+    added = declared_tools(body)[len(declared) :]
+    if not declared and not added and not [True for item in items if item.get("type") == "tool_search_output"]:
         return []
     bare = str(body.get("model")).startswith(_BARE_LOADING)
-    spaces = _loaded_namespaces([*own, *added], [item for item in items if not (bare and _is_clients(item))])
-    loaded = _loaded_namespaces([*own, *added], [item for item in items if bare and _is_clients(item)])
+    spaces = _loaded_namespaces([*declared, *added], [item for item in items if not (bare and _is_clients(item))])
+    loaded = _loaded_namespaces([*declared, *added], [item for item in items if bare and _is_clients(item)])
     brought = [tool for space in loaded.values() for tool in space["tools"]]
     if not bare:
         spaces |= {tool["name"]: as_namespace(tool) for tool in added if tool["type"] == "function"}
     names = {*spaces, *loaded, *(tool.get("name") for tool in added)}
-    rest = [tool for tool in own if not (tool.get("defer_loading") and tool.get("name") in names)]
+    rest = [tool for tool in declared if not (tool.get("defer_loading") and tool.get("name") in names)]
     rest += [tool for tool in added if tool.get("name") not in spaces]
     return sorted(
         map(_echo_tool, [*rest, *brought, *spaces.values()]), key=lambda tool: _TOOL_ORDER.get(tool["type"], 0)
@@ -88,13 +88,13 @@ def _is_clients(item: Json) -> bool:
 
 
 def _loaded_namespaces(tools: Sequence[Json], items: Sequence[Json]) -> dict[str, Json]:
-    """The tools that searches have loaded and that are not declared, as namespaces by name."""
+    """Return the tools that searches have loaded and that are not declared, as namespaces by name."""
     searches = [item for item in items if item.get("type") == "tool_search_output"]
     if not searches:
         return {}
-    known = plain_functions(tools) | {tool["name"] for tool in tools if tool["type"] == "namespace"}
+    declared = plain_functions(tools) | {tool["name"] for tool in tools if tool["type"] == "namespace"}
     spaces = {name: space for item in searches for name, space in loaded_tools(item, tools).items()}
-    return {name: space for name, space in spaces.items() if name not in known}
+    return {name: space for name, space in spaces.items() if name not in declared}
 
 
 def _echo_tool(tool: Json) -> Json:
@@ -115,7 +115,7 @@ def _echo_function(tool: Json) -> Json:
 
 
 def _echo_namespace(tool: Json) -> Json:
-    return {**tool, "tools": [_echo_tool(one) for one in tool["tools"]]}
+    return {**tool, "tools": [_echo_tool(member) for member in tool["tools"]]}
 
 
 def _echo_custom(tool: Json) -> Json:
@@ -175,7 +175,7 @@ def _echo_tool_filter(tools: Json) -> Json:
 
 
 def _echo_project_tool(tool: Json) -> Json:
-    """A tool of a Foundry project. Recorded 2026-03: a search of memories has another name, and no delay."""
+    """Echo a tool of a Foundry project. Recorded 2026-03: a search of memories has another name, and no delay."""
     shown = {"type": tool["type"].removesuffix("_preview") if tool["type"] in MEMORY_TOOLS else tool["type"]}
     return shown | {name: value for name, value in tool.items() if name not in ("type", "update_delay")}
 
@@ -196,27 +196,27 @@ _TOOL_ECHOES: Mapping[str, Callable[[Json], Json]] = {
 
 
 def echo_unchanged(value: Any) -> Any:
-    """The value itself."""
+    """Return the value itself."""
     return value
 
 
 def echo_metadata(metadata: Json) -> Json:
-    """Metadata without members that are null: they are taken, and that they are not kept is assumed."""
+    """Drop members of metadata that are null: the API accepts them, and is assumed not to keep them."""
     return {name: value for name, value in metadata.items() if value is not None}
 
 
 def echo_prompt(prompt: Json) -> Json:
-    """A prompt template; the default version is 1."""
+    """Return a prompt template; the default version is 1."""
     return {"id": prompt["id"], "variables": prompt.get("variables") or {}, "version": prompt.get("version") or "1"}
 
 
 def echo_cache_options(options: Json) -> Json:
-    """The cache options with defaults."""
+    """Return the cache options with defaults."""
     return {"mode": "implicit", "ttl": "30m", **options}
 
 
 def echo_moderation(moderation: Json) -> Json:
-    """The results of the requested moderation: neither input nor output is flagged."""
+    """Return the results of the requested moderation: neither input nor output is flagged."""
     verdict: Json = {"categories": {}, "category_applied_input_types": {}, "category_scores": {}, "flagged": False}
     result = {"type": "moderation_result", **verdict, "model": moderation["model"]}
     return {"input": result, "output": result}

@@ -25,12 +25,12 @@ WEB_SEARCH = "web_search_call"
 
 @lru_cache(maxsize=256)
 def split_into_tokens(text: str) -> tuple[str, ...]:
-    """A text in pieces about as long as a model's tokens."""
+    """Split a text into pieces about as long as a model's tokens."""
     return tuple(TOKEN_PATTERN.findall(text))
 
 
 def sort_members(type: str, members: Json) -> Json:
-    """An event with its members in order."""
+    """Make an event of its members, in order."""
     return {"type": type, **{name: members[name] for name in _sort_names(tuple(members))}}
 
 
@@ -139,10 +139,10 @@ class _ItemWriter:
         return _clip_pieces(exact, len(text)) if exact and joined.startswith(text) else split_into_tokens(text)
 
     def _delta_template(self, stem: str, members: Json) -> Json:
-        """A delta without its text, padding and number; a stream consists mostly of them."""
+        """Make a delta without its text, padding and number; a stream consists mostly of deltas."""
         padding = {"obfuscation": ""} if self._place.padded else {}
-        own = {**members, "delta": "", **padding, **self._stamp, "sequence_number": 0}
-        return sort_members(f"response.{stem}.delta", own)
+        members = {**members, "delta": "", **padding, **self._stamp, "sequence_number": 0}
+        return sort_members(f"response.{stem}.delta", members)
 
     def _append_deltas(self, template: Json, pieces: Sequence[str]) -> None:
         for number, piece in enumerate(pieces, self._next_number):
@@ -161,11 +161,11 @@ class _ItemWriter:
 
 
 def _share_logprobs(entries: Sequence[Json], pieces: Sequence[str]) -> Iterator[list[Json]]:
-    """The logprobs entries of each piece: those whose token ends in it; the last piece has the others."""
+    """Share out logprobs entries: each piece has those whose token ends in it, the last piece has the others."""
     ends = accumulate(len(entry["token"]) for entry in entries)
     left = list(zip(ends, entries, strict=True))
     for number, end in enumerate(accumulate(map(len, pieces)), 1):
-        count = len(left) if number == len(pieces) else sum(1 for own, _ in left if own <= end)
+        count = len(left) if number == len(pieces) else sum(1 for token_end, _ in left if token_end <= end)
         yield [entry for _, entry in left[:count]]
         del left[:count]
 

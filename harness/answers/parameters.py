@@ -1,4 +1,4 @@
-"""The parameters of a request, one entry each: how the response echoes it, its default, an example, since when it does.
+"""The parameters of a request, an entry each: how a response echoes it, from which day on, the default, an example.
 
 The schema of a parameter is in `schemas/`, the rules about it are in `harness.contract.rules`.
 """
@@ -47,7 +47,7 @@ class Parameter:
     examples: Mapping[str, Json] = field(default_factory=dict)
 
     def default_for(self, family: Model) -> Any:
-        """The value in a response of this family if the request does not have the parameter."""
+        """Return the value in a response of this family if the request does not have the parameter."""
         return self.default(family) if callable(self.default) else self.default
 
 
@@ -138,11 +138,11 @@ parameter("tools", echo=None, default=[], decided_by=[TEMPLATE])
 
 
 def echo_request(body: Json, family: Model, items: Sequence[Json]) -> Json:
-    """The members of a response that echo its request; `items` are the resolved transcript."""
+    """Return the members of a response that echo its request; `items` are the resolved transcript."""
     echoed = {
-        name: known.echo(value)
+        name: entry.echo(value)
         for name, value in body.items()
-        if value is not None and (known := PARAMETERS.get(name)) and known.echo
+        if value is not None and (entry := PARAMETERS.get(name)) and entry.echo
     }
     if tools := echo_tools(body, items):
         echoed["tools"] = tools
@@ -156,13 +156,13 @@ def echo_request(body: Json, family: Model, items: Sequence[Json]) -> Json:
 
 @lru_cache(maxsize=64)
 def default_parameters(family: Model) -> Json:
-    """The defaults of all parameters for a family; the object is shared and must not be changed."""
-    return {known.name: known.default_for(family) for known in PARAMETERS.values() if known.default is not NO_DEFAULT}
+    """Return the defaults of all parameters for a family; the object is shared and must not be changed."""
+    return {name: entry.default_for(family) for name, entry in PARAMETERS.items() if entry.default is not NO_DEFAULT}
 
 
 def parameters_decided_by(decider: str) -> frozenset[str]:
-    """The parameters whose default may be decided by the account, the model, or a template or an agent."""
-    return frozenset(known.name for known in PARAMETERS.values() if decider in known.decided_by)
+    """Return the parameters whose default the account, the model, or a template or an agent may decide."""
+    return frozenset(name for name, entry in PARAMETERS.items() if decider in entry.decided_by)
 
 
 RESULT_SINCE: Mapping[str, str] = {"billing": "2025-09-18", "completed_at": "2026-02-14", "tool_usage": "2026-06-26"}
@@ -185,7 +185,7 @@ NEWEST_ITEM_CHANGE = max(day for members in ITEM_SINCE.values() for day in membe
 """The day from which on items are as they are now."""
 NEWEST_CHANGE = max(
     IN_MEMORY_SINCE,
-    *(known.since for known in PARAMETERS.values()),
+    *(entry.since for entry in PARAMETERS.values()),
     *RESULT_SINCE.values(),
     *(day for members in INNER_SINCE.values() for day in members.values()),
 )
@@ -198,8 +198,8 @@ def apply_day(response: Json, body: Json, family: Model, day: str) -> None:
         return
     if body.get("prompt_cache_retention") is None:
         response["prompt_cache_retention"] = default_retention(family, day)
-    for name, known in PARAMETERS.items():
-        if day < known.since and body.get(name) is None:
+    for name, entry in PARAMETERS.items():
+        if day < entry.since and body.get(name) is None:
             response.pop(name, None)
     for name, since in RESULT_SINCE.items():
         if day < since:
@@ -213,22 +213,22 @@ def apply_day(response: Json, body: Json, family: Model, day: str) -> None:
 
 
 def default_retention(family: Model, day: str) -> str | None:
-    """The `prompt_cache_retention` of an answer on this day to a request without it."""
+    """Return the `prompt_cache_retention` of an answer on this day to a request without it."""
     if day < IN_MEMORY_SINCE:
         return None
     return family.retention if family.retention_since <= day else "in_memory"
 
 
 def items_of_day(items: Sequence[Json], day: str) -> Sequence[Json]:
-    """Items or events as they were on a day (YYYY-MM-DD): without members that came later, unless they say something."""
+    """Omit from items or events the members that came after a day (YYYY-MM-DD), unless they say something."""
     return items if day >= NEWEST_ITEM_CHANGE else [_omit_later(item, day) for item in items]
 
 
 def _omit_later(value: Any, day: str) -> Any:
     if isinstance(value, list):
-        return [_omit_later(each, day) for each in value]
+        return [_omit_later(part, day) for part in value]
     if not isinstance(value, dict):
         return value
     members = ITEM_SINCE.get(str(value.get("type")), {})
     late = {name for name, since in members.items() if day < since and (name == "status" or not value.get(name))}
-    return {name: _omit_later(each, day) for name, each in value.items() if name not in late}
+    return {name: _omit_later(member, day) for name, member in value.items() if name not in late}

@@ -29,7 +29,7 @@ class StreamError(HarnessError):
 
 
 def first_number(events: Sequence[Any]) -> int:
-    """The number of the first event of a stream from its start: 1 of a workflow's (recorded 2026-02), else 0."""
+    """Return the number of the first event of a stream from its start: 1 for a workflow (recorded 2026-02), else 0."""
     begun = events[0].get("response") if events and isinstance(events[0], dict) else None
     return 1 if isinstance(begun, dict) and str(begun.get("id")).startswith("wfresp_") else 0
 
@@ -77,7 +77,7 @@ class EventReader:
         return f"found {self.next_type}" if self.next_type else "but the stream ends"
 
     def error_at_next(self, message: str) -> StreamError:
-        """An error about the next event."""
+        """Make an error about the next event."""
         return StreamError(self._left[-1][0], message)
 
     def expect_event(self, name: str, expected: Json) -> Json:
@@ -166,7 +166,7 @@ class EventReader:
         self.expect_event("response.output_item.added", {"item": item, "output_index": index})
 
     def _read_unknown(self, done: Json, index: int) -> Json:
-        at = self._left[-1][0]
+        place = self._left[-1][0]
         near = f"an item of the unknown kind {_shorten_repr(done.get('type'))}"
         self.expect_event("response.output_item.added", {"output_index": index})
         while self.next_type != "response.output_item.done":
@@ -174,7 +174,7 @@ class EventReader:
                 raise self.error_at_next(f"expected an event of item {index}, {near}, {self._found_phrase}")
             self._left.pop()
         self.expect_event("response.output_item.done", {"output_index": index})
-        self._add_drift(at, "unknown_kind", f"item {index} is {near}")
+        self._add_drift(place, "unknown_kind", f"item {index} is {near}")
         return done
 
     def visit_event(self, name: str, members: Json) -> None:
@@ -191,7 +191,7 @@ class EventReader:
         self._check_sum(stem, text, [event["delta"] for event in self._read_deltas(stem, place, str)])
 
     def visit_annotated_text(self, stem: str, place: Json, part: Json) -> None:
-        """Expect deltas that add up to this text and its logprobs, with all annotations between them in order."""
+        """Expect deltas that add up to the text and the logprobs of a part, with all annotations between them in order."""
         notes, noted, deltas = (
             part["annotations"],
             f"{stem}.annotation.added",
@@ -220,8 +220,8 @@ class EventReader:
         number = 0
         while self.next_type == f"response.{stem}":
             # Recorded: before autumn 2025 partial images had no properties.
-            known = {name: value for name, value in members.items() if name in self._left[-1][1]}
-            event = self.expect_event(f"response.{stem}", {**known, **self._stamp, "partial_image_index": number})
+            sent = {name: value for name, value in members.items() if name in self._left[-1][1]}
+            event = self.expect_event(f"response.{stem}", {**sent, **self._stamp, "partial_image_index": number})
             if not isinstance(event.get("partial_image_b64"), str):
                 raise self._error_at_last(
                     f"partial_image_b64 is {_shorten_repr(event.get('partial_image_b64'))}, expected a str"
@@ -254,17 +254,17 @@ class EventReader:
         if not isinstance(response.get("id"), str):
             raise self._error_at_last(f"{name}: response.id is {_shorten_repr(response.get('id'))}, expected a str")
         for member, value in due.items():
-            if not _is_equivalent(found := response.get(member), value):
+            if not _is_equivalent(actual := response.get(member), value):
                 raise self._error_at_last(
-                    f"{name}: response.{member} is {_shorten_repr(found)}, expected {_shorten_repr(value)}"
+                    f"{name}: response.{member} is {_shorten_repr(actual)}, expected {_shorten_repr(value)}"
                 )
         return response
 
     def _require_object(self, event: Json, name: str) -> Json:
         value = event.get(name)
         if not isinstance(value, dict):
-            at = next((index for index, each in self._left if each is event), self._last_place)
-            raise StreamError(at, f"{event['type']}: {name} is {_shorten_repr(value)}, expected an object")
+            place = next((index for index, waiting in self._left if waiting is event), self._last_place)
+            raise StreamError(place, f"{event['type']}: {name} is {_shorten_repr(value)}, expected an object")
         return value
 
     def _find_done(self, index: int) -> Json | None:
@@ -286,7 +286,7 @@ class EventReader:
 
 
 def _add_late_sources(output: list[Json], final: Any) -> list[Json]:
-    """The output that is due in the final event, after whose sources of a web search others may follow.
+    """Return the output that is due in the final event, where other sources may follow those of a web search.
 
     Recorded: until autumn 2025 the sites that the text cites came last, with a query of their own.
     """
@@ -298,8 +298,8 @@ def _add_late_sources(output: list[Json], final: Any) -> list[Json]:
 def _add_sources_of(last: Any, item: Json) -> Json:
     if item.get("type") != "web_search_call" or not isinstance(last, dict):
         return item
-    known, sources = (each["action"].get("sources") if _has_action(each) else None for each in (item, last))
-    if not isinstance(known, list) or not isinstance(sources, list) or sources[: len(known)] != known:
+    begun, sources = (call["action"].get("sources") if _has_action(call) else None for call in (item, last))
+    if not isinstance(begun, list) or not isinstance(sources, list) or sources[: len(begun)] != begun:
         return item
     return {**item, "action": {**item["action"], "sources": sources}}
 
@@ -317,12 +317,14 @@ def _is_equivalent(actual: Any, wanted: Any) -> bool:
 
 
 def strip_volatile(value: Any) -> Any:
-    """A value without the members that differ from event to event: encrypted content, and the digits of logprobs."""
+    """Return a value without what differs from event to event: encrypted content, and the digits of logprobs."""
     if isinstance(value, list):
-        return [strip_volatile(own) for own in value]
+        return [strip_volatile(part) for part in value]
     if not isinstance(value, dict):
         return value
-    bare = {name: strip_volatile(own) for name, own in value.items() if name not in (*ENCRYPTED_MEMBERS, "logprob")}
+    bare = {
+        name: strip_volatile(member) for name, member in value.items() if name not in (*ENCRYPTED_MEMBERS, "logprob")
+    }
     for name in ENCRYPTED_MEMBERS:
         if name in value:
             bare[name] = value[name] is None

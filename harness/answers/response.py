@@ -47,7 +47,7 @@ def build_initial_response(
     items: Sequence[Json] | None = None,
     models: Models = MODELS,
 ) -> Json:
-    """A response as in `response.created`: in progress, without output; times are unix seconds.
+    """Build a response as in `response.created`: in progress, without output; times are unix seconds.
 
     `items` are the resolved transcript, by default the request's own input; `models` is the table of model families.
     """
@@ -61,7 +61,7 @@ def build_initial_response(
 
 @lru_cache(maxsize=64)
 def _default_members(family: Model) -> Json:
-    """The members of a response without parameters, in wire order; the object is shared and must not be changed."""
+    """Return the members of a response without parameters, in wire order; the object is shared and must not be changed."""
     first: Json = {"id": "", "object": "response", "created_at": 0, "status": "in_progress"}
     others: Json = {
         "completed_at": None,
@@ -80,7 +80,7 @@ def _default_members(family: Model) -> Json:
 def finish_response(
     started: Json, output: Sequence[Json], usage: Json, now: int, ending: Ending = DEFAULT_ENDING
 ) -> Json:
-    """The response at its end: `started` itself, changed in place, with its output.
+    """Change `started`, in place, to the response at its end, with its output.
 
     Members that answers of its day do not have stay absent. Recorded: a failed response has no usage, and its tier is
     still the requested one.
@@ -117,18 +117,18 @@ DECIDED_BY_MOCK: Mapping[str, str] = {
 def check_response_members(members: Json) -> str:
     """Say what is wrong with the members that a script sets of a response; empty if the API could say them."""
     family = MODELS[FALLBACK_FAMILY]
-    known = [name for name in _default_members(family) if name not in DECIDED_BY_MOCK]
+    settable = [name for name in _default_members(family) if name not in DECIDED_BY_MOCK]
     for name in members:
         if name in DECIDED_BY_MOCK:
             return f"response: {name} is not set so. {DECIDED_BY_MOCK[name]}"
-        if name not in known:
-            return f"response: no member {name!r}. {suggest_name(name, known)}"
+        if name not in settable:
+            return f"response: no member {name!r}. {suggest_name(name, settable)}"
     finding = check_answer("Response", {**_default_members(family), "id": "resp_0", **members})
     return f"response: {finding.at}: {shorten(finding.message, 300)}" if finding else ""
 
 
 def _count_tool_usage(output: Sequence[Json]) -> Json:
-    """The usage of the API's own tools: each search of the web counts once."""
+    """Count the use of the API's own tools: each search of the web counts once."""
     calls = [item.get("action") or {} for item in output if item["type"] == "web_search_call"]
     if not calls:
         return TOOL_USAGE
@@ -136,19 +136,19 @@ def _count_tool_usage(output: Sequence[Json]) -> Json:
 
 
 def add_billing(response: Json, day: str) -> Json:
-    """A response as JSON of this day, with `billing`. Recorded: only after its end, and never in a stream."""
+    """Add `billing` to a response of this day. Recorded: only after its end, and never in a stream."""
     ended = response["status"] in ("completed", "incomplete") and day >= RESULT_SINCE["billing"]
     return {**response, "billing": {"payer": "developer"}} if ended else response
 
 
 def check_item(item: Item) -> Finding | None:
-    """The first schema violation of an item, checked inside a plain response; None if the item is valid."""
+    """Find the first schema violation of an item, inside a plain response; None if the item is valid."""
     wire = render_item(item, Ids("departure"), "resp_0", 0)
     return check_answer("Response", {**_default_members(MODELS[FALLBACK_FAMILY]), "id": "resp_0", "output": [wire]})
 
 
 def render_input_items(body: Json) -> list[Json]:
-    """The request's own input as `GET …/input_items` shows it: typed items, strings as parts; without new ids."""
+    """Render the request's own input as `GET …/input_items` shows it: typed items, strings as parts; without new ids."""
     return [_render_input_item(item) for item in input_items(body)]
 
 
@@ -173,9 +173,9 @@ def _render_other_item(item: Json) -> Json:
 
 
 def _render_parts(parts: Sequence[Any]) -> list[Any]:
-    """Parts with the members that a list always shows; null members of the client count as absent.
+    """Render parts with the members that a list always shows; null members of the client count as absent.
 
-    What is no part, in an item of a kind whose schema does not name it, stays as it is.
+    Anything else, in an item of a kind whose schema does not name parts, stays as it is.
     """
     return [
         {**PART_DEFAULTS.get(part.get("type", ""), {}), **(_drop_nulls(part) if None in part.values() else part)}

@@ -24,7 +24,7 @@ class TextPiece(NamedTuple):
 
 
 def split_at_citations(part: Json, exact: Sequence[str]) -> list[TextPiece]:
-    """The pieces of an `output_text` part in a thread; joined they are its text; `exact` are the deltas without markers.
+    """Split an `output_text` part into the pieces that make up its text in a thread; `exact` are the deltas without markers.
 
     A citation without a marker gets one: recorded since 2025-09 with the name of the file.
     """
@@ -46,14 +46,14 @@ def _start(place: tuple[int, int, str, Json]) -> int:
 
 
 def _locate_annotation(note: Json, text: str, number: int) -> tuple[int, int, str, Json]:
-    """The range of an annotation in the scripted text, and the text for it in the thread."""
+    """Find the range of an annotation in the scripted text, and the text for it in the thread."""
     if "start_index" in note:
         start, end = note["start_index"], note["end_index"]
         return start, end, text[start:end], note
     end = note["index"]
-    found = (_MARKER if note["type"] == "file_citation" else _SANDBOX).search(text[:end])
-    if found:
-        return found.start(), end, found[0], note
+    match = (_MARKER if note["type"] == "file_citation" else _SANDBOX).search(text[:end])
+    if match:
+        return match.start(), end, match[0], note
     marker = f"【4:{number}†{note['filename']}】" if "filename" in note else f"sandbox:/mnt/data/{note['file_id']}"
     return end, end, marker, note
 
@@ -68,7 +68,7 @@ def _render_annotation(note: Json, text: str, start: int) -> Json:
 
 
 def render_delta_annotation(note: Json, index: int) -> Json:
-    """An annotation in a delta: with its index; the quote of a file citation is empty unless the script gives one."""
+    """Render an annotation with its index for a delta; a file citation has an empty quote unless the script gives one."""
     if note["type"] != "file_citation":
         return {"index": index, **note}
     cited = note["file_citation"]
@@ -76,14 +76,14 @@ def render_delta_annotation(note: Json, index: int) -> Json:
 
 
 def _slice_deltas(exact: Sequence[str], start: int, end: int) -> Iterator[str]:
-    """The deltas of a text from `start` to `end`."""
+    """Cut the deltas of a text from `start` to `end`."""
     for piece, ends in zip(exact, accumulate(map(len, exact)), strict=True):
         begins = ends - len(piece)
         if shown := piece[max(0, start - begins) : max(0, end - begins)]:
             yield shown
 
 
-def render_text_part(found: Sequence[TextPiece]) -> Json:
-    """A content part of a message of a thread."""
-    notes: list[Any] = [piece.annotation for piece in found if piece.annotation]
-    return {"type": "text", "text": {"value": "".join(piece.text for piece in found), "annotations": notes}}
+def render_text_part(pieces: Sequence[TextPiece]) -> Json:
+    """Render a content part of a message of a thread."""
+    notes: list[Any] = [piece.annotation for piece in pieces if piece.annotation]
+    return {"type": "text", "text": {"value": "".join(piece.text for piece in pieces), "annotations": notes}}

@@ -49,7 +49,7 @@ class RunWriter:
         self._ending = DEFAULT_ENDING
 
     def write_turn(self, turn: Sequence[Item], before: Sequence[Json], ending: Ending = DEFAULT_ENDING) -> list[Json]:
-        """The events of a turn from the start of the run; `before` are the steps of its earlier turns.
+        """Write the events of a turn from the start of the run; `before` are the steps of its earlier turns.
 
         With an ending other than completed, the last step of the turn is not completed.
         """
@@ -148,16 +148,16 @@ class RunWriter:
             for piece in item.deltas.get(("refusal", index)) or split_into_tokens(part["refusal"]):
                 self._append_delta("message", id, {"content": [{"index": index, "type": "refusal", "refusal": piece}]})
             return {"type": "refusal", "refusal": part["refusal"]}
-        found = split_at_citations(part, item.deltas.get(("output_text", index)) or split_into_tokens(part["text"]))
-        for text in self._text_deltas(found):
+        pieces = split_at_citations(part, item.deltas.get(("output_text", index)) or split_into_tokens(part["text"]))
+        for text in self._text_deltas(pieces):
             self._append_delta("message", id, {"content": [{"index": index, "type": "text", "text": text}]})
-        shown = [piece if self._citations != "delta" else TextPiece(piece.text) for piece in found]
+        shown = [piece if self._citations != "delta" else TextPiece(piece.text) for piece in pieces]
         return render_text_part(shown)
 
-    def _text_deltas(self, found: Sequence[TextPiece]) -> Iterator[Json]:
-        """The deltas of a text. Recorded: only the first and those with an annotation have `annotations`."""
+    def _text_deltas(self, pieces: Sequence[TextPiece]) -> Iterator[Json]:
+        """Render the deltas of a text. Recorded: only the first and those with an annotation have `annotations`."""
         number = 0
-        for place, piece in enumerate(found):
+        for place, piece in enumerate(pieces):
             notes = (
                 [render_delta_annotation(piece.annotation, number)]
                 if piece.annotation and self._citations != "completed"
@@ -170,7 +170,7 @@ class RunWriter:
         self._append_event(f"thread.{kind}.delta", {"id": id, "object": f"thread.{kind}.delta", "delta": delta})
 
     def _write_mcp_tools(self, item: Item) -> None:
-        """The tools of an MCP server: recorded of Foundry only, whose clients read the properties of each."""
+        """Write the tools of an MCP server: recorded of Foundry only, whose clients read the properties of each."""
         step = self._start_step({"type": "activities", "activities": []})
         tools = {
             tool["name"]: {"description": tool["description"], "parameters": {**_NO_PARAMETERS, **tool["input_schema"]}}
@@ -200,7 +200,7 @@ class RunWriter:
 
 
 def _interrupted_members(ending: Ending) -> Json:
-    """The members of a message that the end of the run interrupted; empty without an interruption."""
+    """Return the members of a message that the end of the run interrupted; empty without an interruption."""
     reason = {"incomplete": "max_tokens", "failed": "run_failed"}.get(ending.status)
     return {"status": "incomplete", "incomplete_details": {"reason": reason}} if reason else {}
 
@@ -212,10 +212,10 @@ def _error_of_ending(ending: Ending) -> Json:
 
 def _check_run_turn(turn: Sequence[Item], ending: Ending) -> None:
     """Raise a ScriptError for a turn that no run can express."""
-    known = sorted((*CALL_RENDERERS, "message", "reasoning", "mcp_list_tools"))
+    possible = sorted((*CALL_RENDERERS, "message", "reasoning", "mcp_list_tools"))
     kinds = [item.type for item in turn]
-    if foreign := [kind for kind in kinds if kind not in known]:
-        raise ScriptError(f"{foreign[0]}: a run has no such step. In a thread a turn can be {', '.join(known)}.")
+    if foreign := [kind for kind in kinds if kind not in possible]:
+        raise ScriptError(f"{foreign[0]}: a run has no such step. In a thread a turn can be {', '.join(possible)}.")
     first = next((place for place, kind in enumerate(kinds) if kind in AWAITED_CALLS), len(kinds))
     if late := [kind for kind in kinds[first:] if kind != kinds[first]]:
         raise ScriptError(
@@ -230,23 +230,23 @@ def _check_run_turn(turn: Sequence[Item], ending: Ending) -> None:
 
 
 def complete_step(step: Json, details: Json, now: int, usage: Json) -> Json:
-    """The completed step."""
+    """Complete a step."""
     return {**step, "status": "completed", "completed_at": now, "step_details": details, "usage": usage}
 
 
 def count_step_usage(prompt: int, emitted: Sequence[Json]) -> Json:
-    """The usage of a step with `prompt` input tokens and these items as output; zero without any item."""
+    """Count the usage of a step with `prompt` input tokens and these items as output; zero without any item."""
     completion = estimate_tokens(emitted)
     return build_run_usage(prompt if emitted else 0, completion)
 
 
 def sum_usages(used: Sequence[Json]) -> Json:
-    """The usage of a run: the sum of its steps."""
-    return build_run_usage(*(sum(each[name] for each in used) for name in ("prompt_tokens", "completion_tokens")))
+    """Sum the usages of the steps of a run."""
+    return build_run_usage(*(sum(usage[name] for usage in used) for name in ("prompt_tokens", "completion_tokens")))
 
 
 def build_run_usage(prompt: int, completion: int) -> Json:
-    """A usage object; the name `prompt_token_details` is that of the wire."""
+    """Build a usage object; the name `prompt_token_details` is that of the wire."""
     return {
         "prompt_tokens": prompt,
         "completion_tokens": completion,

@@ -27,8 +27,8 @@ def _render_function(item: Item, ids: Ids) -> tuple[Json, list[Json]]:
 
 def _render_code_interpreter(item: Item, ids: Ids) -> tuple[Json, list[Json]]:
     code = item.members["code"] or ""
-    outputs = [_render_code_output(each, ids) for each in item.members["outputs"] or ()]
-    shown = [{"outputs": [{"index": number, **each}]} for number, each in enumerate(outputs)]
+    outputs = [_render_code_output(output, ids) for output in item.members["outputs"] or ()]
+    shown = [{"outputs": [{"index": number, **output}]} for number, output in enumerate(outputs)]
     grow = item.deltas.get(("code_interpreter_call_code", 0)) or split_into_tokens(code)
     deltas = [{"input": "", "outputs": []}, *({"input": piece} for piece in grow), *shown]
     kind = "code_interpreter"
@@ -42,7 +42,7 @@ def _render_code_output(output: Json, ids: Ids) -> Json:
 
 
 def _render_file_search(item: Item, ids: Ids) -> tuple[Json, list[Json]]:
-    found = [
+    results = [
         {
             "file_id": result["file_id"],
             "file_name": result["filename"],
@@ -54,17 +54,17 @@ def _render_file_search(item: Item, ids: Ids) -> tuple[Json, list[Json]]:
     ]
     kind = "file_search"
     deltas = [{"type": kind, kind: {"ranking_options": DEFAULT_RANKING, "results": []}}]
-    return {"type": kind, kind: {"ranking_options": DEFAULT_RANKING, "results": found}}, deltas
+    return {"type": kind, kind: {"ranking_options": DEFAULT_RANKING, "results": results}}, deltas
 
 
 def _render_mcp_call(item: Item, ids: Ids) -> tuple[Json, list[Json]]:
-    """A call of an MCP server or a request for its approval; recorded of Foundry only."""
+    """Render a call of an MCP server or a request for its approval; recorded of Foundry only."""
     call = {"type": "mcp", **{name: item.members[name] for name in ("arguments", "name", "server_label")}}
     return {**call, "output": item.members.get("output")}, [{**call, "output": None}]
 
 
 def _render_computer_call(item: Item, ids: Ids) -> tuple[Json, list[Json]]:
-    """An action on the screen of the client; typed of Foundry only."""
+    """Render an action on the screen of the client; typed of Foundry only."""
     kind, actions = COMPUTER_USE, item.members.get("actions") or [item.members.get("action")]
     details = {"action": actions[0], "pending_safety_checks": item.members["pending_safety_checks"], "output": None}
     return {"type": kind, kind: details}, [{"type": kind, kind: details}]
@@ -101,7 +101,7 @@ _PROJECT_DETAILS: Mapping[str, Callable[[Json], Json]] = {
 
 
 def join_outputs(turn: Sequence[Item]) -> list[Item]:
-    """Return a turn in which each call that the API has executed holds its output, as a run shows both in one."""
+    """Join each call that the API has executed with its output: a run shows both in one."""
     joined: list[Item] = []
     for item in turn:
         call_type = ITEMS.find(item.type).result_of
@@ -129,7 +129,7 @@ CALL_RENDERERS: Mapping[str, CallRenderer] = {
 
 
 def build_required_action(calls: Sequence[Json]) -> Json:
-    """The required action of a run: outputs of the client's calls, or approval of calls of MCP servers."""
+    """Build the required action of a run: outputs of the client's calls, or approval of calls of MCP servers."""
     if calls[0]["type"] == "mcp":
         shown = [{name: call[name] for name in call if name != "output"} for call in calls]
         return {"type": "submit_tool_approval", "submit_tool_approval": {"tool_calls": shown}}

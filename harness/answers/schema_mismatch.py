@@ -1,4 +1,4 @@
-"""What in a JSON text breaks a schema, in words. Compiled schemas are kept: an agent sends the same in every request."""
+"""Describes what in a JSON text breaks a schema. Compiled schemas are kept: an agent sends the same in every request."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_ERRORS = 20
 
 
 def describe_mismatch(text: str, schema: Json) -> str:
-    """What in a text breaks a schema, empty if nothing does; a schema that is none breaks nothing here.
+    """Describe what in a text breaks a schema; empty if nothing does, or if the schema is invalid.
 
     A member that the schema does not know comes first, with the nearest name that it knows.
     """
@@ -40,7 +40,7 @@ def describe_mismatch(text: str, schema: Json) -> str:
 
 @lru_cache(maxsize=MAX_COMPILED)
 def _compile(schema: bytes) -> Any:
-    """The validator of a schema; None for one that is none."""
+    """Compile a schema; None if it is invalid."""
     try:
         return compile_request_schema(orjson.loads(schema))
     except ValueError:
@@ -58,7 +58,7 @@ def _describe_error(error: jsonschema_rs.ValidationError, schema: Json) -> str:
 
 
 def _known_members(schema: Json, path: Sequence[Any]) -> list[str]:
-    """The properties beside the keyword at `path`; behind a reference, those of the whole schema."""
+    """Return the properties beside the keyword at `path`; behind a reference, those of the whole schema."""
     beside: Any = schema
     try:
         for step in path[:-1]:
@@ -70,13 +70,13 @@ def _known_members(schema: Json, path: Sequence[Any]) -> list[str]:
 
 def _all_members(schema: Any) -> Iterator[str]:
     if isinstance(schema, dict):
-        if isinstance(own := schema.get("properties"), dict):
-            yield from own
+        if isinstance(properties := schema.get("properties"), dict):
+            yield from properties
         yield from _members_of_all(schema.values())
     elif isinstance(schema, list):
         yield from _members_of_all(schema)
 
 
 def _members_of_all(schemas: Iterable[Any]) -> Iterator[str]:
-    for each in schemas:
-        yield from _all_members(each)
+    for schema in schemas:
+        yield from _all_members(schema)

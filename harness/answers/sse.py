@@ -1,4 +1,4 @@
-"""Events as server-sent events, one frame each: their name, and their JSON in one line."""
+"""Encodes events as server-sent events, one frame each: the name, and the JSON in one line."""
 
 from __future__ import annotations
 

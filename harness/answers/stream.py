@@ -46,7 +46,7 @@ def render_events(
 
 
 def _order_listings(events: Sequence[Json]) -> Sequence[Json]:
-    """The events of several listings as if each were told alone, with the `done` events that are left out."""
+    """Order the events of several listings as if each were sent alone, with the `done` events that are left out."""
     places = [event.get("output_index") for event in events if _adds(event, LISTING)]
     if len(places) < 2 or not all(isinstance(event, dict) for event in events):
         return events
@@ -77,7 +77,7 @@ def _tell_alone(events: list[Json], item: Json) -> list[Json]:
 
 
 def _order_held(events: Sequence[Json]) -> Sequence[Json]:
-    """The events as if no item were told inside another: a step of a workflow is done right after it was added.
+    """Order the events as if no item were inside another: a step of a workflow is done right after it was added.
 
     Recorded 2026-02: it is done after the message that it sends. Of a failed response it need not be done (assumed, as for
     the item inside it).
@@ -101,7 +101,7 @@ def _has_place(event: Json) -> bool:
 
 
 def count_held(events: Sequence[Json]) -> Mapping[int, int]:
-    """How many items are told inside each step of a workflow, by the `output_index` of the step."""
+    """Count the items inside each step of a workflow, by the `output_index` of the step."""
     places: dict[int, int] = {}
     open_steps: list[int] = []
     for event in events:
@@ -115,7 +115,7 @@ def count_held(events: Sequence[Json]) -> Mapping[int, int]:
 
 
 def _renumber(ordered: list[Json], events: Sequence[Json]) -> Sequence[Json]:
-    """The ordered events with the numbers of their places, if the events as they came had theirs."""
+    """Give the ordered events the numbers of their places, if the events as they came had theirs."""
     first = events[0].get("sequence_number")
     if not isinstance(first, int) or any(event.get("sequence_number") != n for n, event in enumerate(events, first)):
         return ordered
@@ -123,7 +123,7 @@ def _renumber(ordered: list[Json], events: Sequence[Json]) -> Sequence[Json]:
 
 
 def fold(events: Sequence[Json]) -> Json:
-    """The response that a complete stream adds up to; its output comes from the items' own events.
+    """Add up a complete stream to its response; the output comes from the items' own events.
 
     StreamError unless every event is the one that the grammar expects, deltas add up to the text of `done`, and numbers
     count from 0. Ignored, as recorded streams have them: `keepalive`, events after the final one, encrypted content that
@@ -136,7 +136,7 @@ def fold(events: Sequence[Json]) -> Json:
 
 
 def read_recorded(events: Sequence[Json]) -> tuple[Json, list[Finding]]:
-    """Like `fold`, for recorded streams: the response, and findings about new or missing parts of its stream.
+    """Read a recorded stream as `fold` does; return the response, and findings about new or missing parts of its stream.
 
     A finding with its place (`events[4]`), not a StreamError, are: an item of an unknown kind (`unknown_kind`), of which
     `done` counts; a stream without numbers (`unnumbered`); a final event without the output (`output_left_out`).

@@ -1,7 +1,7 @@
-"""Whether a model of the API could say a turn to a request: its calls, its `tool_choice`, its text format.
+"""Finds out whether a model of the API could answer a request with a turn: calls, `tool_choice`, text format.
 
-What no model could say is a mistake of the script. Each of these is as recorded: no answer of the recorded traffic breaks
-one (`tests/contract/evidence/test_turns.py`). `max_tool_calls` is none of them, as recorded answers exceed it.
+A turn that no model could produce is a mistake of the script. No answer of the recorded traffic breaks any of these
+(`tests/contract/evidence/test_turns.py`). `max_tool_calls` is not among them, as recorded answers exceed it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MAX_SHOWN = 121
 def find_turn_problem(
     body: Json, items: Sequence[Item], ending: Ending, read: ReadItems, words: Vocabulary = PYTHON
 ) -> str:
-    """Why no model could say a turn to this request, and in a second line how to fix that; empty if one could.
+    """Say why no model could answer this request with a turn, and in a second line how to fix that; empty if one could.
 
     `read` is called only where the request's own `tools` do not settle it.
     """
@@ -67,7 +67,7 @@ def find_turn_problem(
 
 
 def _find_agent_problem(body: Json, items: Sequence[Item], ending: Ending) -> str:
-    """What agents do in a response without any."""
+    """Find items of agents in a response without agents."""
     acting = [item.type for item in items if item.type in AGENT_ITEMS or "agent" in item.members]
     if not acting or enables_agents(body) or ending.recorded:
         return ""
@@ -87,7 +87,7 @@ class _HeldTurn:
     words: Vocabulary
 
     def find_text_problem(self, format: Json) -> str:
-        """As recorded, finished texts conform to their schema unless `strict` is false; comments and refusals are free."""
+        """Find a finished text that breaks a strict schema. Recorded: comments and refusals need not conform."""
         if format.get("type") != "json_schema" or format.get("strict") is False:
             return ""
         for text in _output_texts(self.items):
@@ -100,16 +100,16 @@ class _HeldTurn:
         return ""
 
     def find_call_problem(self, call: Item) -> str:
-        """A call of a tool that the request does not declare, or with arguments that the tool does not take."""
-        own = _match_tools(call, self.body.get("tools") or ())
-        if not own and not _has_hidden_tools(self.body):
+        """Find what is wrong with a call: its tool is not declared, or does not take its arguments."""
+        matching = _match_tools(call, self.body.get("tools") or ())
+        if not matching and not _has_hidden_tools(self.body):
             tools = self._find_all_tools()
-            if not (own := _match_tools(call, tools)):
+            if not (matching := _match_tools(call, tools)):
                 return self._describe_undeclared(call, tools)
-        return self._find_argument_problem(call, own) if call.type == "function_call" else ""
+        return self._find_argument_problem(call, matching) if call.type == "function_call" else ""
 
     def _find_all_tools(self) -> list[Json]:
-        """The tools of the request, and those that its transcript and the turn itself have added or loaded."""
+        """Return the tools of the request, and those that its transcript and the turn itself have added or loaded."""
         read = self.read()
         said = ({"type": item.type, **item.members} for item in self.items)
         return [*declared_tools(self.body, read), *_loaded_tools([*read, *said])]
@@ -117,9 +117,9 @@ class _HeldTurn:
     def _describe_undeclared(self, call: Item, tools: Sequence[Json]) -> str:
         types = ITEMS[call.type].tool_types
         member = _name_member(types)
-        known = [tool[member] for tool in all_tools(tools) if tool.get("type") in types and member in tool]
-        if known:
-            near = f" {suggest_name(call.members[member], known)}"
+        declared = [tool[member] for tool in all_tools(tools) if tool.get("type") in types and member in tool]
+        if declared:
+            near = f" {suggest_name(call.members[member], declared)}"
         elif not tools and self.body.get("previous_response_id"):
             near = " It has no tools: those of the response before are not taken over, each request declares its own."
         else:
@@ -131,7 +131,7 @@ class _HeldTurn:
         )
 
     def _find_argument_problem(self, call: Item, tools: Sequence[Json]) -> str:
-        """Arguments that break the schema of a strict function; of several with that name each must be broken."""
+        """Find arguments that break the schema of a strict function; of several with that name, of each."""
         arguments, problem = call.members["arguments"], ""
         for tool in tools:
             parameters, strict = apply_strictness(tool.get("parameters"), tool.get("strict"))
@@ -152,7 +152,7 @@ class _HeldTurn:
         )
 
     def find_choice_problem(self, choice: str | Json | None, calls: Sequence[Item]) -> str:
-        """A turn that does not do what `tool_choice` says."""
+        """Find where a turn does not do what `tool_choice` says."""
         if choice in (None, "auto"):
             return ""
         made = [call for call in calls if call.type != "mcp_list_tools"]
@@ -170,16 +170,18 @@ class _HeldTurn:
         )
 
     def find_parallel_problem(self, calls: Sequence[Item]) -> str:
-        """Several calls of the client's tools at once; a program makes calls of its own."""
+        """Find several calls of the client's tools at once; those of a program do not count."""
         if self.body.get("parallel_tool_calls") is not False:
             return ""
-        own = [each for each in calls if ITEMS[each.type].tool_types[0] in NAMED_TOOLS and "caller" not in each.members]
-        if len(own) < 2 or any(call.off_schema for call in own):
+        named = [
+            call for call in calls if ITEMS[call.type].tool_types[0] in NAMED_TOOLS and "caller" not in call.members
+        ]
+        if len(named) < 2 or any(call.off_schema for call in named):
             return ""
         return (
-            f"the turn has {len(own)} calls ({', '.join(map(self._name_call, own))}), but parallel_tool_calls is false: a "
-            "model makes one at a time.\nScript them as turns of their own, say "
-            f"{self.words.off_schema_turn(own[-1].type)}, or change the request."
+            f"the turn has {len(named)} calls ({', '.join(map(self._name_call, named))}), but parallel_tool_calls is "
+            "false: a model makes one at a time.\nScript them as turns of their own, say "
+            f"{self.words.off_schema_turn(named[-1].type)}, or change the request."
         )
 
     def _name_call(self, call: Item) -> str:
@@ -198,40 +200,44 @@ def _output_texts(items: Sequence[Item]) -> Iterator[str]:
 
 
 def _is_free(call: Item) -> bool:
-    """Whether a call need not be of the request's tools: the script says so, or an earlier request offered it."""
+    """Say whether a call need not be of the request's tools: the script says so, or an earlier request offered it."""
     return call.off_schema or bool(call.members.get("approval_request_id"))
 
 
 def _has_hidden_tools(body: Json) -> bool:
-    """Whether the request may have tools that it does not show: those of a prompt template or an agent."""
+    """Say whether the request may have tools that it does not show: those of a prompt template or an agent."""
     return bool(body.get("prompt")) or (AGENT_REFERENCE in body and not body.get("tools"))
 
 
 def _loaded_tools(items: Iterable[Json]) -> Iterator[Json]:
-    """The tools that searches have found."""
+    """Return the tools that searches have found."""
     for item in items:
         if item.get("type") == "tool_search_output":
             yield from item.get("tools") or ()
 
 
 def _match_tools(call: Item, tools: Iterable[Json]) -> list[Json]:
-    """The tools that a call may be of."""
+    """Return the tools that a call may be of."""
     types = ITEMS[call.type].tool_types
-    own = [tool for tool in all_tools(tools) if tool.get("type") in types]
+    offered = [tool for tool in all_tools(tools) if tool.get("type") in types]
     member = _name_member(types)
     # A tool that may leave its name out, as those of a project behind which a server stands, is any.
-    return [tool for tool in own if tool.get(member, call.members[member]) == call.members[member]] if member else own
+    return (
+        [tool for tool in offered if tool.get(member, call.members[member]) == call.members[member]]
+        if member
+        else offered
+    )
 
 
 def _name_member(types: Sequence[str]) -> str:
-    """The member by which a call names its tool; empty for tools that there is one of."""
+    """Return the member by which a call names its tool; empty for a tool of which there is only one."""
     return "name" if types[0] in NAMED_TOOLS else "server_label" if types[0] == "mcp" else ""
 
 
 def _show_choice(choice: str | Json | None) -> str:
     if not isinstance(choice, dict):
         return repr(choice)
-    shown = ", ".join(_name_choice(each) for each in choice.get("tools") or (choice,))
+    shown = ", ".join(_name_choice(tool) for tool in choice.get("tools") or (choice,))
     return f"{choice['mode']} of {shown}" if "mode" in choice else shown
 
 
@@ -241,12 +247,12 @@ def _name_choice(choice: Json) -> str:
 
 
 def _is_chosen(call: Item, choice: str | Json | None) -> bool:
-    """Whether `tool_choice` leaves a call to the model."""
+    """Say whether `tool_choice` leaves a call to the model."""
     if not isinstance(choice, dict):
         return choice != "none"
     types = ITEMS[call.type].tool_types
     member = _name_member(types)
     return any(
-        each.get("type") in types and (member not in each or each[member] == call.members[member])
-        for each in choice.get("tools") or (choice,)
+        tool.get("type") in types and (member not in tool or tool[member] == call.members[member])
+        for tool in choice.get("tools") or (choice,)
     )

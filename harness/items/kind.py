@@ -6,7 +6,7 @@ them (`harness.items.stream_grammar`):
     @item("ctc", StreamedText("input", "custom_tool_call_input"), call_name="custom tool call")
     def custom_tool_call(name, input): ...
 
-`harness.answers.writer` adds `output_item.added` and `.done` around these events and numbers all of them.
+`harness.answers.item_writer` adds `output_item.added` and `.done` around these events and numbers all of them.
 """
 
 from __future__ import annotations
