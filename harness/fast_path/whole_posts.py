@@ -25,31 +25,26 @@ class PostHead(NamedTuple):
     body_size: int
 
 
-class WholePost(NamedTuple):
-    """A POST, and where it ends among the bytes that have come."""
-
-    head: PostHead
-    body: bytes
-    end: int
-
-
 class PostReader:
     """Reads whole POSTs, from any connection of a server."""
 
     def __init__(self) -> None:
         self._known: RepeatCache[bytes, PostHead] = RepeatCache()
 
-    def read(self, data: bytes, start: int = 0) -> WholePost | None:
-        """The POST that begins there; None if it is something else, not whole, or in any way out of the ordinary."""
+    def read(self, data: bytes, start: int = 0) -> tuple[PostHead, bytes, int] | None:
+        """Read the POST that begins there: its head, its body, where it ends.
+
+        None for what is something else, not whole, or in any way out of the ordinary.
+        """
         body_start = data.find(_HEAD_END, start) + len(_HEAD_END)
         if body_start < len(_HEAD_END):
             return None
         head_bytes = data[start:body_start]
         head = self._known.get(head_bytes) or self._parse_new(head_bytes)
-        if head is None or head.body_size > min(LONGEST, len(data) - body_start):
+        if head is None or head.body_size > LONGEST:
             return None
         end = body_start + head.body_size
-        return WholePost(head, data[body_start:end], end)
+        return (head, data[body_start:end], end) if end <= len(data) else None
 
     def _parse_new(self, head_bytes: bytes) -> PostHead | None:
         head = parse_head(head_bytes) if head_bytes.startswith(b"POST /") else None

@@ -1,7 +1,8 @@
-"""The types of ASGI."""
+"""The types of ASGI, and what a scope says of a connection."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
@@ -10,3 +11,15 @@ Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+def connection_scope(transport: asyncio.Transport) -> Scope:
+    """What is the same in the scopes of all requests of a connection."""
+    ends = (transport.get_extra_info(name) for name in ("sockname", "peername"))
+    server, client = (end[:2] if isinstance(end, tuple) else None for end in ends)
+    return {
+        "asgi": {"version": "3.0", "spec_version": "2.3"},
+        "scheme": "https" if transport.get_extra_info("sslcontext") else "http",
+        "server": server,
+        "client": client,
+    }

@@ -14,11 +14,12 @@ from functools import cached_property, partial
 from typing import Any, cast
 
 from harness.core.headers import encode_headers
+from harness.fast_path.joined_writes import JoinedWrites
 from harness.fast_path.posts_at_once import LateAnswer, ReadyAnswer
-from harness.server.transport.asgi_types import AsgiApp, Scope
-from harness.server.transport.exchange import AnswerState, AsgiExchange
+from harness.server.transport.asgi_types import AsgiApp, Scope, connection_scope
+from harness.server.transport.exchange import STARTED, AsgiExchange
 from harness.server.transport.flow_control import FlowControl
-from harness.server.transport.framing import STATUS_LINES, AnswerFraming, encode_lines, encode_text
+from harness.server.transport.framing import STATUS_LINES, AnswerFraming, Headers, encode_lines, encode_text
 from harness.server.transport.request_parser import CONNECT, BadRequest, RequestHead, RequestParser
 
 REQUEST_SECONDS = 20.0
@@ -27,15 +28,12 @@ RECEIVED_PER_SECOND = 500
 TOO_SLOW = "The request did not become whole in time."
 
 
-AnswerAtOnce = Callable[[bytes, int], ReadyAnswer | LateAnswer | None]
-JoinWrites = Callable[[asyncio.Transport, asyncio.AbstractEventLoop], asyncio.Transport]
-
-
 class ConnectionState(Enum):
     """What a client is doing; its requests are answered meanwhile, one after the other.
 
-        NEW ──bytes──> HEAD ──the head is whole──> BODY ──the request is whole──> BETWEEN ──bytes──> HEAD
-                         └──refused, upgrade, CONNECT──┴──> ENDING
+        NEW ──bytes──> HEAD ──head is whole──> BODY ──request is whole──> BETWEEN ──bytes──> HEAD
+         │               └──refused, upgrade, CONNECT──┴──> ENDING           ^ │
+         └──────────────────────answered at once─────────────────────────────┴─┘
 
     In ENDING nothing is read any more. What ends the connection (an error, a WebSocket) waits for the answers to the
     requests before. Only the body of a request that is being answered is refused without delay.
@@ -48,6 +46,9 @@ class ConnectionState(Enum):
     ENDING = auto()
 
 
+NEW, HEAD, BODY, BETWEEN, ENDING = ConnectionState
+
+
 class HttpConnection(asyncio.Protocol):
     """A connection of a server; `exchanges` are its requests without a whole answer, of which the first is being answered.
 
@@ -57,9 +58,6 @@ class HttpConnection(asyncio.Protocol):
     whose writes go out together.
     """
 
-    transport: asyncio.Transport
-    flow: FlowControl
-
     def __init__(
         self,
         config: Any,
@@ -68,11 +66,11 @@ class HttpConnection(asyncio.Protocol):
         _loop: asyncio.AbstractEventLoop | None = None,
         *,
         keep_alive: bool = True,
-        answer_at_once: AnswerAtOnce | None = None,
-        join_writes: JoinWrites | None = None,
+        answer_at_once: Callable[[bytes, int], ReadyAnswer | LateAnswer | None] | None = None,
+        join_writes: type[JoinedWrites] | None = None,
     ) -> None:
         self.loop = _loop or asyncio.get_running_loop()
-        self.state = ConnectionState.NEW
+        self.state = NEW
         self.exchanges: deque[AsgiExchange] = deque()
         self.idle_seconds: float = config.timeout_keep_alive
         self._config = config
@@ -81,15 +79,19 @@ class HttpConnection(asyncio.Protocol):
         self._keep_alive = keep_alive
         self._answer_at_once = answer_at_once
         self._join_writes = join_writes
-        self._parser = RequestParser(self)
+        self._parser: RequestParser | None = None
         self._since = self.loop.time()
         self._received = 0
+        self._first_lines: tuple[Headers, bytes] = (), b""
         self._end: Callable[[], None] = lambda: None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Wait for the first request."""
-        made = cast("asyncio.Transport", transport)
-        self.transport = self._join_writes(made, self.loop) if self._join_writes else made
+        self.transport = cast("asyncio.Transport", transport)
+        self._write_now: Callable[[bytes], None] = self.transport.write
+        if self._join_writes:
+            joined = self._join_writes(self.transport, self.loop)
+            self.transport, self._write_now = cast("asyncio.Transport", joined), joined.write_now
         self.flow = FlowControl(self.transport)
         self._server_state.connections.add(self)
 
@@ -102,6 +104,7 @@ class HttpConnection(asyncio.Protocol):
             exchange.abandon()
         self.exchanges.clear()
         self.flow.resume_writing()
+        self._parser = None  # it refers to this
 
     def eof_received(self) -> None:
         """Take leave of a client."""
@@ -109,7 +112,7 @@ class HttpConnection(asyncio.Protocol):
 
     def _note_silence(self) -> None:
         """Report a client that shook hands over TLS and said nothing."""
-        if self.state is ConnectionState.NEW and (secured := self.transport.get_extra_info("ssl_object")):
+        if self.state is NEW and (secured := self.transport.get_extra_info("ssl_object")):
             secured.context.note_end(secured)
 
     def pause_writing(self) -> None:
@@ -129,7 +132,7 @@ class HttpConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Take what the client sends."""
-        if self.state is ConnectionState.ENDING:
+        if self.state is ENDING:
             return
         start = 0
         while self._answer_at_once and start < len(data) and self.may_answer_at_once:
@@ -137,7 +140,7 @@ class HttpConnection(asyncio.Protocol):
             if answer is None:
                 break
             start = answer.end
-            self.send_at_once(answer)
+            self.send_at_once(answer, is_last=start == len(data))
         if start < len(data):
             self._parse(data[start:])
 
@@ -146,6 +149,7 @@ class HttpConnection(asyncio.Protocol):
         self.begin_request()
         self._received += len(data)
         try:
+            self._parser = self._parser or RequestParser(self)
             last = self._parser.feed(data)
         except BadRequest as problem:
             self._refuse(400, str(problem))
@@ -156,36 +160,42 @@ class HttpConnection(asyncio.Protocol):
     @property
     def is_idle(self) -> bool:
         """Whether the next byte begins a request, and no answer is due."""
-        is_between = self.state is ConnectionState.BETWEEN or self.state is ConnectionState.NEW
-        return is_between and not self.exchanges and not self.transport.is_closing()
+        return (self.state is BETWEEN or self.state is NEW) and not self.exchanges
 
     @property
     def may_answer_at_once(self) -> bool:
         """Whether a request that has come may be answered before anything else is done."""
         return self.is_idle and not self.flow.is_writing_paused
 
-    def send_at_once(self, answer: ReadyAnswer | LateAnswer) -> None:
-        """Send the answer to a request that was not parsed here."""
+    def send_at_once(self, answer: ReadyAnswer | LateAnswer, *, is_last: bool) -> None:
+        """Send the answer to a request that was not parsed here, the last of those that have come or not."""
         if isinstance(answer, ReadyAnswer):
-            self.state, self._since = ConnectionState.BETWEEN, self.loop.time()
+            self.state, self._since = BETWEEN, self.loop.time()
             self._server_state.total_requests += 1
-            first = encode_lines(tuple(self._server_state.default_headers))
-            self.transport.write(b"%b%b%b" % (STATUS_LINES[answer.status], first, answer.rest))
+            write = self._write_now if is_last else self.transport.write
+            write(b"".join((STATUS_LINES[answer.status], self._encode_first_lines(), answer.rest)))
         else:
             headers = encode_headers(answer.head.headers.items())
             self._begin_exchange(RequestHead("POST", answer.head.path.encode(), "1.1", headers, True), answer.app)
             self.end_request()
 
+    def _encode_first_lines(self) -> bytes:
+        """Encode the headers that each answer begins with, when the server has new ones."""
+        headers = self._server_state.default_headers
+        if headers is not self._first_lines[0]:
+            self._first_lines = headers, encode_lines(headers)
+        return self._first_lines[1]
+
     def begin_request(self) -> None:
         """Note that bytes of a request have come; white space between two requests is the begin of one, too."""
-        if self.state is ConnectionState.BETWEEN:
+        if self.state is BETWEEN:
             self._since, self._received = self.loop.time(), 0
-        if self.state is not ConnectionState.BODY:
-            self.state = ConnectionState.HEAD
+        if self.state is not BODY:
+            self.state = HEAD
 
     def begin_head(self) -> None:
         """Note that a request has begun."""
-        self.state, self._since, self._received = ConnectionState.HEAD, self.loop.time(), 1
+        self.state, self._since, self._received = HEAD, self.loop.time(), 1
 
     def begin_body(self, head: RequestHead) -> None:
         """Begin to answer a request whose head is there."""
@@ -195,7 +205,7 @@ class HttpConnection(asyncio.Protocol):
         """Let an app answer a request, once those before are answered."""
         may_follow = self._keep_alive and head.keeps_alive and head.version != "1.0" and head.method != CONNECT
         exchange = AsgiExchange(
-            {**head.as_scope(), **self._own_scope, "state": self._app_state.copy()},
+            {**head.as_scope(), **self._scope, "state": self._app_state.copy()},
             AnswerFraming(head.method, head.version, keep_alive=may_follow),
             self.transport,
             self.flow,
@@ -203,7 +213,7 @@ class HttpConnection(asyncio.Protocol):
             self.on_answered,
             expects_continue=head.expects_continue,
         )
-        self.state = ConnectionState.BODY
+        self.state = BODY
         self.exchanges.append(exchange)
         if len(self.exchanges) == 1:
             self._start(exchange, app)
@@ -211,17 +221,9 @@ class HttpConnection(asyncio.Protocol):
             self.flow.pause_reading()
 
     @cached_property
-    def _own_scope(self) -> Scope:
+    def _scope(self) -> Scope:
         """What is the same in the scopes of all requests of the connection."""
-        ends = (self.transport.get_extra_info(name) for name in ("sockname", "peername"))
-        server, client = (end[:2] if isinstance(end, tuple) else None for end in ends)
-        return {
-            "asgi": {"version": self._config.asgi_version, "spec_version": "2.3"},
-            "root_path": self._config.root_path,
-            "scheme": "https" if self.transport.get_extra_info("sslcontext") else "http",
-            "server": server,
-            "client": client,
-        }
+        return {"root_path": self._config.root_path, **connection_scope(self.transport)}
 
     def _start(self, exchange: AsgiExchange, app: AsgiApp) -> None:
         task = self.loop.create_task(exchange.run(app))
@@ -235,7 +237,7 @@ class HttpConnection(asyncio.Protocol):
 
     def end_request(self) -> None:
         """Note that a request is whole."""
-        self.state, self._since = ConnectionState.BETWEEN, self.loop.time()
+        self.state, self._since = BETWEEN, self.loop.time()
         if self.exchanges:
             self.exchanges[-1].end_body()
 
@@ -248,17 +250,17 @@ class HttpConnection(asyncio.Protocol):
         self.flow.resume_reading()
         if self.exchanges:
             self._start(self.exchanges[0], self._config.loaded_app)
-        elif self.state is ConnectionState.ENDING:
+        elif self.state is ENDING:
             self._end()
-        elif self.state is ConnectionState.BETWEEN:
+        elif self.state is BETWEEN:
             self._since = self.loop.time()
 
     def end_when_late(self) -> None:
         """Refuse a request that is not whole in time, unless one before is being answered; close an idle connection."""
         seconds = self.loop.time() - self._since
-        if self.state is ConnectionState.ENDING or (self.state is ConnectionState.BETWEEN and self.exchanges):
+        if self.state is ENDING or (self.state is BETWEEN and self.exchanges):
             return
-        if self.state is ConnectionState.BETWEEN:
+        if self.state is BETWEEN:
             if seconds > self.idle_seconds:
                 self.transport.close()
         elif self.flow.is_reading_paused or (self.exchanges and self.exchanges[-1].is_body_whole):
@@ -268,16 +270,13 @@ class HttpConnection(asyncio.Protocol):
 
     def _refuse(self, status: int, text: str) -> None:
         """Refuse what the client is sending, and close the connection; a request whose answer has begun is cut off."""
-        write_last = partial(self._write_last, encode_text(status, text))
-        if self.state is not ConnectionState.BODY or not self.exchanges:
-            self._end_with(write_last)
-        elif len(self.exchanges) > 1:
-            self.exchanges.pop()
-            self._end_with(write_last)
-        else:
-            exchange = self.exchanges.pop()
-            self._end_with(self.transport.close if exchange.state is AnswerState.STARTED else write_last)
-            exchange.abandon()
+        end: Callable[[], None] = partial(self._write_last, encode_text(status, text))
+        if self.state is BODY and self.exchanges:
+            refused = self.exchanges.pop()
+            if refused.state is STARTED:
+                end = self.transport.close
+            refused.abandon()
+        self._end_with(end)
 
     def _write_last(self, error: bytes) -> None:
         self.transport.write(error)
@@ -285,7 +284,7 @@ class HttpConnection(asyncio.Protocol):
 
     def _end_with(self, end: Callable[[], None]) -> None:
         """Do what ends the requests of the connection, once those that came before are answered."""
-        self.state, self._end = ConnectionState.ENDING, end
+        self.state, self._end = ENDING, end
         if not self.exchanges:
             end()
 

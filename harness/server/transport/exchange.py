@@ -30,6 +30,9 @@ class AnswerState(Enum):
     ABANDONED = auto()
 
 
+PENDING, STARTED, COMPLETE, ABANDONED = AnswerState
+
+
 class AsgiExchange:
     """A request and its answer; `is_body_whole` says that the request has come to its end.
 
@@ -50,7 +53,7 @@ class AsgiExchange:
         self.scope = scope
         self.framing = framing
         self.transport = transport
-        self.state = AnswerState.PENDING
+        self.state = PENDING
         self.is_body_whole = False
         self._flow = flow
         self._first_headers = first_headers
@@ -61,7 +64,7 @@ class AsgiExchange:
 
     def add_body(self, body: bytes) -> None:
         """Keep a part of the body of the request for the app."""
-        if self.state is not AnswerState.COMPLETE:
+        if self.state is not COMPLETE:
             self._body += body
             if len(self._body) > MOST_UNREAD:
                 self._flow.pause_reading()
@@ -74,8 +77,8 @@ class AsgiExchange:
 
     def abandon(self) -> None:
         """Note that the client has left."""
-        if self.state is not AnswerState.COMPLETE:
-            self.state = AnswerState.ABANDONED
+        if self.state is not COMPLETE:
+            self.state = ABANDONED
         self._news.set()
 
     async def run(self, app: AsgiApp) -> None:
@@ -87,14 +90,14 @@ class AsgiExchange:
         except BaseException as problem:
             await self._fail("Exception in ASGI application\n", problem)
             return
-        if self.state is AnswerState.PENDING:
+        if self.state is PENDING:
             await self._fail("ASGI callable returned without starting response.")
-        elif self.state is AnswerState.STARTED:
+        elif self.state is STARTED:
             await self._fail("ASGI callable returned without completing response.")
 
     async def _fail(self, text: str, problem: BaseException | None = None) -> None:
         _LOGGER.error(text, exc_info=problem)
-        if self.state is AnswerState.PENDING:
+        if self.state is PENDING:
             headers = [
                 (b"content-type", b"text/plain; charset=utf-8"),
                 (b"content-length", str(len(FAULT)).encode()),
@@ -121,24 +124,24 @@ class AsgiExchange:
 
     @property
     def _has_ended(self) -> bool:
-        return self.state is AnswerState.COMPLETE or self.state is AnswerState.ABANDONED
+        return self.state is COMPLETE or self.state is ABANDONED
 
     async def send(self, message: Message) -> None:
         """Send the head or a part of the body of the answer, once the client has read enough of what came before."""
-        if self._flow.is_writing_paused and self.state is not AnswerState.ABANDONED:
+        if self._flow.is_writing_paused and self.state is not ABANDONED:
             await self._flow.drain()
-        if self.state is AnswerState.ABANDONED:
+        if self.state is ABANDONED:
             return
-        expected = _EXPECTED.get(self.state)
-        if message["type"] != expected:
-            raise RuntimeError(f"Expected ASGI message {expected!r}, but got {message['type']!r}.")
-        if self.state is AnswerState.PENDING:
+        kind = message["type"]
+        if self.state is PENDING and kind == "http.response.start":
             self._send_head(message["status"], message.get("headers", ()))
-        else:
+        elif self.state is STARTED and kind == "http.response.body":
             self._send_part(message.get("body", b""), more=message.get("more_body", False))
+        else:
+            raise RuntimeError(f"Unexpected ASGI message {kind!r} for an answer that is {self.state.name}.")
 
     def _send_head(self, status: int, headers: Headers) -> None:
-        self.state, self._expects_continue = AnswerState.STARTED, False
+        self.state, self._expects_continue = STARTED, False
         self.transport.write(self.framing.encode_head(status, [*self._first_headers, *headers]))
 
     def _send_part(self, body: bytes, *, more: bool) -> None:
@@ -148,11 +151,8 @@ class AsgiExchange:
             return
         if self.framing.is_short:
             raise RuntimeError("Response content shorter than Content-Length")
-        self.state = AnswerState.COMPLETE
+        self.state = COMPLETE
         self._news.set()
         if not self.framing.keep_alive:
             self.transport.close()
         self._on_complete()
-
-
-_EXPECTED = {AnswerState.PENDING: "http.response.start", AnswerState.STARTED: "http.response.body"}

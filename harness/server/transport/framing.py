@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from enum import Enum, auto
-from functools import lru_cache
 from http import HTTPStatus
 
 Headers = Iterable[tuple[bytes, bytes]]
@@ -100,7 +99,6 @@ def encode_text(status: int, text: str) -> bytes:
     return STATUS_LINES[status] + head.encode() + text.encode()
 
 
-@lru_cache(maxsize=8)
-def encode_lines(headers: Sequence[tuple[bytes, bytes]]) -> bytes:
-    """Encode the headers that each answer of a server begins with; they stay the same for a second."""
+def encode_lines(headers: Headers) -> bytes:
+    """Encode the lines of headers."""
     return b"".join([b"%b: %b\r\n" % header for header in headers])

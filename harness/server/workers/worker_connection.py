@@ -79,10 +79,10 @@ class WorkerConnection(HttpConnection):
         """Whether a request has come that is known to belong here."""
         return self._is_judged and super().may_answer_at_once
 
-    def send_at_once(self, answer: ReadyAnswer | LateAnswer) -> None:
+    def send_at_once(self, answer: ReadyAnswer | LateAnswer, *, is_last: bool) -> None:
         """Send the answer to a request that was not parsed here."""
         self._is_judged = False
-        super().send_at_once(answer)
+        super().send_at_once(answer, is_last=is_last)
 
     def begin_body(self, head: RequestHead) -> None:
         """Begin to answer a request; one of another worker that came together with one of this is refused."""
