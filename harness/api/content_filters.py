@@ -14,7 +14,7 @@ _WITHOUT_SEVERITY = frozenset({"jailbreak", "protected_material_code", "protecte
 
 
 def filter_result(source: str, found: Sequence[str], length: int) -> Json:
-    """The filter result of a `prompt` or a `completion` with `length` characters; `found` are the blocked categories."""
+    """Make the filter result of a `prompt` or a `completion` of this `length`; `found` are the blocked categories."""
     categories = _PROMPT_CATEGORIES if source == "prompt" else _COMPLETION_CATEGORIES
     return {
         "blocked": bool(found),

@@ -35,13 +35,13 @@ class ContentOwner(NamedTuple):
 
 
 def make_encrypted_content(owner: ContentOwner, now: int) -> str:
-    """A ciphertext for an item of an organization, made at `now` unix seconds."""
+    """Make the ciphertext of an item for an organization; `now` is unix seconds."""
     head, payload = _VERSION + now.to_bytes(8, "big"), _MARK + "\0".join(owner).encode("utf-8", "surrogatepass")
     return urlsafe_b64encode(head + _digest(head + payload) + payload).decode()
 
 
 def owner_of_content(text: str) -> ContentOwner | None:
-    """The owner of an unchanged ciphertext of `make_encrypted_content`; None for any other string."""
+    """Find the owner of an unchanged ciphertext of `make_encrypted_content`; None for any other string."""
     if not _is_ours(text):
         return None
     try:
@@ -59,7 +59,7 @@ def owner_of_content(text: str) -> ContentOwner | None:
 
 
 def rejection_reason(text: str, item: str | None, organization: str) -> str | None:
-    """The API's reason for rejecting a ciphertext in the item of this id; None if it accepts it.
+    """Return the API's reason for rejecting a ciphertext in the item of this id; None if it accepts it.
 
     Foreign tokens of the right form are accepted, as nothing is known of them, and so are the placeholders of recorders
     (`REDACTED`, `<…>`). Without an item id, only the organization is compared.

@@ -40,7 +40,7 @@ class FullItem(NamedTuple):
 
 
 def filter_item(item: Json, include: Collection[str]) -> Json:
-    """The item as a request with this `include` shows it; the item itself if nothing is hidden."""
+    """Show the item as a request with this `include` gets it; the item itself if nothing is hidden."""
     item_filter = _FILTERS.get(item["type"])
     return item_filter(item, include) if item_filter else item
 
@@ -48,12 +48,12 @@ def filter_item(item: Json, include: Collection[str]) -> Json:
 def filter_stored_items(
     items: Sequence[Json], include: Collection[str], full_items: Mapping[str, FullItem]
 ) -> list[Json]:
-    """Stored items as a list shows them: with what was included when they were created, and what is now."""
+    """Show stored items as a list has them: with members that their creation included, or this request does."""
     return [_filter_stored_item(item, include, full_items.get(item.get("id", ""))) for item in items]
 
 
 def filter_page(page: Json, include: Collection[str], full_items: Mapping[str, FullItem]) -> Json:
-    """A page of items as it is shown. Recorded: a file that the client sent is shown without its data."""
+    """Show a page of items as a request gets it. Recorded: a file that the client sent is shown without its data."""
     return {**page, "data": [_omit_file_data(item) for item in filter_stored_items(page["data"], include, full_items)]}
 
 
@@ -68,7 +68,7 @@ def _omit_file_data(item: Json) -> Json:
 
 
 def infer_include(items: Sequence[Json]) -> list[str]:
-    """The values of `include` that a request must have had for items to be shown like this."""
+    """Infer the values of `include` that a request must have had for items to be shown like this."""
     return [name for name in INCLUDE_VALUES if any(_is_revealed_by(name, item) for item in items)]
 
 
@@ -81,7 +81,7 @@ def _filter_stored_item(item: Json, include: Collection[str], full: FullItem | N
 
 
 def _list_filter(member: str, name: str) -> ItemFilter:
-    """A filter for a member that is null unless it is included."""
+    """Make a filter for a member that is null unless it is included."""
 
     def filter_list(item: Json, include: Collection[str]) -> Json:
         shown, included = item.get(member), name in include

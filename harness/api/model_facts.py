@@ -94,21 +94,21 @@ class ModelFacts:
 
 
 def split_source(source: str) -> tuple[str, str, str]:
-    """The level, the place and the date of a source; the date is empty if there is none."""
+    """Split a source into level, place and date; the date may be empty."""
     found = _DATED_SOURCE.fullmatch(source)
     return (found[1], found[2], found[3] or "") if found else (source, "", "")
 
 
 @cache
 def read_table() -> Mapping[str, Any]:
-    """The file as it is: `families`, each a list of value and sources by fact, and the sources of `nonexistent` names."""
+    """Read the file as it is: `families`, each a list of value and sources by fact, and sources of `nonexistent` names."""
     table: Mapping[str, Any] = orjson.loads(MODELS_FILE.read_bytes())
     return table
 
 
 @cache
 def load_model_facts() -> ModelFacts:
-    """The facts of the file with their sources."""
+    """Load the facts of the file with their sources."""
     table = read_table()
     families = {
         family: {name: Fact(value, tuple(sources)) for name, (value, *sources) in facts.items()}
@@ -118,5 +118,5 @@ def load_model_facts() -> ModelFacts:
 
 
 def refused_tools(facts: Mapping[str, Sequence[Any]]) -> frozenset[str]:
-    """The types of tools that a family of the table is known to refuse."""
+    """Return the types of tools that a family of the table is known to refuse."""
     return frozenset(name[len(_TOOL) :] for name, fact in facts.items() if fact[0] is False and name.startswith(_TOOL))

@@ -22,7 +22,7 @@ NamesByShape = Mapping[Shape, Sequence[str]]
 
 
 def group_by_shape(names: Iterable[str]) -> NamesByShape:
-    """The names in which a slip is looked for."""
+    """Group names by their shape, in which a slip is looked for."""
     groups: dict[Shape, list[str]] = {}
     for name in names:
         groups.setdefault(_shape(name), []).append(name)
@@ -32,24 +32,24 @@ def group_by_shape(names: Iterable[str]) -> NamesByShape:
 def find_meant(name: str, known: NamesByShape) -> str | None:
     """Find the known name from which a name is one slip; None for any other name."""
     words = _WORD.findall(name)
-    for other in known.get(_shape(name), ()):
+    for correct in known.get(_shape(name), ()):
         differing = [
             (place, word, meant)
-            for place, (word, meant) in enumerate(zip(words, _WORD.findall(other), strict=True))
+            for place, (word, meant) in enumerate(zip(words, _WORD.findall(correct), strict=True))
             if word != meant
         ]
         if len(differing) == 1 and _is_slip(*differing[0]):
-            return other
+            return correct
     return None
 
 
 def _shape(name: str) -> Shape:
-    """What stands before, between and after the words of a name."""
+    """Find what stands before, between and after the words of a name."""
     return tuple(_WORD.split(name))
 
 
 def _is_slip(place: int, word: str, meant: str) -> bool:
-    """Whether a word is one slip from the one that was meant; `place` is its place in the name, from 0."""
+    """Tell whether a word is one slip from the meant one; `place` is its place in the name, from 0."""
     if len(meant) < _SHORTEST_WORD or word.lower() == meant.lower() or word in _OWN_WORDS:
         return False
     if _has_swapped_letters(word, meant):
@@ -57,7 +57,7 @@ def _is_slip(place: int, word: str, meant: str) -> bool:
     if place and (len(meant) == _SHORTEST_WORD or word[0] != meant[0]):
         return False
     if len(word) == len(meant):
-        return sum(letter != other for letter, other in zip(word, meant, strict=True)) == 1
+        return sum(letter != due for letter, due in zip(word, meant, strict=True)) == 1
     if len(word) == len(meant) + 1:
         is_doubled = word[0] == word[1]
         return any(word[:index] + word[index + 1 :] == meant for index in range(0 if is_doubled else 1, len(word)))
@@ -65,7 +65,7 @@ def _is_slip(place: int, word: str, meant: str) -> bool:
 
 
 def _has_swapped_letters(word: str, meant: str) -> bool:
-    """Whether two neighbouring letters have changed places, and nothing else has."""
+    """Tell whether two neighbouring letters have changed places, and nothing else differs."""
     if len(word) != len(meant):
         return False
     first = next((index for index in range(len(word)) if word[index] != meant[index]), len(word))

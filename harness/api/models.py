@@ -1,4 +1,4 @@
-"""The model families: what each can do, the defaults that a response echoes, names that are none.
+"""The model families: what each can do, the defaults that a response echoes, names that do not exist.
 
 The facts are those of `models.json` (`harness.api.model_facts`). An unlisted name has the defaults of the family with the
 longest common prefix, answers under its own name, and no feature is refused for it. Each World has its own table;
@@ -74,12 +74,12 @@ class Model:
     truncations: tuple[str, ...] = ()
 
     def has_ended(self, day: str) -> bool:
-        """Whether it is gone on a day (YYYY-MM-DD)."""
+        """Tell whether the model is gone on a day (YYYY-MM-DD)."""
         return any("" < end <= day for end in self.ends)
 
     @property
     def ends(self) -> tuple[str, str]:
-        """The days from which it is gone, and from which its name does not exist; empty if it is still there."""
+        """The days from which the model is gone, and from which its name does not exist; empty if it is still served."""
         return self.gone, self.removed
 
     @property
@@ -94,7 +94,7 @@ class Models(Mapping[str, Model]):
     __slots__ = ("_defaults", "_families", "_found", "_meant", "_published", "_shapes")
 
     def __init__(self, families: Iterable[Model] | None = None) -> None:
-        """A table of these families; without them, those of the API, which are read when one is first asked for."""
+        """Make a table of these families; without any, those of the API are read when one is first asked for."""
         self._published = families is None
         self._families: dict[str, Model] = {family.name: family for family in families or ()}
         self._found: dict[str, Model | None] = dict(_by_every_name(self._families))
@@ -112,11 +112,11 @@ class Models(Mapping[str, Model]):
         return len(self._all())
 
     def with_family(self, family: Model) -> Models:
-        """A copy of the table with this family, which replaces the one of its name."""
+        """Copy the table with this family in place of the one of its name."""
         return Models({**self._all(), family.name: family}.values())
 
     def find(self, name: str) -> Model | None:
-        """The family of a listed model, by any of its names with or without a date; None for any other name."""
+        """Find the family of a listed model, by any of its names with or without a date; None for any other name."""
         try:
             return self._found[name]
         except KeyError:
@@ -124,7 +124,7 @@ class Models(Mapping[str, Model]):
             return _cache(self._found, name, family)
 
     def find_meant(self, name: str) -> str | None:
-        """The name of a served model that an unlisted name is one slip from: `gpt-4.1` for `gtp-4.1`."""
+        """Find the name of a served model that an unlisted name is one slip from: `gpt-4.1` for `gtp-4.1`."""
         try:
             return self._meant[name]
         except KeyError:
@@ -134,11 +134,11 @@ class Models(Mapping[str, Model]):
     def _find_slip(self, name: str) -> str | None:
         if self._shapes is None:
             served = [family for family in self._all().values() if family.served and family.found]
-            self._shapes = group_by_shape({name: None for one in served for name in (one.name, *one.names)})
+            self._shapes = group_by_shape({alias: None for family in served for alias in (family.name, *family.names)})
         return find_meant(name, self._shapes)
 
     def defaults(self, name: str) -> Model:
-        """The defaults that a response echoes: those of the family, or of the nearest one; a dated name is its snapshot."""
+        """Find the defaults that a response echoes, of the family or the nearest one; a dated name is its snapshot."""
         try:
             return self._defaults[name]
         except KeyError:
@@ -160,8 +160,12 @@ class Models(Mapping[str, Model]):
         return self._families
 
     def _nearest_family(self, name: str) -> Model:
-        """The first family that shares the longest beginning with a name, of two characters at least."""
-        shared = {known: _count_shared(known, name) for known, family in self._all().items() if not family.name_only}
+        """Find the first family that shares the longest beginning with a name, of two characters at least."""
+        shared = {
+            candidate: _count_shared(candidate, name)
+            for candidate, family in self._all().items()
+            if not family.name_only
+        }
         nearest = max(shared, key=shared.__getitem__)
         return self._families[nearest if shared[nearest] > 1 else FALLBACK_FAMILY]
 
@@ -173,7 +177,7 @@ def _by_every_name(families: Mapping[str, Model]) -> Iterator[tuple[str, Model]]
 
 
 def _build_family(name: str, facts: Mapping[str, Sequence[Any]]) -> Model:
-    """The family that the facts (value, then sources) describe; what they do not say is not refused."""
+    """Build the family that the facts (value, then sources) describe; what they do not say is not refused."""
 
     def value(fact: str, otherwise: Any = None) -> Any:
         found = facts.get(fact)
@@ -227,7 +231,7 @@ def _count_shared(one: str, other: str) -> int:
 
 
 def _cache(table: dict[str, T], name: str, value: T) -> T:
-    """The value itself, stored under the name unless the table is full."""
+    """Store the value under the name unless the table is full, and return it."""
     if len(table) < MAX_CACHED:
         table[name] = value
     return value
@@ -243,13 +247,13 @@ _INVENTED_NAME = re.compile(r".*(\s|non-?exist|not-?exist|invalid|nope).*", re.I
 
 
 def is_of_other_vendor(name: str) -> bool:
-    """Whether a model is one of another provider, by its name: `claude-sonnet-4-5`."""
+    """Tell whether a model is one of another provider, by its name: `claude-sonnet-4-5`."""
     return bool(_OTHER_VENDOR.fullmatch(name))
 
 
 @lru_cache(maxsize=512)
 def is_nonexistent_model(name: str) -> bool:
-    """Whether the API has no such model: one that it refused, another vendor's, or a name like `gpt-nonexistent`.
+    """Tell whether the API has no such model: a refused name, another vendor's, or one like `gpt-nonexistent`.
 
     Everything else may exist: fine-tunes, deployments, future models, names of a router (`vendor/model`).
     """

@@ -1,4 +1,4 @@
-"""The multi-agent beta: its header, when a request enables it, and what only its requests may hold."""
+"""The multi-agent beta: its header, when a request enables it, and its members of requests."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ MULTI_AGENT_BETA = "responses_multi_agent=v1"
 
 
 def has_multi_agent_beta(request: Request) -> bool:
-    """Whether a request, or the upgrade of its connection, asks for the beta."""
-    return MULTI_AGENT_BETA in [each.strip() for each in request.headers.get("openai-beta", "").split(",")]
+    """Tell whether a request, or the upgrade of its connection, asks for the beta."""
+    return MULTI_AGENT_BETA in [beta.strip() for beta in request.headers.get("openai-beta", "").split(",")]
 
 
 def enables_agents(body: Json) -> bool:
-    """Whether a request lets the model spawn agents."""
+    """Tell whether a request lets the model spawn agents."""
     settings = body.get(MULTI_AGENT)
     return isinstance(settings, dict) and settings.get("enabled") is True
 
 
 def omit_agents(request: Request, body: Any) -> Any:
-    """A body with the beta as the schema validates it: its items without the agents that they belong to."""
+    """Drop the members of the beta from a body, as the schema validates it: items lose their agents."""
     items = body.get("input") if isinstance(body, dict) else None
     if not isinstance(items, list) or not has_multi_agent_beta(request):
         return body

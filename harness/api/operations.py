@@ -24,7 +24,7 @@ OBJECT_LIST, ITEM_LIST, FILE_LIST = "(a list of objects)", "(a list of items)", 
 
 @dataclass(frozen=True, slots=True)
 class Cursors:
-    """What `after` and `before` of a list name: the `kind` of its objects, as an error calls one, and their `ids`."""
+    """What `after` and `before` of a list name: the `kind` of its objects in the words of an error, and their `ids`."""
 
     kind: str
     ids: ListedIds
@@ -63,14 +63,14 @@ class Operation:
         return self.body_schema is not None or (self.is_project and self.method in ("POST", "PUT", "PATCH"))
 
     def reads_form(self, content_type: str) -> bool:
-        """Whether a body of this type is read as a form."""
+        """Tell whether a body of this type is read as a form."""
         kind = content_type.partition(";")[0].strip().lower()
         if self.is_project and self.is_form_or_json:
             return kind == FORM_TYPE
         return self.is_form and not (self.is_form_or_json and kind == "application/json")
 
     def is_in(self, group: str) -> bool:
-        """Whether the operation is one of a group: JSON_BODY, or a list of one of the three."""
+        """Tell whether the operation is one of a group: JSON_BODY, or a list of one of the three."""
         return self.takes_json if group == JSON_BODY else self.cursors is not None and self.cursors.group == group
 
 
@@ -125,7 +125,7 @@ def operation(
 
 
 def find_operation(method: str, path: str, root: str = "") -> tuple[Operation | None, Mapping[str, str], bool]:
-    """The operation for a method and a path below a root, the path's parameters, and whether the path exists at all.
+    """Find the operation for a method and a path below a root, the path's parameters, and whether the path exists.
 
     A literal path goes before a template, but only for the methods it has: `GET /responses/compact` asks for a response.
     """

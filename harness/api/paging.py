@@ -13,7 +13,7 @@ DEFAULT_PAGE_SIZE = 20
 def page(
     items: Sequence[Json], query: Mapping[str, Any], limit: int = DEFAULT_PAGE_SIZE, id_member: str = "id"
 ) -> Json:
-    """A list object over `items` (oldest first); `after` and `before` in the query are ids of items at the page's ends.
+    """Make a page of `items` (oldest first) as a list object; `after` and `before` in the query are ids at its ends.
 
     `limit` is the default number of items of a page, `id_member` where an item has its id. Ids that the list does not have
     count as absent; the rules of `cursors` refuse unknown ones.
@@ -27,13 +27,13 @@ def page(
 
 
 def _page_size(asked: Any, default: int) -> int:
-    """The number of items of a page; of an operation without a schema for its query it is a text."""
+    """Find the number of items of a page; in an operation without a schema for its query it is a text."""
     text = str(asked)
     return int(text[:9]) if text.isdecimal() else default
 
 
 def list_object(items: Sequence[Json], *, more: bool = False, id_member: str = "id") -> Json:
-    """A list object with these items in this order; `more` says whether others follow."""
+    """Make a list object with these items in this order; `more` says whether others follow."""
     return {
         "object": "list",
         "data": items,

@@ -27,7 +27,7 @@ ProblemFinder = Callable[[Json, Path], Iterator[str]]
 
 
 def function_problems(schema: Json, invalid: str = "", *, strict: bool | None) -> Iterator[str]:
-    """The problems of a function's parameters, outermost first; `invalid` says why they are no JSON Schema at all.
+    """Yield the problems of a function's parameters, outermost first; `invalid` says why they are not JSON Schema.
 
     Without `strict` the API closes a schema itself where it can and accepts it unchanged where it cannot.
     """
@@ -42,7 +42,7 @@ def function_problems(schema: Json, invalid: str = "", *, strict: bool | None) -
 
 
 def format_problems(schema: Json, invalid: str = "") -> Iterator[str]:
-    """The problems of a strict response format, outermost first; `invalid` says why it is no JSON Schema at all."""
+    """Yield the problems of a strict response format, outermost first; `invalid` says why it is not JSON Schema."""
     yield from _root_problems(schema, empty=True)
     yield from filter(None, [invalid])
     yield from _check_subschemas(schema, (), partial(_strict_problems, schema))
@@ -50,13 +50,13 @@ def format_problems(schema: Json, invalid: str = "") -> Iterator[str]:
 
 
 def close_schema(schema: Any) -> Any:
-    """A schema as the API closes it if `strict` is absent: no additional properties, and all properties required.
+    """Close a schema as the API does if `strict` is absent: no additional properties, and all properties required.
 
     Recorded: microsoft/agent-framework ConformanceTraces (2025-10), langchain-ai/langchain test_system_additional_tools
     (2026-09). An object that is explicitly open (`additionalProperties`) remains open.
     """
     if isinstance(schema, list):
-        return [close_schema(one) for one in schema]
+        return [close_schema(element) for element in schema]
     if not isinstance(schema, dict):
         return schema
     closed = {
@@ -74,7 +74,7 @@ def close_schema(schema: Any) -> Any:
 
 
 def apply_strictness(parameters: Any, strict: bool | None) -> tuple[Any, bool]:
-    """The parameters of a function as the API uses them, and whether its calls keep to them: it closes what it can."""
+    """Apply strictness to a function's parameters as the API does, where it can, and tell whether calls keep to them."""
     if parameters == {}:
         parameters = {"type": "object", "properties": {}}
     if strict is None and isinstance(parameters, dict):
@@ -113,7 +113,7 @@ def _array_problems(schema: Json, path: Path) -> Iterator[str]:
 
 
 def _format_problems(schema: Json, path: Path) -> Iterator[str]:
-    """The format of a text is a known one; those of numbers are free, as recorded: `uint8`, `double`."""
+    """Yield the problems of the format of a text; those of numbers are free, as recorded: `uint8`, `double`."""
     types, format = schema.get("type"), schema.get("format")
     texts = isinstance(types, list) and "string" in types
     if format and format not in _FORMATS and (texts or types == "string"):
@@ -122,7 +122,7 @@ def _format_problems(schema: Json, path: Path) -> Iterator[str]:
 
 
 def _reference_problems(root: Json, schema: Json, where: str) -> Iterator[str]:
-    """A reference stands alone, apart from definitions at the top, and names one of these or the schema itself."""
+    """Yield the problems of a reference: it stands alone, and names a definition at the top or the schema itself."""
     reference = schema["$ref"]
     if beside := sorted(schema.keys() - {"$ref", *_SCHEMA_MAPS}):
         yield f"{where}, $ref cannot have keywords {{{', '.join(map(repr, beside))}}}."
@@ -159,7 +159,7 @@ def _openness_problems(schema: Json, where: str) -> Iterator[str]:
 
 
 def _subschemas(schema: Any) -> Iterator[Json]:
-    """A schema and all that stand in it; references are not followed."""
+    """Yield a schema and all that stand in it; references are not followed."""
     left = [schema]
     while left:
         part = left.pop()
@@ -171,7 +171,7 @@ def _subschemas(schema: Any) -> Iterator[Json]:
 
 
 def _size_problems(schema: Json) -> Iterator[str]:
-    """The limits of strict mode that the whole of a schema exceeds; the API names them after all other problems."""
+    """Yield the limits of strict mode that the whole of a schema exceeds; the API names them after all other problems."""
     parts = [*_subschemas(schema)]
     properties = sum(len(_object_at(part, "properties")) for part in parts)
     if properties > _MAX_PROPERTIES:
@@ -186,7 +186,7 @@ def _size_problems(schema: Json) -> Iterator[str]:
 
 
 def _object_at(schema: Json, name: str) -> Json:
-    """An object member of a schema; empty if it is of another type."""
+    """Return an object member of a schema; empty if it is of another type."""
     member = schema.get(name)
     return member if isinstance(member, dict) else {}
 

@@ -18,7 +18,7 @@ _UNCACHED: Json = {"cache_write_tokens": 0, "cached_tokens": 0}
 
 
 def estimate_tokens(items: Iterable[Json]) -> int:
-    """The estimated tokens of items; only text members count, not ids and types."""
+    """Estimate the tokens of items; only text members count, not ids and types."""
     return sum([_estimate_item_tokens(item) for item in items])
 
 
@@ -27,7 +27,7 @@ def _estimate_item_tokens(item: Json) -> int:
 
 
 def count_words(items: Iterable[Json]) -> int:
-    """The number of words in items, a lower bound of tokens: no tokenizer joins words across white space."""
+    """Count the words in items, a lower bound of tokens: no tokenizer joins words across white space."""
     return sum([_count_item_words(item) for item in items])
 
 
@@ -62,7 +62,7 @@ REASONING_TOKENS: Mapping[str, int] = {"low": 64, "medium": 192, "high": 448, "x
 
 
 def set_usage(counted: Json, own: Mapping[str, int]) -> Json:
-    """The `usage` of a response with counts of a script: `input_tokens`, `cached`, `cache_written`, `output_tokens`, …"""
+    """Set counts of a script in the `usage` of a response: `input_tokens`, `cached`, `cache_written`, `output_tokens`, …"""
     read, said = ({**counted[name]} for name in ("input_tokens_details", "output_tokens_details"))
     named = {"cached": "cached_tokens", "cache_written": "cache_write_tokens"}
     read |= {named[name]: count for name, count in own.items() if name in named}
@@ -83,7 +83,7 @@ def set_usage(counted: Json, own: Mapping[str, int]) -> Json:
 def make_usage(
     input_tokens: int, output: Sequence[Json], spent: int | None = None, *, cached: int = 0, effort: str | None = None
 ) -> Json:
-    """The `usage` object of a response; `spent` are its output tokens if they are known.
+    """Make the `usage` object of a response; `spent` are its output tokens if they are known.
 
     `cached` tokens of the input were read from a cache. With `effort` each reasoning has the tokens of that effort instead
     of what its text has.

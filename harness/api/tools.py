@@ -13,7 +13,7 @@ from harness.core.exchange import Json
 
 
 def declared_tools(body: Json, items: Iterable[Json] | None = None) -> list[Json]:
-    """The tools of a request: its own, then those of `additional_tools` items in its input.
+    """List the tools of a request: its own, then those of `additional_tools` items in its input.
 
     `items` are the input items if they are known already.
     """
@@ -27,17 +27,17 @@ def declared_tools(body: Json, items: Iterable[Json] | None = None) -> list[Json
 
 
 def is_deferred(tool: Json) -> bool:
-    """Whether a tool, or one inside it, is deferred until a tool search loads it."""
-    return bool(tool.get("defer_loading")) or any(one.get("defer_loading") for one in _namespace_tools(tool))
+    """Tell whether a tool, or one inside it, is deferred until a tool search loads it."""
+    return bool(tool.get("defer_loading")) or any(inner.get("defer_loading") for inner in _namespace_tools(tool))
 
 
 def plain_functions(tools: Iterable[Json]) -> set[str]:
-    """The functions that are called by their name alone."""
+    """Return the functions that are called by their name alone."""
     return {tool["name"] for tool in tools if _is_function(tool) and not tool.get("defer_loading")}
 
 
 def function_namespaces(tools: Iterable[Json], *, found: bool = False) -> dict[str, str]:
-    """The functions that are called in a namespace, each with the namespace's name.
+    """Return the functions that are called in a namespace, each with the namespace's name.
 
     Deferred functions are included only with `found`, once a search has loaded them.
     """
@@ -52,11 +52,11 @@ def _namespaced_functions(tools: Iterable[Json]) -> Iterator[tuple[str, Json]]:
     for tool in tools:
         if _is_function(tool) and tool.get("defer_loading"):
             yield tool["name"], tool
-        yield from ((tool["name"], one) for one in _namespace_tools(tool) if _is_function(one))
+        yield from ((tool["name"], inner) for inner in _namespace_tools(tool) if _is_function(inner))
 
 
 def loaded_tools(item: Json, waiting: Iterable[Json]) -> dict[str, Json]:
-    """The tools that a `tool_search_output` has loaded, by name; `waiting` are the request's own definitions.
+    """Return the tools that a `tool_search_output` has loaded, by name; `waiting` are the request's own definitions.
 
     A deferred function becomes a namespace of its own name. A function that is not deferred anywhere is omitted, as it
     is not known how it is called.
@@ -72,7 +72,7 @@ def loaded_tools(item: Json, waiting: Iterable[Json]) -> dict[str, Json]:
 
 
 def as_namespace(function: Json) -> Json:
-    """A function that is called in a namespace of its own name."""
+    """Put a function into a namespace of its own name."""
     bare = {name: value for name, value in function.items() if name != "defer_loading"}
     return {
         "type": "namespace",
@@ -83,7 +83,7 @@ def as_namespace(function: Json) -> Json:
 
 
 def namespace_of(name: str, tools: Sequence[Json], items: Iterable[Json]) -> str | None:
-    """The namespace in which a model calls a function, None without one; `items` may have loaded the function."""
+    """Find the namespace in which a model calls a function, None without one; `items` may have loaded the function."""
     if name in plain_functions(tools):
         return None
     known = function_namespaces(tools, found=True)
@@ -94,7 +94,7 @@ def namespace_of(name: str, tools: Sequence[Json], items: Iterable[Json]) -> str
 
 
 def all_tools(tools: Iterable[Json]) -> Iterator[Json]:
-    """All tools, those in namespaces too."""
+    """Yield all tools, those in namespaces too."""
     for tool in tools:
         if tool.get("type") == "namespace":
             yield from _namespace_tools(tool)

@@ -24,7 +24,7 @@ _BOOLEANS = {"true": True, "false": False}
 
 
 def parse_body(raw: bytes) -> tuple[Any, JsonFault | None]:
-    """The JSON value of a body, or its fault; an empty body and `null` count as `{}`."""
+    """Parse the JSON value of a body, or find its fault; an empty body and `null` count as `{}`."""
     if not raw:
         return {}, None
     try:
@@ -39,7 +39,7 @@ def parse_body(raw: bytes) -> tuple[Any, JsonFault | None]:
 
 
 def copy_body(body: Any) -> Any:
-    """A copy of a parsed body that shares nothing with it."""
+    """Copy a parsed body; the copy shares nothing with it."""
     try:
         return orjson.loads(orjson.dumps(body))
     except orjson.JSONEncodeError:  # an integer beyond 64 bits
@@ -48,7 +48,7 @@ def copy_body(body: Any) -> Any:
 
 def _measure_depth(value: Any) -> int:
     level, deepest = [value], 0
-    while level := [inner for one in level for inner in _children(one)]:
+    while level := [inner for value in level for inner in _children(value)]:
         deepest += 1
     return deepest
 
@@ -66,19 +66,19 @@ def _is_utf8(raw: bytes) -> bool:
 
 
 def count_members(value: Any) -> int:
-    """The number of object members of a parsed value, at all depths; iterative, so that no depth overflows the stack."""
-    count, found = 0, [value]
-    for one in found:
-        if type(one) is dict:
-            count += len(one)
-            found += one.values()
-        elif type(one) is list:
-            found += one
+    """Count the object members of a parsed value, at all depths; iterative, so that no depth overflows the stack."""
+    count, values = 0, [value]
+    for inner in values:
+        if type(inner) is dict:
+            count += len(inner)
+            values += inner.values()
+        elif type(inner) is list:
+            values += inner
     return count
 
 
 def find_duplicate_name(raw: bytes, value: Any) -> JsonFault | None:
-    """The first duplicate name of a body; a second, slower parse finds it if counting cannot rule one out."""
+    """Find the first duplicate name of a body; by a second, slower parse where counting cannot rule one out."""
     names = raw.count(b'":')
     if names == raw.count(b":") == count_members(value) and b"\\" not in raw:
         return None  # most bodies: each colon follows a name, and none of these ends in a backslash
@@ -88,14 +88,14 @@ def find_duplicate_name(raw: bytes, value: Any) -> JsonFault | None:
 
 
 def _needs_full_search(raw: bytes) -> bool:
-    """Whether the number of `":` may differ from that of names: a name ends in a backslash, a space precedes a colon."""
+    """Tell whether the number of `":` may differ from that of names: a backslash ends a name, a space precedes a colon."""
     return b'\\\\":' in raw or b" :" in raw or b"\n:" in raw or b"\t:" in raw or b"\r:" in raw
 
 
 def _find_duplicate(value: Any, path: tuple[str, ...]) -> JsonFault | None:
-    """The first duplicate name; objects are tuples of pairs, as a dict would merge names; paths omit array indices."""
+    """Find the first duplicate name; objects are tuples of pairs, as a dict would merge names; paths omit array indices."""
     if isinstance(value, list):
-        return next((found for one in value if (found := _find_duplicate(one, path))), None)
+        return next((found for element in value if (found := _find_duplicate(element, path))), None)
     if not isinstance(value, tuple):
         return None
     seen: set[str] = set()
@@ -109,7 +109,7 @@ def _find_duplicate(value: Any, path: tuple[str, ...]) -> JsonFault | None:
 
 
 def parse_query(query: bytes) -> dict[str, str | list[str]]:
-    """The parameters of a query string: the last value of a repeated name, all values if the name ends in `[]`."""
+    """Parse the parameters of a query string: the last value of a repeated name, all values if the name ends in `[]`."""
     pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
     lists: dict[str, list[str]] = {name[:-2]: [] for name, _ in pairs if name.endswith("[]")}
     for name, value in pairs:
@@ -118,7 +118,7 @@ def parse_query(query: bytes) -> dict[str, str | list[str]]:
 
 
 def coerce_query(query: Mapping[str, Any], schema: Json) -> Json:
-    """A query as JSON: strings become integers, booleans and arrays where `schema` has that type and the string fits."""
+    """Read a query as JSON: strings become integers, booleans and arrays where `schema` has that type and they fit."""
     members = schema.get("properties", {})
     return {name: _coerce_value(text, members.get(name, {}).get("type")) for name, text in query.items()}
 

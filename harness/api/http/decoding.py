@@ -57,7 +57,7 @@ UNREADABLE_ANSWER = DecodedAnswer(flags=frozenset({"unread-answer"}))
 
 
 def decode_request(raw: bytes, headers: Mapping[str, str]) -> tuple[Any, bytes | None]:
-    """The JSON of a request's body (None if it is empty), or else its decoded bytes, which the API could not parse."""
+    """Decode the JSON of a request's body (None if it is empty); its decoded bytes if the API could not parse them."""
     plain = undo_encodings(raw, headers, _judged_size(raw))
     body = raw if plain is None else plain
     value, fault = parse_body(body) if body else (None, None)
@@ -65,7 +65,7 @@ def decode_request(raw: bytes, headers: Mapping[str, str]) -> tuple[Any, bytes |
 
 
 def decode_answer(raw: bytes | None, headers: Mapping[str, str]) -> DecodedAnswer:
-    """The content of an answer; a body that is neither JSON nor a stream of events is flagged `unread-answer`."""
+    """Decode the content of an answer; a body that is neither JSON nor a stream of events is flagged `unread-answer`."""
     if raw is None:
         return DecodedAnswer()
     plain = undo_encodings(raw, headers, _judged_size(raw))
@@ -89,7 +89,7 @@ def _decode_text(text: str, streamed: bool) -> DecodedAnswer:
 
 
 def parse_sse(text: str) -> list[tuple[str, str]]:
-    """The events of a stream as pairs of name and data, by the rules of server-sent events.
+    """Parse the events of a stream as pairs of name and data, by the rules of server-sent events.
 
     The last event counts even without the empty line after it, which recorders strip.
     """
@@ -132,12 +132,12 @@ def _decode_events(pairs: Sequence[tuple[str, str]]) -> DecodedAnswer:
 
 
 def _is_named_within(name: str, type: Any) -> bool:
-    """Whether the data of an event has its name in it: the event is one of a response, whatever the line says."""
+    """Tell whether the data of an event has its name in it: the event is one of a response, whatever the line says."""
     return name == type or (isinstance(type, str) and type.startswith("response."))
 
 
 def _explain_name(name: str, type: Any) -> str:
-    """What is wrong with the name in the `event` line before data of a type; clients of `EventSource` go by the name."""
+    """Explain what is wrong with the `event` line before data of a type; clients of `EventSource` go by its name."""
     if not isinstance(type, str) or name == type:
         return ""
     shown = shorten(name, _SHOWN), shorten(type, _SHOWN)
@@ -145,7 +145,7 @@ def _explain_name(name: str, type: Any) -> str:
 
 
 def _parse_event_data(data: str) -> Any:
-    """The JSON of an event's data, or `[DONE]`; None for anything else."""
+    """Parse the JSON of an event's data, or `[DONE]`; None for anything else."""
     if data.strip() == _DONE:
         return _DONE
     try:
@@ -155,7 +155,7 @@ def _parse_event_data(data: str) -> Any:
 
 
 def decode_base64(text: str | bytes) -> bytes:
-    """The bytes of a base64 text; those of the text itself if it is invalid."""
+    """Decode a base64 text; an invalid one stands for its own bytes."""
     try:
         return base64.b64decode(text, validate=False)
     except (binascii.Error, ValueError):
@@ -163,7 +163,7 @@ def decode_base64(text: str | bytes) -> bytes:
 
 
 def undo_encodings(raw: bytes, headers: Mapping[str, str], limit: int | None = None) -> bytes | None:
-    """A body without its content and transfer encodings; None if one cannot be undone, or gives more than `limit` bytes.
+    """Undo the content and transfer encodings of a body; None if one cannot be undone, or gives more than `limit` bytes.
 
     The content decides, the headers only hint: recorders decode a body but retain the header, or drop the header only.
     """
@@ -184,7 +184,7 @@ def undo_encodings(raw: bytes, headers: Mapping[str, str], limit: int | None = N
 
 
 def _inflate(raw: bytes, bits: int, limit: int) -> bytes | None:
-    """The output of zlib for all members of a body; of damaged data, the readable beginning."""
+    """Inflate all members of a body with zlib; of damaged data, the readable beginning."""
     body = bytearray()
     for _ in range(MAX_MEMBERS):
         inflate = zlib.decompressobj(bits)
@@ -207,7 +207,7 @@ def _decode_deflate(raw: bytes, limit: int) -> bytes | None:
 
 
 def _decode_with_library(library: str, raw: bytes, limit: int) -> bytes | None:
-    """The body as an optional library decodes it, if that is installed."""
+    """Decode the body with an optional library, if that is installed."""
     if find_spec(library) is None:
         return None
     module: Any = import_module(library)
@@ -221,10 +221,10 @@ def _decode_with_library(library: str, raw: bytes, limit: int) -> bytes | None:
 
 
 def _brotli_pieces(module: Any, raw: bytes) -> Iterator[bytes]:
-    """The decompressed data, little input at a time: a few bytes can stand for many MiB."""
+    """Yield the decompressed data, little input at a time: a few bytes can stand for many MiB."""
     decompressor = module.Decompressor()
-    for at in range(0, len(raw), _BROTLI_INPUT):
-        yield decompressor.process(raw[at : at + _BROTLI_INPUT])
+    for start in range(0, len(raw), _BROTLI_INPUT):
+        yield decompressor.process(raw[start : start + _BROTLI_INPUT])
     if not decompressor.is_finished():
         raise ValueError("the data breaks off")
 
@@ -243,7 +243,7 @@ def _is_text(raw: bytes) -> bool:
 
 
 def _join_chunks(raw: bytes) -> bytes:
-    """A body without chunked transfer coding; any other body is returned as it is."""
+    """Join a body without chunked transfer coding; any other body is returned as it is."""
     parts: list[bytes] = []
     at = 0
     while size := _CHUNK_HEADER.match(raw, at):

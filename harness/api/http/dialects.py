@@ -55,7 +55,7 @@ class ApiPath(NamedTuple):
 
 
 def check_dialect(name: str | None) -> str | None:
-    """A dialect by its name, None for all dialects; ConfigError for an unknown name."""
+    """Find a dialect by its name, None for all dialects; ConfigError for an unknown name."""
     if name is not None and name not in PROVIDERS:
         raise ConfigError(f"dialect={name!r}: it is one of {', '.join(PROVIDERS)}; leave it out for all of them.")
     return name
@@ -63,13 +63,13 @@ def check_dialect(name: str | None) -> str | None:
 
 @lru_cache(maxsize=256)
 def parse_api_path(path: str, only: str | None = None) -> ApiPath:
-    """The parts of a path; with `only` a path of another dialect has an unknown form."""
+    """Parse the parts of a path; with `only` a path of another dialect has an unknown form."""
     found = ApiPath(OPENAI, "/v1", path[3:]) if path.startswith("/v1/") else _parse_other_path(path, only)
     return found if only is None or found.dialect == only else ApiPath(only, "", path)
 
 
 def _parse_other_path(path: str, only: str | None) -> ApiPath:
-    """The parts of a path outside `/v1`; those below a deployment (completions) are not mocked and have no root."""
+    """Parse the parts of a path outside `/v1`; those below a deployment (completions) are not mocked and have no root."""
     project = _PROJECT.match(path)
     root = "" if _PER_DEPLOYMENT.match(path) else root_of(path) or (project[0] if project else "")
     if path.startswith(("/api/projects/", "/agents/v1.0/")):
@@ -80,23 +80,23 @@ def _parse_other_path(path: str, only: str | None) -> ApiPath:
 
 
 def api_version(request: Request) -> str:
-    """The version in the query; the first one if it occurs twice."""
+    """Return the version in the query; the first one if it occurs twice."""
     version = request.query.get(VERSION_PARAMETER) or ""
     return version if isinstance(version, str) else str(version[0])
 
 
 def is_versioned(request: Request) -> bool:
-    """Whether the path contains the version of the API (`…/v1`), or is that of a blob, so that the query need not."""
+    """Tell whether the path contains the version of the API (`…/v1`), or is that of a blob, so that the query need not."""
     return request.root.endswith("/v1") or request.path.startswith(f"{BLOB_ROOT}/")
 
 
 def is_preview_of_agents(request: Request) -> bool:
-    """Whether a request to Foundry asks for the version before agents were final; recorded 2025-11 to 2026-03."""
+    """Tell whether a request to Foundry asks for the version before agents were final; recorded 2025-11 to 2026-03."""
     return request.dialect == FOUNDRY and not is_versioned(request) and api_version(request) == PREVIEW_OF_AGENTS
 
 
 def agent_of(request: Request) -> Any:
-    """The agent that a request to Foundry names in its body or path; None without one."""
+    """Return the agent that a request to Foundry names in its body or path; None without one."""
     if request.dialect != FOUNDRY or not isinstance(request.body, dict):
         return None
     if named := request.body.get(AGENT_REFERENCE) or request.body.get("agent"):
@@ -106,7 +106,7 @@ def agent_of(request: Request) -> Any:
 
 
 def application_of(request: Request) -> str:
-    """The application of a request to a published agent; empty for any other."""
+    """Return the application of a request to a published agent; empty for any other."""
     endpoint = _AGENT_ENDPOINT.match(request.root) if request.dialect == FOUNDRY else None
     return (endpoint[2] or "") if endpoint else ""
 
@@ -116,17 +116,17 @@ USER_IDENTITY = "x-ms-user-identity"
 
 
 def user_of(request: Request) -> str:
-    """The user on whose behalf a request is sent; empty for the client itself."""
+    """Return the user on whose behalf a request is sent; empty for the client itself."""
     return request.headers.get(USER_IDENTITY, "")
 
 
 def is_at_agent_endpoint(request: Request) -> bool:
-    """Whether a request comes to the own endpoint of an agent, or to the application as which it is published."""
+    """Tell whether a request comes to the own endpoint of an agent, or to the application as which it is published."""
     return request.dialect == FOUNDRY and _AGENT_ENDPOINT.match(request.root) is not None
 
 
 def apply_agent(request: Request, agents: Mapping[str, Json] | None) -> Request:
-    """A request to Foundry with its agent's definition, and items without Foundry's members; other requests unchanged.
+    """Apply the definition of its agent to a request to Foundry, and drop Foundry's members of items.
 
     `agents` are the known definitions by name: `model`, `instructions`, `tools`. The model of other agents is `""`. A
     conversation may be all that a request says (recorded 2026-02-26 to 2026-06-26): its `input` is then empty.
@@ -151,7 +151,7 @@ def apply_agent(request: Request, agents: Mapping[str, Json] | None) -> Request:
 
 
 def _is_set(name: str, value: Any) -> bool:
-    """Whether a member of a request is set; public clients leave the model of an agent empty."""
+    """Tell whether a member of a request is set; public clients leave the model of an agent empty."""
     return value is not None and not (name == "model" and value == "")
 
 
@@ -162,7 +162,7 @@ def _omit_foundry_members(item: Any) -> Any:
 
 
 def omit_dialect_members(request: Request) -> Any:
-    """The body, or else the query, without the members of the request's dialect, as the schema validates it."""
+    """Omit the members of the request's dialect from the body, or else the query, as the schema validates it."""
     members = request.query if request.body is None else request.body
     if request.dialect == OPENAI or not isinstance(members, dict):
         return members

@@ -40,7 +40,7 @@ class PartContent(Protocol):
         """Append bytes."""
 
     def decode(self, encoding: str, errors: str = "strict") -> str:
-        """The content as text, or what stands for it."""
+        """Decode the content as text, or what stands for it."""
 
 
 class _MemoryContent:
@@ -103,7 +103,7 @@ class FormParser:
         return self._has_boundary and self._is_valid and self._parser.state == MultipartState.END
 
     def read_fields(self) -> Json:
-        """The fields, `{}` if the form is invalid. A truncated form has its first parts."""
+        """Read the fields, `{}` if the form is invalid. A truncated form has its first parts."""
         return _fields_of(self._parts)
 
 
@@ -138,19 +138,19 @@ def _collect_into(parts: list[_Part], make_content: Callable[[], PartContent]) -
 
 
 def parse_form(raw: bytes, content_type: str) -> Json:
-    """The fields of a form, `{}` if it is invalid. `expires_after[b]` is a member of the object `expires_after`."""
+    """Parse the fields of a form, `{}` if it is invalid. `expires_after[b]` is a member of the object `expires_after`."""
     parser = _parse(raw, content_type)
     return parser.read_fields() if parser else {}
 
 
 def parse_whole_form(raw: bytes, content_type: str) -> Json | None:
-    """The fields of a form; None for one that no server can parse."""
+    """Parse the fields of a form; None for one that no server can parse."""
     parser = _parse(raw, content_type)
     return parser.read_fields() if parser and parser.is_whole else None
 
 
 def _parse(raw: bytes, content_type: str) -> FormParser | None:
-    """A parser that has read a form; None without any boundary."""
+    """Feed a form to a parser; None without any boundary."""
     from python_multipart.exceptions import FormParserError
 
     try:
@@ -162,7 +162,7 @@ def _parse(raw: bytes, content_type: str) -> FormParser | None:
 
 
 def is_form(content_type: str) -> bool:
-    """Whether a body of this type is a form."""
+    """Tell whether a body of this type is a form."""
     return content_type.partition(";")[0].strip().lower() == CONTENT_TYPE
 
 

@@ -1,4 +1,4 @@
-"""The provider's other APIs, which the mock is not for: it names them instead of calling their addresses invalid."""
+"""Names the provider's other APIs, of which the mock answers none, instead of calling their addresses invalid."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ _FORMS: Mapping[str, Mapping[str, object]] = {
 
 
 def _find_project_part(parts: Sequence[str]) -> str:
-    """The part of a path below a project, or below one of its agents, that says what it is about."""
+    """Find the part of a path below a project, or below one of its agents, that names the resource."""
     if parts[0] == "agents":
         parts = parts[2:] or parts[:1]
     return parts[2] if parts[:2] == ["endpoint", "protocols"] and len(parts) > 2 else parts[0]

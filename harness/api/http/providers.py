@@ -46,39 +46,39 @@ _PLACEHOLDER_HOST = re.compile(
 
 
 def root_of(path: str) -> str | None:
-    """The root of the API in a path: `/v1`, `/openai`; None for a path of an unknown form."""
+    """Return the root of the API in a path: `/v1`, `/openai`; None for a path of an unknown form."""
     found = _API_ROOT.match(path)
     return found[0] if found else None
 
 
 def path_below_root(path: str) -> str | None:
-    """The path below the API's root in OpenAI's form (`/responses/resp_1`); None for a path of an unknown form."""
+    """Return the path below the API's root in OpenAI's form (`/responses/resp_1`); None for a path of an unknown form."""
     root = root_of(path)
     return None if root is None else path[len(root) :].rstrip("/") or None
 
 
 def provider_of_host(host: str, path: str) -> str:
-    """The provider at a host: openai, azure, foundry, or `""` for any other."""
+    """Name the provider at a host: openai, azure, foundry, or `""` for any other."""
     labels = host.lower().split(".")
     parents = (".".join(labels[index:]) for index in range(len(labels)))
     return _foundry_by_path(next((PROVIDER_HOSTS[name] for name in parents if name in PROVIDER_HOSTS), ""), path)
 
 
 def is_host_hidden(host: str) -> bool:
-    """Whether a recording omits the host or has a placeholder for it."""
+    """Tell whether a recording omits the host or has a placeholder for it."""
     return not host or bool(_PLACEHOLDER_HOST.search(host))
 
 
 def provider_by_headers(path: str, headers: Mapping[str, str]) -> str:
-    """The provider by the headers of its answer; `""` if they do not identify it. Only Foundry has paths of projects."""
+    """Name the provider by the headers of its answer; `""` if nothing identifies it. Only Foundry has paths of projects."""
     if path.startswith(_PROJECTS):
         return "foundry"
     return next((PROVIDER_HEADERS[name] for name in PROVIDER_HEADERS if name in headers), "")
 
 
 def guess_provider(path: str, request: Any, answer: Any) -> str:
-    """The probable provider: the model is one of OpenAI's, the path one of the API's."""
-    models = [each.get("model") for each in (answer, request) if isinstance(each, dict)]
+    """Guess the provider by the model and the path."""
+    models = [body.get("model") for body in (answer, request) if isinstance(body, dict)]
     if path_below_root(path) is None or not any(
         isinstance(model, str) and _OPENAI_MODEL.match(model) for model in models
     ):

@@ -29,13 +29,13 @@ class Upstream(NamedTuple):
     has_explicit_root: bool
 
     def to_api_path(self, path: str) -> str:
-        """A path of the API: the root of a gateway is replaced by `/v1`."""
+        """Translate a path to one of the API: the root of a gateway is replaced by `/v1`."""
         own = root_of(f"{self.root}/") is None and f"{path}/".startswith(f"{self.root}/")
         return API_ROOTS[OPENAI] + path[len(self.root) :] if own else path
 
 
 def parse_upstream(url: str) -> Upstream:
-    """The API at a URL; ConfigError for an invalid URL."""
+    """Parse the API at a URL; ConfigError for an invalid URL."""
     parts = _split_checked(url)
     path = parts.path.rstrip("/")
     if path.endswith(("/responses", "/chat/completions")):
@@ -74,7 +74,7 @@ def unreachable_advice(setting: str, why: str) -> str:
 
 
 def redirected_environment(behind: Upstream, here: str, environment: Mapping[str, str]) -> dict[str, str]:
-    """The changes to a command's environment that redirect it to `here` (`http://127.0.0.1:8765`).
+    """List the changes to a command's environment that redirect it to `here` (`http://127.0.0.1:8765`).
 
     Every variable with the API's origin is changed, and those that its SDKs read. `OPENAI_BASE_URL` is not set beside an
     Azure endpoint unless its URL names a base URL: the SDK for Node refuses both.

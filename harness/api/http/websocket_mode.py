@@ -23,6 +23,6 @@ MAX_AGE = 60 * 60
 
 
 def requested_lane(body: Any) -> str | None:
-    """The named lane of a `response.create`; None for the default lane and for an invalid name."""
+    """Return the named lane of a `response.create`; None for the default lane and for an invalid name."""
     lane = body.get("stream_id") if isinstance(body, dict) and body.get("type") == CREATE_EVENT else None
     return lane if isinstance(lane, str) and LANE_NAME.fullmatch(lane) else None

@@ -23,7 +23,7 @@ _FIRST_MEMBERS = ("kind", "type", "container_protocol_versions", "model")
 
 
 def order_definition(definition: Json) -> Json:
-    """A definition as it is stored: `kind` first, then the model, and its tools as a project writes them."""
+    """Order a definition as it is stored: `kind` first, then the model, and its tools as a project writes them."""
     ordered = _begin_with(definition, _FIRST_MEMBERS)
     if isinstance(tools := ordered.get("tools"), list):
         ordered["tools"] = [order_tool(tool) if isinstance(tool, dict) else tool for tool in tools]
@@ -31,7 +31,7 @@ def order_definition(definition: Json) -> Json:
 
 
 def sent_version(request: Request) -> Any:
-    """What a request says of a new version, which a form has as JSON in its field `metadata`; None if that is none."""
+    """Read what a request says of a new version: a form has it as JSON in `metadata`; None for any other content."""
     if not OPERATIONS[request.operation].reads_form(request.headers.get("content-type", "")):
         return request.body
     try:
@@ -45,7 +45,7 @@ def _begin_with(members: Json, first: tuple[str, ...]) -> Json:
 
 
 def resolve_definition(version: Json | None, inputs: Any = None) -> Json:
-    """The request members that a version of an agent defines; empty for None.
+    """Resolve the request members that a version of an agent defines; empty for None.
 
     `inputs` are the structured inputs of the request, which fill `{{name}}` in instructions and tools.
     """
@@ -62,7 +62,7 @@ def resolve_definition(version: Json | None, inputs: Any = None) -> Json:
 
 
 def input_values(declared: Mapping[str, Any], inputs: Any) -> Mapping[str, str | None]:
-    """The text of each declared structured input: that of the request, the default, or none.
+    """Return the text of each declared structured input: that of the request, the default, or none.
 
     None stands for an input that is required and that nothing gives: its placeholder stays.
     """
@@ -88,12 +88,12 @@ def _fill(part: Any, values: Mapping[str, str | None]) -> Any:
     if isinstance(part, dict):
         return {name: _fill(value, values) for name, value in part.items()}
     if isinstance(part, list):
-        filled = [(each, _fill(each, values)) for each in part]
+        filled = [(element, _fill(element, values)) for element in part]
         return [after for before, after in filled if after != "" or before == ""]
     return part
 
 
 def find_answering_version(request: Request, project: FoundryProject) -> Json | None:
-    """The version of the agent that a request names which answers it; None without one."""
+    """Find the version of a named agent that answers the request; None without one."""
     agent = agent_of(request)
     return answering_version(project, agent, is_at_agent_endpoint(request)) if agent else None

@@ -37,9 +37,9 @@ RESPONSE_PREFIXES = tuple(f"{kind.id_prefix}_" for kind in AGENT_KINDS.values())
 
 
 def kind_of_agent(project: FoundryProject, reference: Any) -> AgentKind:
-    """The kind of a referenced agent, in its newest version unless the reference names another; PROMPT of an unknown one."""
+    """Find the kind of a referenced agent, in its newest version unless the reference names one; PROMPT if it is unknown."""
     if not isinstance(reference, dict) or not isinstance(reference.get("name"), str):
         return PROMPT
     known, wanted = versions_of(project, reference["name"]), reference.get("version")
-    found = [each for each in known if wanted in (None, each["version"])] or known
+    found = [version for version in known if wanted in (None, version["version"])] or known
     return AGENT_KINDS.get(str(found[-1]["definition"].get("kind")), PROMPT) if found else PROMPT

@@ -1,4 +1,4 @@
-"""Sessions of an agent's endpoint, in which a hosted agent runs: their objects, their files, their logs.
+"""Sessions of an agent's endpoint, in which a hosted agent runs: objects, files, logs.
 
 Recorded of hosted agents, 2026-05.
 """
@@ -20,7 +20,7 @@ SESSION_LIFETIME = 30 * 24 * 3600
 
 @dataclass(slots=True)
 class AgentSession:
-    """A session: its object as the API shows it, the bytes of its files by path, and the lines of its container's log.
+    """A session: its object as the API shows it, the bytes of its files by path, the log of its container.
 
     `user` is the one on whose behalf it was opened, if any.
     """
@@ -32,12 +32,12 @@ class AgentSession:
 
 
 def session_key(agent: str, id: str) -> str:
-    """What a session of an agent is stored by."""
+    """Make the key by which a session of an agent is stored."""
     return f"{agent}/{id}"
 
 
 def new_session(id: str, version: str, now: int, user: str) -> AgentSession:
-    """A session that a version of an agent backs."""
+    """Make a session that a version of an agent backs."""
     return AgentSession(
         user=user,
         object={
@@ -52,7 +52,7 @@ def new_session(id: str, version: str, now: int, user: str) -> AgentSession:
 
 
 def use_session(session: AgentSession, now: int, line: str) -> None:
-    """Note a request that a session answers, which keeps it from expiring, by a line of its log."""
+    """Log a request that a session answers, which keeps the session from expiring."""
     changes = {"status": "active", "last_accessed_at": now, "expires_at": now + SESSION_LIFETIME}
     session.object = {**session.object, **changes}
     session.log.append({"timestamp": iso_time(now), "stream": "stdout", "message": line})
@@ -64,12 +64,12 @@ def stop_session(session: AgentSession, now: int) -> None:
 
 
 def normalize_path(path: str) -> str:
-    """A path below the home of a session: `/remote/a.txt` and `./remote/a.txt` are `remote/a.txt`, the home is empty."""
+    """Normalize a path below the home of a session: `/remote/a.txt` and `./remote/a.txt` are `remote/a.txt`."""
     return normpath(f"/{path}").lstrip("/")
 
 
 def list_directory(session: AgentSession, path: str) -> list[Json]:
-    """The files and directories directly below a directory, by name."""
+    """List the files and directories directly below a directory, by name."""
     parent = f"{directory}/" if (directory := normalize_path(path)) else ""
     entries: dict[str, Json] = {}
     for name, data in sorted(session.files.items()):
@@ -81,13 +81,13 @@ def list_directory(session: AgentSession, path: str) -> list[Json]:
 
 
 def files_below(session: AgentSession, path: str) -> Sequence[str]:
-    """The paths of a file, or of all the files in a directory."""
+    """List the paths of a file, or of all the files in a directory."""
     wanted = normalize_path(path)
     return [name for name in session.files if name == wanted or not wanted or name.startswith(f"{wanted}/")]
 
 
 def encode_log(session: AgentSession, agent: str, now: int) -> bytes:
-    """The log of a session as server-sent events."""
+    """Encode the log of a session as server-sent events."""
     return b"".join(b"event: log\ndata: " + orjson.dumps(line) + b"\n\n" for line in _log_lines(session, agent, now))
 
 

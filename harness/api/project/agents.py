@@ -71,7 +71,7 @@ class FoundryProject(Protocol):
 
 
 def make_identity(name: str, ids: Ids) -> Json:
-    """The identities of a new agent, which all its versions share."""
+    """Make the identities of a new agent, which all its versions share."""
     instance, principal, client, guid = (ids.guid() for _ in range(4))
     return {
         "instance_identity": {"principal_id": instance, "client_id": instance},
@@ -82,7 +82,7 @@ def make_identity(name: str, ids: Ids) -> Json:
 
 
 def new_version(known: Sequence[Json], name: str, body: Json, now: int, as_of: str, ids: Ids) -> Json:
-    """The version of an agent that follows the `known` ones, as it is shown on a day.
+    """Make the version of an agent that follows the `known` ones, as it is shown on a day.
 
     `body` has its `definition` and optionally a `description`, `metadata`, `blueprint_reference` and `draft`. `ids` make the
     identities of an agent that has none yet.
@@ -112,7 +112,7 @@ def new_version(known: Sequence[Json], name: str, body: Json, now: int, as_of: s
 
 
 def identity_of(known: Sequence[Json], name: str, ids: Ids) -> Json:
-    """The identities of an agent with these versions; those of one that has no version yet are made."""
+    """Find the identities of an agent with these versions, or make them if it has no version yet."""
     if not known or "blueprint" not in known[-1]:
         return make_identity(name, ids)
     shared = {member: known[-1][member] for member in _IDENTITY_MEMBERS if member in known[-1]}
@@ -120,7 +120,7 @@ def identity_of(known: Sequence[Json], name: str, ids: Ids) -> Json:
 
 
 def render_agent(project: FoundryProject, name: str) -> Json:
-    """An agent as the API shows it, with its newest version; before IDENTITY_DATE that is all."""
+    """Render an agent as the API shows it, with its newest version; before IDENTITY_DATE that is all."""
     newest, settings = newest_version(versions_of(project, name)), project.store.agent_settings.get(name, {})
     shown: Json = {"object": "agent", "id": name, "name": name}
     if project.as_of < IDENTITY_DATE:
@@ -136,7 +136,7 @@ def render_agent(project: FoundryProject, name: str) -> Json:
 
 
 def versions_of(project: FoundryProject, name: str) -> Sequence[Json]:
-    """The versions of an agent, oldest first; empty for an unknown one."""
+    """Return the versions of an agent, oldest first; empty for an unknown one."""
     if name in project.store.agents:
         return project.store.agents[name]
     scripted = (project.account.agents or {}).get(name)
@@ -147,12 +147,12 @@ def versions_of(project: FoundryProject, name: str) -> Sequence[Json]:
 
 
 def newest_version(known: Sequence[Json]) -> Json:
-    """The newest of an agent's versions that is no draft, or else the newest draft."""
-    return next((each for each in reversed(known) if not each.get("draft")), known[-1])
+    """Find the newest of an agent's versions that is no draft, or else the newest draft."""
+    return next((version for version in reversed(known) if not version.get("draft")), known[-1])
 
 
 def agent_names(project: FoundryProject) -> list[str]:
-    """The agents of a project by name, oldest first."""
+    """Return the agents of a project by name, oldest first."""
     return [
         name
         for name in dict.fromkeys([*(project.account.agents or ()), *project.store.agents])
@@ -161,7 +161,7 @@ def agent_names(project: FoundryProject) -> list[str]:
 
 
 def answering_version(project: FoundryProject, reference: Any, at_endpoint: bool) -> Json | None:
-    """The version of a referenced agent that answers; None for an unknown agent or version.
+    """Find the version of a referenced agent that answers; None for an unknown agent or version.
 
     A request at the agent's own endpoint is answered by one of the versions among which that divides its traffic, any other
     by the newest unless it names one. An agent of the account is the same in all versions.
@@ -173,17 +173,17 @@ def answering_version(project: FoundryProject, reference: Any, at_endpoint: bool
     if not known:
         return None
     if version is not None and name in project.store.agents:
-        return next((each for each in known if each["version"] == version), None)
+        return next((stored for stored in known if stored["version"] == version), None)
     settings = project.store.agent_settings.get(name, {})
     directed = _direct_traffic(known, settings) if at_endpoint and version is None else None
     return directed or newest_version(known)
 
 
 def _direct_traffic(known: Sequence[Json], settings: Json) -> Json | None:
-    """The version whose share of the requests so far lags most behind its percentage; None if none is selected."""
+    """Find the version whose share of the requests so far lags most behind its percentage; None if none is selected."""
     served: Mapping[str, int] = settings.get("served", {})
     selector = settings.get("agent_endpoint", {}).get("version_selector") or {}
-    by_number = {each["version"]: each for each in known} | {NEWEST_VERSION: newest_version(known)}
+    by_number = {stored["version"]: stored for stored in known} | {NEWEST_VERSION: newest_version(known)}
     total, found, most = sum(served.values()) + 1, None, 0
     for rule in selector.get("version_selection_rules") or ():
         version = by_number.get(rule.get("agent_version"))
@@ -195,13 +195,13 @@ def _direct_traffic(known: Sequence[Json], settings: Json) -> Json | None:
 
 
 def count_served(settings: Json, version: str) -> Json:
-    """The settings of an agent after one more request at its endpoint was answered by a version."""
+    """Count one more request that a version answered at an agent's endpoint, and return the agent's settings."""
     served = settings.get("served", {})
     return {**settings, "served": {**served, version: served.get(version, 0) + 1}}
 
 
 def change_settings(settings: Json, patch: Json) -> Json:
-    """The settings of an agent after `PATCH /agents/{name}`; traffic that is directed anew is counted anew."""
+    """Change the settings of an agent by `PATCH /agents/{name}`; traffic that is directed anew is counted anew."""
     changed = dict(settings)
     if "agent_endpoint" in patch:
         endpoint = merge_patch(settings.get("agent_endpoint", DEFAULT_ENDPOINT), patch["agent_endpoint"])
@@ -219,7 +219,7 @@ def change_settings(settings: Json, patch: Json) -> Json:
 def page_of(
     items: Sequence[Json], query: Mapping[str, Any], members: Sequence[str] = PROJECT_LIST, id: str = "id"
 ) -> Json:
-    """A page of agents, versions or sessions (oldest first); recorded: one that is empty names no ids."""
+    """Make a page of agents, versions or sessions (oldest first); recorded: an empty one names no ids."""
     shown = page_list(items, query, members, id_member=id)
     ends = () if shown["data"] else ("first_id", "last_id")
     return {name: value for name, value in shown.items() if name not in ends}

@@ -41,7 +41,7 @@ ASSET_NOT_FOUND: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class AssetKind:
-    """A kind of assets: the name of its table and path, what its ids and errors call it, how a version is shown.
+    """A kind of assets: the name of its table and path, its name in ids and errors, how a version is shown.
 
     `render` makes the answer from what is stored; with True it is the answer to the request that stored it.
     """
@@ -52,11 +52,11 @@ class AssetKind:
     render: Callable[[Json, bool], Json]
 
     def id(self, name: str, version: str, project: str = PROJECT) -> str:
-        """The id of a version of an asset."""
+        """Make the id of a version of an asset."""
         return f"azureai://accounts/{ACCOUNT}/projects/{project}/{self.part}/{name}/versions/{version}"
 
     def patch(self, known: Json | None, body: Json, named: tuple[str, str, str], now: int) -> Json:
-        """A version, new or changed by a merge patch; `named` are its name, its version and the project."""
+        """Make a version, new or changed by a merge patch; `named` are its name, its version and the project."""
         name, version, _ = named
         times = {"createdAt": known["times"]["createdAt"] if known else now, "lastModifiedAt": now}
         members = merge_patch(known["members"] if known else {}, body)
@@ -64,12 +64,12 @@ class AssetKind:
 
 
 def _render_index(stored: Json, _patched: bool) -> Json:
-    """An index as the service shows it: what was sent, then its name and version."""
+    """Render an index as the service shows it: what was sent, then its name and version."""
     return {**stored["members"], "name": stored["name"], "version": stored["version"]}
 
 
 def _render_dataset(stored: Json, patched: bool) -> Json:
-    """A dataset. Recorded: that it is one file is not yet said in the answer to the request that makes it."""
+    """Render a dataset. Recorded: that it is one file is not yet said in the answer to the request that makes it."""
     members, times = stored["members"], stored["times"]
     kind = members.get("type", "uri_file")
     return {

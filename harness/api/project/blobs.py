@@ -63,7 +63,7 @@ class BlobContainer:
     blocks: dict[str, dict[str, bytes]] = field(default_factory=dict)
 
     def join_blocks(self, name: str, ids: Sequence[str]) -> bytes | None:
-        """The bytes of these blocks in order, which are then no longer kept; None when one of them is not there."""
+        """Join these blocks in order and forget them; None when one is missing."""
         kept = self.blocks.get(name, {})
         if not all(id in kept for id in ids):
             return None
@@ -72,12 +72,12 @@ class BlobContainer:
 
 
 def sign(key: str) -> str:
-    """The signature that stands for a key."""
+    """Make the signature that stands for a key."""
     return urlsafe_b64encode(key.encode("utf-8", "surrogatepass")).decode()
 
 
 def signing_key(query: Mapping[str, Any]) -> str | None:
-    """The key that a query is signed with; None when it is not signed."""
+    """Return the key that a query is signed with; None when it is not signed."""
     signature = query.get(SIGNATURE)
     if not isinstance(signature, str) or not signature:
         return None
@@ -88,22 +88,22 @@ def signing_key(query: Mapping[str, Any]) -> str | None:
 
 
 def container_address(origin: str, project: str, container: str) -> str:
-    """The address of a container, without a signature."""
+    """Make the address of a container, without a signature."""
     return f"{origin}/api/projects/{project}{BLOB_ROOT}/{container}"
 
 
 def signed_query(key: str, permissions: str) -> str:
-    """The query of a signed address: `rcwl` permits to read, create, write and list."""
+    """Make the query of a signed address: `rcwl` permits to read, create, write and list."""
     return f"sv={SIGNED_VERSION}&sr=c&sp={permissions}&{SIGNATURE}={quote(sign(key), safe='')}"
 
 
 def read_block_list(body: bytes) -> list[str]:
-    """The ids of the blocks that a list of blocks names, in order."""
+    """Read the ids of the blocks that a list of blocks names, in order."""
     return [unescape(id.decode("utf-8", "replace")) for id in _BLOCK_ID.findall(body)]
 
 
 def find_range(header: str, size: int) -> tuple[int, int] | None:
-    """The first byte and the one after the last of a range; the whole without one, None for one outside."""
+    """Find the first byte and the one after the last of a range; the whole without one, None for one outside."""
     asked = _RANGE.fullmatch(header)
     if not asked:
         return 0, size
@@ -112,7 +112,7 @@ def find_range(header: str, size: int) -> tuple[int, int] | None:
 
 
 def render_list(address: str, container: BlobContainer, prefix: str) -> bytes:
-    """The list of the blobs of a container whose names begin with a prefix, in the order of their names."""
+    """Render the list of the blobs of a container whose names begin with a prefix, in the order of their names."""
     entries = "".join(
         f"<Blob><Name>{escape(name)}</Name><Properties><Last-Modified>{blob.headers['last-modified']}</Last-Modified>"
         f"<Etag>{blob.headers['etag'][1:-1]}</Etag><Content-Length>{len(blob.data)}</Content-Length>"
@@ -130,7 +130,7 @@ def render_list(address: str, container: BlobContainer, prefix: str) -> bytes:
 
 
 def render_error(code: str) -> bytes:
-    """The body of an error, by its code."""
+    """Render the body of an error, by its code."""
     return (
         f'<?xml version="1.0" encoding="utf-8"?><Error><Code>{code}</Code><Message>{MESSAGES[code][1]}</Message></Error>'
     ).encode()

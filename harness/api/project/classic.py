@@ -68,7 +68,7 @@ def _omit(value: Any, place: Sequence[str]) -> Any:
         return value
     if rest:
         return {**value, name: _omit(value[name], rest)}
-    return {other: member for other, member in value.items() if other != name}
+    return {remaining: member for remaining, member in value.items() if remaining != name}
 
 
 def _as_text(output: Any, told: Any) -> Any:

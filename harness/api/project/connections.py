@@ -20,12 +20,12 @@ NO_KEY: Json = {"type": "AAD"}
 
 
 def project_of(root: str) -> str:
-    """The name of the project at the root of a path."""
+    """Return the name of the project at the root of a path."""
     return root.rpartition("/projects/")[2].partition("/")[0] or PROJECT
 
 
 def new_connection(name: str, members: Json) -> Json:
-    """A connection with its credentials; `members` may be `type`, `target`, `credentials`, `isDefault`, `metadata`.
+    """Make a connection with its credentials; `members` may be `type`, `target`, `credentials`, `isDefault`, `metadata`.
 
     The type of the credentials stands last in them (recorded).
     """
@@ -39,18 +39,18 @@ def new_connection(name: str, members: Json) -> Json:
         "type": members.get("type", "AzureOpenAI"),
         "target": members.get("target", "https://harness.example/"),
         "isDefault": members.get("isDefault", False),
-        "credentials": {**{each: value for each, value in credentials.items() if each != "type"}, "type": kind},
+        "credentials": {**{member: value for member, value in credentials.items() if member != "type"}, "type": kind},
         "metadata": members.get("metadata") or {},
     }
 
 
 def hide_credentials(connection: Json) -> Json:
-    """A connection as anybody may see it: of its credentials only the type."""
+    """Hide the credentials of a connection but for their type, as anybody may see it."""
     return {**connection, "credentials": {"type": connection["credentials"]["type"]}}
 
 
 def new_deployment(name: str, members: Json) -> Json:
-    """A deployment of a model; without `modelName` of the model of its own name."""
+    """Make a deployment of a model; without `modelName` of the model of its own name."""
     model = members.get("modelName", name)
     made = {
         "name": name,
@@ -65,5 +65,5 @@ def new_deployment(name: str, members: Json) -> Json:
 
 
 def fits_query(resource: Json, query: Mapping[str, Any], filters: Mapping[str, str]) -> bool:
-    """Whether a resource has what the query filters by; `filters` map a parameter to the member it is about."""
+    """Tell whether a resource has what the query filters by; `filters` map a parameter to its member."""
     return all(name not in query or str(resource.get(member)) == query[name] for name, member in filters.items())

@@ -22,7 +22,7 @@ _TOKENS_PER_SAMPLE = 20
 
 
 def new_job(id: str, now: int, body: Json) -> Json:
-    """A job as it is told when it is made."""
+    """Make a job as it is when it was just created."""
     named = ("name", "scenario", "sources", "generation_configuration", "output_configuration")
     return {"id": id, "status": QUEUED, "created_at": now, **{name: body[name] for name in named if name in body}}
 
@@ -34,7 +34,7 @@ def count_samples(job: Json) -> int:
 
 
 def write_partitions(job: Json) -> list[tuple[str, bytes]]:
-    """The names of the files of a job for fine-tuning, with their lines: those to train with, those to validate with."""
+    """Write the files of a job for fine-tuning, lines by name: those to train with, those to validate with."""
     name, lines = output_name(job), write_samples(job)
     share = _configuration(job).get("train_split")
     if not isinstance(share, int | float) or not 0 < share < 1:
@@ -44,7 +44,7 @@ def write_partitions(job: Json) -> list[tuple[str, bytes]]:
 
 
 def write_samples(job: Json) -> Sequence[bytes]:
-    """The samples, a line of JSON Lines each."""
+    """Write the samples, a line of JSON Lines each."""
     rows = (
         {"query": f"Question {number}", "response": f"Answer {number}"} for number in range(1, count_samples(job) + 1)
     )
@@ -52,13 +52,13 @@ def write_samples(job: Json) -> Sequence[bytes]:
 
 
 def output_name(job: Json) -> str:
-    """The name of what a job makes: that which it says, else its own."""
+    """Find the name that a job gives its output; by default its own."""
     said = _object(job.get("output_configuration")).get("name")
     return said if isinstance(said, str) and said else str(job["name"])
 
 
 def finish_job(job: Json, now: int, outputs: Sequence[Json]) -> Json:
-    """A job that has made its outputs."""
+    """Finish a job that has made its outputs."""
     made = count_samples(job)
     tokens = made * _TOKENS_PER_SAMPLE
     usage = {"prompt_tokens": tokens, "completion_tokens": tokens, "total_tokens": 2 * tokens}
@@ -67,7 +67,7 @@ def finish_job(job: Json, now: int, outputs: Sequence[Json]) -> Json:
 
 
 def describe_output(job: Json) -> Json:
-    """The members of a dataset that the output configuration gives: its description and its tags."""
+    """Describe the members of a dataset that the output configuration gives: its description and its tags."""
     said = _object(job.get("output_configuration"))
     kinds = (("description", str), ("tags", dict))
     return {name: said[name] for name, kind in kinds if isinstance(said.get(name), kind)}

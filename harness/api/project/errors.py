@@ -73,7 +73,7 @@ def without_param(error: ApiError) -> ApiError:
 def with_request_id(body: Any, request_id: str) -> Any:
     """Return the body of an error with the id of its request; any other body as it is."""
     error = body.get("error") if isinstance(body, dict) else None
-    name = next((each for each in _ID_HOLDERS if isinstance(error, dict) and error.get(each) == _UNKNOWN_ID), "")
+    name = next((holder for holder in _ID_HOLDERS if isinstance(error, dict) and error.get(holder) == _UNKNOWN_ID), "")
     if not isinstance(error, dict) or not name:
         return body
     message = str(error["message"]).replace(REQUEST_ID, request_id)

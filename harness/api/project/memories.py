@@ -33,7 +33,7 @@ _COMMON = frozenset(
 
 @dataclass(slots=True)
 class MemoryUpdate:
-    """An update: its scope and messages, how often it was polled, and what came of it."""
+    """An update: scope and messages, how often it was polled, and its result."""
 
     scope: str
     messages: list[Json]
@@ -50,7 +50,7 @@ class MemoryUpdate:
 
 @dataclass(slots=True)
 class Memories:
-    """A memory store: its object, its memories by id, its updates by id, what its searches asked by id."""
+    """A memory store: its object, and by id its memories, its updates and the questions of its searches."""
 
     object: Json
     items: dict[str, Json] = field(default_factory=dict)
@@ -64,13 +64,13 @@ class Memories:
         return made
 
     def queue(self, id: str, body: Json) -> MemoryUpdate:
-        """Begin an update; one of its scope that still waits is superseded, and its messages come with the new one."""
+        """Begin an update; it supersedes a waiting one of the same scope and takes over the messages."""
         messages = messages_of(body.get("items"))
         delay = body.get("update_delay")
         made = MemoryUpdate(body["scope"], messages, delay if isinstance(delay, int) else DEFAULT_DELAY)
-        for known, update in self.updates.items():
+        for earlier, update in self.updates.items():
             if update.is_waiting and (
-                known == body.get("previous_update_id") or (update.delay and update.scope == made.scope)
+                earlier == body.get("previous_update_id") or (update.delay and update.scope == made.scope)
             ):
                 update.superseded_by = id
                 made.messages = [*update.messages, *made.messages]
@@ -88,27 +88,27 @@ class Memories:
                 known.add((update.scope, kind, content))
                 item = self.add(new_id(), now, update.scope, content, kind)
                 operations.append({"kind": "create", "memory_item": item})
-        written = sum(len(each["memory_item"]["content"]) for each in operations)
+        written = sum(len(operation["memory_item"]["content"]) for operation in operations)
         update.result = {"memory_operations": operations, "usage": usage(embedding=_tokens(written))}
 
     def search(self, id: str, body: Json) -> Json:
-        """What a search finds; without a question it finds the profile of the scope."""
+        """Search the memories; without a question find the profile of the scope."""
         asked = " ".join(text_of(message) for message in messages_of(body.get("items")))
         wanted = word_set(f"{self.searches.get(str(body.get('previous_search_id')), '')} {asked}")
         self.searches[id] = " ".join(sorted(wanted))
         for oldest in oldest_beyond(self.searches, MOST_KEPT):
             del self.searches[oldest]
         scores = {
-            each: len(wanted & word_set(item["content"])) if asked else item["kind"] == USER_PROFILE
-            for each, item in self.items.items()
+            memory: len(wanted & word_set(item["content"])) if asked else item["kind"] == USER_PROFILE
+            for memory, item in self.items.items()
             if item["scope"] == body["scope"]
         }
         most = object_member(body, "options").get("max_memories")
         most = most if isinstance(most, int) and most > 0 else MOST_FOUND
-        found = [each for each in sorted(scores, key=lambda each: -scores[each]) if scores[each]][:most]
+        found = [memory for memory in sorted(scores, key=lambda memory: -scores[memory]) if scores[memory]][:most]
         return {
             "search_id": id,
-            "memories": [{"memory_item": self.items[each]} for each in found],
+            "memories": [{"memory_item": self.items[memory]} for memory in found],
             "usage": usage(embedding=_tokens(len(asked))),
             "error": None,
         }
@@ -122,7 +122,7 @@ class Memories:
 
 
 def new_memory_store(id: str, now: int, body: Json) -> Json:
-    """The object of a memory store; recorded: the options that a definition leaves out are filled in."""
+    """Make the object of a memory store; recorded: defaults of the options that a definition leaves out are filled in."""
     definition = body["definition"]
     filled = {"user_profile_enabled": True, "chat_summary_enabled": True, **object_member(definition, "options")}
     order = ("user_profile_enabled", "user_profile_details", "chat_summary_enabled")
@@ -143,13 +143,13 @@ def new_memory_store(id: str, now: int, body: Json) -> Json:
 
 
 def object_member(body: Json, name: str) -> Json:
-    """A member that is an object; empty when it is absent or something else."""
+    """Find a member that is an object; empty when it is absent or something else."""
     value = body.get(name)
     return value if isinstance(value, dict) else {}
 
 
 def render_update(id: str, update: MemoryUpdate) -> Json:
-    """An update as it is now."""
+    """Render an update as it is now."""
     if update.superseded_by:
         return {"update_id": id, "status": "superseded", "superseded_by": update.superseded_by}
     if update.result is None:
@@ -158,7 +158,7 @@ def render_update(id: str, update: MemoryUpdate) -> Json:
 
 
 def messages_of(items: Any) -> list[Json]:
-    """The messages among the items of a request, which may be a text; documented: others are passed over."""
+    """Find the messages among the items of a request, which may be a text; documented: others are passed over."""
     if isinstance(items, str):
         return [{"type": "message", "role": "user", "content": items}]
     listed = items if isinstance(items, list) else []
@@ -166,7 +166,7 @@ def messages_of(items: Any) -> list[Json]:
 
 
 def text_of(message: Json) -> str:
-    """The text of a message."""
+    """Return the text of a message."""
     content = message.get("content")
     parts = content if isinstance(content, list) else [{"text": content}]
     texts = [part.get("text") for part in parts if isinstance(part, dict)]
@@ -174,7 +174,7 @@ def text_of(message: Json) -> str:
 
 
 def usage(embedding: int = 0) -> Json:
-    """The tokens of an operation, which only embeds texts."""
+    """Return the tokens of an operation, which only embeds texts."""
     return {
         "embedding_tokens": embedding,
         "input_tokens": 0,
@@ -186,7 +186,7 @@ def usage(embedding: int = 0) -> Json:
 
 
 def _extract(messages: Iterable[Json], options: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The kinds and texts of the memories that messages give."""
+    """Extract the kinds and texts of the memories that messages give."""
     spoken = [(message.get("role"), text_of(message)) for message in messages]
     if options.get("user_profile_enabled", True):
         yield from ((USER_PROFILE, text) for role, text in spoken if role == "user")
@@ -195,7 +195,7 @@ def _extract(messages: Iterable[Json], options: Mapping[str, Any]) -> Iterator[t
 
 
 def word_set(text: str) -> set[str]:
-    """The words of a text by which something can be found."""
+    """Find the words of a text by which something can be found."""
     return set(_WORD.findall(text.casefold())) - _COMMON
 
 

@@ -42,7 +42,7 @@ def add_skill(skill: Versioned, name: str, now: int, package: bytes, description
 
 
 def render_skill(skill: Versioned, as_of: str) -> Json:
-    """A skill by its default version, as it is shown on a day."""
+    """Render a skill by its default version, as it is shown on a day."""
     shown = skill.versions[skill.default]
     if as_of < VERSIONED_SKILLS_SINCE:
         old = {"object": "skill", "skill_id": skill.id, "has_blob": True, "name": shown["name"]}
@@ -59,7 +59,7 @@ def render_skill(skill: Versioned, as_of: str) -> Json:
 
 
 def write_package(name: str, content: Json) -> bytes:
-    """The package of a skill whose content stands in the request: a SKILL.md with its instructions."""
+    """Write the package of a skill whose content stands in the request: a SKILL.md with its instructions."""
     lines = [f"name: {name}", f"description: {content.get('description', '')}"]
     lines += [f"{label}: {content[member]}" for member, label in _HEADER_MEMBERS.items() if content.get(member)]
     metadata = content.get("metadata")
@@ -81,7 +81,7 @@ def zip_files(files: Iterable[tuple[str, bytes]]) -> bytes:
 
 
 def package_of(files: Iterable[tuple[str, bytes]]) -> bytes:
-    """The package that uploaded files make: the zip that they are, or else a zip of them."""
+    """Make a package of uploaded files: the zip itself if they are one, or else a zip of them."""
     uploaded = list(files)
     if len(uploaded) == 1 and uploaded[0][1].startswith(b"PK"):
         return uploaded[0][1]
@@ -89,12 +89,12 @@ def package_of(files: Iterable[tuple[str, bytes]]) -> bytes:
 
 
 def read_skill_file(package: bytes) -> str:
-    """The SKILL.md of a package, with the end of lines of Unix; empty without one."""
+    """Read the SKILL.md of a package, with the end of lines of Unix; empty without one."""
     from zipfile import BadZipFile, ZipFile
 
     try:
         with ZipFile(BytesIO(package)) as archive:
-            found = [each for each in archive.infolist() if each.filename.rpartition("/")[2] == SKILL_FILE]
+            found = [entry for entry in archive.infolist() if entry.filename.rpartition("/")[2] == SKILL_FILE]
             with archive.open(min(found, key=lambda each: len(each.filename))) as file:
                 return file.read(LARGEST_SKILL_FILE).decode("utf-8", "replace").replace("\r", "")
     except (BadZipFile, ValueError, NotImplementedError, RuntimeError, OSError, EOFError, zlib.error):
@@ -102,6 +102,6 @@ def read_skill_file(package: bytes) -> str:
 
 
 def read_header(package: bytes) -> dict[str, str]:
-    """The texts, by name, with which the SKILL.md of a package begins; none without one."""
+    """Read the texts, by name, with which the SKILL.md of a package begins; empty without any."""
     head = read_skill_file(package).partition("---\n")[2].partition("\n---")[0]
     return {name: value.strip("\"'") for name, value in _HEADER_LINE.findall(head)}

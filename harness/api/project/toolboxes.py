@@ -35,7 +35,7 @@ def add_toolbox_version(toolbox: Versioned, name: str, now: int, body: Json, as_
 
 
 def render_toolbox(toolbox: Versioned, as_of: str) -> Json:
-    """A toolbox as it is shown on a day."""
+    """Render a toolbox as it is shown on a day."""
     newer = (
         {"updated_at": toolbox.updated_at, "versions": {"latest": toolbox.latest}}
         if as_of >= TOOLBOX_VERSIONS_SINCE
@@ -48,4 +48,4 @@ def render_toolbox(toolbox: Versioned, as_of: str) -> Json:
 def _stored(tools: Any) -> list[Any]:
     """Tools or skills as they are stored."""
     listed = tools if isinstance(tools, list) else []
-    return [{"type": each["type"], **each} if isinstance(each, dict) and "type" in each else each for each in listed]
+    return [{"type": tool["type"], **tool} if isinstance(tool, dict) and "type" in tool else tool for tool in listed]

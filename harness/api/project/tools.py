@@ -1,4 +1,4 @@
-"""The tools that only a Foundry project has, and what it adds to those of OpenAI.
+"""The tools that only a Foundry project has, and its additions to those of OpenAI.
 
 By the types of azure-ai-projects 2.10; which members each needs is not checked, as no refusal of one is known.
 """
@@ -51,7 +51,7 @@ OPENAPI_ORDER = ("name", "description", "spec", "auth")
 
 
 def order_tool(tool: Json) -> Json:
-    """A tool with its members in the order in which a project writes them."""
+    """Order the members of a tool as a project writes them."""
     order = TOOL_ORDER.get(as_string(tool.get("type")), ("type",))
     ordered = {name: tool[name] for name in order if name in tool} | tool
     if isinstance(described := tool.get("openapi"), dict):

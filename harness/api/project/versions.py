@@ -38,7 +38,7 @@ class Versioned:
         return self.versions[next(reversed(self.versions))]
 
     def package(self, version: Any = None) -> bytes:
-        """The bytes of a version, of the default one if there is none of this name."""
+        """Find the bytes of a version, or of the default one when there is no such name."""
         return self.packages[version if version in self.packages else self.default]
 
     def add(self, now: int, made: Json) -> Json:
@@ -58,17 +58,17 @@ class Versioned:
 
 
 def named_id(kind: str, name: str) -> str:
-    """The id of a resource that follows from its name; recorded: one that is made again has the id it had before."""
+    """Make the id of a resource from its name; recorded: a resource that is made again has the same id as before."""
     return f"{kind}_{sha1(name.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
 def known_versions(table: Mapping[str, Versioned], name: str) -> Mapping[str, Json]:
-    """The versions of a resource by their names; empty for an unknown one."""
+    """Return the versions of a resource by their names; empty for an unknown one."""
     return table[name].versions if name in table else {}
 
 
 def merge_patch(target: Any, patch: Any) -> Any:
-    """What a JSON merge patch (RFC 7396) makes of a value: null removes a member, an object goes into an object."""
+    """Apply a JSON merge patch (RFC 7396) to a value: null removes a member, an object goes into an object."""
     if not isinstance(patch, Mapping):
         return patch
     merged = dict(target) if isinstance(target, Mapping) else {}
@@ -81,7 +81,7 @@ def merge_patch(target: Any, patch: Any) -> Any:
 
 
 def value_list(items: Iterable[Json]) -> Json:
-    """A list without pages, as Azure's own resources have it."""
+    """Make a list without pages, as Azure's own resources have it."""
     return {"value": list(items)}
 
 
@@ -92,7 +92,7 @@ def page_list(
     no_id: str | None = "",
     id_member: str = "id",
 ) -> Json:
-    """A page of a list of `items` (oldest first), newest first unless `order=asc`; `no_id` is the id of none in it."""
+    """Make a page of a list of `items` (oldest first), newest first unless `order=asc`; an empty one has the ids `no_id`."""
     shown = page(items, query, id_member=id_member)
     ends = dict.fromkeys(("first_id", "last_id"), no_id) if not shown["data"] else {}
     return {name: {**shown, **ends}[name] for name in members}

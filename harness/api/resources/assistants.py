@@ -42,7 +42,7 @@ def keep_metadata(metadata: Json | None) -> Json:
 
 
 def with_tool_defaults(tool: Json) -> Json:
-    """A tool as the API shows it, with defaults for absent members."""
+    """Add the defaults of absent members to a tool, as the API shows it."""
     if tool["type"] == "function":
         return {**tool, "function": {**tool["function"], "strict": tool["function"].get("strict") or False}}
     if tool["type"] == "file_search":
@@ -53,7 +53,7 @@ def with_tool_defaults(tool: Json) -> Json:
 
 
 def new_assistant(body: Json, ids: Ids, now: int, make_store: StoreMaker) -> Json:
-    """A new assistant; `now` is unix seconds."""
+    """Make a new assistant; `now` is unix seconds."""
     blank: Json = {
         "id": ids.alphanumeric("asst_"),
         "object": "assistant",
@@ -76,7 +76,7 @@ def new_assistant(body: Json, ids: Ids, now: int, make_store: StoreMaker) -> Jso
 
 
 def make_tool_resources(body: Json, make_store: StoreMaker, **expiry: Json) -> Json:
-    """The `tool_resources` of a new object: requested vector stores are created and named by their ids.
+    """Make the `tool_resources` of a new object: requested vector stores are created and named by their ids.
 
     `expiry` is their `expires_after`, if any.
     """
@@ -89,18 +89,18 @@ def make_tool_resources(body: Json, make_store: StoreMaker, **expiry: Json) -> J
 
 
 def _omit_member(name: str, members: Json) -> Json:
-    return {other: value for other, value in members.items() if other != name}
+    return {remaining: value for remaining, value in members.items() if remaining != name}
 
 
 def requested_stores(body: Json) -> Sequence[Json]:
-    """The vector stores to be created with an assistant or a thread."""
+    """Return the vector stores to be created with an assistant or a thread."""
     search = (body.get("tool_resources") or {}).get("file_search") or {}
     stores: Sequence[Json] = search.get("vector_stores") or ()
     return stores
 
 
 def new_thread(body: Json, ids: Ids, now: int, make_store: StoreMaker) -> Json:
-    """A new thread, without its messages."""
+    """Make a new thread, without its messages."""
     head = {"id": ids.alphanumeric("thread_"), "object": "thread", "created_at": now}
     return {
         **head,
@@ -110,7 +110,7 @@ def new_thread(body: Json, ids: Ids, now: int, make_store: StoreMaker) -> Json:
 
 
 def new_message(body: Json, thread_id: str, ids: Ids, now: int) -> Json:
-    """A new message of the client."""
+    """Make a new message of the client."""
     content = body["content"]
     parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
     return {
@@ -134,7 +134,7 @@ def _content_part(part: Json) -> Json:
 
 
 def new_run(body: Json, assistant: Json, thread_id: str, ids: Ids, now: int) -> Json:
-    """A new run, queued."""
+    """Make a new run, queued."""
     blank: Json = {
         "id": ids.alphanumeric("run_"),
         "object": "thread.run",
@@ -164,7 +164,7 @@ def new_run(body: Json, assistant: Json, thread_id: str, ids: Ids, now: int) -> 
 
 
 def as_responses_body(run: Json, assistant: Json, messages: Iterable[Json], steps: Iterable[Json]) -> Json:
-    """The input of a run's model, as the body of a request to `POST /responses`.
+    """Return the input of a run's model, as the body of a request to `POST /responses`.
 
     `steps` are those of this run so far: its calls with their outputs. Routes match the assistant's name as `agent`.
     """

@@ -52,7 +52,7 @@ class Container:
 
 
 def new_container(id: str, now: int, body: Json) -> Container:
-    """A new container without files, as a body of `POST /containers` describes it."""
+    """Make a new container without files, as a body of `POST /containers` describes it."""
     made: Json = {
         "id": id,
         "object": "container",
@@ -93,11 +93,11 @@ class Containers:
         return self._make(self._owner.ids.hex(CONTAINER_ID_PREFIX, 48), body)
 
     def find(self, id: str) -> Container | None:
-        """The container of this id, expired or not; None if it is unknown."""
+        """Find the container of this id, expired or not; None if it is unknown."""
         return self._containers.get(id)
 
     def is_expired(self, id: str) -> bool:
-        """Whether there is a container of this id that has expired."""
+        """Tell whether there is a container of this id that has expired."""
         found = self._containers.get(id)
         return found is not None and found.expires_at <= self._owner.now
 
@@ -109,13 +109,13 @@ class Containers:
             self._containers[id] = container
 
     def render(self, id: str) -> Json:
-        """A container as the API shows it."""
+        """Render a container as the API shows it."""
         own = self._containers[id].object
         head = {name: own[name] for name in ("id", "object", "created_at")}
         return {**head, "status": "expired" if self.is_expired(id) else "running", **own}
 
     def add_file(self, id: str, name: str, data: bytes, *, source: str = "user", file_id: str | None = None) -> Json:
-        """Put a file into a container, by default under a new id; returns its object. ConfigError if there is none.
+        """Put a file into a container, by default under a new id; returns its object. ConfigError for an unknown container.
 
         `name` is a path in the container, or a name in the directory of its files.
         """
@@ -147,9 +147,9 @@ class Containers:
         self._containers[id] = container
 
     def of_next_call(self, tools: Iterable[Json], earlier: Iterable[Json]) -> str:
-        """The container of a call that names none: that of the tool, that of the latest of `earlier` calls, or a new id."""
+        """Find the container of a call without one: that of the tool, that of the latest of `earlier` calls, or a new id."""
         named = [tool.get("container") for tool in tools if tool.get("type") == "code_interpreter"]
-        if id := next((each for each in named if isinstance(each, str)), ""):
+        if id := next((container for container in named if isinstance(container, str)), ""):
             return id
         used = [item["container_id"] for item in earlier if item.get("type") == CODE_CALL and item.get("container_id")]
         last = str(used[-1]) if used else ""
@@ -157,7 +157,7 @@ class Containers:
         return last if reused else self._owner.ids.hex(CONTAINER_ID_PREFIX, 48)
 
     def note_output(self, output: Iterable[Json], settings: Json) -> list[str]:
-        """Make what the output of a response names, unless it is there; returns the containers that calls made.
+        """Make the containers and files that the output of a response names; returns the containers that calls made.
 
         `settings` are those of an automatic container, as the tool of the request has them.
         """
@@ -176,7 +176,7 @@ class Containers:
         return id
 
     def _cite(self, note: Json) -> None:
-        container, file, name = (note.get(each) for each in ("container_id", "file_id", "filename"))
+        container, file, name = (note.get(member) for member in ("container_id", "file_id", "filename"))
         if not (isinstance(container, str) and isinstance(file, str)):
             return
         if container not in self._containers:
@@ -188,7 +188,7 @@ class Containers:
 
 
 def _named_containers(item: Json) -> list[str]:
-    """The containers in which a call has run."""
+    """Yield the containers in which a call has run."""
     environment = item.get("environment")
     named = item.get("container_id") if item.get("type") == CODE_CALL else None
     if isinstance(environment, dict) and environment.get("type") == "container_reference":
@@ -197,7 +197,7 @@ def _named_containers(item: Json) -> list[str]:
 
 
 def _container_citations(item: Json) -> list[Json]:
-    """The citations of a message that name a file of a container."""
+    """Return the citations of a message that name a file of a container."""
     parts = item.get("content") if item.get("type") == "message" else None
     notes = [note for part in parts or () for note in part.get("annotations") or ()]
     return [note for note in notes if note.get("type") == "container_file_citation"]

@@ -50,7 +50,7 @@ class File(NamedTuple):
 
 
 def new_file(id: str, name: str, text: str, purpose: str, now: int, expires_after: int | None = None) -> File:
-    """A file uploaded `now` that expires after that many seconds; without a number only files for a batch expire."""
+    """Make a file uploaded `now` that expires after that many seconds; without a number only files for a batch expire."""
     lasts = expires_after or (BATCH_FILE_LIFETIME if purpose == "batch" else None)
     uploaded = {
         "object": "file",
@@ -76,7 +76,7 @@ class FileBatch:
 
 @dataclass(slots=True)
 class VectorStore:
-    """A vector store: its object without counts, its files as the store shows them, and its batches, both by id."""
+    """A vector store: its object without counts, and by id the files as it shows them, and the batches."""
 
     object: Json
     files: dict[str, Json] = field(default_factory=dict)
@@ -112,7 +112,7 @@ class VectorStore:
 
 
 def new_store(id: str, now: int, body: Json) -> VectorStore:
-    """A new empty vector store."""
+    """Make a new empty vector store."""
     store = VectorStore(
         {
             "id": id,
@@ -134,7 +134,7 @@ def new_store(id: str, now: int, body: Json) -> VectorStore:
 
 
 def render_store(store: VectorStore, now: int) -> Json:
-    """A vector store as the API shows it: with counts, in progress while a file is, expired after its expiry."""
+    """Render a vector store as the API shows it: with counts, in progress while a file is, expired after its expiry."""
     files = store.files.values()
     counted = count_by_status(files)
     status = "in_progress" if counted["in_progress"] else "completed"
@@ -148,14 +148,14 @@ def render_store(store: VectorStore, now: int) -> Json:
 
 
 def render_batch(store: VectorStore, batch: FileBatch) -> Json:
-    """A batch as the API shows it: in progress while one of its files is, cancelled if all of them were."""
+    """Render a batch as the API shows it: in progress while a file of it is, cancelled if all files were."""
     counted = count_by_status(store.files[id] for id in batch.files if id in store.files)
     done = "cancelled" if counted["cancelled"] and counted["cancelled"] == counted["total"] else "completed"
     return {**batch.object, "status": "in_progress" if counted["in_progress"] else done, "file_counts": counted}
 
 
 def count_by_status(files: Iterable[Mapping[str, str]]) -> Json:
-    """The number of files by status, and in total."""
+    """Count files by status, and in total."""
     counted = Counter(file["status"] for file in files)
     return {**{state: counted[state] for state in FILE_STATES}, "total": counted.total()}
 
@@ -166,14 +166,14 @@ def _chunking_strategy(strategy: Json) -> Json:
 
 
 class UploadsOwner(Protocol):
-    """The World that has uploads: its ids, its clock, its account."""
+    """The World of the uploads: ids, clock, account."""
 
     ids: Ids
     now: int
     account: Organization
 
     def tick(self) -> int:
-        """The time, a second later with each call."""
+        """Tick: tell the time, a second later with each call."""
 
     def organization(self, **changes: Any) -> Organization:
         """Change the account."""
@@ -237,7 +237,7 @@ class Uploads:
         return id
 
     def file(self, id: str) -> File | None:
-        """The file of this id; None if it is unknown or has expired."""
+        """Find the file of this id; None if it is unknown or has expired."""
         if id not in self._files and id in self._owner.account.files:
             self.presume(id)
         file = self._files.get(id)
@@ -245,13 +245,13 @@ class Uploads:
         return None if expires and expires <= self._owner.now else file
 
     def store(self, id: str) -> VectorStore | None:
-        """The vector store of this id; None if it is unknown."""
+        """Find the vector store of this id; None if it is unknown."""
         if id not in self._stores and id in self._owner.account.files:
             self.presume(id)
         return self._stores.get(id)
 
     def has_id(self, id: str, store: str = "") -> bool:
-        """Whether there is a file or vector store of this id, or with `store` such a file in that store."""
+        """Tell whether a file or vector store of this id exists, or with `store` such a file in that store."""
         if store:
             return store in self._stores and id in self._stores[store].files
         return id in self._files or id in self._stores

@@ -12,7 +12,7 @@ UPLOAD_LIFETIME = 60 * 60
 
 @dataclass(slots=True)
 class PartedUpload:
-    """An upload: its object as long as it is pending, what the file will be, and the bytes of its parts by id."""
+    """An upload: its object while it is pending, the file to be, and the bytes of the parts by id."""
 
     object: Json
     file_expires_after: int | None = None
@@ -25,7 +25,7 @@ class PartedUpload:
 
 
 def new_upload(id: str, now: int, body: Json) -> PartedUpload:
-    """A pending upload without parts, as a body of `POST /uploads` describes it."""
+    """Make a pending upload without parts, as a body of `POST /uploads` describes it."""
     lasts = body.get("expires_after") or {}
     made: Json = {
         "id": id,
@@ -42,5 +42,5 @@ def new_upload(id: str, now: int, body: Json) -> PartedUpload:
 
 
 def join_parts(upload: PartedUpload, ids: list[str]) -> bytes:
-    """The bytes of the parts, in the order of these ids."""
+    """Join the bytes of the parts, in the order of these ids."""
     return b"".join(upload.parts[id] for id in ids)

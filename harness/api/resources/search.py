@@ -31,7 +31,7 @@ _NEGATIVE_OPERATORS = ("ne", "nin")
 
 
 def file_text(file: File) -> str:
-    """The text of a file; empty for a binary file."""
+    """Return the text of a file; empty for a binary file."""
     try:
         return file.data.decode()
     except UnicodeDecodeError:
@@ -39,7 +39,7 @@ def file_text(file: File) -> str:
 
 
 def split_chunks(text: str, strategy: Json) -> list[str]:
-    """A text in chunks of at most so many tokens; each begins with the end of the previous one."""
+    """Split a text in chunks of at most so many tokens; each begins with the end of the previous one."""
     size = strategy["static"]["max_chunk_size_tokens"] * CHARACTERS_PER_TOKEN
     step = max(1, size - strategy["static"]["chunk_overlap_tokens"] * CHARACTERS_PER_TOKEN)
     starts = range(0, max(1, len(text) - size + step), step)
@@ -47,7 +47,7 @@ def split_chunks(text: str, strategy: Json) -> list[str]:
 
 
 def search_files(body: Json, files: Sequence[tuple[Json, File]]) -> list[Json]:
-    """The results of a search, best first; `files` are those of the store, each with its upload."""
+    """Search files, and return the best results first; `files` are those of the store, each with its upload."""
     wanted = _word_set(" ".join(queries_of(body)))
     least = (body.get("ranking_options") or {}).get("score_threshold", 0)
     filters = body.get("filters")
@@ -60,7 +60,7 @@ def search_files(body: Json, files: Sequence[tuple[Json, File]]) -> list[Json]:
 
 
 def queries_of(body: Json) -> list[str]:
-    """The queries of a search, as the list that its answer repeats."""
+    """List the queries of a search, as its answer repeats them."""
     query = body["query"]
     return [query] if isinstance(query, str) else list(query)
 
@@ -82,10 +82,10 @@ def _word_set(text: str) -> set[str]:
 
 
 def matches_filter(attributes: Mapping[str, Any], condition: Json) -> bool:
-    """Whether the attributes of a file match a filter; an absent attribute is unequal to every value."""
+    """Tell whether the attributes of a file match a filter; an absent attribute is unequal to every value."""
     if "filters" in condition:
         every = all if condition["type"] == "and" else any
-        return every(matches_filter(attributes, one) for one in condition["filters"])
+        return every(matches_filter(attributes, inner) for inner in condition["filters"])
     if condition["key"] not in attributes:
         return condition["type"] in _NEGATIVE_OPERATORS
     try:

@@ -20,12 +20,12 @@ DONE_EVENT: Json = {"event": "done", "data": "[DONE]"}
 
 
 def make_event(name: str, data: Json) -> Json:
-    """An event: its name is beside the object, not in it."""
+    """Make an event: its name is beside the object, not in it."""
     return {"event": name, "data": data}
 
 
 def merge_delta(value: Any, delta: Any) -> Any:
-    """A value with a delta applied: strings are joined, elements of lists are matched by their `index`."""
+    """Merge a value with a delta applied: strings are joined, elements of lists are matched by their `index`."""
     if isinstance(delta, dict):
         known = value if isinstance(value, dict) else {}
         return known | {
@@ -43,7 +43,7 @@ def merge_delta(value: Any, delta: Any) -> Any:
 
 
 def apply_delta(entry: Json, delta: Json) -> Json:
-    """A message or a step with a delta applied."""
+    """Apply a delta to a message or a step."""
     merged: Json = merge_delta(entry, delta["delta"])
     return merged
 
@@ -67,7 +67,7 @@ class Thread:
         return next((run for run in reversed(self.runs.values()) if run["status"] in ACTIVE_STATUSES), None)
 
     def steps_of(self, run_id: str) -> list[Json]:
-        """The steps of a run, oldest first."""
+        """Return the steps of a run, oldest first."""
         return [step for step in self.steps.values() if step["run_id"] == run_id]
 
     def apply_events(self, events: Iterable[Json]) -> None:
