@@ -1,4 +1,4 @@
-"""Finds the name of an agent in its instructions, and masks those of their words that change between requests."""
+"""Finds the name of an agent in its instructions, and masks the words that change between requests."""
 
 from __future__ import annotations
 
@@ -64,13 +64,13 @@ _WEEKDAY = re.compile(r"\b(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun
 
 
 def find_agent_name(instructions: str) -> str:
-    """The name in instructions: `planner` for `You are the planner.`; empty when there is none."""
+    """Find the name in instructions: `planner` for `You are the planner.`; empty without one."""
     text = instructions[:_READ_LIMIT]
     return next(filter(None, _find_names(text)), "")
 
 
 def heading_as_name(instructions: str) -> str:
-    """The first clause of instructions if it is short enough for a name: `# Triage`, `Write haiku.`; else empty."""
+    """Read the first clause of instructions as a name: `# Triage`, `Write haiku.`; empty if it is too long."""
     clause = re.split(r"[\n.,;:!?]", instructions[:_READ_LIMIT].strip(_PUNCTUATION + "\n"), maxsplit=1)[0].strip(
         _PUNCTUATION
     )
@@ -84,7 +84,7 @@ def mask_dates_and_ids(instructions: str) -> str:
 
 
 def is_nearly_equal(one: str, other: str) -> bool:
-    """Whether two instructions differ in one place only, by at most a tenth of their words."""
+    """Tell whether two instructions differ in one place only, by at most a tenth of their words."""
     a, b = one.split(), other.split()
     head = _common_prefix_length(a, b)
     tail = _common_prefix_length(a[head:][::-1], b[head:][::-1])
@@ -92,7 +92,9 @@ def is_nearly_equal(one: str, other: str) -> bool:
 
 
 def _common_prefix_length(one: list[str], other: list[str]) -> int:
-    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    return next(
+        (index for index, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )
 
 
 def _find_names(text: str) -> Iterator[str]:

@@ -16,7 +16,7 @@ _APPROVAL_TYPES = frozenset({APPROVAL_REQUEST, APPROVAL_RESPONSE, MCP_CALL})
 
 
 def concerns_approvals(items: Sequence[Json]) -> bool:
-    """Whether items that were sent or returned concern approvals."""
+    """Tell whether items that were sent or returned concern approvals."""
     return not _APPROVAL_TYPES.isdisjoint([item.get("type") for item in items])
 
 
@@ -77,17 +77,19 @@ class ApprovalLedger:
 
     def _add_answer(self, item: Json, number: int, transcript: Sequence[Json], later: Sequence[Json]) -> None:
         id = item["approval_request_id"]
-        if id not in self._approvals and (request := next((one for one in transcript if one.get("id") == id), None)):
+        if id not in self._approvals and (
+            request := next((asked_item for asked_item in transcript if asked_item.get("id") == id), None)
+        ):
             self._approvals[id] = _approval_from(request, None)
         if (known := self._approvals.get(id)) is None:
             return  # a recording may begin after the request for the approval
-        if known.answers and any(self._is_later_output(known, one) for one in later):
+        if known.answers and any(self._is_later_output(known, later_item) for later_item in later):
             return  # a history that is sent again holds the answer again
         answers = (*known.answers, number)
         self._approvals[id] = replace(known, answers=answers, approve=item["approve"], reason=item.get("reason"))
 
     def _is_later_output(self, answered: Approval, item: Json) -> bool:
-        """Whether an item is output of the model after an answer; requests of one response may be answered in any order."""
+        """Tell whether an item is output after an answer; the requests of one response may be answered in any order."""
         kind = item.get("type", "message")
         if kind == "message" or kind in CALL_OF_OUTPUT:
             return item.get("role") == "assistant"

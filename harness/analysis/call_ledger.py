@@ -45,7 +45,7 @@ class Call:
         return len(self.outputs)
 
     def as_json(self) -> Json:
-        """The call as JSON."""
+        """Return the call as JSON."""
         outputs = [{"exchange": number, "output": output} for number, output in self.outputs]
         own = {name: getattr(self, name) for name in ("type", "name", "call_id", "arguments", "said")}
         return {**own, "outputs": outputs, "answered": self.answered}
@@ -93,8 +93,8 @@ class _CallLedger:
 
     def _add_tool_outputs(self, number: int, body: Json) -> None:
         """Record the outputs that are submitted to a run."""
-        for each in objects_in(body.get("tool_outputs")):
-            self._record_output(number, each.get("tool_call_id"), each.get("output"))
+        for tool_output in objects_in(body.get("tool_outputs")):
+            self._record_output(number, tool_output.get("tool_call_id"), tool_output.get("output"))
 
     def _add_outputs(self, number: int, body: Json, previous: str | None) -> Counter[CallOutput]:
         """Record the outputs of a request; returns those of its whole transcript, the previous ones included."""
@@ -115,7 +115,7 @@ class _CallLedger:
         outputs.update({output: count for output, count in (before & sent).items() if output[0] not in replayed})
         for output, count in outputs.items():
             known = self.calls.get(output[0])
-            seen = sum(_canonical_json(each) == output[1] for _, each in known.outputs) if known else count
+            seen = sum(_canonical_json(earlier) == output[1] for _, earlier in known.outputs) if known else count
             for _ in range(count - seen):
                 self._record_output(number, output[0], orjson.loads(output[1]))
         return outputs
@@ -131,7 +131,7 @@ class _CallLedger:
 
 
 def _calls_of_answer(answer: Json) -> list[Json]:
-    """The calls in an answer that the client has to execute."""
+    """List the calls in an answer that the client has to execute."""
     if answer.get("object") == "response":
         return [
             item for item in answer["output"] if item["type"] in CLIENT_CALL_NAMES and item.get("execution") != "server"
@@ -144,7 +144,7 @@ def _canonical_json(output: Any) -> bytes:
 
 
 def call_arguments(item: Mapping[str, Any]) -> str:
-    """The arguments of a call: the text of the wire, or the JSON of the member that a call of its type has instead."""
+    """Find the arguments of a call: the text of the wire, or the JSON of the member that stands for them."""
     for name in ("arguments", "input"):
         if isinstance(item.get(name), str):
             return str(item[name])

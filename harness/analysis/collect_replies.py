@@ -25,7 +25,7 @@ ITEM_TYPES = {"messages": ("message",), "calls": (*CLIENT_CALL_NAMES, APPROVAL_R
 
 
 def collect_replies(exchanges: Iterable[Exchange]) -> ModelReplies:
-    """The replies in these exchanges; refused requests have none."""
+    """Collect the replies in these exchanges; refused requests have none."""
     collector = _ReplyCollector()
     for exchange in exchanges:
         if exchange.status < 400 and not exchange.is_routed:
@@ -69,7 +69,7 @@ class _ReplyCollector:
         self._reply_ids_by_call.update((id, reply.id) for call in reply.calls for id in ids_of_call(call))
 
     def _find_followed(self, request: Request) -> str | None:
-        """The id of the reply whose calls a request is the first to answer, the last of several; else None."""
+        """Find the id of the reply whose calls a request is the first to answer, the last of several; else None."""
         found = [self._reply_ids_by_call.pop(id) for id in answered_call_ids(request) if id in self._reply_ids_by_call]
         return found[-1] if found else None
 
@@ -83,7 +83,7 @@ class _ReplyCollector:
             messages = self._run_messages.setdefault(thing["run_id"], {})
             messages[thing["id"]] = _merge_message(messages.get(thing["id"], thing), thing)
         elif kind == "thread.message.delta":
-            messages = next(own for own in self._run_messages.values() if thing["id"] in own)
+            messages = next(message for message in self._run_messages.values() if thing["id"] in message)
             messages[thing["id"]] = apply_delta(messages[thing["id"]], thing)
 
     def _add_run(self, number: int, run: Json) -> None:
@@ -97,7 +97,7 @@ def _has_content(reply: ModelReply) -> bool:
 
 
 def _is_warm_up(request: Request) -> bool:
-    """Whether a request only warms up a WebSocket, so that no model is run."""
+    """Tell whether a request only warms up a WebSocket, so that no model is run."""
     return isinstance(request.body, dict) and request.body.get("generate") is False
 
 
@@ -106,7 +106,7 @@ def _select_items(output: Iterable[Json], kinds: tuple[str, ...]) -> tuple[Json,
 
 
 def answered_call_ids(request: Request) -> Iterator[str]:
-    """The ids of the calls and approval requests that a request answers."""
+    """Yield the ids of the calls and approval requests that a request answers."""
     for item in input_items(request.body if isinstance(request.body, dict) else {}):
         if item.get("type") in CALL_OF_OUTPUT and (id := answered_call_id(item)):
             yield id
@@ -115,12 +115,12 @@ def answered_call_ids(request: Request) -> Iterator[str]:
 
 
 def ids_of_call(call: Json) -> list[str]:
-    """The ids by which a client may answer a call."""
+    """List the ids by which a client may answer a call."""
     return [id for name in ("call_id", "id") if (id := as_string(call.get(name)))]
 
 
 def required_calls(run: Json) -> list[Json]:
-    """The calls of a run's `required_action`, as items."""
+    """List the calls of a run's `required_action`, as items."""
     action = run.get("required_action")
     return [_item_from_call(call) for call in action[action["type"]]["tool_calls"]] if action else []
 
@@ -132,7 +132,7 @@ def _item_from_call(call: Json) -> Json:
 
 
 def _thread_objects(exchange: Exchange, body: Json) -> Iterator[Json]:
-    """The objects of threads in an answer, oldest first."""
+    """Yield the objects of threads in an answer, oldest first."""
     shown: Iterable[Any] = [body]
     if body.get("object") == "list":
         newest_first = exchange.request.query.get("order", "desc") == "desc"
@@ -145,7 +145,7 @@ def _thread_objects(exchange: Exchange, body: Json) -> Iterator[Json]:
 
 
 def _merge_message(known: Json, shown: Json) -> Json:
-    """The newer form of a message; parts and annotations that only its deltas had are kept."""
+    """Merge the newer form of a message into the older; parts and annotations that only deltas had are kept."""
     if len(known["content"]) > len(shown["content"]):
         return known
     pairs = zip(known["content"], shown["content"], strict=False)
@@ -161,7 +161,7 @@ def _merge_part(known: Json, part: Json) -> Json:
 
 
 def _item_from_message(message: Json) -> Json:
-    """A message of a thread as an item."""
+    """Make an item of a message of a thread."""
     content = [_output_part(part) for part in message["content"] if part["type"] in ("text", "refusal")]
     return {"type": "message", "id": message["id"], "role": message["role"], "content": content}
 

@@ -28,8 +28,8 @@ class Flow:
         lines = [f"… {pluralize(self.earlier, 'earlier request')}"] if self.earlier else []
         for step in self.steps:
             head = f"{step.number:>3}  {step.lane:<{width}}  "
-            step_lines = [shorten(one, LINE_WIDTH) for one in _step_lines(step)] or ["nothing new"]
-            lines += [head + step_lines[0], *(" " * len(head) + one for one in step_lines[1:])]
+            step_lines = [shorten(line, LINE_WIDTH) for line in _step_lines(step)] or ["nothing new"]
+            lines += [head + step_lines[0], *(" " * len(head) + line for line in step_lines[1:])]
         return "\n".join(lines)
 
     @property
@@ -48,7 +48,7 @@ class Flow:
         return [step.hand_off for step in self.steps if step.hand_off]
 
     def last_steps(self, number: int) -> Flow:
-        """A flow of the last `number` steps."""
+        """Keep the last `number` steps of a flow."""
         hidden = max(0, len(self.steps) - number)
         return Flow(self.steps[hidden:], self.earlier + hidden)
 
@@ -68,7 +68,7 @@ class Flow:
 
 
 def build_flow(sent: Sequence[LaneExchange]) -> Flow:
-    """The flow of exchanges that have been assigned to lanes."""
+    """Build the flow of exchanges that were assigned to lanes."""
     return Flow(tuple(build_steps(sent)))
 
 

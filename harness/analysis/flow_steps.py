@@ -37,7 +37,7 @@ class FlowStep(NamedTuple):
 
 
 def build_steps(sent: Sequence[LaneExchange]) -> Iterator[FlowStep]:
-    """The steps of exchanges that have been assigned to lanes."""
+    """Build the steps of exchanges that were assigned to lanes."""
     all_outputs: Counter[tuple[str, ...]] = Counter()
     sent_by_lane: dict[str, Counter[tuple[str, ...]]] = {}
     known_ids: set[str] = set()
@@ -62,12 +62,12 @@ def build_steps(sent: Sequence[LaneExchange]) -> Iterator[FlowStep]:
 
 
 def is_unanswered(exchange: Exchange) -> bool:
-    """Whether the harness had no turn for a request, so that its user must correct the script."""
+    """Tell whether the harness had no turn for a request, so that its user must correct the script."""
     return answer_error(exchange).get("type") == "harness_error"
 
 
 def item_line(item: Json) -> str:
-    """An item in one line: its type and name, the beginning of its text, the `call_id` of a call."""
+    """Write an item in one line: type and name, the beginning of its text, the `call_id` of a call."""
     name = ".".join(str(item[part]) for part in ("server_label", "name") if item.get(part))
     line = summarize_item({**item, "name": name} if item.get("server_label") else item, 60)
     match item.get("type"):
@@ -79,13 +79,13 @@ def item_line(item: Json) -> str:
 
 
 def _request_items(request: Request) -> list[Json]:
-    """The items of a request without leading instructions, which identify its lane."""
+    """List the items of a request without leading instructions, which identify its lane."""
     body = as_object(request.body)
     if request.path.endswith("/messages"):
         return [body] if body else []
     if request.path.endswith("/submit_tool_outputs"):
         outputs = objects_in(body.get("tool_outputs"))
-        return [{**one, "type": "function_call_output", "call_id": one.get("tool_call_id")} for one in outputs]
+        return [{**output, "type": "function_call_output", "call_id": output.get("tool_call_id")} for output in outputs]
     more = objects_in(body.get("additional_messages")) or objects_in(as_object(body.get("thread")).get("messages"))
     return more or list(dropwhile(lambda item: item.get("role") in INSTRUCTION_ROLES, objects_in(input_items(body))))
 
@@ -96,7 +96,7 @@ def _is_chained(request: Request) -> bool:
 
 
 def _new_items(items: Sequence[Json], known: Counter[tuple[str, ...]], known_ids: set[str]) -> list[Json]:
-    """The items that are not among the known ones, which count as often as they occur."""
+    """Yield the items beyond the known ones; each counts as often as it occurs."""
     found = []
     for item in items:
         mark = _item_key(item)
@@ -107,7 +107,7 @@ def _new_items(items: Sequence[Json], known: Counter[tuple[str, ...]], known_ids
 
 
 def _item_key(item: Json) -> tuple[str, ...]:
-    """What identifies an item that a client has rewritten; spaces, ids and types of parts do not count."""
+    """Make a key of an item that a client may have rewritten: spaces, ids and types of parts do not count."""
     kind = as_string(item.get("role")) or as_string(item.get("type"))
     if kind in ("reasoning", "item_reference") and item.get("id"):
         return kind, str(item["id"])
@@ -115,11 +115,15 @@ def _item_key(item: Json) -> tuple[str, ...]:
 
 
 def _answer_items(answer: Answer) -> Iterator[Json]:
-    """The output in an answer: items of a response, messages and calls of a run, messages of a list."""
+    """Yield the output in an answer: items of a response, messages and calls of a run, messages of a list."""
     body = as_object(answer.body)
     yield from objects_in(body.get("output"))
     messages = [*map(_completed_message, objects_in(list(answer.events or ()))), *objects_in(body.get("data"))]
-    yield from (each for each in messages if each.get("object") == "thread.message" and each.get("role") == "assistant")
+    yield from (
+        message
+        for message in messages
+        if message.get("object") == "thread.message" and message.get("role") == "assistant"
+    )
     waiting = as_object(as_object(body.get("required_action")).get("submit_tool_outputs")).get("tool_calls")
     for call in objects_in(waiting):
         yield {**call, **as_object(call.get("function")), "type": "function_call", "call_id": call.get("id")}

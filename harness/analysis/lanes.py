@@ -42,7 +42,7 @@ class HandOff(NamedTuple):
 
 
 class LaneExchange(NamedTuple):
-    """An exchange and the lane that sent it, with the hand-off that led there, if any."""
+    """An exchange and its lane, with the hand-off that led there, if any."""
 
     exchange: Exchange
     lane: str
@@ -50,7 +50,7 @@ class LaneExchange(NamedTuple):
 
 
 class _AgentProfile(NamedTuple):
-    """What identifies an agent: its model, its instructions without dates and ids, the names of its tools."""
+    """The profile of an agent: model, instructions without dates and ids, names of tools."""
 
     model: str
     instructions: str
@@ -59,7 +59,7 @@ class _AgentProfile(NamedTuple):
 
 @dataclass(slots=True)
 class _Lane:
-    """One agent: its declared name, its profile and instructions, the tool that first led to it, the name of its lane."""
+    """One agent: declared name, profile and instructions, the tool that first led there, the name of the lane."""
 
     declared_name: str
     profile: _AgentProfile
@@ -84,7 +84,7 @@ class _LaneTracker:
     assistant_names: dict[str, str] = field(default_factory=dict)
 
     def assign_lane(self, exchange: Exchange) -> tuple[_Lane | None, _Predecessor | None]:
-        """The lane of the next exchange (None for the client), and what it continues."""
+        """Assign the next exchange to a lane (None for the client), and find what it continues."""
         body, origin = as_object(exchange.request.body), self._find_predecessor(exchange.request)
         lane = self._find_lane(exchange, body, origin)
         if lane:
@@ -104,7 +104,7 @@ class _LaneTracker:
         return origin and origin.lane
 
     def _find_predecessor(self, request: Request) -> _Predecessor | None:
-        """What a request continues: the newest of its items that is from an earlier answer, else its chain."""
+        """Find what a request continues: the newest item from an earlier answer, else its chain."""
         body, params = as_object(request.body), request.params
         for item in reversed(_input_items(body)):
             if origin := next(
@@ -143,14 +143,14 @@ class _LaneTracker:
 
     @staticmethod
     def _continued_lane(body: Json, text: str, profile: _AgentProfile, origin: _Predecessor | None) -> _Lane | None:
-        """The lane of a chain whose request has no instructions; with other tools it is another agent."""
+        """Find the lane of a chain whose request has no instructions; with other tools it is another agent."""
         chained = bool(body.get("previous_response_id") or conversation_id(body))
         if origin and chained and not text and _is_nested(profile.tools, origin.lane.profile.tools):
             return origin.lane
         return None
 
     def _similar_lane(self, profile: _AgentProfile, origin: _Predecessor | None) -> _Lane | None:
-        """The lane that looks like this: best with the same tools, then the one that is continued, then the oldest."""
+        """Find the lane most like this: first with the same tools, then the continued one, then the oldest."""
         before = origin and origin.lane
         found = [lane for lane in self.lanes if _is_same_agent(lane, profile, continued=lane is before)]
         return min(found, key=lambda lane: (lane.profile.tools != profile.tools, lane is not before), default=None)
@@ -176,25 +176,25 @@ def assign_lanes(exchanges: Sequence[Exchange], hints: Sequence[str] = ()) -> li
 
 
 def group_by_lane(exchanges: Sequence[Exchange], hints: Sequence[str] = ()) -> dict[str, list[Exchange]]:
-    """The exchanges of each lane by its name, in the order of the lanes' first requests."""
+    """Group exchanges by their lane, in the order of the lanes' first requests."""
     found: dict[str, list[Exchange]] = {}
-    for one in assign_lanes(exchanges, hints):
-        found.setdefault(one.lane, []).append(one.exchange)
+    for placed in assign_lanes(exchanges, hints):
+        found.setdefault(placed.lane, []).append(placed.exchange)
     return found
 
 
 def without_probes(exchanges: Sequence[Exchange]) -> Sequence[Exchange]:
-    """The exchanges with paths that the API has; all of them if there are none."""
+    """Drop the exchanges with paths that the API does not have, unless all are such."""
     return [exchange for exchange in exchanges if not is_probe(exchange)] or exchanges
 
 
 def is_probe(exchange: Exchange) -> bool:
-    """Whether an exchange requested a path that the API does not have."""
+    """Tell whether an exchange requested a path that the API does not have."""
     return exchange.answer.rule in PROBE_RULES
 
 
 def asks_model(request: Request) -> bool:
-    """Whether a request creates a response, over HTTP or a WebSocket."""
+    """Tell whether a request creates a response, over HTTP or a WebSocket."""
     return request.path == "/responses" and request.method in ("POST", "WS")
 
 
@@ -264,7 +264,7 @@ def _declared_agent(body: Json) -> str:
 
 
 def _reference_keys(item: Json) -> Iterator[ReferenceKey]:
-    """The keys by which an item can be found among earlier answers."""
+    """Yield the keys by which an item can be found among earlier answers."""
     for kind, member in (("id", "call_id"), ("id", "approval_request_id"), ("id", "id")):
         if isinstance(item.get(member), str):
             yield kind, item[member]

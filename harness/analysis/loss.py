@@ -1,4 +1,4 @@
-"""What a loss is: something that a client dropped or changed in its history, in a request that the API accepts.
+"""A loss: something that a client dropped or changed in its history, in a request that the API accepts.
 
 A loss is a generator function of a request and the history before it that yields facts; `@loss` adds the message, the fix
 and the examples. The function's name with hyphens is the id of the loss, its docstring the documentation.
@@ -42,7 +42,7 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """One kind of loss: its message with `{fact}` fields, its fix, examples that show it and that do not, its check.
+    """One kind of loss: its message with `{fact}` fields, its fix, examples for and against, its check.
 
     A `strict` one may be intended by the client, and is searched for only on demand.
     """
@@ -63,7 +63,7 @@ class Loss:
         return self.doc.splitlines()[0]
 
     def find(self, request: HistoryRequest, history: History) -> Iterator[Lost]:
-        """What a request lost of its history."""
+        """Find what a request lost of its history."""
         for facts in self.check(request, history):
             message = self.message.format_map(facts)
             yield Lost(self.id, request.number, facts["at"], message, facts["said"], self.fix)
@@ -74,7 +74,7 @@ LOSSES: Registry[Loss] = Registry("loss")
 
 
 class LossDeclaration(TypedDict, total=False):
-    """What a loss declares beside its function: `loses` are conversations that show it, `keeps` some that do not."""
+    """Declarations beside the function of a loss: `loses` are conversations that show it, `keeps` some that do not."""
 
     message: Required[str]
     fix: Required[str]
@@ -117,7 +117,7 @@ def _declaration_problem(made: Loss) -> str | None:
 
 
 def losses_of(exchanges: Sequence[Exchange], strict: bool = False, tool_runs: ToolRuns | None = None) -> list[Lost]:
-    """What the clients of a journal lost, oldest first, each once; with `strict` also what may be intended.
+    """List what the clients of a journal lost, oldest first, each once; with `strict` also what may be intended.
 
     `tool_runs` are the executions of their tools and the turns of their chat UIs, as far as they are recorded.
     """
@@ -137,9 +137,9 @@ def losses_of(exchanges: Sequence[Exchange], strict: bool = False, tool_runs: To
 def losses_in_accepted(
     exchanges: Sequence[Exchange], strict: bool = False, tool_runs: ToolRuns | None = None
 ) -> list[Lost]:
-    """The losses that fail a test: those of accepted requests; of a refused one the API has informed the client."""
+    """List the losses that fail a test: those of accepted requests; of a refused one the API has informed the client."""
     return losses_of([exchange for exchange in exchanges if exchange.status < 400], strict, tool_runs)
 
 
 def _select_losses(strict: bool) -> Iterator[Loss]:
-    return (one for one in LOSSES.values() if strict or not one.strict)
+    return (loss for loss in LOSSES.values() if strict or not loss.strict)

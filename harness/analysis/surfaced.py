@@ -49,10 +49,10 @@ def surfaced(result: Any, said: Any, *, only: Iterable[str] = ()) -> None:
 
 
 def describe_difference(result: Any, said: Any, only: Iterable[str] = ()) -> str | None:
-    """The message of `surfaced`, a line for each difference; None when there is none."""
+    """Describe how the result differs, a line for each difference; None when nothing differs."""
     parts = _parts_to_compare(only)
     replies = ModelReplies([said] if isinstance(said, ModelReply) else said)
-    if not replies or not all(isinstance(each, ModelReply) for each in replies):
+    if not replies or not all(isinstance(reply, ModelReply) for reply in replies):
         raise ConfigError("surfaced(): nothing was said. Give `mock.said` or some of it, after the client has run.")
     shown = read(result)
     compared = _SurfaceComparison(shown, replies)
@@ -76,59 +76,65 @@ class _SurfaceComparison:
         self._shown = shown
         self._replies = replies
         self._messages = [
-            ReplyMessage(each, message, message is each.messages[-1]) for each in replies for message in each.messages
+            ReplyMessage(reply, message, message is reply.messages[-1])
+            for reply in replies
+            for message in reply.messages
         ]
-        self._named_messages = [each for each in self._messages if {each.reply.id, each.message.get("id")} & shown.ids]
-        continued = {each.follows for each in replies}
-        self._final_replies = [each for each in replies if each.id not in continued]
+        self._named_messages = [
+            entry for entry in self._messages if {entry.reply.id, entry.message.get("id")} & shown.ids
+        ]
+        continued = {reply.follows for reply in replies}
+        self._final_replies = [reply for reply in replies if reply.id not in continued]
         self._last_reply = self._find_last_reply()
         self._used_messages = self._find_used_messages()
 
     def _find_last_reply(self) -> ModelReply:
-        """The response that a result shows, unless its text belongs to another one."""
-        named = [each for each in self._replies if each.id in self._shown.ids] or [
-            each.reply for each in self._named_messages
+        """Find the response that a result shows, unless its text belongs to another."""
+        named = [reply for reply in self._replies if reply.id in self._shown.ids] or [
+            message.reply for message in self._named_messages
         ]
         return (named or self._final_replies)[-1]
 
     def _find_used_messages(self) -> list[ReplyMessage] | None:
-        """The messages that the text consists of; None when there are none."""
+        """Find the messages that the text consists of; None when no message fits."""
         if self._shown.text is None:
-            return [each for each in self._messages if each.reply is self._last_reply]
+            return [message for message in self._messages if message.reply is self._last_reply]
         newest = [
             *self._named_messages[::-1],
-            *(each for each in reversed(self._messages) if each not in self._named_messages),
+            *(message for message in reversed(self._messages) if message not in self._named_messages),
         ]
         used = find_messages_in(self._shown.text, newest, self._is_complete)
         if used and not self._named_messages:
-            self._last_reply = max((each.reply for each in used), key=self._replies.index)
+            self._last_reply = max((message.reply for message in used), key=self._replies.index)
         return used
 
     def _is_complete(self, used: Sequence[ReplyMessage]) -> bool:
-        """Whether these messages include all that a result has to show."""
+        """Tell whether these messages include all that a result has to show."""
         if self._named_messages:
-            return all(each in used for each in self._named_messages)
+            return all(message in used for message in self._named_messages)
         if not self._last_reply.messages or self._last_reply.id in self._shown.ids:
             return True
-        return any(each.is_last and each.reply in self._final_replies for each in used)
+        return any(message.is_last and message.reply in self._final_replies for message in used)
 
     def text(self) -> list[str]:
         """Differences in the text."""
         if self._shown.text is None or self._used_messages is not None:
             return []
-        named = [each.message for each in self._named_messages] or [self._nearest_message().message]
+        named = [message.message for message in self._named_messages] or [self._nearest_message().message]
         return [
             describe_text_change(
-                "text", self._shown.text, "".join(text for one in named for text, _ in text_parts(one))
+                "text", self._shown.text, "".join(text for message in named for text, _ in text_parts(message))
             )
         ]
 
     def _nearest_message(self) -> ReplyMessage:
-        """The message that a text probably shows: a final one that begins or ends alike, else the last."""
+        """Find the message that a text probably shows: a final one that begins or ends alike, else the last."""
         shown = (self._shown.text or "").strip()
-        finals = [each for each in reversed(self._messages) if each.is_last and each.reply in self._final_replies]
+        finals = [
+            message for message in reversed(self._messages) if message.is_last and message.reply in self._final_replies
+        ]
         return next(
-            (each for each in finals if shown and is_similar(reply_message_text(each), shown)),
+            (final for final in finals if shown and is_similar(reply_message_text(final), shown)),
             (finals or self._messages)[0],
         )
 
@@ -140,29 +146,37 @@ class _SurfaceComparison:
         used = (
             self._used_messages
             or self._named_messages
-            or [each for each in self._messages if each.reply is self._last_reply]
+            or [message for message in self._messages if message.reply is self._last_reply]
         )
-        for each in used:
+        for message in used:
             expected = [
-                note for note in annotations_of(each.message) if note["type"] in (self._shown.kinds or {note["type"]})
+                note
+                for note in annotations_of(message.message)
+                if note["type"] in (self._shown.kinds or {note["type"]})
             ]
-            lost = _remove_matching(expected, left, self._shown.text, reply_message_text(each))
-            lines += _describe_lost_annotations(lost, expected, reply_message_text(each), self._shown.annotations)
+            lost = _remove_matching(expected, left, self._shown.text, reply_message_text(message))
+            lines += _describe_lost_annotations(lost, expected, reply_message_text(message), self._shown.annotations)
             altered += lost
         _remove_matching(
-            [note for each in self._messages if each not in used for note in annotations_of(each.message)],
+            [note for message in self._messages if message not in used for note in annotations_of(message.message)],
             left,
             None,
             "",
         )
         for note in altered:
-            if (near := next((one for one in left if _has_same_source(one, note)), None)) is not None:
+            if (
+                near := next((expected_note for expected_note in left if _has_same_source(expected_note, note)), None)
+            ) is not None:
                 left.remove(near)
-        every_annotation = [note for each in self._messages for note in annotations_of(each.message)]
+        every_annotation = [note for message in self._messages for note in annotations_of(message.message)]
         doubled = [
             found
             for note in left
-            if (found := next((one for one in every_annotation if _has_same_source(note, one)), None))
+            if (
+                found := next(
+                    (known_note for known_note in every_annotation if _has_same_source(note, known_note)), None
+                )
+            )
         ]
         return lines + [
             f"annotations doubled: {_describe_annotation(note)} is in the result once too often" for note in doubled
@@ -174,7 +188,7 @@ class _SurfaceComparison:
             return []
         shown = Counter(_call_key(call) for call in self._shown.calls)
         expected = Counter(
-            _call_key(call) for each in self._replies_to_show(shown) for call in each.calls if call.get("name")
+            _call_key(call) for reply in self._replies_to_show(shown) for call in reply.calls if call.get("name")
         )
         all_calls = Counter(_call_key(call) for call in self._replies.calls)
         lost, unmatched = expected - shown, shown - expected
@@ -186,16 +200,16 @@ class _SurfaceComparison:
         return lines + [f"call {_describe_call(call)} doubled: in the result {shown[call]} times" for call in doubled]
 
     def _replies_to_show(self, shown: Mapping[Any, int]) -> list[ModelReply]:
-        """The responses whose calls a result has to show: the last, and all since the first it shows any of."""
+        """List the responses whose calls a result has to show: the last, and all since the first of which it shows any."""
         run = list(self._reply_chain(self._last_reply))
-        carried = [place for place, each in enumerate(run) if any(_call_key(call) in shown for call in each.calls)]
+        carried = [place for place, reply in enumerate(run) if any(_call_key(call) in shown for call in reply.calls)]
         return run[: max(carried, default=0) + 1]
 
     def _reply_chain(self, last: ModelReply | None) -> Iterator[ModelReply]:
-        """A response and those before it whose calls led to it, newest first."""
+        """Yield a response and the earlier ones whose calls led to it, newest first."""
         while last is not None:
             yield last
-            last = next((each for each in self._replies if each.id == last.follows), None) if last.follows else None
+            last = next((reply for reply in self._replies if reply.id == last.follows), None) if last.follows else None
 
     def reasoning(self) -> list[str]:
         """Differences in the reasoning."""
@@ -203,10 +217,13 @@ class _SurfaceComparison:
         if self._shown.reasoning is None or not own:
             return []
         newest = [
-            ReplyMessage(each, item, True) for each in reversed(self._replies) for item in reversed(each.reasoning)
+            ReplyMessage(reply, item, True) for reply in reversed(self._replies) for item in reversed(reply.reasoning)
         ]
-        due = [each for each in newest if each.reply is self._last_reply]
-        if find_messages_in(self._shown.reasoning, newest, lambda used: all(each in used for each in due)) is not None:
+        due = [message for message in newest if message.reply is self._last_reply]
+        if (
+            find_messages_in(self._shown.reasoning, newest, lambda used: all(message in used for message in due))
+            is not None
+        ):
             return []
         return [describe_text_change("reasoning", self._shown.reasoning, own)]
 
@@ -215,34 +232,34 @@ class _SurfaceComparison:
         shown, own = token_counts(self._shown.usage or {}), token_counts(self._last_reply.usage)
         if self._shown.usage is None or not own:
             return []
-        if shown and any(shown == {name: one[name] for name in shown} for one in self._possible_usages()):
+        if shown and any(shown == {name: usage[name] for name in shown} for usage in self._possible_usages()):
             return []
         what = "changed" if any(shown.values()) else "lost"
         return [f"usage {what}: the result has {shown or 'none'}, the response {own}"]
 
     def _possible_usages(self) -> Iterator[dict[str, int]]:
-        """The usages that a result may show: of its last response, of this and some before, of those it names, of all."""
+        """Yield the usages that a result may show: of its last response, some before too, the named responses, all."""
         newest = self._replies[self._replies.index(self._last_reply) :: -1]
         for some in (list(self._reply_chain(self._last_reply)), newest):
-            yield from (sum_token_counts(each.usage for each in some[:number]) for number in range(1, len(some) + 1))
-        if named := [each.usage for each in self._replies if each.id in self._shown.ids]:
+            yield from (sum_token_counts(newer.usage for newer in some[:number]) for number in range(1, len(some) + 1))
+        if named := [reply.usage for reply in self._replies if reply.id in self._shown.ids]:
             yield sum_token_counts(named)
-        yield sum_token_counts(each.usage for each in self._replies)
+        yield sum_token_counts(reply.usage for reply in self._replies)
 
 
 def _remove_matching(
     expected: Sequence[Json], unmatched: list[Json], text: str | None, original_text: str
 ) -> list[Json]:
-    """The expected annotations that are not among the `unmatched` ones; those that are found are removed from it."""
+    """Remove the expected annotations that match an `unmatched` one, which is removed too, and return the rest."""
     lost = []
     for note in expected:
         found = next(
             (
-                one
-                for one in unmatched
-                if _has_same_source(one, note)
-                and _has_same_position(one, note, text, original_text)
-                and _has_same_quote(one, note)
+                candidate
+                for candidate in unmatched
+                if _has_same_source(candidate, note)
+                and _has_same_position(candidate, note, text, original_text)
+                and _has_same_quote(candidate, note)
             ),
             None,
         )
@@ -253,7 +270,7 @@ def _remove_matching(
 
 
 def _has_same_source(shown: Json, original: Json) -> bool:
-    """Whether an annotation of a result cites the same source as an original, whatever its members are called."""
+    """Tell whether an annotation of a result cites the same source as an original, whatever its members are called."""
     strings, own = set(_string_values(shown)), dict(_leaf_members(original))
     if "url" in own:
         return own["url"] in strings
@@ -263,16 +280,16 @@ def _has_same_source(shown: Json, original: Json) -> bool:
 
 
 def _has_same_position(shown: Json, note: Json, text: str | None, original_text: str) -> bool:
-    """Whether two annotations mark the same text; True unless both have a position."""
+    """Tell whether two annotations mark the same text; True unless both have a position."""
     place, own = dict(_leaf_members(shown)), dict(_leaf_members(note))
-    if text is None or not all(isinstance(each.get(name), int) for each in (place, own) for name in POSITIONS):
+    if text is None or not all(isinstance(position.get(name), int) for position in (place, own) for name in POSITIONS):
         return True
-    (start, end), (first, last) = ([each[name] for name in POSITIONS] for each in (place, own))
+    (start, end), (first, last) = ([position[name] for name in POSITIONS] for position in (place, own))
     return (start, end) == (first, last) or text[start:end] == original_text[first:last]
 
 
 def _has_same_quote(shown: Json, note: Json) -> bool:
-    """Whether an annotation has the quote that was said; one in a form that is not the API's may leave it out."""
+    """Tell whether an annotation has the quote that was said; in a form that is not the API's it may be left out."""
     said, own = _quote_of(note), _quote_of(shown)
     return own == said or not said or (not own and shown.get("type") not in QUOTING_TYPES)
 
@@ -282,7 +299,7 @@ def _quote_of(note: Json) -> str:
 
 
 def _leaf_members(thing: Any) -> Iterator[tuple[str, Any]]:
-    """The members at any depth whose values are neither objects nor lists."""
+    """Yield the members at any depth whose values are neither objects nor lists."""
     inside = thing if isinstance(thing, list) else thing.values() if isinstance(thing, dict) else ()
     if isinstance(thing, dict):
         yield from ((name, value) for name, value in thing.items() if not isinstance(value, dict | list))
@@ -307,9 +324,9 @@ def _describe_lost_annotations(
 
 
 def _describe_quote(note: Json, shown: Sequence[Json]) -> str:
-    """What became of the quote of a lost annotation whose source is in the result."""
-    found = [one for one in shown if _has_same_source(one, note)]
-    if not found or any(_has_same_quote(one, note) for one in found):
+    """Describe what became of the quote of a lost annotation whose source is in the result."""
+    found = [citation for citation in shown if _has_same_source(citation, note)]
+    if not found or any(_has_same_quote(citation, note) for citation in found):
         return ""
     own = _quote_of(found[0])
     became = f"is {quote(own)}" if own else "is gone"
@@ -326,7 +343,7 @@ def _source_name(note: Json) -> str:
 
 
 def _call_key(call: Mapping[str, Any]) -> tuple[str, bytes | str]:
-    """The identity of a call without its id: its name and its arguments, as canonical JSON where they are JSON."""
+    """Make a key of a call without its id: name and arguments, as canonical JSON where they are JSON."""
     arguments = call_arguments(call)
     try:
         canonical: bytes | str = orjson.dumps(orjson.loads(arguments), option=orjson.OPT_SORT_KEYS)
@@ -341,5 +358,5 @@ def _describe_call(call: tuple[str, bytes | str]) -> str:
 
 
 def _describe_similar_call(call: tuple[str, Any], left: Iterable[tuple[str, Any]]) -> str:
-    found = next((other for other in left if other[0] == call[0]), None)
+    found = next((unmatched for unmatched in left if unmatched[0] == call[0]), None)
     return f"; it has {_describe_call(found)}" if found else ""

@@ -1,4 +1,4 @@
-"""Matches a text with the messages of replies: which of them it consists of, or how it differs from one."""
+"""Matches a text with the messages of replies: finds the messages in it, or how it differs from one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_STEPS = 10_000
 
 
 class ReplyMessage(NamedTuple):
-    """A message, the reply that holds it, and whether it is the last of that reply."""
+    """A message with its reply, and whether it is the last there."""
 
     reply: ModelReply
     message: Json
@@ -22,14 +22,14 @@ class ReplyMessage(NamedTuple):
 
 
 def reply_message_text(message: ReplyMessage) -> str:
-    """The text of a message."""
+    """Join the text of a message."""
     return "".join(text for text, _ in text_parts(message.message))
 
 
 def find_messages_in(
     text: str, messages: Sequence[ReplyMessage], is_complete: Callable[[Sequence[ReplyMessage]], bool]
 ) -> list[ReplyMessage] | None:
-    """The messages, each at most once, that a text consists of; None if there are none that `is_complete` accepts.
+    """Find the messages, each at most once, that a text consists of; None unless `is_complete` accepts some.
 
     Of several solutions the one with the earliest messages is returned.
     """
@@ -41,8 +41,8 @@ def find_messages_in(
         steps += 1
         excluded = frozenset(used)
         after = [
-            (place, _strip_message(rest, text_parts(each.message)))
-            for place, each in enumerate(messages)
+            (place, _strip_message(rest, text_parts(message.message)))
+            for place, message in enumerate(messages)
             if place not in excluded
         ]
         waiting += [(left, (*used, place)) for place, left in reversed(after) if left is not None]
@@ -50,7 +50,7 @@ def find_messages_in(
 
 
 def _strip_message(text: str, parts: Sequence[tuple[str, bool]]) -> str | None:
-    """The text behind the message that it begins with; None when it does not begin with it."""
+    """Strip the message from the beginning of a text; None when the text does not begin with it."""
     rest = text
     for part, optional in parts:
         if rest.startswith(part.strip()):
@@ -61,7 +61,7 @@ def _strip_message(text: str, parts: Sequence[tuple[str, bool]]) -> str | None:
 
 
 def is_similar(original: str, shown: str) -> bool:
-    """Whether `shown` may be a damaged form of `original`."""
+    """Tell whether `shown` may be a damaged form of `original`."""
     original, shown = _remove_spaces(original), _remove_spaces(shown)
     return original in shown or shown in original or original[:8] == shown[:8]
 
@@ -85,6 +85,7 @@ def describe_text_change(what: str, shown: str, original: str) -> str:
     if not is_similar(original, shown):
         return f"{what} lost: {quote(original)} is not in the result, which is {quote(shown)}"
     at = next(
-        (place for place, (one, other) in enumerate(zip(original, shown, strict=False)) if one != other), len(original)
+        (place for place, (before, after) in enumerate(zip(original, shown, strict=False)) if before != after),
+        len(original),
     )
     return f"{what} changed at character {at}: said was {quote(original[at:])}, the result has {quote(shown[at:])}"

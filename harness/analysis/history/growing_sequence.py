@@ -1,4 +1,4 @@
-"""Sequences that share their beginning, so that a longer one made of a shorter one costs what is new in it."""
+"""Sequences that share their beginning, so that a longer one costs only what is new."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class _Held(Generic[T]):
         self.indexed = 0
 
     def find_places(self, value: Hashable) -> Sequence[int]:
-        """The places of a value among `values`."""
-        for place, each in enumerate(islice(self.values, self.indexed, None), self.indexed):
-            self.places.setdefault(each, []).append(place)
+        """Find the places of a value among `values`."""
+        for place, held in enumerate(islice(self.values, self.indexed, None), self.indexed):
+            self.places.setdefault(held, []).append(place)
         self.indexed = len(self.values)
         return self.places.get(value, ())
 
@@ -49,7 +49,7 @@ class GrowingSequence(Sequence[T]):
         self._length = len(self._held.values)
 
     def extend(self, added: Iterable[T]) -> GrowingSequence[T]:
-        """The sequence with more values at its end."""
+        """Return the sequence with more values at its end."""
         held = self._held
         if not self._length or held.start + len(held.values) > self._length:
             held = self._branch_off()
@@ -59,13 +59,13 @@ class GrowingSequence(Sequence[T]):
         return longer
 
     def _branch_off(self) -> _Held[T]:
-        """What holds the values of this sequence and others after them, when it was extended before."""
+        """Branch off: return the holder of this sequence's values and of others, when it was extended before."""
         if self._length < MIN_LINKED or self._held.links >= MAX_LINKS:
             return _Held([*self])
         return _Held([], self)
 
     def _segments(self) -> list[tuple[int, int, _Held[T]]]:
-        """The place of the first value and after the last one of each `_Held`, in order."""
+        """List for each `_Held`, in order, the place of the first value and after the last one."""
         found, view, stop = [], self, self._length
         while True:
             held = view._held

@@ -56,8 +56,10 @@ class SentItems(NamedTuple):
 
 
 def collect_sent(exchanges: Sequence[Exchange]) -> SentItems:
-    """What the requests for responses in a journal send back."""
-    bodies = (one.request.body for one in exchanges if one.request.operation in (CREATE_RESPONSE, SOCKET))
+    """Collect what the requests for responses in a journal send back."""
+    bodies = (
+        exchange.request.body for exchange in exchanges if exchange.request.operation in (CREATE_RESPONSE, SOCKET)
+    )
     items = [item for body in bodies if isinstance(body, dict) for item in objects_in(input_items(body))]
     messages = [item for item in items if is_assistant(item) or item_type(item) in ("item_reference", "")]
     return SentItems(
@@ -101,7 +103,7 @@ class History:
     items: dict[str, Json] = field(default_factory=dict)
 
     def read_request(self, exchange: Exchange) -> HistoryRequest | None:
-        """The request for a response in an exchange; None for other operations and for bodies that are no objects."""
+        """Read the request for a response in an exchange; None for other operations and for bodies that are not objects."""
         body = exchange.request.body
         if exchange.request.operation not in (CREATE_RESPONSE, SOCKET) or not isinstance(body, dict):
             return None
@@ -189,14 +191,14 @@ class History:
                 self.open_calls.pop(call_id, None)
         parts = item.get("content") if is_assistant(item) else ()
         single_parts = objects_in(parts) if isinstance(parts, list) and len(parts) > 1 else ()
-        for one in (
+        for spoken in (
             output,
             *(OutputItem({**item, "content": [part]}, output.reply, output.index) for part in single_parts),
         ):
-            if text := message_text(one.item).strip():
-                self.by_text.setdefault(text, SaidText()).add(one)
-                if one.annotation_count:
-                    self.cited.add(text, one)
+            if text := message_text(spoken.item).strip():
+                self.by_text.setdefault(text, SaidText()).add(spoken)
+                if spoken.annotation_count:
+                    self.cited.add(text, spoken)
                     self.joined.add(text)
 
     def _update_conversation(self, exchange: Exchange, answer: Json) -> None:
@@ -216,7 +218,7 @@ class History:
                 del self.conversations[id]  # it is unknown which item was deleted
 
     def find_originals(self, item: Json) -> Sequence[OutputItem]:
-        """The output items that an item repeats, found by its id, else by its `call_id`, else by its text."""
+        """Find the output items that an item repeats: by `id`, else by `call_id`, else by text."""
         if original := self._find_by_id(item):
             return [original]
         if call_id := client_call_id(item):
@@ -229,32 +231,32 @@ class History:
         return original if original and item_type(original.item) == item_type(item) else None
 
     def find_said(self, message: Json) -> SaidText | None:
-        """What an assistant message repeats, found by its id, else by its text; None when nothing is like it."""
+        """Find what an assistant message repeats: by its id, else by its text; None when nothing is similar."""
         if original := self._find_by_id(message):
             return said_once(original)
         return self.by_text.get(message_text(message).strip())
 
     def is_only_agent(self, request: HistoryRequest) -> bool:
-        """Whether all replies so far are to the agent of a request."""
+        """Tell whether all replies so far are to the agent of a request."""
         return self.agents.keys() <= {request.agent}
 
     def find_original(self, item: Json) -> OutputItem | None:
-        """The only output item that an item repeats; None when there are several, or none."""
+        """Find the only output item that an item repeats; None for several."""
         found = self.find_originals(item)
         return found[0] if len(found) == 1 else None
 
     def find_call(self, call_id: str) -> OutputItem | None:
-        """The only call with this id; None when there are several, or none."""
+        """Find the only call with this id; None for several."""
         found = self.by_call.get(call_id, ())
         return found[0] if len(found) == 1 else None
 
     def original_key(self, item: Json) -> ItemKey | None:
-        """The key of an item, or of the output item that it repeats by `id` or `call_id`."""
+        """Make the key of an item, or of the output item that it repeats by `id` or `call_id`."""
         originals = self.find_originals(item) if client_call_id(item) or as_string(item.get("id")) in self.by_id else ()
         return item_key(originals[-1].item if originals else item)
 
     def find_continued(self, request: HistoryRequest) -> tuple[Sequence[HistoryReply], int]:
-        """The replies to the longest beginning of a transcript, and its number of keys; none and 0 if there is none."""
+        """Find the replies to the longest beginning of a transcript, and its number of keys; without any, none and 0."""
         for length in range(len(request.item_keys) - 1, 0, -1):
             if replies := self.by_input.get(request.digests[length]):
                 return replies, length

@@ -1,4 +1,4 @@
-"""What a journal's items are: their type, their loose identity, their text, the call they make or answer.
+"""Reads the items of a journal: type, loose identity, text, the call that they make or answer.
 
 Requests may be malformed: members of the wrong type count as absent.
 """
@@ -23,7 +23,7 @@ ItemKey = tuple[str, str]
 
 
 def hash_sequence(keys: Iterable[Hashable]) -> int:
-    """A hash of a sequence that can be extended key by key."""
+    """Hash a sequence that can be extended key by key."""
     digest = hash(())
     for key in keys:
         digest = extend_hash(digest, key)
@@ -31,12 +31,12 @@ def hash_sequence(keys: Iterable[Hashable]) -> int:
 
 
 def extend_hash(digest: int, key: Hashable) -> int:
-    """The hash of a sequence with one more key."""
+    """Extend the hash of a sequence by one more key."""
     return hash((digest, key))
 
 
 def item_key(item: Json) -> ItemKey | None:
-    """The key of an item; None for instructions, reasoning and calls that the API executes."""
+    """Make the key of an item; None for instructions, reasoning and calls that the API executes."""
     if item_type(item) == MESSAGE:
         role = as_string(item.get("role"))
         return None if role in INSTRUCTION_ROLES else (role, message_text(item).strip())
@@ -46,18 +46,18 @@ def item_key(item: Json) -> ItemKey | None:
 
 
 def item_type(item: Json) -> str:
-    """The type of an item; a message may omit it."""
+    """Return the type of an item; a message may omit it."""
     kind = item.get("type")
     return kind if kind and isinstance(kind, str) else MESSAGE if "role" in item else ""
 
 
 def is_assistant(item: Json) -> bool:
-    """Whether an item is a message of the assistant."""
+    """Tell whether an item is a message of the assistant."""
     return item.get("role") == "assistant" and item_type(item) == MESSAGE
 
 
 def client_call_id(item: Json) -> str:
-    """The `call_id` of a call that the client executes, or the id of an approval request; else empty."""
+    """Find the `call_id` of a call that the client executes, or the id of an approval request; else empty."""
     if item_type(item) == APPROVAL_REQUEST:
         return as_string(item.get("id"))
     return (
@@ -68,14 +68,14 @@ def client_call_id(item: Json) -> str:
 
 
 def answered_id(item: Json) -> str:
-    """The id of the call or approval request that an item answers; empty for other items."""
+    """Find the id of the call or approval request that an item answers; empty for other items."""
     if item_type(item) == APPROVAL_RESPONSE:
         return as_string(item.get("approval_request_id"))
     return answered_call_id(item) or "" if item_type(item) in CALL_OF_OUTPUT else ""
 
 
 def message_text(item: Json) -> str:
-    """The text of a message."""
+    """Join the text of a message."""
     content = item.get("content")
     if isinstance(content, str):
         return content
@@ -83,7 +83,7 @@ def message_text(item: Json) -> str:
 
 
 def describe_item(item: Json) -> str:
-    """An item in a few words: its type, its name and call, or the beginning of its text."""
+    """Describe an item in a few words: its type, its name and call, or the beginning of its text."""
     label = " ".join(filter(None, (item_type(item), as_string(item.get("name")))))
     if id := client_call_id(item) or answered_id(item):
         return f"{label} ({id})"

@@ -27,7 +27,7 @@ _TYPED_ITEMS = ("reasoning", *CLIENT_CALL_NAMES, *CALL_OF_OUTPUT)
 
 
 def find_printed_item(words: str, history: History) -> tuple[int, Json] | None:
-    """The item whose JSON or printed form a text is, with the number of its exchange."""
+    """Find the item that a text is as JSON or in printed form, with the number of its exchange."""
     if not _MAY_BE_PRINTED.match(words):
         return None
     if printed := _PRINTED_OBJECT.fullmatch(words):
@@ -43,7 +43,7 @@ def find_printed_item(words: str, history: History) -> tuple[int, Json] | None:
 
 
 def _find_printed_message(words: str, history: History) -> OutputItem | None:
-    """The message whose parts a text holds as JSON or in printed form."""
+    """Find the message whose parts a text holds as JSON or in printed form."""
     parts = _parse_objects(words)
     if not parts or any(not isinstance(part, dict) or item_type(part) not in ("output_text", "text") for part in parts):
         return None
@@ -52,13 +52,13 @@ def _find_printed_message(words: str, history: History) -> OutputItem | None:
 
 
 def _parse_object(words: str) -> Json:
-    """The single object in a text; empty for other texts."""
+    """Parse the single object in a text; empty for other texts."""
     found = list(objects_in(_parse_objects(words)))
     return found[0] if len(found) == 1 else {}
 
 
 def _parse_objects(words: str) -> list[Any]:
-    """The list in a text, or a list of its single object, as JSON or as Python prints it; empty for other texts."""
+    """Parse the list in a text, or a list of its single object, as JSON or as Python prints it; empty for other texts."""
     if words[:1] not in ("{", "[") or "type" not in words or len(words) > LONGEST_PARSED_TEXT:
         return []
     value = _parse_literal(words)

@@ -46,7 +46,7 @@ class KnownItems:
     digests: GrowingSequence[int]
 
     def extend(self, items: Iterable[Json]) -> KnownItems:
-        """The transcript with more items at its end."""
+        """Return the transcript with more items at its end."""
         added = [*items]
         keys = [key for item in added if (key := item_key(item))]
         digests = [self.digests[-1]]
@@ -65,7 +65,7 @@ NO_ITEMS = KnownItems(GrowingSequence(), GrowingSequence(), GrowingSequence(), G
 
 @dataclass(frozen=True)
 class HistoryRequest:
-    """A request for a response: the `number` of its exchange, its `body`, and its input items, each with its place.
+    """A request for a response: the `number` of its exchange, its `body`, its input items and their places.
 
     `previous` are those of the response or conversation that it continues; `is_history_known` is False when the journal
     does not show them. What follows from these is computed once.
@@ -104,7 +104,7 @@ class HistoryRequest:
         return self.transcript.keys
 
     def items_after(self, length: int) -> Sequence[PlacedItem]:
-        """The input items after the first `length` keys; none when these end within `previous_items`."""
+        """List the input items after the first `length` keys; none when these end within `previous_items`."""
         left = length - self.previous_key_count
         if left < 0 or left >= len(self._key_places):
             return self.placed_items if left == 0 else ()
@@ -128,12 +128,12 @@ class HistoryRequest:
     @cached_property
     def calls(self) -> Sequence[tuple[str, str, Json]]:
         """The calls of the client among the input items: place, `call_id`, item."""
-        return [(at, id, item) for at, item in self.placed_items if (id := client_call_id(item))]
+        return [(place, id, item) for place, item in self.placed_items if (id := client_call_id(item))]
 
     @cached_property
     def outputs(self) -> Sequence[tuple[str, str, Json]]:
         """The outputs of calls and the answers to approval requests among the input items: place, answered id, item."""
-        return [(at, id, item) for at, item in self.placed_items if (id := answered_id(item))]
+        return [(place, id, item) for place, item in self.placed_items if (id := answered_id(item))]
 
     @cached_property
     def is_compacted(self) -> bool:
@@ -161,7 +161,7 @@ class HistoryRequest:
         return self.tool_names, self.masked_instructions
 
     def is_same_agent(self, other: HistoryRequest) -> bool:
-        """Whether two requests have the same tools and instructions."""
+        """Tell whether two requests have the same tools and instructions."""
         return self.agent == other.agent
 
     @cached_property
@@ -187,7 +187,7 @@ class HistoryReply:
 
 @dataclass(frozen=True, slots=True)
 class OutputItem:
-    """An output item, or a message with one of its parts, as the client received it; `index` is its place in the output."""
+    """An output item as the client received it, or a message with one of its parts; `index` is the place in the output."""
 
     item: Json
     reply: HistoryReply
@@ -219,7 +219,7 @@ class OutputItem:
 
 @dataclass(slots=True)
 class SaidText:
-    """All messages that say one text; what matters of them is known without reading them again."""
+    """All messages with one text, and what matters of them without another reading."""
 
     originals: list[OutputItem] = field(default_factory=list)
     least_cited: OutputItem | None = None
@@ -239,12 +239,12 @@ class SaidText:
 
 
 def said_once(original: OutputItem) -> SaidText:
-    """The text of a single message."""
+    """Return the text of a single message."""
     said = SaidText()
     said.add(original)
     return said
 
 
 def count_annotations(item: Json) -> int:
-    """The annotations of all parts of a message."""
+    """Count the annotations of all parts of a message."""
     return sum(len(objects_in(part.get("annotations"))) for part in objects_in(item.get("content")))

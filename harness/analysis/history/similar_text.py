@@ -51,7 +51,7 @@ class SimilarTexts(Generic[T]):
             self._values[letters] = value
 
     def find(self, text: str) -> T | None:
-        """What the most similar text belongs to; None when none is similar."""
+        """Find the value of the most similar text; None when none is similar."""
         if not self._values:
             return None
         letters = letters_of(text)
@@ -60,32 +60,34 @@ class SimilarTexts(Generic[T]):
         return self._values.get(letters)
 
     def _find_nearest(self, letters: str) -> str:
-        """The letters of a similar text; empty when there is none."""
+        """Find the letters of a similar text; empty when none is similar."""
         if letters not in self._found and len(letters) >= SHORTEST:
             runs, compared = _runs(letters), self._compared.get(letters, 0)
-            shared = Counter(known for run in runs for known in self._by_run.get(run, ())) if not compared else None
-            known_runs = (
+            shared = (
+                Counter(candidate for run in runs for candidate in self._by_run.get(run, ())) if not compared else None
+            )
+            candidates = (
                 self._runs_of[compared:]
                 if shared is None
-                else [(known, _runs(known)) for known, _ in shared.most_common(1)]
+                else [(candidate, _runs(candidate)) for candidate, _ in shared.most_common(1)]
             )
             self._compared[letters] = len(self._runs_of)
-            for known, own in known_runs:
-                if len(runs & own) >= SIMILARITY * max(len(runs), len(own)):
-                    self._found[letters] = known
+            for candidate, candidate_runs in candidates:
+                if len(runs & candidate_runs) >= SIMILARITY * max(len(runs), len(candidate_runs)):
+                    self._found[letters] = candidate
                     break
         return self._found.get(letters, "")
 
 
 def is_similar_text(one: str, other: str) -> bool:
-    """Whether a text may have been made from another by small changes."""
+    """Tell whether small changes may have made a text from another."""
     texts: SimilarTexts[bool] = SimilarTexts()
     texts.add(one, True)
     return texts.find(other) is not None
 
 
 def letters_of(text: str) -> str:
-    """The letters and digits of a text, in lower case."""
+    """Keep the letters and digits of a text, in lower case."""
     return _SEPARATORS.sub("", text[: 4 * LONGEST])[:LONGEST].casefold()
 
 
@@ -94,8 +96,8 @@ def _runs(letters: str) -> set[str]:
 
 
 def describe_edit(was: str, now: str, width: int = 12) -> tuple[str, str]:
-    """The parts in which two texts differ, with so many characters before and after."""
+    """Describe the parts in which two texts differ, with so many characters before and after."""
     start = next(
-        (at for at, pair in enumerate(zip(was, now, strict=False)) if pair[0] != pair[1]), min(len(was), len(now))
+        (index for index, pair in enumerate(zip(was, now, strict=False)) if pair[0] != pair[1]), min(len(was), len(now))
     )
     return was[max(0, start - width) : start + width], now[max(0, start - width) : start + width]

@@ -8,7 +8,7 @@ from harness.analysis.history.similar_text import SHORTEST, letters_of
 
 
 class TextHolders:
-    """Remembers the messages that were asked about, and for each text that was looked for those that hold it."""
+    """Remembers messages, and for each text that was looked for the messages with it."""
 
     def __init__(self) -> None:
         self._messages: list[str] = []
@@ -18,13 +18,13 @@ class TextHolders:
         self._compared: dict[str, int] = {}
 
     def is_held(self, text: str, messages: Set[str]) -> bool:
-        """Whether one of these messages, which do not change, holds a text."""
+        """Tell whether one of these messages, which do not change, holds a text."""
         if messages is not self._last:
             self._messages += messages - self._known
             self._known |= messages
             self._last = messages
         holders = self._holders.setdefault(text, set())
-        holders.update(each for each in self._messages[self._compared.get(text, 0) :] if text in each)
+        holders.update(message for message in self._messages[self._compared.get(text, 0) :] if text in message)
         self._compared[text] = len(self._messages)
         return not holders.isdisjoint(messages)
 
@@ -45,7 +45,7 @@ class JoinedTexts:
             self._texts.append((text, letters))
 
     def find(self, whole: str) -> list[str]:
-        """The texts with which the letters of a longer one begin or end."""
+        """Find the texts with which the letters of a longer one begin or end."""
         found = self._found.setdefault(whole, [])
         for text, letters in self._texts[self._compared.get(whole, 0) :]:
             if len(letters) < len(whole) and (whole.startswith(letters) or whole.endswith(letters)):

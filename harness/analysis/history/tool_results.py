@@ -37,15 +37,15 @@ class ToolResults:
 
     def __init__(self, exchanges: Sequence[Exchange] = (), runs: ToolRuns | None = None) -> None:
         self._runs: dict[_CallContent, list[ToolRun]] = defaultdict(list)
-        for one in runs.finished if runs else ():
-            self._runs[one.name, _arguments_text(one.arguments)].append(one)
+        for run in runs.finished if runs else ():
+            self._runs[run.name, _arguments_text(run.arguments)].append(run)
         self._returned: dict[str, ToolRun] = {}
         self.unexecuted: set[str] = set()
-        if names := runs.names | {one.name for one in runs.finished} if runs else set():
+        if names := runs.names | {run.name for run in runs.finished} if runs else set():
             self._compare(exchanges, names)
 
     def find_replaced(self, call_id: str, output: str) -> ToolRun | None:
-        """The execution whose result the model never got, because this output was sent for its call, if any."""
+        """Find the execution whose result the model never got, because this output was sent for its call, if any."""
         run = self._returned.get(call_id)
         return run if run and not is_result(output, run.returned) else None
 
@@ -75,10 +75,10 @@ class ToolResults:
 
 
 def _items_of(exchanges: Sequence[Exchange]) -> Iterator[Json]:
-    for one in exchanges:
-        yield from objects_in(as_object(one.answer.body).get("output"))
-        if isinstance(one.request.body, dict):
-            yield from objects_in(input_items(one.request.body))
+    for exchange in exchanges:
+        yield from objects_in(as_object(exchange.answer.body).get("output"))
+        if isinstance(exchange.request.body, dict):
+            yield from objects_in(input_items(exchange.request.body))
 
 
 def _content_of(call: Json) -> _CallContent:
@@ -95,7 +95,7 @@ def _arguments_text(arguments: Any) -> str:
 
 
 def is_result(output: str, returned: Any) -> bool:
-    """Whether a text shows what a tool returned, as a whole or in part."""
+    """Tell whether a text shows what a tool returned, as a whole or in part."""
     shown = letters_of(output)
     leaves = [letters for leaf in _leaves(returned) if (letters := letters_of(leaf))]
     if not leaves or all(leaf in shown for leaf in leaves):
@@ -104,7 +104,7 @@ def is_result(output: str, returned: Any) -> bool:
 
 
 def _leaves(value: Any) -> list[str]:
-    """The texts, numbers and truth values in a result; none for an object that cannot be read."""
+    """List the texts, numbers and truth values in a result; none for an object that cannot be read."""
     found: list[str] = []
     waiting = [value]
     for _ in range(MOST_VALUES):
@@ -126,18 +126,18 @@ def _members(value: Any) -> Iterable[Any]:
     if isinstance(value, list | tuple | set | frozenset):
         return list(value)
     if is_dataclass(value) and not isinstance(value, type):
-        return [getattr(value, one.name, None) for one in fields(value)]
+        return [getattr(value, field.name, None) for field in fields(value)]
     return list(vars(value).values()) if hasattr(type(value), "model_fields") else ()
 
 
 def describe_result(returned: Any) -> str:
-    """What a tool returned, in a few words."""
+    """Describe what a tool returned, in a few words."""
     leaves = _leaves(returned)
     return quote(" ".join(leaves[::-1] if len(leaves) > 1 else leaves))
 
 
 def output_text(item: Json) -> str:
-    """An output as text: the text of its parts, else its JSON."""
+    """Write an output as text: the text of its parts, else its JSON."""
     output = item.get("output")
     parts = list(objects_in(output))
     if parts and all(part.get("type") in ("input_text", "output_text") for part in parts):

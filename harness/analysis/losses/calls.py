@@ -115,70 +115,72 @@ def call_dropped(request: HistoryRequest, history: History) -> Iterator[LossFact
     if not request.is_history_known or request.is_compacted:
         return
     calls = {id: item for item in request.other_items if (id := client_call_id(item))}
-    for at, id, _ in request.outputs:
+    for place, id, _ in request.outputs:
         if id not in calls and id in history.by_call:
-            yield _missing_call_facts(at, history.by_call[id][-1], "is not in this request, though its output is")
+            yield _missing_call_facts(place, history.by_call[id][-1], "is not in this request, though its output is")
     if history.open_calls:
         yield from _find_unanswered_calls(request, history, calls)
-    for at, original in _find_forgotten_calls(request, history, calls):
-        yield _missing_call_facts(at, original, "is gone from this request, and its output too")
+    for place, original in _find_forgotten_calls(request, history, calls):
+        yield _missing_call_facts(place, original, "is gone from this request, and its output too")
 
 
 def _find_unanswered_calls(request: HistoryRequest, history: History, calls: Mapping[str, Json]) -> Iterator[LossFacts]:
-    """Calls that no request answers, of responses that this one continues without them."""
+    """Find the calls that no request answers, of responses that this one continues without them."""
     renamed = {content_of(item) for id, item in calls.items() if id not in history.by_call}
     places = _ContinuedReplies(request, history)
     for original in history.open_calls.values():
         if (
             calls.keys().isdisjoint(_answerable_ids(original))
-            and (at := places.find(original))
+            and (place := places.find(original))
             and _is_same_agent(request, original)
             and content_of(original.item) not in renamed
         ):
-            yield _missing_call_facts(at, original, "is neither in this request nor answered in any")
+            yield _missing_call_facts(place, original, "is neither in this request nor answered in any")
 
 
-def _missing_call_facts(at: str, original: OutputItem, where: str) -> LossFacts:
-    return {"at": at, "said": original.number, "what": describe_item(original.item), "where": where}
+def _missing_call_facts(place: str, original: OutputItem, where: str) -> LossFacts:
+    return {"at": place, "said": original.number, "what": describe_item(original.item), "where": where}
 
 
 def _find_forgotten_calls(
     request: HistoryRequest, history: History, calls: Mapping[str, Json]
 ) -> Iterator[tuple[str, OutputItem]]:
-    """Calls that were answered in an earlier request, and that this one has forgotten with their outputs.
+    """Find the calls that were answered in an earlier request, and that are gone from this one with their outputs.
 
     Either another call of the same response is still there, or the model is within the loop of calls that they belong to.
     """
     if request.is_chained:
         return
-    kept = [(at, one) for at, id, _ in request.calls if (one := history.find_call(id))]
+    kept = [(place, kept_call) for place, id, _ in request.calls if (kept_call := history.find_call(id))]
     here = calls.keys() | {id for _, id, _ in request.outputs}
     told: set[str] = set()
-    for at, one in kept[-1:]:
-        for id in _calls_of_the_loop(request, one.reply.request, here):
+    for place, kept_call in kept[-1:]:
+        for id in _calls_of_the_loop(request, kept_call.reply.request, here):
             original = history.find_call(id)
             if original and _is_same_agent(request, original):
                 told.add(id)
-                yield at, original
-    for at, one in kept:
-        for other in one.reply.output if len(one.reply.output) > 1 else ():
-            id = client_call_id(other)
+                yield place, original
+    for place, kept_call in kept:
+        for sibling in kept_call.reply.output if len(kept_call.reply.output) > 1 else ():
+            id = client_call_id(sibling)
             if id and id not in here and id not in told and id in history.call_outputs:
                 original = history.find_call(id)
                 if original and original.reply.request.is_same_agent(request):
                     told.add(id)
-                    yield at, original
+                    yield place, original
 
 
 def _calls_of_the_loop(request: HistoryRequest, before: HistoryRequest, here: Set[str]) -> Iterator[str]:
-    """The answered calls since the user spoke in the request `before` that are not in this one, which goes on from it.
+    """Yield the answered calls since the user spoke in the request `before` that this one, its continuation, lacks.
 
     None if the user has spoken since, or if what stood before these calls is not there either: then the transcript may
     have been shortened on purpose.
     """
     keys = before.item_keys
     start = len(keys) - next((back for back, key in enumerate(reversed(keys)) if key[0] == "user"), len(keys))
-    first = next((at for at, (kind, id) in enumerate(keys) if at >= start and kind == "call" and id not in here), None)
+    first = next(
+        (index for index, (kind, id) in enumerate(keys) if index >= start and kind == "call" and id not in here), None
+    )
     if first is None or len(request.digests) <= first or request.digests[first] != before.digests[first]:
         return
     after = request.item_keys[first:]
@@ -189,28 +191,28 @@ def _calls_of_the_loop(request: HistoryRequest, before: HistoryRequest, here: Se
 
 
 def _answerable_ids(original: OutputItem) -> set[str]:
-    """The ids by which a call may be answered: its `call_id`, or its `id`, which some clients send instead."""
+    """List the ids by which a call may be answered: `call_id`, or `id`, which some clients send instead."""
     return {client_call_id(original.item), as_string(original.item.get("id"))}
 
 
 class _ContinuedReplies:
-    """Where a request continues which replies: after what they said, or after what led to them."""
+    """Finds where a request continues replies: after their words, or after what led to them."""
 
     def __init__(self, request: HistoryRequest, history: History) -> None:
         self._repeated: dict[int, list[tuple[str, OutputItem]]] = {}
-        for at, item in request.placed_items:
+        for place, item in request.placed_items:
             if one := history.find_original(item):
-                self._repeated.setdefault(id(one.reply), []).append((at, one))
+                self._repeated.setdefault(id(one.reply), []).append((place, one))
         self._replies, length = history.find_continued(request)
         self._new = request.items_after(length) if self._replies else ()
         self._again = {reply for _, item in self._new for reply in _replies_that_say(item, history)}
 
     def find(self, original: OutputItem) -> str:
-        """The place at which the response with a call is continued; empty when it is not."""
-        for at, one in self._repeated.get(id(original.reply), ()):
-            if one.item is not original.item:
-                return at
-        others = {id(one) for one in self._replies} - {id(original.reply)}
+        """Find the place at which the response with a call is continued; empty when it is not."""
+        for place, repeated in self._repeated.get(id(original.reply), ()):
+            if repeated.item is not original.item:
+                return place
+        others = {id(reply) for reply in self._replies} - {id(original.reply)}
         if len(others) == len(self._replies) or not self._new or others & self._again:
             return ""
         return self._new[0][0]
@@ -224,7 +226,7 @@ def _replies_that_say(item: Json, history: History) -> Set[int]:
 
 
 def _is_same_agent(request: HistoryRequest, original: OutputItem) -> bool:
-    """Whether a request comes from the agent that was to make a call: it has the tool, or is the same otherwise."""
+    """Tell whether a request comes from the agent that was to make a call: it has the tool, or is the same otherwise."""
     before = original.reply.request
     if (name := as_string(original.item.get("name"))) in before.tool_names:
         return name in request.tool_names
@@ -265,20 +267,20 @@ def call_altered(request: HistoryRequest, history: History) -> Iterator[LossFact
 
     Arguments are compared as JSON: spaces and the order of members are no difference.
     """
-    for at, id, item in request.calls:
+    for place, id, item in request.calls:
         if originals := history.by_call.get(id):
             member, last = changed_member(originals[-1].item, item), originals[-1].item
-            if member and all(changed_member(one.item, item) for one in originals[-MOST_NAMESAKES:-1]):
+            if member and all(changed_member(original.item, item) for original in originals[-MOST_NAMESAKES:-1]):
                 changed = {
                     "member": member,
                     "was": shorten_json(last.get(member)),
                     "now": shorten_json(item.get(member)),
                 }
-                yield {"at": f"{at}.{member}", "said": originals[-1].number, "what": describe_item(last), **changed}
+                yield {"at": f"{place}.{member}", "said": originals[-1].number, "what": describe_item(last), **changed}
 
 
 def changed_member(original: Json, sent: Json) -> str:
-    """The first member in which two calls differ; empty for none."""
+    """Find the first member in which two calls differ; empty when they agree."""
     members = ("type", *CONTENT_MEMBERS)
     return next(
         (
@@ -291,13 +293,13 @@ def changed_member(original: Json, sent: Json) -> str:
 
 
 def content_of(call: Json) -> str:
-    """What a call executes, as canonical JSON."""
+    """Write what a call executes as canonical JSON."""
     content = {name: _normalize(call[name]) for name in ("type", *CONTENT_MEMBERS) if call.get(name) is not None}
     return json.dumps(content, sort_keys=True)
 
 
 def _normalize(value: Any) -> Any:
-    """A value for comparison: JSON texts parsed, empty members left out, no arguments equal to empty ones."""
+    """Normalize a value for comparison: JSON texts parsed, empty members left out, no arguments equal to empty ones."""
     if isinstance(value, str):
         try:
             read = orjson.loads(value or "{}")
@@ -305,5 +307,5 @@ def _normalize(value: Any) -> Any:
             return value
         return _normalize(read) if isinstance(read, dict | list) else value
     if isinstance(value, dict):
-        return {name: plain for name, own in value.items() if (plain := _normalize(own)) not in (None, [], {})}
-    return [_normalize(one) for one in value] if isinstance(value, list) else value
+        return {name: plain for name, member in value.items() if (plain := _normalize(member)) not in (None, [], {})}
+    return [_normalize(element) for element in value] if isinstance(value, list) else value

@@ -89,9 +89,9 @@ def citation_dropped(request: HistoryRequest, history: History) -> Iterator[Loss
     other words, or whose citations were taken out of its text, has no annotations to keep.
     """
     placed = dict(find_message_in_place(request, history))
-    for at, item in request.assistant_messages:
+    for place, item in request.assistant_messages:
         if isinstance(item.get("content"), list):
-            yield from _dropped_annotations(f"{at}.content[0]", item, history, placed.get(at))
+            yield from _dropped_annotations(f"{place}.content[0]", item, history, placed.get(place))
 
 
 @loss(
@@ -109,9 +109,9 @@ def citation_flattened(request: HistoryRequest, history: History) -> Iterator[Lo
     A text that names its sources itself, say in links, keeps them.
     """
     placed = dict(find_message_in_place(request, history))
-    for at, item in request.assistant_messages:
+    for place, item in request.assistant_messages:
         if isinstance(text := item.get("content"), str):
-            for facts in _dropped_annotations(f"{at}.content", item, history, placed.get(at)):
+            for facts in _dropped_annotations(f"{place}.content", item, history, placed.get(place)):
                 if not _names_its_sources(text, facts["original"]):
                     yield facts
 
@@ -125,7 +125,7 @@ def _notes_of(item: Json) -> list[Json]:
 
 
 def _find_cited(text: str, item: Json, history: History) -> OutputItem | None:
-    """The message that was said with the least annotations of those with a text, or with one like it."""
+    """Find the least annotated message that said a text, or one like it."""
     said = history.find_said(item)
     return said.least_cited if said else history.cited.find(text) if text else None
 
@@ -135,12 +135,12 @@ def _annotations(part: Json) -> list[Json]:
 
 
 def _sources(note: Json) -> list[str]:
-    """The names of what an annotation cites."""
+    """List the names of what an annotation cites."""
     return list(filter(None, (as_string(note.get(name)) for name in ("url", "filename", "file_id"))))
 
 
-def _dropped_annotations(at: str, item: Json, history: History, placed: OutputItem | None) -> Iterator[LossFacts]:
-    """What is lost of the annotations of a message; of texts that were said several times the least annotated counts.
+def _dropped_annotations(place: str, item: Json, history: History, placed: OutputItem | None) -> Iterator[LossFacts]:
+    """Yield what is lost of the annotations of a message; of texts that were said several times the least annotated counts.
 
     `placed` is the message in whose place it stands, if that is known.
     """
@@ -148,51 +148,51 @@ def _dropped_annotations(at: str, item: Json, history: History, placed: OutputIt
         had = original.annotation_count
         if lost := had - _count_kept(original.item, item, is_joined=edited == _JOINED):
             facts = {"what": describe_item(original.item), "had": had, "lost": lost, "edited": edited}
-            yield {"at": at, "said": original.number, "original": original, **facts}
+            yield {"at": place, "said": original.number, "original": original, **facts}
 
 
 def _count_kept(original: Json, item: Json, *, is_joined: bool) -> int:
-    """How many annotations of a message stand beside a text; of one that is joined only those of its own sources."""
+    """Count the annotations of a message beside a text; of a joined message only those of its own sources."""
     sources = {source for note in _notes_of(original) for source in _sources(note)}
     kept = [note for note in _notes_of(item) if not is_joined or not sources.isdisjoint(_sources(note))]
     return min(len(kept), count_annotations(original))
 
 
 def _find_annotated(item: Json, history: History, placed: OutputItem | None) -> Iterator[tuple[OutputItem, str]]:
-    """The messages that a text consists of, or was made from, each with how it was edited; empty when it was not."""
+    """Find the messages that a text consists of, or was made from, each with how it was edited; empty when it was not."""
     text = message_text(item).strip()
     original = _find_cited(text, item, history)
     if original and (text == message_text(original.item).strip() or not original.annotation_count):
         yield original, ""
         return
-    candidates = [one for one in (original, placed) if one and one.annotation_count]
-    for one in candidates:
-        was = message_text(one.item).strip()
+    candidates = [candidate for candidate in (original, placed) if candidate and candidate.annotation_count]
+    for candidate in candidates:
+        was = message_text(candidate.item).strip()
         if damage := describe_damage(was, text):
-            yield one, f", and its text came back {damage}"
+            yield candidate, f", and its text came back {damage}"
             return
         if is_edited(was, text):
-            yield one, ", and its text was edited, {} to {}".format(*map(quote, describe_edit(was, text)))
-            others = (each for each in _find_joined(text, (), history) if each.item is not one.item)
-            yield from ((each, _JOINED) for each in others)
+            yield candidate, ", and its text was edited, {} to {}".format(*map(quote, describe_edit(was, text)))
+            joined = (longer for longer in _find_joined(text, (), history) if longer.item is not candidate.item)
+            yield from ((longer, _JOINED) for longer in joined)
             return
-    yield from ((one, _JOINED) for one in _find_joined(text, candidates, history))
+    yield from ((candidate, _JOINED) for candidate in _find_joined(text, candidates, history))
 
 
 def _find_joined(text: str, candidates: Sequence[OutputItem], history: History) -> Iterator[OutputItem]:
-    """The messages that a longer text holds; none of one that tells what the user said, too, or names their sources."""
+    """Find the messages that a longer text holds; none if the text tells what the user said, too, or names their sources."""
     letters = letters_of(text)
-    found = [one for one in candidates if "" != letters_of(message_text(one.item)) in letters]
+    found = [candidate for candidate in candidates if "" != letters_of(message_text(candidate.item)) in letters]
     texts = history.joined.find(letters) if text not in history.by_text else ()
     found += [one for was in texts if (one := history.by_text[was].least_cited) and one.annotation_count]
-    for one in {id(each.item): each for each in found}.values():
-        asked = next((item for _, item in reversed(one.reply.request.placed_items) if item.get("role") == "user"), {})
+    for cited in {id(original.item): original for original in found}.values():
+        asked = next((item for _, item in reversed(cited.reply.request.placed_items) if item.get("role") == "user"), {})
         told = letters_of(message_text(asked))
-        if not (told and told in letters) and not _names_its_sources(text, one):
-            yield one
+        if not (told and told in letters) and not _names_its_sources(text, cited):
+            yield cited
 
 
 def is_edited(was: str, now: str) -> bool:
-    """Whether a text was changed in a few places, and not by taking its citations out."""
+    """Tell whether a text was changed in a few places, and not by taking its citations out."""
     letters, bare = letters_of(was), letters_of(without_citations(was))
     return bare in (letters, "") or bare != letters_of(now) if is_similar_text(was, now) else False

@@ -77,10 +77,10 @@ _STREAMED_REQUEST = {"input": [PROMPT], "stream": True}
 )
 def partial_taken(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """What a response said that is incomplete, failed or cut off comes back as finished, and the talk goes on."""
-    for at, item in request.placed_items:
+    for place, item in request.placed_items:
         if item.get("status") in (None, "completed") and (original := _find_partial(item, history)):
             yield {
-                "at": at,
+                "at": place,
                 "said": original.number,
                 "what": describe_item(original.item),
                 "status": original.reply.status,
@@ -88,9 +88,9 @@ def partial_taken(request: HistoryRequest, history: History) -> Iterator[LossFac
 
 
 def _find_partial(item: Json, history: History) -> OutputItem | None:
-    """The latest of the output items that an item repeats, if all of them may be incomplete."""
+    """Find the latest of the output items that an item repeats, if all of them may be incomplete."""
     if is_assistant(item):
         said = history.find_said(item)
         return said.originals[-1] if said and said.is_partial else None
     originals = history.find_originals(item)
-    return originals[-1] if originals and all(one.is_partial for one in originals) else None
+    return originals[-1] if originals and all(original.is_partial for original in originals) else None

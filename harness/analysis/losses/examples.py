@@ -9,12 +9,12 @@ from harness.items import function_call, message, reasoning
 
 
 def user(content: str | list[Json]) -> Json:
-    """A message of the user, as a text or in parts."""
+    """Make a message of the user, as a text or in parts."""
     return {"role": "user", "content": content}
 
 
 def assistant(text: str, **members: Any) -> Json:
-    """A message of the assistant with one part."""
+    """Make a message of the assistant with one part."""
     return {
         "type": "message",
         "role": "assistant",
@@ -24,12 +24,12 @@ def assistant(text: str, **members: Any) -> Json:
 
 
 def call(call_id: str = "call_1", name: str = "deploy", arguments: str = '{"ref":"v2"}') -> Json:
-    """A function call as a client sends it back."""
+    """Make a function call as a client sends it back."""
     return {"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments}
 
 
 def output(call_id: str = "call_1", value: Any = "v2 is live") -> Json:
-    """The output of a function call."""
+    """Make the output of a function call."""
     return {"type": "function_call_output", "call_id": call_id, "output": value}
 
 

@@ -109,36 +109,36 @@ def history_replayed(request: HistoryRequest, history: History) -> Iterator[Loss
     ids are known by these; words are, when they are long, or follow the same words again. What the model said as often, or
     what stood there before it was said, is no repetition; nor is a user who says the same again.
     """
-    found = [(at, original.number, original.item) for at, original in _find_repetitions(request, history)] or list(
-        _find_doubled_texts(request, history)
-    )
-    for at, number, item in found[:1]:
+    found = [
+        (place, original.number, original.item) for place, original in _find_repetitions(request, history)
+    ] or list(_find_doubled_texts(request, history))
+    for place, number, item in found[:1]:
         count, stand = (f"{len(found)} items", "stand") if len(found) > 1 else ("1 item", "stands")
-        yield {"at": at, "said": number, "what": describe_item(item), "count": count, "stand": stand}
+        yield {"at": place, "said": number, "what": describe_item(item), "count": count, "stand": stand}
 
 
 def _find_repetitions(request: HistoryRequest, history: History) -> list[tuple[str, OutputItem]]:
-    """The input items that occur more often than the model said them, each with its original."""
+    """Find the input items that occur more often than the model said them, each with its original."""
     keys = [history.original_key(item) for _, item in request.placed_items]
     if not any(key and history.allowed_counts[key] for key in keys):
         return []
     seen = Counter(key for item in request.previous_items if (key := history.original_key(item)))
     pairs = _most_frequent_pairs(request)
     return [
-        (at, history.find_originals(item)[0])
-        for at, item in request.placed_items
+        (place, history.find_originals(item)[0])
+        for place, item in request.placed_items
         if _is_repetition(item, seen, pairs, history)
     ]
 
 
 def _find_doubled_texts(request: HistoryRequest, history: History) -> Iterator[tuple[str, int, Json]]:
     """User messages that repeat their text, where an earlier request had it once at the same place."""
-    for place, (at, item) in enumerate(() if request.previous_items else request.placed_items):
+    for index, (place, item) in enumerate(() if request.previous_items else request.placed_items):
         words = message_text(item) if item.get("role") == "user" else ""
         for reply in history.replies[-RECENT_REQUESTS:] if len(words) >= 2 * SHORTEST_USER_TEXT else ():
-            was = next((one for _, one in reply.request.placed_items[place : place + 1]), {})
+            was = next((there for _, there in reply.request.placed_items[index : index + 1]), {})
             if was != item and item_type(was) == MESSAGE and _is_text_doubled(message_text(was), words):
-                yield at, reply.request.number, was
+                yield place, reply.request.number, was
                 break
 
 
@@ -147,7 +147,7 @@ def _is_text_doubled(was: str, now: str) -> bool:
 
 
 def _is_repetition(item: Json, seen: Counter[ItemKey], pairs: Mapping[ItemKey, int], history: History) -> bool:
-    """Whether an item occurs more often in its transcript than the model returned it; counts it in `seen`."""
+    """Tell whether an item occurs more often in its transcript than the model returned it, and count it in `seen`."""
     if (key := history.original_key(item)) is None:
         return False
     seen[key] += 1
@@ -223,25 +223,25 @@ def _most_frequent_pairs(request: HistoryRequest) -> Mapping[ItemKey, int]:
     ],
 )
 def item_coerced(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A typed item became a message: an empty one, or one that is the JSON or the print of the item, or of its parts.
+    """A typed item became a message: an empty one, or the JSON or the print of the item or of its parts.
 
-    A transcript that is told within a text is none of this, nor is an assistant message that is empty beside a call.
+    A transcript told within a text is no such loss, nor an assistant message that is empty beside a call.
     """
     here = {id for item in request.other_items for id in _item_ids(item)}
-    for index, (at, item) in enumerate(request.placed_items):
+    for index, (place, item) in enumerate(request.placed_items):
         if item_type(item) != MESSAGE:
             continue
         words = message_text(item).strip()
         if _is_empty_message(item):
             for number, lost in _find_missing_item(request, index, here, history):
-                yield _coercion_facts(at, number, lost, "is gone, and an empty message stands in this request")
+                yield _coercion_facts(place, number, lost, "is gone, and an empty message stands in this request")
         elif (found := find_printed_item(words, history)) and not here & set(_item_ids(found[1])):
-            yield _coercion_facts(at, *found, "became a message with its JSON as text")
+            yield _coercion_facts(place, *found, "became a message with its JSON as text")
 
 
-def _coercion_facts(at: str, number: int, item: Json, became: str) -> LossFacts:
+def _coercion_facts(place: str, number: int, item: Json, became: str) -> LossFacts:
     verb = "sent" if answered_id(item) else "said"
-    return {"at": at, "said": number, "what": describe_item(item), "verb": verb, "became": became}
+    return {"at": place, "said": number, "what": describe_item(item), "verb": verb, "became": became}
 
 
 def _is_empty_message(item: Json) -> bool:
@@ -257,7 +257,7 @@ def _is_blank_part(part: Any) -> bool:
 def _find_missing_item(
     request: HistoryRequest, index: int, here: set[str], history: History
 ) -> Iterator[tuple[int, Json]]:
-    """The newest typed item of the same conversation that is missing from the transcript.
+    """Find the newest typed item of the same conversation that is missing from the transcript.
 
     Reasoning may be left out; it counts only where an empty message stands in its place.
     """

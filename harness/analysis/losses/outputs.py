@@ -27,7 +27,7 @@ _APPROVAL_RESPONSE: Json = {"type": "mcp_approval_response", "approval_request_i
 
 
 def _changed_output_case(output_value: Any, first: Any = "v2 is live") -> Case:
-    """An example in which a later request sends another output for a call."""
+    """Make an example in which a later request sends another output for a call."""
     return after(
         {"input": [PROMPT]},
         {"input": [PROMPT, call(), output(value=first)]},
@@ -85,13 +85,13 @@ def output_replaced(request: HistoryRequest, history: History) -> Iterator[LossF
 
 
 def _find_changed_outputs(request: HistoryRequest, history: History) -> Iterator[Json]:
-    for at, id, item in request.outputs:
+    for place, id, item in request.outputs:
         if len(history.by_call.get(id, ())) == 1 and "output" in item:
             sent, now = history.call_outputs.get(id, {}), output_text(item)
             if sent and now not in sent:
                 was, (number, _) = next(reversed(sent.items()))
                 shown = {"was": quote(was), "now": quote(now), "how": _describe_damage(was, now)}
-                yield {"at": f"{at}.output", "said": number, "what": describe_item(item), **shown}
+                yield {"at": f"{place}.output", "said": number, "what": describe_item(item), **shown}
 
 
 def _describe_damage(was: str, now: str) -> str:
@@ -140,9 +140,9 @@ def output_twice(request: HistoryRequest, history: History) -> Iterator[LossFact
         return
     calls = Counter(filter(None, map(client_call_id, request.other_items)))
     answers = Counter(filter(None, map(answered_id, request.previous.others)))
-    for at, id, item in request.outputs:
+    for place, id, item in request.outputs:
         if id in history.by_call:
             answers[id] += 1
             original = history.by_call[id][-1]
             if answers[id] > max(1, calls[id]) and not original.item.get("async"):
-                yield {"at": at, "said": original.number, "what": describe_item(item)}
+                yield {"at": place, "said": original.number, "what": describe_item(item)}

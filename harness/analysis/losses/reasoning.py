@@ -58,7 +58,7 @@ def reasoning_dropped(request: HistoryRequest, history: History) -> Iterator[Los
     has spoken since, or another model is asked, reasoning may be left out.
     """
     here = {mark for item in request.other_items if item_type(item) == "reasoning" for mark in _identifiers(item)}
-    for at, item in () if request.is_chained else _calls_since_user(request):
+    for place, item in () if request.is_chained else _calls_since_user(request):
         original = history.find_original(item)
         if (
             original
@@ -72,7 +72,7 @@ def reasoning_dropped(request: HistoryRequest, history: History) -> Iterator[Los
                     and not _has_unknown_reasoning(request, history)
                 ):
                     yield {
-                        "at": at,
+                        "at": place,
                         "said": original.number,
                         "what": describe_item(thought),
                         "call": describe_item(original.item),
@@ -80,16 +80,18 @@ def reasoning_dropped(request: HistoryRequest, history: History) -> Iterator[Los
 
 
 def _has_unknown_reasoning(request: HistoryRequest, history: History) -> bool:
-    """Whether a request has reasoning that no answer showed: in a stream the encrypted content may change later."""
+    """Tell whether a request has reasoning that no answer showed: in a stream the encrypted content may change later."""
     known = {mark for reply in history.replies for item in reply.output for mark in _identifiers(item)}
     return any(item_type(item) == "reasoning" and known.isdisjoint(_identifiers(item)) for item in request.other_items)
 
 
 def _calls_since_user(request: HistoryRequest) -> list[tuple[str, Json]]:
-    """The calls since the last message of the user."""
+    """List the calls since the last message of the user."""
     user_turns = [index for index, (_, item) in enumerate(request.placed_items) if item.get("role") == "user"]
     return [
-        (at, item) for at, item in request.placed_items[user_turns[-1] if user_turns else 0 :] if client_call_id(item)
+        (place, item)
+        for place, item in request.placed_items[user_turns[-1] if user_turns else 0 :]
+        if client_call_id(item)
     ]
 
 

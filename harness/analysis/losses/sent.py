@@ -1,4 +1,4 @@
-"""What a chat UI sent a server under test, whose client sends it on: it has to reach the model."""
+"""Finds what a chat UI sent a server under test whose client did not send it on to the model."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class _Arrived:
     def __init__(self, request: HistoryRequest) -> None:
         self.request = request
         items = request.transcript.items
-        self._places = {id(item): at for at, item in request.placed_items}
+        self._places = {id(item): place for place, item in request.placed_items}
         self._message_places: dict[_MessageKey, str] = {}
         self._indices: defaultdict[_MessageKey, list[int]] = defaultdict(list)
         self._keys: list[_MessageKey] = []
@@ -110,8 +110,8 @@ class _Arrived:
                 key = _key_of(item)
                 self._indices[key].append(len(self._keys))
                 self._keys.append(key)
-                if at := self._places.get(id(item)):
-                    self._message_places.setdefault(key, at)
+                if place := self._places.get(id(item)):
+                    self._message_places.setdefault(key, place)
         self._told = [letters for _, letters in self._keys] + [letters_of(as_string(request.body.get("instructions")))]
         self._asked = next((letters for role, letters in reversed(self._keys) if role == "user"), "")
         self.calls = {call_id: item for item in items if (call_id := client_call_id(item))}
@@ -120,12 +120,12 @@ class _Arrived:
         self._output_letters = {letters_of(output_text(item)) for item in self.outputs.values()}
 
     def is_asked(self, turn: SentTurn) -> bool:
-        """Whether the last words of the user are those of a turn."""
+        """Tell whether the last words of the user are those of a turn."""
         asked = letters_of(message_text(turn.items[-1])) if turn.items else ""
         return bool(asked) and asked in self._asked
 
     def tells(self, text: str) -> bool:
-        """Whether a message, or the instructions, hold a text."""
+        """Tell whether a message, or the instructions, hold a text."""
         letters = letters_of(text)
         return len(letters) >= SHORTEST_TOLD and any(letters in told for told in self._told)
 
@@ -134,7 +134,7 @@ class _Arrived:
         return len(self._indices.get(key, ()))
 
     def find_gap(self, before: _MessageKey, behind: _MessageKey, known: Set[_MessageKey]) -> str:
-        """The place of the second of two messages that arrived with none between them that is not `known`; else empty.
+        """Find the place of the second of two messages that arrived with none between them that is not `known`; else empty.
 
         One that is not known may be a summary of what was sent.
         """
@@ -148,17 +148,17 @@ class _Arrived:
         return self.place_of(behind) if all(key in known or not key[1] for key in between) else ""
 
     def has_call(self, item: Json) -> bool:
-        """Whether a call or an output has arrived, by whatever id."""
+        """Tell whether a call or an output has arrived, by whatever id."""
         if answered_id(item):
             return answered_id(item) in self.outputs or letters_of(output_text(item)) in self._output_letters
         return client_call_id(item) in self.calls or content_of(item) in self._contents
 
     def place_of(self, key: _MessageKey) -> str:
-        """The place of a message in the request; `input` when it is in what the request continues."""
+        """Find the place of a message in the request; `input` when the request continues what holds it."""
         return self._message_places.get(key, "input")
 
     def place_of_item(self, item: Json) -> str:
-        """The place of an item of the request."""
+        """Find the place of an item of the request."""
         return self._places.get(id(item), "input")
 
 
@@ -169,13 +169,13 @@ def _key_of(item: Json) -> _MessageKey:
 
 
 def _spoken_key(item: Json) -> _MessageKey:
-    """The key of a message of the user or the assistant; `_NO_KEY` for an empty one and for any other item."""
+    """Make the key of a message of the user or the assistant; `_NO_KEY` for an empty one and for any other item."""
     is_spoken = item_type(item) == "message" and item.get("role") in _SPEAKERS
     return key if is_spoken and (key := _key_of(item))[1] else _NO_KEY
 
 
 def _find_changes(turn: SentTurn, arrived: _Arrived) -> Iterator[_Change]:
-    """What of the history that a turn sent has not arrived as it was."""
+    """Find what of the history that a turn sent has not arrived unchanged."""
     history = turn.items[:-1]
     names = {client_call_id(item): as_string(item.get("name")) for item in history if client_call_id(item)}
     keys = [_spoken_key(item) for item in turn.items]
@@ -195,7 +195,7 @@ def _latest_before(keys: Sequence[_MessageKey]) -> list[_MessageKey]:
 
 
 def _find_changed_message(item: Json, key: _MessageKey, arrived: _Arrived, sent: int, place: str) -> Iterator[_Change]:
-    """A message of the user that arrived more often than it was `sent`, or one that is gone from its `place`."""
+    """Find a message of the user that arrived more often than `sent`, or is gone from its `place`."""
     role, letters = key
     if (times := arrived.count(key)) > sent and len(letters) >= 2 * SHORTEST_TOLD and role == "user":
         yield _Change(arrived.place_of(key), item, f"stands there {times} times, sent {_times(sent)}")
@@ -208,7 +208,7 @@ def _times(number: int) -> str:
 
 
 def _find_changed_call(item: Json, arrived: _Arrived, place: str) -> Iterator[_Change]:
-    """A call or an output that has another content, or is gone; `place` is where it should stand, if that is known."""
+    """Find a call or an output that has another content, or is gone; `place` is where it should stand, if known."""
     if now := arrived.outputs.get(answered_id(item)):
         was, text = output_text(item), output_text(now)
         if letters_of(was) != letters_of(text):
@@ -223,7 +223,7 @@ def _find_changed_call(item: Json, arrived: _Arrived, place: str) -> Iterator[_C
 
 
 def _is_told(item: Json, arrived: _Arrived) -> bool:
-    """Whether a message holds the output, or the input, of a call."""
+    """Tell whether a message holds the output, or the input, of a call."""
     if answered_id(item):
         return arrived.tells(output_text(item))
     return any(arrived.tells(as_string(item.get(name))) for name in CONTENT_MEMBERS[1:])

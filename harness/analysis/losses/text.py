@@ -71,9 +71,9 @@ def text_altered(request: HistoryRequest, history: History) -> Iterator[LossFact
     A message is known by its id, or by its place after all that led to it. Citations and thoughts may be taken out of a
     text, and it may be shortened with an ellipsis.
     """
-    for at, item, original in _find_edited_messages(request, history):
+    for place, item, original in _find_edited_messages(request, history):
         if how := describe_damage(message_text(original.item), message_text(item)):
-            yield _change_facts(at, item, original, how)
+            yield _change_facts(place, item, original, how)
 
 
 @loss(
@@ -85,14 +85,14 @@ def text_altered(request: HistoryRequest, history: History) -> Iterator[LossFact
 )
 def text_edited(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """The assistant's words come back in other words; a user may have edited them."""
-    for at, item, original in _find_edited_messages(request, history):
+    for place, item, original in _find_edited_messages(request, history):
         if not describe_damage(message_text(original.item), message_text(item)):
-            yield _change_facts(at, item, original, "in other words")
+            yield _change_facts(place, item, original, "in other words")
 
 
-def _change_facts(at: str, item: Json, original: OutputItem, how: str) -> LossFacts:
+def _change_facts(place: str, item: Json, original: OutputItem, how: str) -> LossFacts:
     return {
-        "at": at,
+        "at": place,
         "said": original.number,
         "what": describe_item(original.item),
         "how": how,
@@ -101,20 +101,20 @@ def _change_facts(at: str, item: Json, original: OutputItem, how: str) -> LossFa
 
 
 def _find_edited_messages(request: HistoryRequest, history: History) -> Iterator[tuple[str, Json, OutputItem]]:
-    """The messages that came back with another text, each with its original."""
+    """Find the messages that came back with another text, each with its original."""
     placed = dict(find_message_in_place(request, history))
-    for at, item in request.assistant_messages:
+    for place, item in request.assistant_messages:
         if (words := message_text(item).strip()) not in history.by_text:
-            original = history.find_original(item) or placed.get(at)
+            original = history.find_original(item) or placed.get(place)
             if original and words != message_text(original.item).strip():
-                yield at, item, original
+                yield place, item, original
 
 
 def find_message_in_place(request: HistoryRequest, history: History) -> Iterator[tuple[str, OutputItem]]:
-    """The place of the only message that stands where the model's message stood, after the same transcript."""
+    """Find the place of the only message that stands where the model's message stood, after the same transcript."""
     replies, length = history.find_continued(request)
     turn = takewhile(lambda one: one[1].get("role") != "user", request.items_after(length))
-    sent = [at for at, item in turn if is_assistant(item) and message_text(item).strip()]
+    sent = [place for place, item in turn if is_assistant(item) and message_text(item).strip()]
     originals = [(index, item) for reply in replies for index, item in enumerate(reply.output) if is_assistant(item)]
     if len(sent) == len(originals) == len(replies) == 1:
         yield sent[0], OutputItem(originals[0][1], replies[0], originals[0][0])
@@ -134,12 +134,12 @@ def describe_damage(was: str, now: str) -> str:
 
 
 def without_citations(text: str) -> str:
-    """A text without the marks of its citations, and without white space."""
+    """Strip a text of the marks of its citations, and of white space."""
     return _CITATION_MARKERS.sub("", text)
 
 
 def is_doubled(was: str, now: str) -> bool:
-    """Whether a text consists of several copies of another, with at most white space between them."""
+    """Tell whether a text consists of several copies of another, with at most white space between them."""
     return bool(was) and now.count(was) > 1 and not now.replace(was, "").strip()
 
 
@@ -175,13 +175,13 @@ def is_doubled(was: str, now: str) -> bool:
 )
 def phase_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """An assistant message that was said with a `phase` comes back without it, or with another."""
-    for at, item in request.assistant_messages:
+    for place, item in request.assistant_messages:
         phases = said.phases if (said := history.find_said(item)) else {}
         if phases and "" not in phases and as_string(item.get("phase")) not in phases:
             became = f"is {item['phase']} now" if item.get("phase") else "is gone"
             was, original = next(reversed(phases.items()))
             yield {
-                "at": at,
+                "at": place,
                 "said": original.number,
                 "was": was,
                 "what": describe_item(original.item),

@@ -52,7 +52,7 @@ _TWO_CALLS = [PROMPT, call(), call("call_2", "notify", '{"who":"ops"}')]
 
 
 def _both_answered(text: str, *then: Json) -> Case:
-    """An example in which two calls of one response get the same output."""
+    """Make an example in which two calls of one response get the same output."""
     return after(
         {"input": [PROMPT]},
         {"input": [*_TWO_CALLS, output(value=text), output("call_2", text), *then]},
@@ -92,7 +92,7 @@ def output_invented(request: HistoryRequest, history: History) -> Iterator[LossF
     """
     ahead = dict(_find_answered_ahead(request, history))
     unexplained = _find_unexplained(request, history)
-    for at, id, item in request.outputs:
+    for place, id, item in request.outputs:
         if not (originals := history.by_call.get(id)):
             continue
         original, text = originals[-1], output_text(item)
@@ -100,7 +100,7 @@ def output_invented(request: HistoryRequest, history: History) -> Iterator[LossF
         if run or id in ahead or id in unexplained or (id in history.tool_results.unexecuted and is_placeholder(text)):
             instead = f", where {run.name} returned {describe_result(run.returned)}" if run else ""
             where = ", ahead of what was said before it" if id in ahead else unexplained.get(id, "")
-            yield _facts(f"{at}.output", original, text, instead or where)
+            yield _facts(f"{place}.output", original, text, instead or where)
 
 
 @loss(
@@ -120,15 +120,15 @@ def output_invented(request: HistoryRequest, history: History) -> Iterator[LossF
 def output_placeholder(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """An output says that its call was not executed, and not why; a client may have given up the call on purpose."""
     invented = {facts["at"] for facts in output_invented(request, history)}
-    for at, id, item in request.outputs:
-        text, place = output_text(item), f"{at}.output"
+    for where, id, item in request.outputs:
+        text, place = output_text(item), f"{where}.output"
         if (originals := history.by_call.get(id)) and is_placeholder(text) and place not in invented:
             yield _facts(place, originals[-1], text, "")
 
 
-def _facts(at: str, original: OutputItem, text: str, instead: str) -> LossFacts:
+def _facts(place: str, original: OutputItem, text: str, instead: str) -> LossFacts:
     return {
-        "at": at,
+        "at": place,
         "said": original.number,
         "what": describe_item(original.item),
         "now": quote(" ".join(text.split())),
@@ -137,24 +137,24 @@ def _facts(at: str, original: OutputItem, text: str, instead: str) -> LossFacts:
 
 
 def _find_answered_ahead(request: HistoryRequest, history: History) -> Iterator[PlacedItem]:
-    """The calls answered ahead of what was said before them, and by nothing but that they were not executed."""
+    """Find the calls that were answered ahead of earlier words, and only with that they were not executed."""
     outputs: dict[str, PlacedItem] = {}
     executed = {id for _, id, item in request.outputs if not is_not_executed(item)}
-    answered = {at: id for at, id, _ in request.outputs}
+    answered = {place: id for place, id, _ in request.outputs}
     if len(executed) == len(set(answered.values())):
         return
-    for at, item in request.placed_items:
-        if id := answered.get(at):
-            outputs[id] = (at, item)
+    for place, item in request.placed_items:
+        if id := answered.get(place):
+            outputs[id] = (place, item)
         elif outputs and is_assistant(item) and (words := history.find_original(item)):
-            for other in words.reply.output[words.index + 1 :]:
-                id = client_call_id(other)
+            for later in words.reply.output[words.index + 1 :]:
+                id = client_call_id(later)
                 if outputs.pop(id, None) and id not in executed:
-                    yield id, other
+                    yield id, later
 
 
 def _find_unexplained(request: HistoryRequest, history: History) -> Mapping[str, str]:
-    """The calls that were answered in place of their execution, with what speaks against that; none if the user speaks."""
+    """Find the calls that were answered instead of executed, with what speaks against it; none if the user speaks."""
     answers = {
         id: (history.by_call[id][-1], text)
         for _, id, item in request.outputs
@@ -186,12 +186,12 @@ def _is_said_by_user(item: Json) -> bool:
 
 
 def is_placeholder(text: str) -> bool:
-    """Whether an output states in a few words that its call was not executed, and gives no reason."""
+    """Tell whether an output states in a few words that its call was not executed, and gives no reason."""
     if len(text) > LONGEST_PLACEHOLDER or text.lstrip()[:1] in ("{", "["):
         return False
     return bool(_NOT_EXECUTED.search(text)) and not _REASON_GIVEN.search(text)
 
 
 def is_not_executed(item: Json) -> bool:
-    """Whether an output states that its call was not executed."""
+    """Tell whether an output states that its call was not executed."""
     return bool(_NOT_EXECUTED.search(as_string(item.get("output"))))

@@ -113,27 +113,27 @@ def answer_dropped(request: HistoryRequest, history: History) -> Iterator[LossFa
     if not request.is_chained and not request.is_compacted:
         kept: Sequence[int] | None = None
         for length, reply in _find_unfollowed(request, history):
-            at = request.items_after(length)[0][0]
+            place = request.items_after(length)[0][0]
             (said,) = _answers(reply)
             kept = _find_kept(request, history) if kept is None else kept
             if _is_surely_lost(said, reply, length, request, history, kept):
-                yield {"at": at, "said": reply.number, "what": describe_item(said)}
+                yield {"at": place, "said": reply.number, "what": describe_item(said)}
 
 
 def _find_unfollowed(request: HistoryRequest, history: History) -> Iterator[tuple[int, HistoryReply]]:
-    """The only reply of the same agent to a beginning of the transcript after which another message of the user follows."""
+    """Find the only reply of the same agent to a beginning of the transcript that another user message follows."""
     for length, key in enumerate(request.item_keys):
         if key[0] != "user" or not length or key == request.item_keys[length - 1]:
             continue
         replies = [
-            one for one in history.by_input.get(request.digests[length], ()) if one.request.is_same_agent(request)
+            reply for reply in history.by_input.get(request.digests[length], ()) if reply.request.is_same_agent(request)
         ]
         if len(replies) == 1 and replies[0].is_completed and len(_answers(replies[0])) == 1:
             yield length, replies[0]
 
 
 def _answers(reply: HistoryReply) -> Sequence[Json]:
-    """The messages of a reply that has words only; none for a refusal."""
+    """List the messages of a reply that has words only; none for a refusal."""
     if any(client_call_id(item) for item in reply.output):
         return ()
     return [item for item in reply.output if is_assistant(item) and _text_of_parts(item)]
@@ -156,7 +156,7 @@ def _is_surely_lost(
 
 
 def _find_kept(request: HistoryRequest, history: History) -> Sequence[int]:
-    """The places among the input items of the answers to the same agent that a request keeps."""
+    """Find the places of kept answers to the same agent among the input items."""
     return [
         index
         for index, (_, item) in enumerate(request.placed_items)
@@ -167,7 +167,7 @@ def _find_kept(request: HistoryRequest, history: History) -> Sequence[int]:
 
 
 def _is_data(request: HistoryRequest) -> bool:
-    """Whether JSON was asked for."""
+    """Tell whether JSON was asked for."""
     kind = as_object(as_object(request.body.get("text")).get("format")).get("type")
     return kind in ("json_object", "json_schema")
 
@@ -197,19 +197,19 @@ def prompt_doubled(request: HistoryRequest, history: History) -> Iterator[LossFa
     """A message of the user stands twice in a row where another request of the same conversation has it once."""
     if request.is_chained:
         return
-    for length, at, item in _find_repeated_prompts(request):
+    for length, place, item in _find_repeated_prompts(request):
         replies = history.by_input.get(request.digests[length], ())
-        if number := next((one.number for one in replies if one.is_completed), 0):
-            yield _doubling_facts(at, item, number, request.number, "twice in a row", "once")
+        if number := next((reply.number for reply in replies if reply.is_completed), 0):
+            yield _doubling_facts(place, item, number, request.number, "twice in a row", "once")
     yield from _find_prompts_made_single(request, history)
 
 
 def _find_repeated_prompts(request: HistoryRequest) -> Iterator[tuple[int, str, Json]]:
-    """The user messages that repeat the one before: the number of keys before, place, item."""
+    """Find the user messages that repeat the one before: the number of keys before, place, item."""
     length, last = request.previous_key_count, Json()
-    for at, item in request.placed_items:
+    for place, item in request.placed_items:
         if _is_prompt(item) and is_same_prompt(last, item):
-            yield length, at, item
+            yield length, place, item
         last = item
         length += item_key(item) is not None
 
@@ -219,7 +219,7 @@ def _is_prompt(item: Json) -> bool:
 
 
 def is_same_prompt(one: Json, other: Json) -> bool:
-    """Whether two messages of the user say the same, with the same pictures and files."""
+    """Tell whether two messages of the user say the same, with the same pictures and files."""
     return _is_prompt(one) and bool(message_text(one).strip()) and _prompt_content(one) == _prompt_content(other)
 
 
@@ -229,7 +229,7 @@ def _prompt_content(item: Json) -> tuple[str, Sequence[Json]]:
 
 
 def _find_prompts_made_single(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """The user messages that stand once before an answer that was given to them twice."""
+    """Find the user messages that stand once before an answer to both of two."""
     for length, key in enumerate(request.item_keys):
         reply = history.doubled_prompts.get(request.digests[length])
         if reply and reply.is_completed and key in map(item_key, reply.output):
@@ -238,8 +238,8 @@ def _find_prompts_made_single(request: HistoryRequest, history: History) -> Iter
                 yield _doubling_facts(*new[0], reply.request.number, request.number, "once", "twice in a row")
 
 
-def _doubling_facts(at: str, item: Json, said: int, number: int, here: str, there: str) -> LossFacts:
-    return {"at": at, "said": said, "what": describe_item(item), "number": number, "here": here, "there": there}
+def _doubling_facts(place: str, item: Json, said: int, number: int, here: str, there: str) -> LossFacts:
+    return {"at": place, "said": said, "what": describe_item(item), "number": number, "here": here, "there": there}
 
 
 @loss(
@@ -254,7 +254,7 @@ def _doubling_facts(at: str, item: Json, said: int, number: int, here: str, ther
 )
 def prompt_repeated(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """A message of the user stands twice in a row, and no other request tells whether it was said twice."""
-    for length, at, item in _find_repeated_prompts(request):
+    for length, place, item in _find_repeated_prompts(request):
         known = history.by_input.get(request.digests[length])
         if history.replies and not known and len(message_text(item).strip()) >= SHORTEST_REPEATED:
-            yield {"at": at, "said": history.replies[-1].number, "what": describe_item(item)}
+            yield {"at": place, "said": history.replies[-1].number, "what": describe_item(item)}

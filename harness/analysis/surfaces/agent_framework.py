@@ -27,8 +27,8 @@ RESPONSES_BY_UPDATE = {
 
 @register_reader(*(f"agent_framework.{name}" for names in RESPONSES_BY_UPDATE.values() for name in names))
 def read_response(result: Any) -> Surface:
-    """The surface of a response: its messages and their total usage."""
-    shown = merge_surfaces(read_message(one) for one in result.messages)
+    """Read the surface of a response: its messages and their total usage."""
+    shown = merge_surfaces(read_message(message) for message in result.messages)
     return merge_surfaces(
         [
             shown,
@@ -39,7 +39,7 @@ def read_response(result: Any) -> Surface:
 
 @register_joiner(*(f"agent_framework.{name}" for name in RESPONSES_BY_UPDATE))
 def join_updates(updates: Sequence[Any]) -> Any:
-    """The response that the framework itself builds from the updates of a stream."""
+    """Join the updates of a stream to a response, as the framework does."""
     kind = type(updates[0])
     response_class = getattr(sys.modules[kind.__module__], RESPONSES_BY_UPDATE[kind.__name__][0])
     for name in ("from_updates", "from_agent_run_response_updates", "from_chat_response_updates"):
@@ -50,7 +50,7 @@ def join_updates(updates: Sequence[Any]) -> Any:
 
 @register_reader("agent_framework.Message", "agent_framework.ChatMessage")
 def read_message(one: Any) -> Surface:
-    """The surface of a message; empty unless it is the assistant's."""
+    """Read the surface of a message; empty unless it is the assistant's."""
     role = get_member(one, "role", "")
     if get_member(role, "value", role) != "assistant":
         return Surface(text="")
@@ -65,19 +65,19 @@ def read_message(one: Any) -> Surface:
 
 @register_reader(*(f"agent_framework.{name}" for name in RESPONSES_BY_UPDATE))
 def read_update(one: Any) -> Any:
-    """A single update, as a whole stream."""
+    """Read a single update, as a whole stream."""
     return join_updates([one])
 
 
 @register_reader("agent_framework.WorkflowRunResult")
 def read_workflow(result: Any) -> list[Any]:
-    """The outputs of a workflow."""
+    """Read the outputs of a workflow."""
     return _flatten_outputs(result.get_outputs())
 
 
 @register_joiner("agent_framework.WorkflowEvent")
 def join_workflow_events(events: Sequence[Any]) -> list[Any]:
-    """The outputs among the events of a workflow."""
+    """Join the outputs among the events of a workflow."""
     return _flatten_outputs(event.data for event in events if event.type == "output")
 
 
@@ -90,7 +90,7 @@ def _texts(contents: Iterable[Any], kind: str) -> list[str]:
 
 
 def _calls(contents: Iterable[Any]) -> list[Json]:
-    """The calls of a message; an approval request repeats its call, and counts only when that is not there."""
+    """List the calls of a message; an approval request repeats its call, and counts only when the call is not there."""
     calls = [content for content in contents if get_member(content, "type") == "function_call"]
     approval_requests = [content for content in contents if get_member(content, "type") == "function_approval_request"]
     known = [get_member(call, "call_id") for call in calls]

@@ -80,23 +80,23 @@ def _register_in(registry: Registry[F], classes: Sequence[str]) -> Callable[[F],
 
 
 def find_registered(registry: Registry[F], result: Any) -> F | None:
-    """The entry for the class of a result or the nearest of its bases; None when there is none."""
-    for each in type(result).__mro__:
-        name = f"{each.__module__.partition('.')[0]}.{each.__name__.partition('[')[0]}"
+    """Find the entry for the class of a result or the nearest of its bases; None when no class is registered."""
+    for base in type(result).__mro__:
+        name = f"{base.__module__.partition('.')[0]}.{base.__name__.partition('[')[0]}"
         if name in registry:
             return registry[name]
     return None
 
 
 def surface_from_mapping(members: Mapping[str, Any]) -> Surface:
-    """The surface that a mapping describes; ConfigError for an unknown member or a wrong type."""
-    known = [each.name for each in fields(Surface)]
+    """Make the surface that a mapping describes; ConfigError for an unknown member or a wrong type."""
+    known = [field.name for field in fields(Surface)]
     if unknown := [name for name in members if name not in known]:
         raise ConfigError(f"surfaced(): {unknown[0]!r} is no part of a result. It has {', '.join(PARTS)}.")
     values: dict[str, Any] = {name: value for name, value in members.items() if value is not None}
     for name, value in values.items():
         inside: Sequence[Any] = value if name in LIST_PARTS and isinstance(value, list | tuple) else ()
-        if not isinstance(value, PART_TYPES[name]) or not all(isinstance(one, Mapping) for one in inside):
+        if not isinstance(value, PART_TYPES[name]) or not all(isinstance(element, Mapping) for element in inside):
             raise ConfigError(f"surfaced(): {name} is {value!r}. {EXPECTED_FORM}")
     return Surface(**values | {name: frozenset(values[name]) for name in ("ids", "kinds") if name in values})
 
@@ -106,11 +106,11 @@ def merge_surfaces(surfaces: Iterable[Surface]) -> Surface:
     every = list(surfaces)
 
     def each(name: str) -> list[Any] | None:
-        return [value for one in every if (value := getattr(one, name)) is not None] or None
+        return [value for surface in every if (value := getattr(surface, name)) is not None] or None
 
     texts, thoughts, usages = each("text"), each("reasoning"), each("usage")
     notes, calls, kinds = each("annotations"), each("calls"), each("kinds")
-    if any(one.annotations and one.kinds is None for one in every):
+    if any(surface.annotations and surface.kinds is None for surface in every):
         kinds = None
     return Surface(
         text=None if texts is None else "".join(texts),
@@ -118,13 +118,13 @@ def merge_surfaces(surfaces: Iterable[Surface]) -> Surface:
         calls=None if calls is None else [call for some in calls for call in some],
         reasoning=None if thoughts is None else "".join(thoughts),
         usage=None if usages is None else sum_token_counts(usages),
-        ids=frozenset().union(*(one.ids for one in every)),
+        ids=frozenset().union(*(surface.ids for surface in every)),
         kinds=None if kinds is None else frozenset().union(*kinds),
     )
 
 
 def to_plain_json(thing: Any) -> Any:
-    """An object of a framework as JSON, without raw responses in it; other values unchanged."""
+    """Convert an object of a framework to JSON, without raw responses in it; other values unchanged."""
     if isinstance(thing, Mapping):
         return {
             name: to_plain_json(value)
@@ -143,6 +143,6 @@ def to_plain_json(thing: Any) -> Any:
 
 
 def get_member(thing: Any, name: str, default: Any = None) -> Any:
-    """A member of a mapping or an attribute of an object; the default if it is None or missing."""
+    """Get a member of a mapping or an attribute of an object; the default if it is None or missing."""
     value = thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
     return default if value is None else value

@@ -14,13 +14,13 @@ from harness.core.exchange import Json
 
 @register_joiner("langchain_core.AIMessageChunk")
 def join_chunks(chunks: Sequence[Any]) -> Any:
-    """The message that chunks add up to."""
+    """Join chunks to a message."""
     return reduce(add, chunks)
 
 
 @register_reader("langchain_core.AIMessage")
 def read_message(one: Any) -> Surface:
-    """The surface of a message of the model, in any output version."""
+    """Read the surface of a message of the model, in any output version."""
     content = [one.content] if isinstance(one.content, str) else one.content
     blocks: list[Json] = [{"text": block} if isinstance(block, str) else _unwrap_block(block) for block in content]
     if refused := get_member(one.additional_kwargs, "refusal"):
@@ -41,17 +41,17 @@ def read_message(one: Any) -> Surface:
 
 @register_reader("langchain_core.BaseMessage")
 def read_other_message(one: Any) -> Surface:
-    """The empty surface of a message of another author."""
+    """Read nothing from a message of another author."""
     return Surface(text="")
 
 
 def _unwrap_block(block: Json) -> Json:
-    """The API's own block inside a `non_standard` one; other blocks unchanged."""
+    """Unwrap the API's own block inside a `non_standard` one; other blocks unchanged."""
     return block["value"] if block.get("type") == "non_standard" else block
 
 
 def _approval_requests(blocks: Iterable[Json]) -> list[Json]:
-    """The approval requests, which are not among the tool calls."""
+    """List the approval requests, which are not among the tool calls."""
     return [block for block in blocks if block.get("type") == APPROVAL_REQUEST]
 
 

@@ -14,15 +14,15 @@ CITATION_TYPES = frozenset({"file_citation", "url_citation"})
 
 @register_reader("pydantic_ai.AgentRunResult", "pydantic_ai.StreamedRunResult", "pydantic_ai.StreamedRunResultSync")
 def read_run(result: Any) -> Surface:
-    """The surface of a run: its messages and their total usage."""
+    """Read the surface of a run: its messages and their total usage."""
     usage = result.usage() if isroutine(result.usage) else result.usage
-    shown = merge_surfaces(read for one in result.new_messages() if (read := _read_response(one)))
+    shown = merge_surfaces(read for message in result.new_messages() if (read := _read_response(message)))
     return Surface(**{**_members(shown), "usage": to_plain_json(usage) | {"total_tokens": usage.total_tokens}})
 
 
 @register_reader("pydantic_ai.ModelResponse", "pydantic_ai.ModelRequest")
 def read_message(one: Any) -> Surface:
-    """The surface of a message; empty for a request."""
+    """Read the surface of a message; empty for a request."""
     return _read_response(one) or Surface(text="")
 
 
@@ -44,7 +44,7 @@ def _read_response(one: Any) -> Surface | None:
 
 
 def _annotations(part: Any) -> list[Json] | None:
-    """The raw annotations of a text if they were requested, else its citations; None in versions without citations."""
+    """List the raw annotations of a text if they were requested, else its citations; None in versions without any."""
     raw = get_member(part, "provider_details", {}).get("annotations")
     if raw is not None:
         return [to_plain_json(note) for note in raw]

@@ -33,7 +33,7 @@ COMPLETION_ANNOTATIONS = frozenset({"url_citation"})
 
 
 def read(result: Any) -> Surface:
-    """The surface of a result; ConfigError when no reader knows it."""
+    """Read the surface of a result; ConfigError when no reader knows it."""
     try:
         return _read_result(result)
     except (AttributeError, IndexError, KeyError, TypeError) as problem:
@@ -63,22 +63,22 @@ def _read_result(result: Any) -> Surface:
 
 
 def _read_if_needed(result: Any) -> Surface:
-    """The surface that a reader returned, or that of the result which it returned instead."""
+    """Keep the surface that a reader returned, or read the result that it returned instead."""
     return result if isinstance(result, Surface) else read(result)
 
 
 def _read_list(results: Sequence[Any]) -> Surface:
-    """The surface of a joined stream if the list holds its pieces, else the merged surfaces of its results."""
+    """Read the surface of a joined stream if the list holds its pieces, else the merged surfaces of its results."""
     if not results:
         return Surface(text="")
-    if all(isinstance(one, str) for one in results):
+    if all(isinstance(result, str) for result in results):
         return Surface(text="".join(results))
     if joiner := find_registered(JOINERS, results[0]):
         return _read_if_needed(joiner(results))
-    wire = [to_plain_json(one) for one in results if isinstance(one, Mapping) or hasattr(one, "model_dump")]
+    wire = [to_plain_json(result) for result in results if isinstance(result, Mapping) or hasattr(result, "model_dump")]
     if wire and len(wire) == len(results) and _is_event(wire[0]):
         return _read_events(wire)
-    return merge_surfaces(read(one) for one in results)
+    return merge_surfaces(read(result) for result in results)
 
 
 def _is_event(thing: Any) -> bool:
@@ -95,7 +95,7 @@ def _read_object(thing: Json) -> Surface:
     if "choices" in thing:
         return _read_completion(thing)
     if kind == "list" and isinstance(thing.get("data"), list):
-        return _read_list([one for one in reversed(thing["data"]) if one.get("role") != "user"])
+        return _read_list([element for element in reversed(thing["data"]) if element.get("role") != "user"])
     if thing.get("type") in (*ITEM_TYPES["messages"], *ITEM_TYPES["calls"], *ITEM_TYPES["reasoning"]):
         return read_items([thing])
     return surface_from_mapping(thing)
@@ -107,7 +107,7 @@ def _read_response(response: Json) -> Surface:
 
 
 def read_items(output: Iterable[Any]) -> Surface:
-    """The surface of the output items of a response."""
+    """Read the surface of the output items of a response."""
     items = [to_plain_json(item) for item in output]
     messages = [
         item for item in items if item.get("type") == "message" and item.get("role", "assistant") == "assistant"
@@ -122,7 +122,7 @@ def read_items(output: Iterable[Any]) -> Surface:
 
 
 def _read_thread_message(message: Json) -> Surface:
-    """The surface of a thread message; empty for a user's."""
+    """Read the surface of a thread message; empty for a user's."""
     if message.get("role") == "user":
         return Surface(text="")
     content = message.get("content") or ()
