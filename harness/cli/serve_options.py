@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from harness.cli.support.command_report import LOSSES, UNUSED, check_report_files
+from harness.cli.support.command_report import LOSSES, UNUSED
 from harness.cli.support.observers import check_observers
 from harness.cli.support.options import given_options, refuse_others
 from harness.cli.support.shared_store import DEFAULT_PREFIX, MEMORY, check_store
 from harness.cli.support.workers import check_workers
 from harness.core.limits import SERVER_LIMITS, STORED_SECONDS, UNLIMITED, Limits
-from harness.report.formats import FORMATS
+from harness.report.formats import FORMATS, check_writable
 
 if TYPE_CHECKING:
     from harness.core.account import Organization
@@ -198,7 +198,7 @@ def check_options(options: ServeOptions, context: typer.Context) -> None:
         if (value := getattr(options, name)) not in ("", ALLOW):
             raise typer.BadParameter(f"--{name} {value}: it is {ALLOW}.")
     _check_refusals(options.allowed_refusals)
-    check_report_files(options.reports or [])
+    check_writable(options.reports or [])
     if options.replay:
         why = "--replay plays what was recorded; give it with --host, --port, --paced and TLS alone"
         refuse_others(context, REPLAY_OPTIONS, why)

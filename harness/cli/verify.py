@@ -16,7 +16,7 @@ from harness.cli.support.exit_codes import ExitCode
 from harness.cli.support.options import given_options, refuse_others, takes_options
 from harness.core.errors import ConfigError
 from harness.report.formats import FORMATS
-from harness.report.replace_file import WRITE_ERROR_FIXES, describe_write_error, open_replacement
+from harness.report.replace_file import explain_write_errors, open_replacement
 
 if TYPE_CHECKING:
     from harness.verify.run import JudgeObserver, Tally
@@ -179,13 +179,10 @@ def _case_collector(reports: list[Path]) -> Callable[[Path, Path], JudgeObserver
     """The observer that collects the cases of the reports, if there are any; ConfigError for an unwritable file."""
     if not reports:
         return None
-    from harness.report.formats import why_unwritable
+    from harness.report.formats import check_writable
     from harness.verify.report_cases import CaseWriter
 
-    for file in reports:
-        if why := why_unwritable(file):
-            raise ConfigError(f"--report {file}: {why}")
-
+    check_writable(reports)
     return CaseWriter
 
 
@@ -268,9 +265,5 @@ def _write_json(document: Any, file: Path) -> None:
 
 @contextmanager
 def _open_output(file: Path) -> Iterator[IO[bytes]]:
-    try:
-        with open_replacement(file) as out:
-            yield out
-    except OSError as problem:
-        fix = WRITE_ERROR_FIXES.get(problem.errno or 0, "Give another file to --json")
-        raise ConfigError(f"{file}: cannot be written: {describe_write_error(problem)}. {fix}.") from problem
+    with explain_write_errors(str(file), "Give another file to --json"), open_replacement(file) as out:
+        yield out

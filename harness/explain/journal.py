@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from typing import Any
 
 from harness.analysis.lanes import CLIENT_LANE, is_probe
 from harness.core.exchange import Exchange
 from harness.core.loose_json import as_object
-from harness.core.text.shorten import answer_error, pluralize, quote, shorten, shorten_json, summarize_item
+from harness.core.text.shorten import answer_error, pluralize, shorten, summarize_input
 
 MAX_LINES = 20
 """How many lines are shown, the newest ones."""
@@ -53,16 +52,7 @@ def _exchange_row(exchange: Exchange, lane: str | None) -> tuple[str, ...]:
         *([shorten(lane, 24)] if lane else []),
         f"{request.method} {shorten(request.path, 40, tail=13)}",
         shorten(str(body.get("model") or ""), 24),
-        _input_gist(body.get("input")),
+        summarize_input(body.get("input")),
         str(exchange.status),
         str(refused or exchange.answer.disconnection),
     )
-
-
-def _input_gist(input: Any) -> str:
-    if isinstance(input, str):
-        return quote(input)
-    if not isinstance(input, list) or not input:
-        return "" if input is None else shorten_json(input, 1)
-    last = summarize_item(input[-1])
-    return last if len(input) == 1 else f"{len(input)} items, last: {last}"

@@ -10,6 +10,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from harness.core.errors import ConfigError
+
 WRITE_ERROR_FIXES = {
     errno.ENOSPC: "Free some space",
     errno.EDQUOT: "Free some space",
@@ -43,6 +45,16 @@ def open_replacement(path: Path) -> Iterator[IO[bytes]]:
         with suppress(OSError):
             os.unlink(beside)
         raise
+
+
+@contextmanager
+def explain_write_errors(name: str, fix: str) -> Iterator[None]:
+    """Raise a ConfigError that says why a file cannot be written, for an OSError of the block."""
+    try:
+        yield
+    except OSError as problem:
+        fix = WRITE_ERROR_FIXES.get(problem.errno or 0, fix)
+        raise ConfigError(f"{name}: cannot be written: {describe_write_error(problem)}. {fix}.") from problem
 
 
 def describe_write_error(problem: OSError) -> str:

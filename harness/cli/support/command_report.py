@@ -9,7 +9,6 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.core.errors import ConfigError
 from harness.server.api_observers import ApiObserver
 
 if TYPE_CHECKING:
@@ -23,15 +22,6 @@ if TYPE_CHECKING:
 UNUSED, LOSSES = "unused", "losses"
 """What a run may permit."""
 STRAYS = "requests with an unknown key"
-
-
-def check_report_files(files: Sequence[Path]) -> None:
-    """ConfigError for a file that no report can be written to."""
-    from harness.report.formats import why_unwritable
-
-    for file in files:
-        if why := why_unwritable(file):
-            raise ConfigError(f"--report {file}: {why}")
 
 
 class CommandReport(ApiObserver):

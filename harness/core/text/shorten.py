@@ -34,6 +34,16 @@ def summarize_item(item: Any, width: int = 40) -> str:
     return " ".join([*(shorten(str(word), 40) for word in named if word), *([shown] if shown else [])])
 
 
+def summarize_input(input: Any) -> str:
+    """Summarize the input of a request on one line: a text, its last item, or how many items there are and the last."""
+    if isinstance(input, str):
+        return quote(input)
+    if not isinstance(input, list) or not input:
+        return "" if input is None else shorten_json(input, 1)
+    last = summarize_item(input[-1])
+    return last if len(input) == 1 else f"{len(input)} items, last: {last}"
+
+
 def item_text(item: Json) -> str:
     """Return the text of an item; a part without text is shown as its type in brackets."""
     for member in _TEXT_MEMBERS:

@@ -8,7 +8,7 @@ from pathlib import Path
 from shlex import quote
 
 from harness.core.errors import ConfigError
-from harness.report.replace_file import WRITE_ERROR_FIXES, describe_write_error, open_replacement
+from harness.report.replace_file import explain_write_errors, open_replacement
 
 STARTERS: Mapping[str, str] = {"python": "my_adapter.py", "js": "my_adapter.mjs"}
 """The file of each language, here and where it is written."""
@@ -25,13 +25,10 @@ def write_starter(folder: Path, language: str) -> Path:
         raise ConfigError(
             f"--init {folder}: {file} is there already and is kept. Give another folder, or move it away."
         )
-    try:
+    with explain_write_errors(f"--init {folder}", "Give a folder that you may write to"):
         folder.mkdir(parents=True, exist_ok=True)
         with open_replacement(file) as out:
             out.write((_HERE / file.name).read_bytes())
-    except OSError as problem:
-        fix = WRITE_ERROR_FIXES.get(problem.errno or 0, "Give a folder that you may write to")
-        raise ConfigError(f"--init {folder}: cannot be written: {describe_write_error(problem)}. {fix}.") from problem
     return file
 
 

@@ -16,7 +16,7 @@ import orjson
 from harness.core.exchange import Json
 from harness.core.loose_json import as_object, as_string, objects_in
 from harness.core.text.printable import escape_values
-from harness.core.text.shorten import quote, shorten_json, summarize_item
+from harness.core.text.shorten import summarize_input, summarize_item
 from harness.report.api_coverage import DIMENSIONS
 from harness.report.report import Report, ReportCase, documentation_of, summary_line
 from harness.report.unknown_models import unknown_model_lines
@@ -83,19 +83,9 @@ def _case_json(case: ReportCase) -> Json:
 
 def _exchange_row(exchange: Json) -> list[Any]:
     """A table row: number, lane, operation, dialect, status, rule, and the gist of request and answer."""
+    body = as_object(exchange["request"]).get("input", exchange["request"])
     members = ("number", "lane", "operation", "dialect", "status", "rule")
-    return [*(exchange[name] for name in members), _input_gist(exchange["request"]), _answer_gist(exchange)]
-
-
-def _input_gist(body: Any) -> str:
-    input = as_object(body).get("input", body)
-    if isinstance(input, str):
-        return quote(input)
-    if isinstance(input, list) and input:
-        return (
-            summarize_item(input[-1]) if len(input) == 1 else f"{len(input)} items, last: {summarize_item(input[-1])}"
-        )
-    return "" if input is None else shorten_json(input, 1)
+    return [*(exchange[name] for name in members), summarize_input(body), _answer_gist(exchange)]
 
 
 def _answer_gist(exchange: Json) -> str:

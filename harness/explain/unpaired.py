@@ -1,0 +1,116 @@
+"""The calls of a request without an output, and the outputs without a call, with the exchange that said each call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from harness.analysis.approval_ledger import APPROVAL_REQUEST, APPROVAL_RESPONSE
+from harness.analysis.history.history import History
+from harness.analysis.history.items import answered_id, client_call_id, describe_item, item_type
+from harness.analysis.history.request import OutputItem
+from harness.core.exchange import Exchange, Json
+from harness.items.kind import CALL_OF_OUTPUT
+
+_UNANSWERED_RULES = ("call_needs_output", "approval_request_unanswered")
+_ORPHAN_RULES = ("output_needs_call", "approval_without_request")
+_APPROVAL_RULES = ("approval_request_unanswered", "approval_without_request")
+PAIRING_RULES = (*_UNANSWERED_RULES, *_ORPHAN_RULES)
+"""The rules that refuse a request for such items."""
+_APPROVAL_TYPES = (APPROVAL_REQUEST, APPROVAL_RESPONSE)
+
+
+class PlacedItem(NamedTuple):
+    """An item at its place in a request, `input` where an earlier response or a conversation holds it.
+
+    `origin` is the output item that said the call; `other_kind` the type of a call whose `call_id` an output has, but
+    which takes another kind of output.
+    """
+
+    place: str
+    item: Json
+    origin: OutputItem | None
+    other_kind: str = ""
+
+    @property
+    def call_id(self) -> str | None:
+        """The id of the call that the item is or answers."""
+        return client_call_id(self.item) or answered_id(self.item)
+
+    @property
+    def is_approval(self) -> bool:
+        """Whether it asks for an approval or gives one."""
+        return item_type(self.item) in _APPROVAL_TYPES
+
+
+def find_unpaired(rule: str | None, history: History, exchange: Exchange) -> Sequence[PlacedItem]:
+    """Find the calls without output, or outputs without call, for which a rule refuses a request and what it continues."""
+    if rule not in PAIRING_RULES or not (request := history.read_request(exchange)):
+        return ()
+    placed = [*(("input", item) for item in request.previous_items), *request.placed_items]
+    items = _find_open_calls(placed, history) if rule in _UNANSWERED_RULES else _find_orphans(placed, history)
+    return [item for item in items if item.is_approval == (rule in _APPROVAL_RULES)]
+
+
+def find_origin(history: History, id: str) -> OutputItem | None:
+    """Find the output item with this id or `call_id`."""
+    return history.by_id.get(id) or next(iter(history.by_call.get(id, ())), None)
+
+
+def describe_unpaired(rule: str | None, items: Sequence[PlacedItem]) -> str:
+    """Name every call without an output and who said it, or every output without its call and what it answers."""
+    if rule in _UNANSWERED_RULES:
+        return _describe_open_calls(items)
+    return "; ".join(
+        f"{item.place}: {describe_item(item.item)} answers {_describe_missing_call(item)}" for item in items
+    )
+
+
+def describe_origin(origin: OutputItem | None) -> str:
+    """Name the exchange that said an item."""
+    return f"said in exchange {origin.number}" if origin else "which no exchange of this test has said"
+
+
+def _find_open_calls(placed: Sequence[tuple[str, Json]], history: History) -> Iterator[PlacedItem]:
+    answered = {key for _, item in placed for key in _answered_calls(item)}
+    for place, item in placed:
+        id = client_call_id(item)
+        if id and (item_type(item), id) not in answered and not item.get("async"):
+            yield PlacedItem(place, item, find_origin(history, id))
+
+
+def _find_orphans(placed: Sequence[tuple[str, Json]], history: History) -> Iterator[PlacedItem]:
+    calls = dict.fromkeys((item_type(item), id) for _, item in placed if (id := client_call_id(item)))
+    types_by_id = {id: type for type, id in calls}
+    for place, item in placed:
+        if (id := answered_id(item)) and not any(key in calls for key in _answered_calls(item)):
+            yield PlacedItem(place, item, find_origin(history, id), types_by_id.get(id, ""))
+
+
+def _answered_calls(item: Json) -> Iterator[tuple[str, str]]:
+    """Yield the type and the id of the call that an item answers; an approved call of an MCP server answers its request."""
+    if id := item.get("approval_request_id"):
+        yield APPROVAL_REQUEST, str(id)
+    elif id := answered_id(item):
+        yield CALL_OF_OUTPUT[item_type(item)], str(id)
+
+
+def _describe_open_calls(calls: Sequence[PlacedItem]) -> str:
+    groups: dict[str, list[str]] = {}
+    for call in calls:
+        groups.setdefault(describe_origin(call.origin), []).append(describe_item(call.item))
+    told = "; ".join(f"{', '.join(names)}, {origin}" for origin, names in groups.items())
+    if len(calls) == 1:
+        return f"{calls[0].place}: {told}, is answered nowhere in this request"
+    places = ", ".join(dict.fromkeys(call.place for call in calls))
+    noun = "approval requests" if calls[0].is_approval else "calls"
+    return f"{places}: {len(calls)} {noun} are answered nowhere in this request: {told}"
+
+
+def _describe_missing_call(output: PlacedItem) -> str:
+    if output.other_kind:
+        return f"the {output.other_kind} of that `call_id`, which takes an output of its own kind"
+    if output.origin:
+        return f"{describe_item(output.origin.item)}, {describe_origin(output.origin)}, which this request leaves out"
+    member = "approval_request_id" if output.is_approval else "call_id"
+    return f"a `{member}` that nobody asked for: no exchange of this test has said it"
