@@ -14,7 +14,8 @@ from harness.cassettes.format.interaction import SCRUBBER_VERSION, CassetteHeade
 from harness.cassettes.format.recorded import Recorded
 from harness.cassettes.format.serializer import CassetteContent
 from harness.cassettes.listing import files
-from harness.cassettes.recording.last_used import last_replay_date
+from harness.cassettes.recording.last_used import digest_exchange, last_replay_date, replay_notes
+from harness.cassettes.recording.matching import describe_request
 from harness.cassettes.recording.writer import read_cassette
 from harness.contract.rule import RULES
 from harness.core.errors import HarnessError
@@ -23,7 +24,6 @@ from harness.live.client.budget import Budget, sum_budgets
 from harness.live.drift.plan import estimate_resending
 from harness.live.project_sources import ProjectSources, find_project_root
 from harness.live.rerecording import TEST_NAME, cassette_name, dialect_of_rules, record_command
-from harness.live.unused_exchanges import find_unused_exchanges
 from harness.verify.read_files import NotARecording, read_recording
 
 PYPI_PACKAGES: Mapping[str, str] = {"openai/python": "openai", "asyncopenai/python": "openai"}
@@ -40,7 +40,7 @@ class CassetteStatus:
     again; an `orphan` is named by no source file and was never replayed here; `replayed` is the day of the last replay.
     `again` is the command that records it again, empty if there is none, and `cost` what that costs at most. A file
     `is_broken` that cannot be read to its end. `unused` are the exchanges that no test has replayed since it was recorded,
-    once each test that names it has run here.
+    once as many tests have replayed it here as marks name it.
     """
 
     file: Path
@@ -103,10 +103,10 @@ def _cassette_status(
         stale=(f"it cannot be read: {problem}",) if problem else tuple(reasons),
         orphan=not replayed and not _is_named(file, sources),
         replayed=replayed,
-        again=record_command(file, content, sources, stale_after),
+        again=record_command(file, content, sources.root, stale_after),
         cost=sum_budgets(map(estimate_resending, exchanges)),
         is_broken=bool(problem),
-        unused=find_unused_exchanges(file, content, sources),
+        unused=_unused_exchanges(file, content, sources),
     )
 
 
@@ -177,3 +177,19 @@ def _is_named(file: Path, sources: ProjectSources) -> bool:
         return name in RULES
     test = TEST_NAME.fullmatch(name)
     return sources.has_word(name) or (test is not None and sources.has_word(test["test"]))
+
+
+def _unused_exchanges(file: Path, content: CassetteContent, sources: ProjectSources) -> tuple[str, ...]:
+    """The exchanges over HTTP that no test has replayed since the file was written: `#2 POST /v1/responses`.
+
+    Empty while that is not known: more marks name the cassette than tests have replayed it, or something else uses it.
+    """
+    notes = [note for note in replay_notes(file) if note.at >= file.stat().st_mtime]
+    tests = {note.test.partition("[")[0] for note in notes}
+    if "" in tests or sources.is_named_elsewhere(file) or not 0 < sources.count_marks(file) <= len(tests):
+        return ()
+    played = {digest for note in notes for digest in note.digests or ()}
+    numbered = ((number, sent) for number, sent in enumerate(content.interactions, 1) if not sent.frames)
+    return tuple(
+        f"#{number} {describe_request(sent)}" for number, sent in numbered if digest_exchange(sent) not in played
+    )

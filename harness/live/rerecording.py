@@ -14,7 +14,6 @@ from harness.api.http.upstream import AZURE_VARIABLE, PROJECT_VARIABLES
 from harness.cassettes.format.interaction import PYTEST_COMMAND, RECORD_COMMAND
 from harness.cassettes.format.serializer import CassetteContent
 from harness.contract.rule import RULES
-from harness.live.project_sources import ProjectSources
 from harness.live.rule_questions import examples_of, explain_left_out
 
 RULE_FOLDERS = ("rules", "accepts")
@@ -35,18 +34,17 @@ def dialect_of_rules(file: Path) -> str:
     return dialect if kind in RULE_FOLDERS and dialect in PROVIDERS else ""
 
 
-def record_command(file: Path, content: CassetteContent, sources: ProjectSources, stale_after: int) -> str:
-    """The command that records a cassette again, empty if there is none."""
+def record_command(file: Path, content: CassetteContent, root: Path, stale_after: int) -> str:
+    """The command that records a cassette of the project at `root` again, empty if there is none."""
     if dialect := dialect_of_rules(file):
         return _rules_command(file, dialect, stale_after)
     if content.header is None:
         return _pytest_command(file)
     made_by = content.header.command
     program = made_by.removeprefix(f"{shlex.join(RECORD_COMMAND)} ") if made_by else "COMMAND"
-    if program == made_by or not made_by:
-        tests = sources.tests_naming(file) or shlex.split(made_by)[len(PYTEST_COMMAND) :]
-        if tests:
-            return shlex.join([*PYTEST_COMMAND, *(os.path.relpath(sources.root / test) for test in tests)])
+    if program == made_by:
+        tests = shlex.split(made_by)[len(PYTEST_COMMAND) :]
+        return shlex.join([*PYTEST_COMMAND, *(os.path.relpath(root / test) for test in tests)])
     return f"harness record --into {shlex.quote(file.as_posix())}{_upstream_option(content)} -- {program}"
 
 

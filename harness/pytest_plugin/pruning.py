@@ -49,12 +49,13 @@ class _Pruner:
         if report.when == "call" and session and session.mode != "replay":
             item.stash[_PASSED_STASH_KEY] = report.passed and not hasattr(report, "wasxfail")
         if report.when == "teardown" and session and session.mode != "replay":
-            siblings = [each.nodeid for each in item.session.items if _cassette_of(each) == str(session.path)]
+            siblings = [each for each in item.session.items if _cassette_of(each) == str(session.path)]
             use = {
                 "cassette": str(session.path),
                 "used": session.used_numbers,
                 "passed": report.passed and item.stash.get(_PASSED_STASH_KEY, False),
-                "tests": siblings,
+                "tests": [each.nodeid for each in siblings],
+                "marks": sorted({_marked_place(each) for each in siblings}),
                 "narrowed": str(session.path) in self._config.stash[_DESELECTED_STASH_KEY],
             }
             setattr(report, _USE_ATTRIBUTE, use)
@@ -97,20 +98,25 @@ class _Pruner:
         """Why unused exchanges may still be needed; empty if they are dead."""
         from harness.live.project_sources import ProjectSources
 
-        sources = ProjectSources(self._config.rootpath)
         passed = {nodeid for nodeid, use in uses.items() if use["passed"]}
         known = {nodeid for use in uses.values() for nodeid in use["tests"]} | uses.keys()
-        ran = {str(self._config.rootpath / nodeid.partition("[")[0]) for nodeid in passed}
-        named = {str(sources.root / test) for test in sources.functions_naming(path)}
+        marks = {nodeid for use in uses.values() for nodeid in use["marks"]}
+        chosen = any("::" in test and test.partition("[")[0] not in marks for test in self._config.args)
         if missing := sorted(known - passed):
             return f"{missing[0]} did not pass"
-        if any(use["narrowed"] for use in uses.values()) or any("[" in each for each in self._config.args):
+        if chosen or any(use["narrowed"] for use in uses.values()) or any("[" in test for test in self._config.args):
             return "not all tests of this cassette were selected"
-        if missing := sorted(named - ran):
-            return f"{missing[0].removeprefix(f'{sources.root}/')} did not run"
+        sources = ProjectSources(self._config.rootpath)
+        if sources.count_marks(path) > len(marks):
+            return "another test, which did not run, names this cassette"
         if sources.is_named_elsewhere(path):
             return "the sources name this cassette elsewhere, too"
         return "" if used else "the tests sent no request"
+
+
+def _marked_place(item: pytest.Item) -> str:
+    """The function, class or module that the mark of a test is on, as pytest names it."""
+    return next(node.nodeid.partition("[")[0] for node, _ in item.iter_markers_with_node("cassette"))
 
 
 def _cassette_of(item: pytest.Item) -> str:

@@ -89,7 +89,8 @@ def listed(*arguments: str | Path) -> list[dict[str, Any]]:
 
 
 def test_a_cassette_says_its_age_its_client_and_what_it_costs(project: Path) -> None:
-    header = CassetteHeader(recorded=TODAY, sdk="OpenAI/Python", sdk_version="3.0.0")
+    made = "pytest --record=all test_shop.py::test_order"
+    header = CassetteHeader(recorded=TODAY, sdk="OpenAI/Python", sdk_version="3.0.0", command=made)
     cassette(project, "test_order.yaml", header, ASKED, SOCKET)
     (one,) = listed(project / "cassettes")
     assert (one["exchanges"], one["recorded"], one["age"], one["sdk"]) == (2, TODAY, 0, "OpenAI/Python 3.0.0")
@@ -165,28 +166,6 @@ def test_what_has_been_replayed_is_no_orphan(project: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "tests"),
-    [
-        ("module", ["test_shop.py"]),
-        ("openai/shared", ["test_shop.py::TestShop::test_a", "test_shop.py::test_b"]),
-    ],
-)
-def test_all_tests_that_a_mark_gives_a_cassette_record_it_again(project: Path, name: str, tests: list[str]) -> None:
-    (project / "broken.py").write_text("pytest.mark.cassette(")
-    file = cassette(project, f"{name}.yaml", CassetteHeader(recorded=TODAY))
-    assert listed(file)[0]["again"].split()[2:] == [f"{os.path.relpath(project)}/{each}" for each in tests]
-
-
-def test_the_folder_of_cassettes_is_where_the_project_says(project: Path) -> None:
-    (project / "pyproject.toml").write_text('[tool.pytest.ini_options]\nharness_cassettes = "tapes"\n')
-    file = cassette(project, "test_order.yaml", CassetteHeader(recorded=TODAY))
-    moved = project / "tapes" / "test_order.yaml"
-    moved.parent.mkdir()
-    moved.write_text(file.read_text())
-    assert [one["again"].partition(" ")[0] for one in listed(file, moved)] == ["harness", "pytest"]
-
-
-@pytest.mark.parametrize(
     ("uri", "leads"),
     [
         ("https://api.openai.com/v1/responses", ""),
@@ -259,7 +238,8 @@ def test_the_version_of_a_client_for_node_is_that_of_the_project(project: Path) 
 
 def test_the_plan_says_what_to_run_and_what_it_costs(project: Path) -> None:
     old = CassetteHeader(recorded="2020-01-01")
-    cassette(project, "test_order.yaml", old)
+    made = "pytest --record=all test_shop.py::test_order"
+    cassette(project, "test_order.yaml", replace(old, command=made))
     for kind in ("rules", "accepts"):
         cassette(project, f"azure/{kind}/unknown_parameter.yaml", old, ASKED)
     cassette(project, "openai/rules/no_such_rule.yaml", old)
@@ -300,19 +280,15 @@ def test_one_that_cannot_be_read_fails(project: Path, options: tuple[str, ...]) 
 @pytest.mark.parametrize(
     ("command", "again"),
     [
+        ("pytest --record=all a.py::test_a b.py", "pytest --record=all {root}/a.py::test_a {root}/b.py"),
+        ("", "harness record --into {file} -- COMMAND"),
         ("harness record -- node agent.mjs 'two words'", "harness record --into {file} -- node agent.mjs 'two words'"),
         ("harness record -- pytest tests", "harness record --into {file} -- pytest tests"),
-        ("pytest --record=all old.py::test_renamed", "pytest --record=all {root}/test_shop.py::test_order"),
     ],
 )
 def test_the_command_that_made_it_makes_it_again(project: Path, command: str, again: str) -> None:
     file = cassette(project, "test_order.yaml", CassetteHeader(recorded=TODAY, command=command))
     assert listed(file)[0]["again"] == again.format(file=file, root=os.path.relpath(project))
-
-
-def test_the_tests_that_made_it_are_named_when_no_mark_is_found(project: Path) -> None:
-    file = cassette(project, "story.yaml", CassetteHeader(recorded=TODAY, command="pytest --record=all a.py::test_a"))
-    assert listed(file)[0]["again"] == f"pytest --record=all {os.path.relpath(project)}/a.py::test_a"
 
 
 class TestUnusedExchanges:
@@ -344,6 +320,12 @@ class TestUnusedExchanges:
         for test in ("TestShop::test_a", "test_b[1]"):
             self.note(file, test, ASKED)
         os.utime(file, (9e9, 9e9))
+        assert listed(file)[0]["unused"] == []
+
+    def test_are_unknown_when_the_sources_name_it_outside_of_marks(self, project: Path, file: Path) -> None:
+        for test in ("TestShop::test_a", "test_b[1]"):
+            self.note(file, test, ASKED)
+        (project / "other.py").write_text('SHARED = "openai/shared"')
         assert listed(file)[0]["unused"] == []
 
     def test_are_unknown_when_a_server_replayed_it(self, file: Path) -> None:

@@ -115,7 +115,7 @@ def test_a_test_of_another_file_that_did_not_run_keeps_its_exchanges(
     result = run(asks(one="new"), "--record", "--ignore", "test_apart.py")
     result.assert_outcomes(passed=1)
     assert sorted(inputs()) == ["new", "old", "two"]
-    result.stdout.fnmatch_lines(["*2 exchanges * stay there: test_apart.py::test_two did not run"])
+    result.stdout.fnmatch_lines(["*2 exchanges * stay there: another test, which did not run, names this cassette"])
 
 
 def test_a_mark_of_a_module_counts_for_each_of_its_tests(run: Run, inputs: Callable[[], list[str]]) -> None:
@@ -126,6 +126,19 @@ def test_a_mark_of_a_module_counts_for_each_of_its_tests(run: Run, inputs: Calla
     run(module("old"), "--record").assert_outcomes(passed=2)
     run(module("new"), "--record").assert_outcomes(passed=2)
     assert inputs() == ["two", "new"]
+
+
+def test_one_test_of_a_class_that_has_the_mark_removes_nothing(run: Run, inputs: Callable[[], list[str]]) -> None:
+    def marked(text: str) -> str:
+        functions = asks(one=text, two="two").replace('@pytest.mark.cassette("shared")\n', "")
+        body = functions.replace("(client", "(self, client").replace("\n", "\n    ")
+        return f'@pytest.mark.cassette("shared")\nclass TestMarked:\n    {body}'
+
+    run(marked("old"), "--record").assert_outcomes(passed=2)
+    name = "test_one_test_of_a_class_that_has_the_mark_removes_nothing.py::TestMarked::test_one"
+    result = run(marked("new"), "--record", name)
+    assert sorted(inputs()) == ["new", "old", "two"]
+    result.stdout.fnmatch_lines(["*there: not all tests of this cassette were selected"])
 
 
 def test_replaying_removes_nothing(run: Run, inputs: Callable[[], list[str]]) -> None:
