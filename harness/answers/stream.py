@@ -13,36 +13,14 @@ from typing import Any
 from harness.answers.item_writer import split_into_tokens
 from harness.answers.reader import EventReader, StreamError
 from harness.answers.sse import encode_events
-from harness.answers.writer import LISTING, ResponseEvents, end_item
-from harness.api.statuses import ENDED_STATUSES
+from harness.answers.writer import LISTING, end_item, render_events
 from harness.core.exchange import Finding, Json
-from harness.items.kind import ITEMS, Item
 
 STEP = "workflow_action"
 """The kind of item inside which others may be told."""
 ADDED, DONE = "response.output_item.added", "response.output_item.done"
 
 __all__ = ["StreamError", "count_held", "encode_events", "fold", "read_recorded", "render_events", "split_into_tokens"]
-
-
-def render_events(
-    response: Json, *, items: Sequence[Item | None] = (), obfuscate: bool = True, background: bool = False
-) -> ResponseEvents:
-    """Make the events of a finished response, from `response.created` on, numbered from 0; they are written when read.
-
-    `items` are the scripted items of its output, in order, for their exact deltas. `obfuscate` pads every text delta to a
-    multiple of 16 characters; a `background` response is queued first and never padded. StreamError for an unfinished
-    response, RegistrationError for an item of an unknown kind.
-    """
-    if response["status"] not in ENDED_STATUSES:
-        raise StreamError(
-            0,
-            f"the response is {response['status']!r}; only one that is {_join_with_or(ENDED_STATUSES)} is streamed",
-        )
-    for wire in response["output"]:
-        ITEMS.find(wire["type"])
-    has_deltas = any(item is not None and (item.deltas or item.holds) for item in items)
-    return ResponseEvents(response, items if has_deltas else (), obfuscate and not background, background)
 
 
 def _order_listings(events: Sequence[Json]) -> Sequence[Json]:
@@ -152,7 +130,3 @@ def _read_events(events: Sequence[Json]) -> tuple[Json, list[tuple[int, str, str
     while reader.next_type == ADDED:
         output.append(reader.read_item(len(output)))
     return reader.read_closing(started, output), reader.drift
-
-
-def _join_with_or(names: Sequence[str]) -> str:
-    return f"{', '.join(names[:-1])} or {names[-1]}"

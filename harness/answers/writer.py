@@ -8,10 +8,12 @@ from itertools import chain
 from typing import Protocol, overload
 
 from harness.answers.item_writer import ItemPlace, write_item
+from harness.answers.reader import StreamError
 from harness.answers.response import TOOL_USAGE
+from harness.api.statuses import ENDED_STATUSES
 from harness.core.exchange import Json
 from harness.ending import to_api_error
-from harness.items.kind import Item
+from harness.items.kind import ITEMS, Item
 from harness.items.stream_grammar import Deltas
 
 LISTING = "mcp_list_tools"
@@ -71,6 +73,30 @@ class ResponseEvents(Sequence[Json]):
         write_response(self, writer)
         object.__setattr__(self, "_count", writer.number)
         return writer.events
+
+
+def render_events(
+    response: Json, *, items: Sequence[Item | None] = (), obfuscate: bool = True, background: bool = False
+) -> ResponseEvents:
+    """Make the events of a finished response, from `response.created` on, numbered from 0; they are written when read.
+
+    `items` are the scripted items of its output, in order, for their exact deltas. `obfuscate` pads every text delta to a
+    multiple of 16 characters; a `background` response is queued first and never padded. StreamError for an unfinished
+    response, RegistrationError for an item of an unknown kind.
+    """
+    if response["status"] not in ENDED_STATUSES:
+        raise StreamError(
+            0,
+            f"the response is {response['status']!r}; only one that is {_join_with_or(ENDED_STATUSES)} is streamed",
+        )
+    for wire in response["output"]:
+        ITEMS.find(wire["type"])
+    has_deltas = any(item is not None and (item.deltas or item.holds) for item in items)
+    return ResponseEvents(response, items if has_deltas else (), obfuscate and not background, background)
+
+
+def _join_with_or(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 class StreamWriter(Protocol):

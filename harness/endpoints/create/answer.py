@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from harness.answers.parameters import items_of_day
 from harness.answers.response import add_billing
-from harness.answers.stream import render_events
+from harness.answers.writer import render_events
 from harness.core.exchange import Answer, Json
 from harness.ending import TurnLine, to_api_error
 from harness.endpoints.create.prompt import Prompt
