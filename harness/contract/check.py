@@ -19,7 +19,7 @@ from harness.api.multi_agent import omit_agents
 from harness.contract import first_violation, schema
 from harness.contract.body_places import repair_body
 from harness.contract.dialect_body import PROMPT_SCHEMAS, apply_known_definition, read_answer_by_schema, read_by_schema
-from harness.contract.own_contract import OwnContract
+from harness.contract.own_contract import Entry, Exemption, OwnContract
 from harness.contract.rule import RULES, Rule
 from harness.contract.rule_plan import AREAS_BEFORE_SCHEMA, BoundRule, RulePlan, plan_rules, plan_rules_about_input
 from harness.contract.rules import ITEMS_MEMBER
@@ -52,12 +52,14 @@ class CheckedRequest(NamedTuple):
 
     `violation` is the first one, None if the API would accept the request. `request` is what rules and endpoints may read:
     without what its schema forbids and the World's own contract exempts. `transcript` is what the rules about items have
-    read, None where none of them was asked; it is that of a Foundry agent's definition, too.
+    read, None where none of them was asked; it is that of a Foundry agent's definition, too. `acted` are the entries of the
+    World's own contract that changed the outcome.
     """
 
     violation: Violation | None
     request: Request
     transcript: Transcript | None = None
+    acted: tuple[Entry, ...] = ()
 
 
 class Settled(NamedTuple):
@@ -103,11 +105,14 @@ def check_request(
         world = _WorldWithAccount(world, account)
     if world is None or world.own_contract is None:
         return _check_rules(request, world, None)
-    own = world.own_contract
-    admitted = _admit(request, world)
+    own: OwnContract = world.own_contract
+    admitted, exemptions = _admit(request, world)
+    acted: list[Entry] = [*exemptions]
 
     def is_exempt(rule: Rule, facts: Mapping[str, Any], error: ApiError) -> bool:
-        return own.exempts(rule.id, facts, error.param, request, world.models) is not None
+        exemption = own.find_exemption(rule.id, facts, error.param, request, world.models)
+        acted.extend([exemption] if exemption else ())
+        return exemption is not None
 
     try:
         checked = _check_rules(admitted, world, is_exempt)
@@ -117,9 +122,10 @@ def check_request(
         checked = CheckedRequest(None, admitted)  # a rule relies on the schema, which does not hold for what is exempt
     violation = checked.violation
     if found := own.find_refusal(request, world.models, violation.rule.id if violation else ""):
-        rule, facts = found
-        return checked._replace(violation=Violation(rule, rule.error_for(facts), facts))
-    return checked
+        refusal, rule, facts = found
+        violation = Violation(rule, rule.error_for(facts), facts)
+        acted.append(refusal)
+    return checked._replace(violation=violation, acted=tuple(acted))
 
 
 def settle(request: Request, world: Any) -> Settled | None:
@@ -152,11 +158,12 @@ def _check_input(request: Request, world: Any, settled: Settled) -> CheckedReque
     return CheckedRequest(violation, request, transcript)
 
 
-def _admit(request: Request, world: Any) -> Request:
-    """Take from a request what its schema forbids and the World's own contract exempts."""
+def _admit(request: Request, world: Any) -> tuple[Request, list[Exemption]]:
+    """Take from a request what its schema forbids and the World's own contract exempts; returns the exemptions, too."""
     own: OwnContract = world.own_contract
+    exemptions: list[Exemption] = []
     if not own.exemptions or not request.schema or not isinstance(request.body, dict):
-        return request
+        return request, exemptions
     admitted, last = request, ""
     for _ in range(MAX_REPAIRS):
         found = _find_schema_violation(admitted, world.as_of)
@@ -164,14 +171,16 @@ def _admit(request: Request, world: Any) -> Request:
             break
         rule, path = rule_for(found.keyword, found.rule), found.path
         param = rule.error_for(found.facts).param
-        if own.exempts(rule.id, found.facts, param, admitted, world.models) is None:
+        exemption = own.find_exemption(rule.id, found.facts, param, admitted, world.models)
+        if exemption is None:
             break
+        exemptions.append(exemption)
         place = path.rpartition(".")[0] if path == last else path
         repaired = repair_body(admitted.body, place, found.filler)
         if repaired == admitted.body:
             break
         admitted, last = admitted._replace(body=repaired), path
-    return admitted
+    return admitted, exemptions
 
 
 def _check_rules(admitted: Request, world: Any, is_exempt: IsExempt | None) -> CheckedRequest:

@@ -179,18 +179,21 @@ class OwnMember:
     line: int = 0
 
 
+Entry = Exemption | OwnRefusal | OwnMember
+"""What one entry of a file says."""
+
+
 @dataclass(frozen=True)
 class OwnContract:
-    """All entries of a file; `acted` are those that have changed anything: entries, by identity, of this object."""
+    """All entries of a file."""
 
     exemptions: tuple[Exemption, ...] = ()
     refusals: tuple[OwnRefusal, ...] = ()
     members: tuple[OwnMember, ...] = ()
     file: str = ""
-    acted: set[int] = field(default_factory=set, compare=False, repr=False)
 
     @property
-    def entries(self) -> tuple[Exemption | OwnRefusal | OwnMember, ...]:
+    def entries(self) -> tuple[Entry, ...]:
         """All entries, in the order of the file."""
         return (*self.exemptions, *self.refusals, *self.members)
 
@@ -206,32 +209,23 @@ class OwnContract:
             found[rule.id] = rule
         return found
 
-    def exempts(
+    def find_exemption(
         self, rule: str, facts: Mapping[str, Any], param: str | None, request: Request, models: Models
     ) -> Exemption | None:
-        """The exemption for a violation, if there is one; it has acted then."""
-        for each in self.exemptions:
-            if each.covers(rule, facts, param, request, models):
-                self.acted.add(id(each))
-                return each
+        """Find the exemption for a violation."""
+        return next((entry for entry in self.exemptions if entry.covers(rule, facts, param, request, models)), None)
+
+    def find_refusal(self, request: Request, models: Models, instead: str) -> tuple[OwnRefusal, Rule, Json] | None:
+        """Find the refusal of a request that the mock takes, or refuses by the rule `instead`; its rule and facts, too."""
+        for entry, rule in zip(self.refusals, self.rules.values(), strict=True):
+            if entry.instead == instead and (facts := entry.find_facts(request, models)) is not None:
+                return entry, rule, facts
         return None
 
-    def find_refusal(self, request: Request, models: Models, instead: str) -> tuple[Rule, Json] | None:
-        """The refusal of a request that the mock takes, or refuses by the rule `instead`: as a rule, with its facts."""
-        for each, rule in zip(self.refusals, self.rules.values(), strict=True):
-            if each.instead == instead and (facts := each.find_facts(request, models)) is not None:
-                self.acted.add(id(each))
-                return rule, facts
-        return None
-
-    def knows_member(self, root: str, at: str) -> bool:
-        """Whether a member that no schema knows is one of these."""
+    def find_member(self, root: str, at: str) -> OwnMember | None:
+        """Find the entry for a member that no schema knows."""
         place = normalize_path(at)
-        for each in self.members:
-            if (each.root, each.at) == (root, place):
-                self.acted.add(id(each))
-                return True
-        return False
+        return next((entry for entry in self.members if (entry.root, entry.at) == (root, place)), None)
 
 
 def _rule_of(entry: OwnRefusal, file: str) -> Rule:

@@ -31,8 +31,8 @@ Admit = Callable[[Request, Any], ApiCall | Violation]
 
 def admit(request: Request, world: Any) -> ApiCall | Violation:
     """Check a request: what its handler gets, or why it is refused."""
-    violation, admitted, transcript = check_request(request, world)
-    return violation or ApiCall(admitted, world, transcript)
+    checked = check_request(request, world)
+    return checked.violation or ApiCall(checked.request, world, checked.transcript)
 
 
 def check_and_answer(request: Request, world: Any, handler: Handler, admit: Admit = admit) -> Answer:

@@ -200,8 +200,6 @@ def _judge_file(
     verdicts = _judge_recording(recording, explicit, hosts, respelled, own_contract, observer)
     tally = tally_verdicts(_observe(verdicts, observer) if observer else verdicts, spool)
     tally.judged_files = {recording.as_posix()}
-    if own_contract:
-        tally.acted = {each.line for each in own_contract.entries if id(each) in own_contract.acted}
     if observer:
         observer.close()
     return tally
@@ -219,6 +217,9 @@ def tally_verdicts(verdicts: Iterable[Verdict], spool: Path) -> Tally:
             kind, entry = verdict.kind, verdict.entry
             if kind is VerdictKind.EXCHANGE:
                 counted.clear()
+            if kind is VerdictKind.OVERRULED:
+                tally.acted.update(own.line for own in verdict.acted)
+                continue
             if kind is VerdictKind.STREAM_EVENTS and entry:
                 tally.counts[kind] += entry["times"]
                 continue

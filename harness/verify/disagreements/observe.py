@@ -96,10 +96,7 @@ def _observe_one(recorded: Recorded, world: World, recording: Path, number: int)
     if operation is None or not recorded.provider:
         return None
     enter_day(world, recorded)
-    contract = world.own_contract
-    acted: set[int] = contract.acted if contract else set()
-    acted.clear()
-    verdict, drift = _read_verdicts(recorded, world, operation.answer_schema)
+    verdict, drift, acted = _read_verdicts(recorded, world, operation.answer_schema)
     disagrees = verdict is not None and verdict.kind in DISAGREEMENTS
     return Seen(
         recorded.id,
@@ -112,7 +109,7 @@ def _observe_one(recorded: Recorded, world: World, recording: Path, number: int)
         {"status": recorded.status, **redact(recorded_error(recorded), secrets_in_headers(recorded.headers))},
         family_of(request, world.models),
         drift,
-        frozenset(acted),
+        acted,
     )
 
 
@@ -124,18 +121,21 @@ def _past_day(day: str) -> str:
 
 def _read_verdicts(
     recorded: Recorded, world: World, root: str | None
-) -> tuple[Verdict | None, tuple[tuple[str, str], ...]]:
-    """The verdict on the request, and the members of the answer that no schema knows, each with the schema."""
+) -> tuple[Verdict | None, tuple[tuple[str, str], ...], frozenset[int]]:
+    """The verdict on the request, the members of the answer that no schema knows, each with the schema, and who acted."""
     on_request: Verdict | None = None
     drift: dict[tuple[str, str], None] = {}
+    acted: set[int] = set()
     for verdict in judge_exchange(recorded, world):
         if verdict.kind in (*AGREEMENTS, *DISAGREEMENTS):
             on_request = verdict
+        elif verdict.kind is VerdictKind.OVERRULED:
+            acted.update(map(id, verdict.acted))
         elif verdict.kind is VerdictKind.ANSWER_DRIFT and verdict.entry and root:
             drift[answer_root(recorded, root) or root, normalize_path(verdict.entry["at"])] = None
         elif verdict.kind is VerdictKind.STREAM_DRIFT and verdict.entry and _is_unknown_member(verdict.entry):
             drift[RESPONSE_EVENT_SCHEMA, normalize_path(_PLACE.sub("", verdict.entry["at"]))] = None
-    return on_request, tuple(drift)
+    return on_request, tuple(drift), frozenset(acted)
 
 
 def _is_unknown_member(entry: Json) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +15,8 @@ import harness.endpoints  # noqa: F401  (registers every operation)
 from harness.api.http.dialects import API_ROOTS, OPENAI, ApiPath, parse_api_path
 from harness.api.operations import Operation, find_operation
 from harness.cassettes.format.recorded import Recorded
-from harness.contract.check import Violation, check, check_answer, conforms_to_schema
+from harness.contract.check import Violation, check, check_answer, check_request, conforms_to_schema
+from harness.contract.own_contract import Entry
 from harness.contract.rules.http.beta import ASSISTANTS_V2, is_assistants_operation
 from harness.contract.schema import RESPONSE_EVENT_SCHEMA
 from harness.contract.unknown_members import find_unknown_members
@@ -86,11 +87,15 @@ def _judge_parts(recorded: Recorded, world: World, operation: Operation, request
     absent = "no_request" in recorded.flags or (operation.is_form and not request.body)
     if accepted and isinstance(answer := answer_object(recorded), dict):
         presume_agent(world, answer)
-    violation = None if absent else check(request, world)
+    violation, acted = (None, ()) if absent else _check(request, world)
     while accepted and violation and presume(world, request, violation):
-        violation = check(request, world)
+        violation, more = _check(request, world)
+        acted += more
     if violation and not accepted and presume_type_of_file(world, violation, recorded_error(recorded)):
-        violation = check(request, world)
+        violation, more = _check(request, world)
+        acted += more
+    if acted:
+        yield Verdict(VerdictKind.OVERRULED, acted=acted)
     if absent:
         yield Verdict(VerdictKind.REQUEST_ABSENT)
     elif accepted:
@@ -103,6 +108,12 @@ def _judge_parts(recorded: Recorded, world: World, operation: Operation, request
         yield from _judge_stream(recorded, world, request)
     if accepted and not absent and conforms_to_schema(request, world, violation):
         remember(world, *_mark_stored(recorded, request), recorded.events)
+
+
+def _check(request: Request, world: World) -> tuple[Violation | None, tuple[Entry, ...]]:
+    """Find the violation of a request, and the entries of the user's own contract that have acted."""
+    checked = check_request(request, world)
+    return checked.violation, checked.acted
 
 
 def _mark_stored(recorded: Recorded, request: Request) -> tuple[Request, Any]:
@@ -194,10 +205,10 @@ def answer_root(recorded: Recorded, answer_schema: str | None) -> str | None:
     return "Error" if failed else answer_schema
 
 
-def _drop_own(root: str, unknown: Iterable[Finding], world: World) -> Iterator[Finding]:
-    """Unknown members, but those that the World's own contract knows."""
-    own = world.own_contract
-    return (each for each in unknown if own is None or not own.knows_member(root, each.at))
+def _judge_member(kind: VerdictKind, finding: Finding, world: World, root: str, at: str) -> Verdict:
+    """The verdict on a member that no schema knows: drift, unless the user's own contract knows it."""
+    member = world.own_contract.find_member(root, at) if world.own_contract else None
+    return Verdict(VerdictKind.OVERRULED, acted=(member,)) if member else Verdict(kind, _finding_json(finding))
 
 
 def _judge_answer(recorded: Recorded, operation: Operation, world: World) -> Iterator[Verdict]:
@@ -211,8 +222,8 @@ def _judge_answer(recorded: Recorded, operation: Operation, world: World) -> Ite
     yield from _finding_verdicts(_ANSWER_KINDS, recorded, [finding] if finding else [])
     if finding and explain_edited(recorded):
         return
-    unknown = _drop_own(root, find_unknown_members(root, recorded.answer, world.as_of), world)
-    yield from (Verdict(VerdictKind.ANSWER_DRIFT, _finding_json(each)) for each in unknown)
+    for finding in find_unknown_members(root, recorded.answer, world.as_of):
+        yield _judge_member(VerdictKind.ANSWER_DRIFT, finding, world, root, finding.at)
 
 
 _ANSWER_KINDS = (VerdictKind.ANSWER_CONFORMS, VerdictKind.ANSWER_UNVERIFIABLE, VerdictKind.ANSWER_FINDING)
@@ -243,10 +254,9 @@ def _judge_stream(recorded: Recorded, world: World, request: Request) -> Iterato
         judgment = judge_response_stream(recorded, stored.events if stored else None, world.as_of)
     yield Verdict(VerdictKind.STREAM_EVENTS, {"times": len(recorded.events or ())})
     yield from _finding_verdicts(_STREAM_KINDS, recorded, judgment.findings)
-    events = (each._replace(at=each.at.partition("].")[2]) for each in judgment.drift)
-    known = {place for place, each in enumerate(events) if not any(_drop_own(RESPONSE_EVENT_SCHEMA, [each], world))}
-    drift = (each for place, each in enumerate(judgment.drift) if place not in known)
-    yield from (Verdict(VerdictKind.STREAM_DRIFT, _finding_json(each)) for each in drift)
+    for finding in judgment.drift:
+        at = finding.at.partition("].")[2]
+        yield _judge_member(VerdictKind.STREAM_DRIFT, finding, world, RESPONSE_EVENT_SCHEMA, at)
 
 
 def answer_object(recorded: Recorded) -> Any:
