@@ -5,7 +5,6 @@ What the API executes is followed by a message; what the client executes ends th
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -42,7 +41,6 @@ EXAMPLE_SITE = "example.com"
 MCP_TOOL = "search"
 """A tool of a server whose tools nobody names."""
 
-_SITE = re.compile(r"[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,4}")
 _SCREENSHOT = {"type": "screenshot"}
 _CONTAINERS = ("container_auto", "container_reference")
 
@@ -66,37 +64,32 @@ def call_approved(response: Json, reading: Reading) -> list[Item]:
     """The call that an approval allows; empty where it is denied, or made by a scripted server."""
     requests = [item for item in reading.items if item.get("type") == "mcp_approval_request"]
     asked = next((item for item in requests if item.get("id") == response.get("approval_request_id")), None)
-    if not (asked and response.get("approve")) or _scripted_tools(asked, reading) is not None:
+    if not (asked and response.get("approve")) or reading.world.mcp_servers.tools_of(asked) is not None:
         return []
     label, name, arguments = asked["server_label"], asked["name"], asked["arguments"]
     return [mcp_call(label, name, arguments, output=OUTPUT, approval_request_id=asked["id"])]
 
 
 def _call_server(tool: Json, choice: Json, reading: Reading) -> list[Item]:
-    label, scripted = tool["server_label"], _scripted_tools(tool, reading)
+    label, scripted = tool["server_label"], reading.world.mcp_servers.tools_of(tool)
     listed = [item for item in reading.items if item.get("type") == "mcp_list_tools" and item["server_label"] == label]
     tools = scripted if scripted is not None else _known_tools(tool, choice, listed)
-    names = [each["name"] for each in tools]
+    names = [listed_tool["name"] for listed_tool in tools]
     if not names:
         return []
     name = choice["name"] if choice.get("name") in names else names[0]
     if scripted is not None:
         return [mcp_call(label, name)]
     listing = [] if listed else [mcp_list_tools(label, tools)]
-    if needs_approval(next(each for each in tools if each["name"] == name), tool):
+    if needs_approval(tools[names.index(name)], tool):
         return [*listing, mcp_approval_request(label, name)]
     return [*listing, mcp_call(label, name, output=OUTPUT)]
-
-
-def _scripted_tools(named: Json, reading: Reading) -> Sequence[Json] | None:
-    """The tools of a server that a script has; None for any other server."""
-    return reading.world.mcp_servers.tools_of(named)
 
 
 def _known_tools(tool: Json, choice: Json, listed: Sequence[Json]) -> list[Json]:
     """The tools of a server: those listed before, else those that the request names, else one."""
     if listed:
-        return [each for item in listed for each in item.get("tools") or ()]
+        return [found for item in listed for found in item.get("tools") or ()]
     allowed = tool.get("allowed_tools") or ()
     names = allowed.get("tool_names") or () if isinstance(allowed, dict) else allowed
     asked = [choice["name"]] if choice.get("name") else []
@@ -137,13 +130,7 @@ def _search_web(tool: Json, reading: Reading) -> list[Item]:
 def web_site(reading: Reading) -> str:
     """The site that a search of the web finds: the first that the tool allows, else an example."""
     filters = (tool.get("filters") or {} for tool in reading.tools if tool["type"].startswith("web_search"))
-    return next(
-        (each for tool in filters for each in tool.get("allowed_domains") or () if _is_site(each)), EXAMPLE_SITE
-    )
-
-
-def _is_site(name: object) -> bool:
-    return isinstance(name, str) and _SITE.fullmatch(name) is not None
+    return next((site for tool in filters for site in tool.get("allowed_domains") or ()), EXAMPLE_SITE)
 
 
 def page_of(site: str) -> str:

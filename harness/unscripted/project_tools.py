@@ -13,29 +13,9 @@ from harness.api.project.tools import MEMORY_TOOLS
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
 from harness.core.loose_json import as_object, as_string, objects_in
-from harness.items import (
-    a2a_preview_call,
-    a2a_preview_call_output,
-    azure_ai_search_call,
-    azure_ai_search_call_output,
-    azure_function_call,
-    azure_function_call_output,
-    bing_custom_search_preview_call,
-    bing_custom_search_preview_call_output,
-    bing_grounding_call,
-    bing_grounding_call_output,
-    browser_automation_preview_call,
-    browser_automation_preview_call_output,
-    fabric_dataagent_preview_call,
-    fabric_dataagent_preview_call_output,
-    memory_search_call,
-    openapi_call,
-    openapi_call_output,
-    sharepoint_grounding_preview_call,
-    sharepoint_grounding_preview_call_output,
-    structured_outputs,
-)
+from harness.items import memory_search_call, structured_outputs
 from harness.items.kind import Item
+from harness.items.project import calls
 from harness.unscripted.instance import make_instance
 from harness.unscripted.pick_tool import pick_tool
 from harness.unscripted.reading import CallableTool, Reading
@@ -75,20 +55,23 @@ def _search_with(call: Callable[..., Item], result: Callable[..., Item], output:
 
 def _ask_agent(tool: Json, reading: Reading) -> list[Item]:
     arguments = {"message": {"parts": [{"kind": "text", "text": reading.query}]}}
-    return [a2a_preview_call("a2a", arguments), a2a_preview_call_output("a2a")]
+    return [calls.a2a_preview_call("a2a", arguments), calls.a2a_preview_call_output("a2a")]
 
 
 def _call_azure_function(tool: Json, reading: Reading) -> list[Item]:
     function = _pick_function(tool, reading)
     arguments = _fill(function["parameters"], reading)
-    return [azure_function_call(function["name"], arguments), azure_function_call_output(function["name"], "ok")]
+    return [
+        calls.azure_function_call(function["name"], arguments),
+        calls.azure_function_call_output(function["name"], "ok"),
+    ]
 
 
 def _call_operation(tool: Json, reading: Reading) -> list[Item]:
     """Recorded: the name of an operation is that of the tool and its own, and the API's answer is a text in the output."""
     operation = _pick_function(tool, reading)
     arguments, name = _fill(operation["parameters"], reading), operation["name"]
-    return [openapi_call(name, arguments), openapi_call_output(name, {"response": "{}"})]
+    return [calls.openapi_call(name, arguments), calls.openapi_call_output(name, {"response": "{}"})]
 
 
 def _pick_function(tool: Json, reading: Reading) -> Json:
@@ -170,27 +153,29 @@ _DOCUMENT: Json = {
     "url": EXAMPLE_PAGE,
 }
 _DOCUMENTS: Json = {"documents": [_DOCUMENT]}
-_browse = _search_with(browser_automation_preview_call, browser_automation_preview_call_output, "ok")
+_browse = _search_with(calls.browser_automation_preview_call, calls.browser_automation_preview_call_output, "ok")
 
 PROJECT_CALLS: Mapping[str, ToolCall] = {
     **dict.fromkeys(("a2a", "a2a_preview"), _ask_agent),
     **dict.fromkeys(("browser_automation", "browser_automation_preview"), _browse),
     **dict.fromkeys(MEMORY_TOOLS, _search_memories),
     "azure_ai_search": _search_with(
-        azure_ai_search_call, azure_ai_search_call_output, {**_DOCUMENTS, "get_urls": [f"{EXAMPLE_PAGE}docs/1"]}
+        calls.azure_ai_search_call,
+        calls.azure_ai_search_call_output,
+        {**_DOCUMENTS, "get_urls": [f"{EXAMPLE_PAGE}docs/1"]},
     ),
     "azure_function": _call_azure_function,
     "bing_custom_search_preview": _search_with(
-        bing_custom_search_preview_call, bing_custom_search_preview_call_output, ""
+        calls.bing_custom_search_preview_call, calls.bing_custom_search_preview_call_output, ""
     ),
-    "bing_grounding": _search_with(bing_grounding_call, bing_grounding_call_output, ""),
+    "bing_grounding": _search_with(calls.bing_grounding_call, calls.bing_grounding_call_output, ""),
     "capture_structured_outputs": _capture,
     "fabric_dataagent_preview": _search_with(
-        fabric_dataagent_preview_call, fabric_dataagent_preview_call_output, _DOCUMENTS
+        calls.fabric_dataagent_preview_call, calls.fabric_dataagent_preview_call_output, _DOCUMENTS
     ),
     "openapi": _call_operation,
     "sharepoint_grounding_preview": _search_with(
-        sharepoint_grounding_preview_call, sharepoint_grounding_preview_call_output, _DOCUMENTS
+        calls.sharepoint_grounding_preview_call, calls.sharepoint_grounding_preview_call_output, _DOCUMENTS
     ),
 }
 """What calls a tool, by its type."""
