@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 import openai
 import pytest
 import yaml
-from typer.testing import CliRunner
 
 import harness.endpoints  # noqa: F401  (registers every operation)
 from harness.api.operations import OPERATIONS
@@ -27,6 +26,7 @@ from harness.world.conditions import CONDITIONS
 from harness.world.mock import Mock
 from harness.world.scripting.document import DOCUMENT_KEYS, parse_document, parse_route
 from tests.clients import samples
+from tests.support.command_line import run_cli
 from tests.support.processes import run, spawn
 from tests.support.texts.pages import Block, fenced, in_order
 
@@ -145,7 +145,7 @@ def test_console_commands_print_what_is_shown(command, shown, request, monkeypat
         in_order(shown, request.getfixturevalue("shown_tests_output"))
         return
     monkeypatch.chdir(request.getfixturevalue("desk"))
-    done = CliRunner().invoke(app, arguments)
+    done = run_cli(*arguments)
     assert done.exit_code == (1 if "findings" in " ".join(shown) else 0), done.stderr
     in_order(shown, done.stdout)
 

@@ -18,9 +18,8 @@ from typing import Any
 
 import openai
 import pytest
-from typer.testing import CliRunner, Result
 
-from harness.cli import app, main
+from harness.cli import main
 from harness.cli.rules import rules
 from harness.cli.support.foreground import Entrance
 from harness.contract.check import CheckedRequest
@@ -28,6 +27,7 @@ from harness.contract.rule import RULES
 from harness.server.demo import REFUSAL_RULE, run_demo
 from harness.server.mock_api import MockApi
 from harness.server.transport.asgi_types import AsgiApp
+from tests.support.command_line import run_cli
 from tests.support.processes import free_port, spawn
 from tests.support.processes import run as run_child
 from tests.support.servers.live_server import serving
@@ -35,10 +35,6 @@ from tests.support.slow import slow_except, slow_except_every
 
 ROOT = Path(__file__).parents[2]
 Serve = Callable[..., str]
-
-
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(app, arguments)
 
 
 @contextlib.contextmanager
@@ -62,24 +58,24 @@ def says(base_url: str, api_key: str = "sk-test", model: str = "gpt-4.1") -> str
 
 class TestRules:
     def test_all_are_listed_in_order_of_precedence(self) -> None:
-        result = run("rules")
+        result = run_cli("rules")
         assert result.exit_code == 0
         header, *lines = result.stdout.splitlines()
         assert header.split() == ["id", "area", "level", "summary"]
         assert [line.split()[0] for line in lines] == list(RULES)
 
     def test_an_area_alone(self) -> None:
-        listed = json.loads(run("rules", "--area", "pairing", "--json").stdout)
+        listed = json.loads(run_cli("rules", "--area", "pairing", "--json").stdout)
         assert [rule["id"] for rule in listed] == [rule.id for rule in RULES.values() if rule.area == "pairing"]
 
     def test_assumptions_alone(self) -> None:
-        listed = json.loads(run("rules", "--assumed", "--json").stdout)
+        listed = json.loads(run_cli("rules", "--assumed", "--json").stdout)
         assert {rule["level"] for rule in listed} == {"assumed"}
         assert len(listed) < len(RULES)
 
     def test_a_rule_is_explained(self) -> None:
         rule = RULES["assistant_content"]
-        said = run("rules", "assistant_content").stdout
+        said = run_cli("rules", "assistant_content").stdout
         assert said.startswith("assistant_content  (content, ")
         for part in (rule.doc, rule.error.message, rule.fix, *rule.rejects, *(source.where for source in rule.sources)):
             assert part in said
@@ -94,15 +90,15 @@ class TestRules:
         ],
     )
     def test_words_find_the_rules_that_have_all_of_them(self, words: list[str], found: str) -> None:
-        listed = [rule["id"] for rule in json.loads(run("rules", *words, "--json").stdout)]
+        listed = [rule["id"] for rule in json.loads(run_cli("rules", *words, "--json").stdout)]
         assert any(found in id for id in listed)
         assert len(listed) < 15
-        assert run("rules", *words).stdout.startswith("id ")
+        assert run_cli("rules", *words).stdout.startswith("id ")
 
     def test_words_find_by_source_and_by_fix_within_an_area(self) -> None:
         rule = next(rule for rule in RULES.values() if rule.fix and rule.sources[0].where)
         for words in ([rule.sources[0].where], [rule.fix, rule.id]):
-            listed = json.loads(run("rules", *words, "--json", "--area", rule.area).stdout)
+            listed = json.loads(run_cli("rules", *words, "--json", "--area", rule.area).stdout)
             assert rule.id in [each["id"] for each in listed]
             assert {each["area"] for each in listed} == {rule.area}
 
@@ -120,7 +116,7 @@ class TestRules:
 
     def test_an_example_shows_all_that_makes_it_special(self) -> None:
         def first(name: str) -> Any:
-            return json.loads(run("rules", name, "--json").stdout)["rejects"][0]["request"]
+            return json.loads(run_cli("rules", name, "--json").stdout)["rejects"][0]["request"]
 
         assert first("auth_missing") == {"body": {}, "headers": {}}
         assert first("auth_missing_scope") == {"given": {"scopes": []}}
@@ -131,7 +127,7 @@ class TestRules:
         assert told["turns"][0][0]["type"] == "reasoning"
 
     def test_a_rule_without_examples_or_advice_says_so(self) -> None:
-        said = run("rules", "string_below_min_length").stdout
+        said = run_cli("rules", "string_below_min_length").stdout
         assert "Accepted\n  no example\n" in said
 
     @pytest.mark.parametrize(
@@ -142,17 +138,17 @@ class TestRules:
         ],
     )
     def test_an_unknown_name_gets_the_nearest(self, arguments: list[str], problem: str) -> None:
-        result = run("rules", *arguments)
+        result = run_cli("rules", *arguments)
         assert (result.exit_code, result.stdout, result.stderr) == (2, "", problem)
 
     def test_without_a_near_name_three_are_named(self) -> None:
-        assert "no area 'zzz'. The nearest of " in run("rules", "--area", "zzz").stderr
+        assert "no area 'zzz'. The nearest of " in run_cli("rules", "--area", "zzz").stderr
 
 
 class TestSchemas:
     @pytest.mark.parametrize("arguments", [[], ["--check"], ["--sync", "--openapi", "x.yaml"]])
     def test_the_command_says_what_it_became(self, arguments: list[str]) -> None:
-        result = run("schemas", *arguments)
+        result = run_cli("schemas", *arguments)
         message = "harness: `harness schemas` is `python -m tools.schemas` now, in a checkout of the project.\n"
         assert (result.exit_code, result.stdout, result.stderr) == (2, "", message)
 
@@ -179,17 +175,17 @@ class TestDemo:
             output, problems = child.communicate(timeout=60)
         assert (child.returncode, problems) == (0, "")
         self.check(output, "openai-agents")
-        assert run("demo").stdout == output
+        assert run_cli("demo").stdout == output
 
     def test_without_openai_agents_it_runs_with_openai(self, absent: Callable[[str], None]) -> None:
         absent("agents")
-        result = run("demo")
+        result = run_cli("demo")
         assert result.exit_code == 0
         self.check(result.stdout, "openai")
 
     def test_without_any_sdk_it_says_what_to_install(self, absent: Callable[[str], None]) -> None:
         absent("openai")
-        result = run("demo")
+        result = run_cli("demo")
         assert result.exit_code == 2
         assert 'pip install "responses-harness[openai]"' in result.stderr
 
@@ -200,7 +196,7 @@ class TestDemo:
         monkeypatch.setattr(
             "harness.server.answering.check_request", lambda request, world: CheckedRequest(None, request)
         )
-        result = run("demo")
+        result = run_cli("demo")
         assert result.exit_code == 1
         assert result.stderr == (
             "harness: the mock accepted an assistant turn with an input_file; rule assistant_content is not held.\n"
@@ -290,7 +286,7 @@ class TestServe:
 
     @pytest.mark.parametrize("option", [("--assistants", "soon"), ("--dialect", "klingon")])
     def test_an_option_it_does_not_know_is_a_mistake(self, option: tuple[str, str]) -> None:
-        result = run("serve", *option)
+        result = run_cli("serve", *option)
         assert result.exit_code == 2
         assert option[1] in result.stderr
 
@@ -314,7 +310,7 @@ class TestServe:
 
         visitor = threading.Thread(target=visit)
         visitor.start()
-        result = run("serve", "--port", str(port), "--keys", "sk-a,sk-b", "--script", str(script))
+        result = run_cli("serve", "--port", str(port), "--keys", "sk-a,sk-b", "--script", str(script))
         ended.set()
         visitor.join(120)
         assert (result.exit_code, result.stderr, heard) == (0, "", ["Hi.", "Hi."])
@@ -371,13 +367,13 @@ class TestServe:
     def test_a_script_that_cannot_be_read(self, tmp_path: Path) -> None:
         script = tmp_path / "script.yaml"
         script.write_text("script: [ {mesage: hi} ]")
-        result = run("serve", "--script", str(script))
+        result = run_cli("serve", "--script", str(script))
         assert (result.exit_code, result.stdout) == (2, "")
         assert result.stderr == f"harness: {script}:1: no item 'mesage'. Did you mean 'message'?\n"
 
     def test_a_port_that_is_taken(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:
-            result = run("serve", "--port", str(taken.getsockname()[1]))
+            result = run_cli("serve", "--port", str(taken.getsockname()[1]))
         assert result.exit_code == 2
         assert "cannot listen on 127.0.0.1:" in result.stderr
 
@@ -390,7 +386,7 @@ class TestServe:
                 urls.append(servers.enter_context(serving(app)) + entrance.root)
 
             def start(*arguments: str) -> str:
-                result = run("serve", "--port", "0", *arguments)
+                result = run_cli("serve", "--port", "0", *arguments)
                 assert result.exit_code == 0, result.stderr
                 return urls.pop()
 
@@ -407,14 +403,14 @@ class TestItself:
         assert run_child([sys.executable, "-c", code], cwd=ROOT, check=True).stdout == "set()\n"
 
     def test_without_a_command_it_says_what_there_is(self) -> None:
-        said = run().output
+        said = run_cli().output
         assert all(command in said for command in ("serve", "rules", "demo"))
 
     def test_python_m_is_the_same_command(self) -> None:
         with python("rules", "--json") as child:
             output, _ = child.communicate(timeout=20)
         assert child.returncode == 0
-        assert output == run("rules", "--json").stdout
+        assert output == run_cli("rules", "--json").stdout
 
     def test_the_console_script_takes_its_arguments_from_the_command_line(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -9,14 +9,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import harness.cli
-from harness.cli import app
 from harness.cli.support.app import make_console, print_json
 from harness.core.text.printable import escape_controls
 from harness.explain.render import render_diagram, render_section, render_verdict
 from harness.world.mock import Mock
+from tests.support.command_line import run_cli
 from tests.support.recordings import HI, exchange, recorded, write_jsonl
 from tests.support.reports import ask, make_mock
 from tests.support.servers.live_api import live
@@ -42,7 +41,7 @@ def hostile(tmp_path: Path) -> Path:
 
 
 def say(*arguments: str | Path) -> str:
-    result = CliRunner().invoke(app, [*map(str, arguments)])
+    result = run_cli(*arguments)
     assert result.exit_code in (0, 1, 2), result.exception
     return result.stdout + result.stderr
 

@@ -6,34 +6,32 @@ import json
 import os
 import signal
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from harness.cli import app
 from harness.examine.case import CASES
 from harness.examine.report.formats import write_results
 from harness.examine.report.json_results import read_results
+from tests.support.command_line import run_cli
 from tests.support.examined import TARGET, cell, results
 from tests.support.processes import spawn, wait_until
 
 ROOT = Path(__file__).parents[2]
 PLAIN = ("--modes", "plain,replay")
 
-
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(app, ["examine", *arguments])
+examine = partial(run_cli, "examine")
 
 
 def test_the_cases_are_listed() -> None:
-    lines = run("--list").stdout.splitlines()
+    lines = examine("--list").stdout.splitlines()
     assert lines[0].split() == ["area", "id", "severity", "title"]
     assert [line.split()[1] for line in lines[1:]] == list(CASES)
 
 
 def test_the_list_as_json_says_what_a_case_is_about() -> None:
-    [listed] = json.loads(run("--list", "--cases", "answers/text", "--json").stdout)
+    [listed] = json.loads(examine("--list", "--cases", "answers/text", "--json").stdout)
     assert listed["title"] == "One message"
     assert {"does", "source", "shows", "severity", "area", "needs"} <= set(listed)
 
@@ -43,7 +41,7 @@ def test_a_client_that_cannot_say_that_an_answer_was_cut_is_told_of(tmp_path: Pa
     lines = ("import sys", 'print(\'{"client": "mute 1"}\', flush=True)', "for line in sys.stdin:")
     (tmp_path / "mute.py").write_text("\n".join([*lines, f"    print({outcome!r}, flush=True)"]))
     command = f"{sys.executable} {tmp_path / 'mute.py'}"
-    shown = run("--command", command, "--cases", "answers/text,answers/told-*", *PLAIN).stdout
+    shown = examine("--command", command, "--cases", "answers/text,answers/told-*", *PLAIN).stdout
     assert "not told  answers/told-cut-by-length, answers/told-cut-by-filter, answers/told-cut-before-text" in shown
     assert "the adapter does not declare incomplete (tells its user that an answer was cut, and why)" in shown
 
@@ -66,7 +64,7 @@ def test_a_client_that_cannot_say_that_an_answer_was_cut_is_told_of(tmp_path: Pa
     ],
 )
 def test_a_wrong_command_line_ends_with_2(arguments: tuple[str, ...], said: str) -> None:
-    ended = run(*arguments)
+    ended = examine(*arguments)
     assert ended.exit_code == 2
     assert said in " ".join(ended.stderr.split()).replace("│ ", "")
 
@@ -75,7 +73,7 @@ def test_results_are_put_side_by_side(tmp_path: Path) -> None:
     red = cell("answers/text", "fail", "plain,replay", "must", "it is not said")
     write_results(results(red), tmp_path / "a.json")
     write_results(results(cell("answers/text"), client="yours 2"), tmp_path / "b.json")
-    ended = run("--merge", str(tmp_path / "a.json"), str(tmp_path / "b.json"), "--report", str(tmp_path / "c.json"))
+    ended = examine("--merge", str(tmp_path / "a.json"), str(tmp_path / "b.json"), "--report", str(tmp_path / "c.json"))
     assert ended.exit_code == 0
     assert "mine 1.0: 1 run in 1.5 s" in ended.stdout
     assert "To see one: harness examine mine:Adapter --case answers/text --modes plain,replay" in ended.stdout
@@ -86,7 +84,7 @@ def test_one_cause_of_many_cases_is_one_line_with_its_fix(tmp_path: Path) -> Non
     why = "it is not said\n  fix: Say it."
     cells = [cell(f"answers/{name}", "fail", mode, "must", why) for name in "abcd" for mode in ("plain", "stream")]
     write_results(results(*cells, cell("answers/e", "warn", "plain", "should", "so so")), tmp_path / "a.json")
-    _, told = run("--merge", str(tmp_path / "a.json")).stdout.split("fail must", 1)
+    _, told = examine("--merge", str(tmp_path / "a.json")).stdout.split("fail must", 1)
     assert [line.strip() for line in told.splitlines()[:5]] == [
         "8 runs of 4 cases: answers/a, answers/b, answers/c and 1 more",
         "it is not said",
@@ -99,13 +97,13 @@ def test_one_cause_of_many_cases_is_one_line_with_its_fix(tmp_path: Path) -> Non
 @pytest.mark.slow
 class TestExamining:
     def test_a_client_that_passes(self, tmp_path: Path) -> None:
-        ended = run("openai", "--cases", "*/one-call", *PLAIN, "--report", str(tmp_path / "a.json"))
+        ended = examine("openai", "--cases", "*/one-call", *PLAIN, "--report", str(tmp_path / "a.json"))
         assert (ended.exit_code, ended.stderr) == (0, "")
         assert ended.stdout.splitlines()[0].startswith("openai ")
         assert [one.verdict for one in read_results(tmp_path / "a.json").clients[0].cells] == ["pass"]
 
     def test_a_client_that_fails_a_must(self) -> None:
-        ended = run(f"{TARGET}LastMessageOnly", "--cases", "answers/t*", *PLAIN)
+        ended = examine(f"{TARGET}LastMessageOnly", "--cases", "answers/t*", *PLAIN)
         assert ended.exit_code == 1
         assert "fail must  answers/two-messages  [plain,replay]" in ended.stdout
         assert (
@@ -113,7 +111,7 @@ class TestExamining:
         )
 
     def test_one_case_shows_the_flow_and_the_diagram(self) -> None:
-        ended = run(f"{TARGET}LastMessageOnly", "--case", "answers/two-messages", *PLAIN, "-v")
+        ended = examine(f"{TARGET}LastMessageOnly", "--case", "answers/two-messages", *PLAIN, "-v")
         assert ended.exit_code == 1
         assert 'user "How is the weather?"' in ended.stdout
         assert "sequenceDiagram" in ended.stdout
@@ -121,18 +119,18 @@ class TestExamining:
     def test_a_known_failure_is_no_new_one(self, tmp_path: Path) -> None:
         file = str(tmp_path / "a.json")
         chosen = (f"{TARGET}LastMessageOnly", "--cases", "answers/two-messages", *PLAIN)
-        run(*chosen, "--report", file)
-        ended = run(*chosen, "--baseline", file)
+        examine(*chosen, "--report", file)
+        ended = examine(*chosen, "--baseline", file)
         assert ended.exit_code == 0
         assert "against the baseline: 0 new, 1 known, 0 fixed" in ended.stdout
 
     def test_a_process_that_dies_is_a_crash(self) -> None:
-        ended = run(f"{TARGET}Dying", "--cases", "answers/t*")
+        ended = examine(f"{TARGET}Dying", "--cases", "answers/t*")
         assert ended.exit_code == 1
         assert "and 1 more\n  its process ended: exit code -9: no strength left" in ended.stdout
 
     def test_a_client_that_can_run_nothing_is_no_success(self) -> None:
-        ended = run(f"{TARGET}Dying", "--cases", "tools/one-call")
+        ended = examine(f"{TARGET}Dying", "--cases", "tools/one-call")
         assert ended.exit_code == 2
         assert "no case was run: dying declares the areas" in ended.stderr
 

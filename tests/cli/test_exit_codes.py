@@ -10,14 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from harness.cli import COMMANDS, app
+from harness.cli import COMMANDS
 from harness.cli.support.exit_codes import ExitCode
 from harness.cli.support.live_api import confirm_cost
 from harness.contract import schema
 from harness.contract.check import CheckedRequest
 from harness.core.errors import ConfigError
+from tests.support.command_line import run_cli
 from tests.support.processes import spawn
 from tests.support.recordings import HI, recorded, write_jsonl
 from tests.support.slow import slow_except_every
@@ -59,12 +59,7 @@ def judging(folder: Path, patch: pytest.MonkeyPatch) -> list[str]:
 
 
 def reporting(folder: Path, *more: str) -> list[str]:
-    assert (
-        CliRunner()
-        .invoke(app, ["verify", str(write_jsonl(folder, recorded(HI))), "--report", f"{folder}/o.json"])
-        .exit_code
-        == 0
-    )
+    assert run_cli("verify", write_jsonl(folder, recorded(HI)), "--report", f"{folder}/o.json").exit_code == 0
     return ["report", str(folder / "o.json"), *more]
 
 
@@ -109,7 +104,7 @@ def test_each_command_ends_as_the_page_says(
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
     arguments = prepare(tmp_path, monkeypatch)
-    result = CliRunner().invoke(app, arguments)
+    result = run_cli(*arguments)
     assert (arguments[0], result.exit_code) == (command, code), result.output
     if code is not ExitCode.OK:
         assert result.output
@@ -125,7 +120,7 @@ def test_the_page_lists_every_command_and_every_code() -> None:
 
 @pytest.mark.parametrize("command", slow_except_every(4, LISTED))
 def test_an_unknown_option_is_a_mistake(command: str) -> None:
-    assert CliRunner().invoke(app, [command, "--nosuch"]).exit_code == 2
+    assert run_cli(command, "--nosuch").exit_code == 2
 
 
 def test_who_declines_the_cost_has_asked_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,22 +9,18 @@ from typing import Any
 
 import jsonschema
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from harness.cli import app
 from harness.contract.schema import schemas_directory
 from harness.core.errors import ConfigError
 from harness.live.conformance.score import Score, explain_nothing_asked
 from harness.report.formats.json_file import read_report
 from harness.report.report import Report
 from harness.verify.judging.gateways import parse_host
+from tests.support.command_line import run_cli
 from tests.support.recordings import HI, error, exchange, recorded, write_jsonl
 
 GATEWAY = "https://llm.corp.example:4000/openai-proxy/v1/responses"
-
-
-def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, [*map(str, arguments)])
 
 
 def at(url: str, *, times: int = 1, **more: Any) -> list[dict[str, Any]]:
@@ -40,46 +36,46 @@ def unverifiable() -> list[dict[str, Any]]:
 
 class TestVerify:
     def test_a_folder_without_files(self, tmp_path: Path) -> None:
-        self.check(run("verify", tmp_path), "no file there has a recording's suffix")
+        self.check(run_cli("verify", tmp_path), "no file there has a recording's suffix")
 
     def test_files_that_are_no_recordings(self, tmp_path: Path) -> None:
         for name in ("package.json", "notes.yaml"):
             (tmp_path / name).write_text('{"name": "x"}')
-        self.check(run("verify", tmp_path), "2 files, and no recording")
+        self.check(run_cli("verify", tmp_path), "2 files, and no recording")
 
     def test_a_recording_of_nothing(self, tmp_path: Path) -> None:
         (tmp_path / "empty.yaml").write_text("version: 1\ninteractions: []\n")
-        self.check(run("verify", tmp_path), "the recordings hold no exchanges")
+        self.check(run_cli("verify", tmp_path), "the recordings hold no exchanges")
 
     def test_another_host_alone(self, tmp_path: Path) -> None:
         file = write_jsonl(tmp_path, at(GATEWAY, times=3))
         why = "3 exchanges, and none that can be judged. 3 × another service: llm.corp.example. "
-        self.check(run("verify", file), f"{why}Judge a gateway by --host llm.corp.example.\n")
+        self.check(run_cli("verify", file), f"{why}Judge a gateway by --host llm.corp.example.\n")
 
     def test_another_service_that_is_no_gateway(self, tmp_path: Path) -> None:
         file = write_jsonl(tmp_path, at("https://api.anthropic.com/v1/messages"))
-        result = run("verify", file)
+        result = run_cli("verify", file)
         self.check(result, "1 exchange, and none that can be judged. 1 × another service: api.anthropic.com.\n")
         assert "--host" not in result.stderr
 
     def test_other_endpoints_alone(self, tmp_path: Path) -> None:
         file = write_jsonl(tmp_path, at("https://api.openai.com/v1/chat/completions"))
-        self.check(run("verify", file), "1 × not judged: /chat/completions")
+        self.check(run_cli("verify", file), "1 × not judged: /chat/completions")
 
     def test_what_no_recording_can_show_is_not_judged(self, tmp_path: Path) -> None:
-        result = run("verify", write_jsonl(tmp_path, unverifiable()))
+        result = run_cli("verify", write_jsonl(tmp_path, unverifiable()))
         assert result.exit_code == 2, result.stdout
         assert "1 × " in result.stderr
 
     def test_the_reason_is_in_the_json(self, tmp_path: Path) -> None:
         file = write_jsonl(tmp_path, at(GATEWAY))
-        run("verify", file, "--json", tmp_path / "said.json")
+        run_cli("verify", file, "--json", tmp_path / "said.json")
         said = json.loads((tmp_path / "said.json").read_text())
         jsonschema.validate(said, json.loads((schemas_directory() / "verify.json").read_text()))
         assert said["nothing_judged"].startswith("nothing was judged: 1 exchange, and none that can be judged.")
 
     def test_the_reason_fails_the_reports(self, tmp_path: Path) -> None:
-        run(
+        run_cli(
             "verify",
             write_jsonl(tmp_path, at(GATEWAY)),
             "--report",
@@ -94,7 +90,7 @@ class TestVerify:
 
     def test_a_finding_goes_before(self, tmp_path: Path) -> None:
         (tmp_path / "broken.json").write_text('{"interactions": {"a": 1}}')
-        assert run("verify", tmp_path / "broken.json").exit_code == 1
+        assert run_cli("verify", tmp_path / "broken.json").exit_code == 1
 
     @pytest.mark.parametrize("jobs", ["1", "2"])
     def test_one_of_several_paths_that_held_nothing(self, tmp_path: Path, jobs: str) -> None:
@@ -104,30 +100,30 @@ class TestVerify:
         (bare / "package.json").write_text('{"name": "x"}')
         void.write_text("version: 1\ninteractions: []\n")
         report = tmp_path / "said.json"
-        result = run("verify", good, bare, void, "--jobs", jobs, "--json", report)
+        result = run_cli("verify", good, bare, void, "--jobs", jobs, "--json", report)
         assert result.exit_code == 2, result.stdout
         assert "requests  1       1" in result.stdout
         why = f"nothing was judged of {bare.as_posix()}, {void.as_posix()}: no exchange is recorded there."
         assert result.stderr == f"harness: {why} Correct the path, record it again, or leave it out.\n"
         assert json.loads(report.read_text())["nothing_judged"].startswith(why)
-        assert run("verify", good, good / "tape.jsonl").exit_code == 0
+        assert run_cli("verify", good, good / "tape.jsonl").exit_code == 0
 
     def test_a_finding_goes_before_a_path_that_held_nothing(self, tmp_path: Path) -> None:
         (bare := tmp_path / "bare").mkdir()
         broken = tmp_path / "broken.json"
         broken.write_text('{"interactions": {"a": 1}}')
-        result = run("verify", broken, bare)
+        result = run_cli("verify", broken, bare)
         assert result.exit_code == 1
         assert f"nothing was judged of {bare.as_posix()}:" in result.stderr
 
     def test_files_that_are_no_recordings_are_named_on_request(self, tmp_path: Path) -> None:
         write_jsonl(tmp_path, recorded(HI))
         (tmp_path / "package.json").write_text('{"name": "x"}')
-        plain, verbose = run("verify", tmp_path), run("verify", "-v", tmp_path)
+        plain, verbose = run_cli("verify", tmp_path), run_cli("verify", "-v", tmp_path)
         assert (plain.exit_code, verbose.exit_code) == (0, 0)
         assert plain.stdout.endswith("others  1 file that is no recording; -v names them\n")
         assert f"  {(tmp_path / 'package.json').as_posix()}: it holds no recorded exchanges." in verbose.stdout
-        run("verify", tmp_path, "--json", tmp_path / "said.json")
+        run_cli("verify", tmp_path, "--json", tmp_path / "said.json")
         (named,) = json.loads((tmp_path / "said.json").read_text())["other_files"]
         assert named["file"].endswith("package.json")
 
@@ -144,7 +140,7 @@ class TestGateways:
     @pytest.mark.parametrize("jobs", ["1", "2"])
     def test_their_exchanges_are_judged(self, tmp_path: Path, host: str, jobs: str) -> None:
         files = [write_jsonl(tmp_path, at(GATEWAY, times=2), name) for name in ("a.jsonl", "b.jsonl")]
-        result = run("verify", *files, "--host", host, "--jobs", jobs)
+        result = run_cli("verify", *files, "--host", host, "--jobs", jobs)
         assert result.exit_code == 0, result.output
         assert result.stdout.splitlines()[1].split() == ["requests", "4", "4", "-", "-", "-"]
 
@@ -152,28 +148,30 @@ class TestGateways:
         "path", ["/responses", "/api/v1/responses", "/v1/acct/gw/openai/responses", "/v1/responses"]
     )
     def test_wherever_the_api_is_below_them(self, tmp_path: Path, path: str) -> None:
-        result = run("verify", write_jsonl(tmp_path, at(f"https://gw.example.dev{path}")), "--host", "gw.example.dev")
+        result = run_cli(
+            "verify", write_jsonl(tmp_path, at(f"https://gw.example.dev{path}")), "--host", "gw.example.dev"
+        )
         assert (result.exit_code, result.stdout.splitlines()[1].split()[1]) == (0, "1"), result.output
 
     def test_what_breaks_the_contract_is_found(self, tmp_path: Path) -> None:
-        result = run(
+        result = run_cli(
             "verify", write_jsonl(tmp_path, at(GATEWAY, request={**HI, "colour": "blue"})), "--host", "corp.example"
         )
         assert (result.exit_code, "Unknown parameter: 'colour'." in result.stdout) == (1, True)
 
     def test_the_option_can_be_repeated(self, tmp_path: Path) -> None:
         exchanges = [*at(GATEWAY), *at("http://10.0.0.7:8000/v1/responses")]
-        result = run("verify", write_jsonl(tmp_path, exchanges), "--host", "corp.example", "--host", "10.0.0.7")
+        result = run_cli("verify", write_jsonl(tmp_path, exchanges), "--host", "corp.example", "--host", "10.0.0.7")
         assert result.stdout.splitlines()[1].split()[:2] == ["requests", "2"]
 
     def test_beside_others_they_are_told(self, tmp_path: Path) -> None:
-        result = run("verify", write_jsonl(tmp_path, [*recorded(HI), *at(GATEWAY)]))
+        result = run_cli("verify", write_jsonl(tmp_path, [*recorded(HI), *at(GATEWAY)]))
         assert result.exit_code == 0
         told = "skipped  1 request for responses to llm.corp.example: --host llm.corp.example judges such"
         assert told in result.stdout
 
     def test_one_that_no_exchange_is_with_is_a_mistake(self, tmp_path: Path) -> None:
-        result = run("verify", write_jsonl(tmp_path, [*recorded(HI), *at(GATEWAY)]), "--host", "lm.corp.example")
+        result = run_cli("verify", write_jsonl(tmp_path, [*recorded(HI), *at(GATEWAY)]), "--host", "lm.corp.example")
         assert result.exit_code == 2
         assert "--host lm.corp.example: no exchange is with that host." in result.stderr
         assert "The hosts of these recordings: llm.corp.example." in result.stderr
@@ -199,6 +197,6 @@ class TestReport:
         from harness.report.formats import write_report
 
         write_report(Report(), tmp_path / "a.json", ".json")
-        result = run("report", tmp_path / "a.json", "--markdown", tmp_path / "a.md")
+        result = run_cli("report", tmp_path / "a.json", "--markdown", tmp_path / "a.md")
         assert (result.exit_code, (tmp_path / "a.md").exists()) == (2, True)
         assert "harness: nothing was tested: 0 tests with no exchange." in result.stderr

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from typer.testing import CliRunner
 
-from harness.cli import app
+from tests.support.command_line import run_cli
 
 
 @pytest.mark.parametrize(
@@ -22,6 +21,6 @@ from harness.cli import app
     ],
 )
 def test_an_option_without_effect_is_refused(arguments: tuple[str, ...], words: str) -> None:
-    ended = CliRunner().invoke(app, arguments)
+    ended = run_cli(*arguments)
     assert ended.exit_code == 2, ended.output
     assert words in " ".join(word for word in ended.stderr.split() if word != "│")

@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 from harness.cli import app
 from harness.cli.support.app import make_console, print_page, print_rows
+from tests.support.command_line import run_cli
 from tests.support.processes import run as run_child
 from tests.support.slow import slow_except_every
 
@@ -127,7 +128,7 @@ class TestUnknownNames:
     ) -> None:
         monkeypatch.chdir(ROOT)
         monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
-        result = CliRunner().invoke(app, arguments)
+        result = run_cli(*arguments)
         assert result.exit_code == 2
         assert said in " ".join(result.stderr.split())
         assert len(result.stderr) < 600

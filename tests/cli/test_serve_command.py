@@ -13,14 +13,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from harness.cli import app, serve_command
+from harness.cli import serve_command
 from harness.cli.serve_options import ServeOptions
 from harness.cli.support.collection import COLLECTION_THRESHOLDS
 from harness.report.formats import FORMATS
 from harness.server.control_plane.access import control_access
 from harness.server.mock_api import MockApi
+from tests.support.command_line import run_cli
 from tests.support.processes import run as run_child
 from tests.support.processes import spawn
 from tests.support.servers.live_server import certificate
@@ -151,7 +151,7 @@ class TestWhatIsPermitted:
         ],
     )
     def test_is_checked_before_the_command_runs(self, options: tuple[str, ...], words: str) -> None:
-        ended = CliRunner().invoke(app, ["serve", *options])
+        ended = run_cli("serve", *options)
         assert ended.exit_code == 2
         assert words in " ".join(ended.stderr.split())
 
@@ -337,7 +337,7 @@ class TestTls:
         ],
     )
     def test_that_cannot_be_spoken_is_told(self, options: tuple[str, ...], problem: str) -> None:
-        ended = CliRunner().invoke(app, ["serve", *options, "--", "true"])
+        ended = run_cli("serve", *options, "--", "true")
         assert (ended.exit_code, problem in ended.stderr) == (2, True), ended.stderr
 
     @pytest.mark.slow

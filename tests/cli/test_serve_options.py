@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 import typer
-from typer.testing import CliRunner
 
 from harness.cli import app
 from harness.cli.serve_options import REPLAY_OPTIONS, ServeOptions
+from tests.support.command_line import run_cli
 
 
 def refusal(*arguments: str) -> str:
     """What is said of arguments that are refused before anything is served."""
-    ended = CliRunner().invoke(app, ["serve", *arguments])
+    ended = run_cli("serve", *arguments)
     assert ended.exit_code == 2, ended.output
     return " ".join(word for word in ended.stderr.split() if word != "│")
 

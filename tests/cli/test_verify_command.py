@@ -8,18 +8,18 @@ import json
 import random
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 import vcr
-from typer.testing import CliRunner, Result
 
-from harness.cli import app
 from harness.cli.support.app import REDRAW_SECONDS, progress
 from harness.contract.schema import schemas_directory
 from harness.verify.run import verify_recordings
+from tests.support.command_line import run_cli
 from tests.support.processes import run as run_child
 from tests.support.recordings import HI, KEY, exchange, recorded, write_jsonl
 from tests.support.slow import slow_except_every
@@ -27,14 +27,12 @@ from tests.support.slow import slow_except_every
 ROOT = Path(__file__).parents[2]
 CASSETTES = ROOT / "tests/cassettes"
 
-
-def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, ["verify", *map(str, arguments)])
+verify = partial(run_cli, "verify")
 
 
 def told(tmp_path: Path, *paths: str | Path) -> dict[str, Any]:
     """The JSON report, which must be as its schema says."""
-    run(*paths, "--json", tmp_path / "said.json")
+    verify(*paths, "--json", tmp_path / "said.json")
     said = json.loads((tmp_path / "said.json").read_text())
     jsonschema.validate(said, json.loads((schemas_directory() / "verify.json").read_text()))
     return said
@@ -47,32 +45,32 @@ def bad() -> list[dict[str, Any]]:
 
 class TestExitCode:
     def test_0_when_nothing_is_found(self, tmp_path: Path) -> None:
-        result = run(write_jsonl(tmp_path, recorded(HI)))
+        result = verify(write_jsonl(tmp_path, recorded(HI)))
         assert result.exit_code == 0, result.stdout
 
     def test_1_when_something_is(self, tmp_path: Path) -> None:
-        result = run(write_jsonl(tmp_path, bad()))
+        result = verify(write_jsonl(tmp_path, bad()))
         assert result.exit_code == 1
         assert "Unknown parameter: 'colour'." in result.stdout
 
     def test_drift_is_no_finding(self, tmp_path: Path) -> None:
         (one,) = recorded(HI)
         one["response"]["mood"] = "good"
-        assert run(write_jsonl(tmp_path, [one])).exit_code == 0
+        assert verify(write_jsonl(tmp_path, [one])).exit_code == 0
 
     @pytest.mark.parametrize("arguments", [[], ["nowhere"], ["--jobs", "0", "."], ["--json"]])
     def test_2_for_a_mistake_in_what_was_asked(self, arguments: list[str]) -> None:
-        assert run(*arguments).exit_code == 2
+        assert verify(*arguments).exit_code == 2
 
     def test_2_when_the_report_cannot_be_written(self, tmp_path: Path) -> None:
-        result = run(write_jsonl(tmp_path, recorded(HI)), "--json", tmp_path / "no" / "report.json")
+        result = verify(write_jsonl(tmp_path, recorded(HI)), "--json", tmp_path / "no" / "report.json")
         assert result.exit_code == 2
         assert "cannot be written" in result.stderr
 
 
 class TestReport:
     def test_it_goes_to_stdout_on_request(self, tmp_path: Path) -> None:
-        result = run(write_jsonl(tmp_path, bad()), "--json", "-")
+        result = verify(write_jsonl(tmp_path, bad()), "--json", "-")
         assert json.loads(result.stdout)["requests"]["refused"][0]["rule"] == "unknown_parameter"
 
     def test_it_has_what_was_promised(self, tmp_path: Path) -> None:
@@ -124,7 +122,7 @@ class TestWhatMayLieInAFolder:
         said = told(tmp_path, tmp_path / name, good)
         assert said["requests"]["accepted"] == 1
         assert [entry["file"] for entry in said["unreadable"]] == [(tmp_path / name).as_posix()]
-        assert run(tmp_path / name).exit_code == 1
+        assert verify(tmp_path / name).exit_code == 1
 
     def test_a_cassette_cut_in_the_middle_is_judged_to_there(self, tmp_path: Path) -> None:
         whole = (CASSETTES / "test_weather.yaml").read_text()
@@ -146,8 +144,8 @@ class TestWhatMayLieInAFolder:
         one["request_headers"] = {"authorization": f"Bearer {KEY}", "cookie": cookie}
         one["request"] = {**HI, "note": KEY, cookie: KEY}
         file = write_jsonl(tmp_path, [one])
-        result = run(file, "--json", "-")
-        shown = result.stdout + run(file).stdout
+        result = verify(file, "--json", "-")
+        shown = result.stdout + verify(file).stdout
         assert result.exit_code == 1
         assert KEY not in shown
         assert "0123456789abcdef" not in shown

@@ -13,7 +13,7 @@ from harness.core.errors import ConfigError
 from harness.core.extras import missing_extra, require_extra
 from harness.items import message
 from harness.server.mock_api import MockApi
-from tests.support.learning import run
+from tests.support.command_line import run_cli
 
 KEY = "sk-extras"
 
@@ -47,7 +47,7 @@ def test_a_server_that_counts_needs_metrics() -> None:
 
 @pytest.mark.usefixtures("nothing_installed")
 def test_recording_needs_record() -> None:
-    result = run("record", "--into", "cassettes", "--", "true")
+    result = run_cli("record", "--into", "cassettes", "--", "true")
     assert result.exit_code == 2
     assert result.stderr == 'harness: harness record needs httpx2: pip install "responses-harness[record]"\n'
 

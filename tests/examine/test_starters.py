@@ -9,16 +9,16 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from harness.cli import app
 from harness.examine.starters import STARTERS, starter_command, write_starter
+from tests.support.command_line import run_cli
 
 ROOT = Path(__file__).parents[2]
 
 
 def init(folder: Path | str, *arguments: str) -> Result:
-    return CliRunner().invoke(app, ["examine", "--init", str(folder), *arguments])
+    return run_cli("examine", "--init", folder, *arguments)
 
 
 def shell(command: str, cases: str, folder: Path) -> str:

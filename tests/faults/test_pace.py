@@ -6,9 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from harness.cli import app
 from harness.core.delivery import Pace
 from harness.core.errors import ScriptError
 from harness.core.exchange import Answer
@@ -17,6 +15,7 @@ from harness.faults.pace import parse_pace
 from harness.items import function_call, message
 from harness.server.mock_api import MockApi
 from harness.world.scripting.document import parse_sent_script
+from tests.support.command_line import run_cli
 from tests.support.in_process import Client
 
 WORDS = ["Once ", "upon ", "a time"]
@@ -143,5 +142,5 @@ class TestHowItIsWritten:
         assert str(raised.value).startswith(said)
 
     def test_refuses_it_on_the_command_line(self) -> None:
-        result = CliRunner().invoke(app, ["serve", "--pace", "ttft=soon"])
+        result = run_cli("serve", "--pace", "ttft=soon")
         assert result.exit_code != 0

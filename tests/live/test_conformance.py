@@ -10,17 +10,17 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
 import jsonschema
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import serve
 
 from harness.answers.sse import encode_event
-from harness.cli import app
 from harness.contract.schema import load, schemas_directory
 from harness.core.errors import ConfigError
 from harness.items.kind import item_types
@@ -38,6 +38,7 @@ from harness.server.asgi import serve_in_thread
 from harness.server.mock_api import MockApi
 from harness.unscripted.default_model import small_talk
 from harness.verify.examples import play_case
+from tests.support.command_line import run_cli
 
 KEY = "sk-conformance-0123456789"
 Reply = tuple[int, dict[str, str], bytes]
@@ -121,8 +122,7 @@ def right() -> Iterator[str]:
         yield made.base_url
 
 
-def run(*arguments: str, **environment: str) -> Result:
-    return CliRunner().invoke(app, ["verify", *arguments], env=environment)
+verify = partial(run_cli, "verify")
 
 
 def kinds(score: Any) -> set[str]:
@@ -144,7 +144,7 @@ def examined(right: str, tmp_path_factory: pytest.TempPathFactory) -> Examined:
     progress: list[tuple[int, int]] = []
     score = examine_server(right, jobs=3, progress=lambda done, total: progress.append((done, total)))
     file = tmp_path_factory.mktemp("examined") / "report.json"
-    result = run("--server", right, "--json", str(file))
+    result = verify("--server", right, "--json", str(file))
     return Examined(right, score, progress, result, json.loads(file.read_text()))
 
 
@@ -198,8 +198,8 @@ class TestARightServer:
             return 500, JSON, json.dumps({"error": {"message": f"bad {headers.get('authorization')}"}}).encode()
 
         with server(note) as url:
-            result = run("--server", url, "--key-env", "OWN", OWN=KEY)
-            report = run("--server", url, "--key-env", "OWN", "--json", "-", OWN=KEY)
+            result = verify("--server", url, "--key-env", "OWN", OWN=KEY)
+            report = verify("--server", url, "--key-env", "OWN", "--json", "-", OWN=KEY)
         assert f"Bearer {KEY}" in seen
         assert KEY not in result.output + report.output
         assert (result.exit_code, report.exit_code) == (1, 1)
@@ -396,7 +396,7 @@ def _due_grade(expected: Any, got: Any) -> str:
 
 class TestNoSuchServer:
     def test_down(self) -> None:
-        result = run("--server", "http://127.0.0.1:9/v1")
+        result = verify("--server", "http://127.0.0.1:9/v1")
         assert result.exit_code == 2
         assert "the connection is refused. Start the server" in result.stderr
 
@@ -410,25 +410,25 @@ class TestNoSuchServer:
     )
     def test_another_one(self, status: int, body: bytes, message: str) -> None:
         with server(lambda *_: (status, JSON, body)) as url:
-            result = run("--server", url)
+            result = verify("--server", url)
         assert result.exit_code == 2
         assert message in result.stderr
 
     def test_one_that_is_elsewhere(self) -> None:
         with server(lambda *_: (308, {"location": "https://a.test/v1?key=x"}, b"")) as url:
-            result = run("--server", url)
+            result = verify("--server", url)
         assert result.exit_code == 2
         assert "it leads elsewhere (308), to https://a.test/v1. Give the base URL" in result.stderr
 
     def test_a_key_that_cannot_be_sent_is_not_shown(self, right: str) -> None:
-        result = run("--server", right, "--key-env", "OWN", OWN=f"{KEY}\nx-more: 1")
+        result = verify("--server", right, "--key-env", "OWN", OWN=f"{KEY}\nx-more: 1")
         assert (result.exit_code, KEY in result.output) == (2, False)
         assert "the key has a line break or another control character: give the key alone." in result.stderr
 
     def test_one_without_the_model(self) -> None:
         body = b'{"error": {"message": "The model does not exist", "code": "model_not_found"}}'
         with server(lambda *_: (404, JSON, body)) as url:
-            result = run("--server", url)
+            result = verify("--server", url)
         assert result.exit_code == 1
         assert (
             "stopped: the smallest request is not answered: 404 The model does not exist. --model names one."
@@ -500,7 +500,7 @@ class TestNoSuchServer:
             return answer(method, path, headers, raw)
 
         with server(dies) as url:
-            result = run("--server", url)
+            result = verify("--server", url)
         assert result.exit_code == 1
         assert f"stopped: {examining.MAX_FAULTS} requests in a row were not answered" in result.stdout
         assert len(paths) < 50
@@ -510,7 +510,7 @@ class TestNoSuchServer:
         ["127.0.0.1:1", "ftp://a/v1", "http://", "http://a/v1?x=1", "http://a:b@c/v1", "http://[/v1", "http://a:x/v1"],
     )
     def test_no_url(self, url: str) -> None:
-        result = run("--server", url)
+        result = verify("--server", url)
         assert result.exit_code == 2
         assert "give a base URL" in result.stderr
 
@@ -633,7 +633,7 @@ class TestOptions:
         ],
     )
     def test_a_mistake_in_the_request(self, arguments: list[str]) -> None:
-        assert run(*arguments).exit_code == 2
+        assert verify(*arguments).exit_code == 2
 
 
 SOME_MODELS = {

@@ -8,13 +8,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from harness.cli import app
 from harness.cli.support import live_api
 from harness.live.drift.ids import pair_ids, translate_ids
 from harness.server.mock_api import MockApi
 from harness.unscripted.default_model import small_talk
+from tests.support.command_line import run_cli
 from tests.support.recordings import HEADERS, HI, exchange, recorded
 from tests.support.recordings import write_jsonl as recording
 from tests.support.servers.live_api import Change, error, live
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("live_key")
 
 
 def drift(url: str, *paths: Path, more: tuple[str, ...] = ("--yes",)) -> Result:
-    return CliRunner().invoke(app, ["drift", "--upstream", url, *map(str, paths), *more])
+    return run_cli("drift", "--upstream", url, *paths, *more)
 
 
 def drifted(file: Path, change: Change | None = None) -> Result:

@@ -6,18 +6,18 @@ import json
 import os
 from dataclasses import replace
 from datetime import date, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from typer.testing import CliRunner, Result
 
 from harness.cassettes.format.interaction import CassetteHeader, Interaction
 from harness.cassettes.format.serializer import dump_cassette
 from harness.cassettes.recording import last_used
-from harness.cli import app
 from harness.live.inventory import installed_version
+from tests.support.command_line import run_cli
 
 TODAY = date.today().isoformat()
 BODY = b'{"model":"gpt-4.1","input":"hi","max_output_tokens":20}'
@@ -79,12 +79,11 @@ def cassette(folder: Path, name: str, header: CassetteHeader, *interactions: Int
     return file
 
 
-def listing(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, ["cassettes", *map(str, arguments)])
+list_cassettes = partial(run_cli, "cassettes")
 
 
 def listed(*arguments: str | Path) -> list[dict[str, Any]]:
-    result: list[dict[str, Any]] = json.loads(listing(*arguments, "--json").stdout)
+    result: list[dict[str, Any]] = json.loads(list_cassettes(*arguments, "--json").stdout)
     return result
 
 
@@ -200,7 +199,7 @@ def test_plugins_of_others_make_their_cassettes_again(project: Path, name: str, 
 
 def test_a_rule_that_cannot_be_sent_with_any_account_has_no_command(project: Path) -> None:
     cassette(project, "openai/rules/auth_missing_scope.yaml", CassetteHeader(recorded="2020-01-01"))
-    result = listing(project / "cassettes").stdout
+    result = list_cassettes(project / "cassettes").stdout
     assert result.endswith("/auth_missing_scope.yaml: no command makes it again\n")
 
 
@@ -243,7 +242,7 @@ def test_the_plan_says_what_to_run_and_what_it_costs(project: Path) -> None:
     for kind in ("rules", "accepts"):
         cassette(project, f"azure/{kind}/unknown_parameter.yaml", old, ASKED)
     cassette(project, "openai/rules/no_such_rule.yaml", old)
-    result = listing(project / "cassettes", "--stale-after", "60").stdout
+    result = list_cassettes(project / "cassettes", "--stale-after", "60").stdout
     assert "nothing names it" in result
     first, second, last = result.splitlines()[-3:]
     assert first == (
@@ -258,23 +257,23 @@ def test_the_plan_says_what_to_run_and_what_it_costs(project: Path) -> None:
 
 
 def test_no_cassette_is_a_mistake(tmp_path: Path) -> None:
-    result = listing(tmp_path)
+    result = list_cassettes(tmp_path)
     assert (result.exit_code, "no cassette there" in result.stderr) == (2, True)
 
 
 def test_a_stale_one_fails_on_request(project: Path) -> None:
     cassette(project, "test_order.yaml", CassetteHeader(recorded="2020-01-01"))
-    codes = [listing(project / "cassettes", *options).exit_code for options in ((), ("--fail-stale",))]
+    codes = [list_cassettes(project / "cassettes", *options).exit_code for options in ((), ("--fail-stale",))]
     assert codes == [0, 1]
-    assert listing(project / "cassettes", "--fail-stale", "--json").exit_code == 1
-    assert listing(project / "cassettes", "--fail-stale", "--stale-after", "9999").exit_code == 0
+    assert list_cassettes(project / "cassettes", "--fail-stale", "--json").exit_code == 1
+    assert list_cassettes(project / "cassettes", "--fail-stale", "--stale-after", "9999").exit_code == 0
 
 
 @pytest.mark.parametrize("options", [(), ("--json",)])
 def test_one_that_cannot_be_read_fails(project: Path, options: tuple[str, ...]) -> None:
     cassette(project, "test_order.yaml", CassetteHeader(recorded=TODAY))
     (project / "cassettes/broken.yaml").write_text("interactions: [\n  - {request: ]]")
-    assert listing(project / "cassettes", *options).exit_code == 1
+    assert list_cassettes(project / "cassettes", *options).exit_code == 1
 
 
 @pytest.mark.parametrize(
@@ -309,7 +308,7 @@ class TestUnusedExchanges:
         assert listed(file)[0]["unused"] == []
         self.note(file, "test_b[1]", ASKED)
         assert listed(file)[0]["unused"] == ["#2 POST /v1/responses"]
-        assert "no test replays #2 POST /v1/responses" in listing(file).stdout
+        assert "no test replays #2 POST /v1/responses" in list_cassettes(file).stdout
 
     def test_are_none_when_a_test_replays_each(self, file: Path) -> None:
         self.note(file, "TestShop::test_a", ASKED)

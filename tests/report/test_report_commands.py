@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from harness.cli import app
 from harness.explain.model import ReportFinding
 from harness.report.formats import write_report
 from harness.report.formats.json_file import read_report
 from harness.report.report import Report, ReportCase
+from tests.support.command_line import run_cli
 from tests.support.reports import FAILED, make_report, passed
 
-
-def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, ["report", *map(str, arguments)])
+report = partial(run_cli, "report")
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +39,7 @@ def saved(file: Path, report: Report) -> Path:
 
 
 def test_a_report_is_told(a: Path) -> None:
-    said = run(a)
+    said = report(a)
     assert (said.exit_code, said.stdout.splitlines()[0]) == (
         0,
         "contract: 0 exchanges, 0 refusals expected, 1 unexpected, 0 losses, 1 turn unused, 0 % of rules",
@@ -52,23 +50,23 @@ def test_a_report_is_told(a: Path) -> None:
 
 def test_many_findings_are_told_by_the_first(tmp_path: Path) -> None:
     trials: list[ReportCase] = [FAILED] * 1 + [passed(f"a::{n}", found=FAILED.found) for n in range(20)]
-    assert "… and 22 more" in run(saved(tmp_path / "a.json", make_report(*trials))).stdout
+    assert "… and 22 more" in report(saved(tmp_path / "a.json", make_report(*trials))).stdout
 
 
 def test_every_form_is_written(a: Path, tmp_path: Path) -> None:
     forms = {"--json": "o.json", "--html": "o.html", "--junit": "o.xml", "--sarif": "o.sarif", "--markdown": "o.md"}
-    said = run(a, *[word for option, name in forms.items() for word in (option, tmp_path / name)])
+    said = report(a, *[word for option, name in forms.items() for word in (option, tmp_path / name)])
     assert said.exit_code == 0
     assert all((tmp_path / name).stat().st_size for name in forms.values())
 
 
 def test_a_form_goes_to_stdout_alone(a: Path) -> None:
-    said = run(a, "--json", "-")
+    said = report(a, "--json", "-")
     assert json.loads(said.stdout)["version"] == 1
 
 
 def test_shards_are_merged(a: Path, b: Path, tmp_path: Path) -> None:
-    said = run("merge", a, b, "-o", tmp_path / "c.json")
+    said = report("merge", a, b, "-o", tmp_path / "c.json")
     whole = read_report(tmp_path / "c.json")
     assert (said.exit_code, len(whole.cases)) == (0, 2)
     assert whole.hit["rules"] == {"auth_missing", "unknown_parameter"}
@@ -77,21 +75,21 @@ def test_shards_are_merged(a: Path, b: Path, tmp_path: Path) -> None:
 
 def test_what_was_merged_goes_to_stdout_unless_a_file_is_named(a: Path, b: Path, tmp_path: Path) -> None:
     page = tmp_path / "o.html"
-    piped, named = run("merge", a, b, "--html", page), run("merge", a, b, "-o", tmp_path / "c.json")
+    piped, named = report("merge", a, b, "--html", page), report("merge", a, b, "-o", tmp_path / "c.json")
     assert (piped.exit_code, named.exit_code) == (0, 0)
     assert piped.stdout == (tmp_path / "c.json").read_text()
     assert page.stat().st_size
 
 
 def test_the_gate_of_what_was_merged_leaves_the_json_alone(a: Path, b: Path) -> None:
-    said = run("merge", a, b, "--fail-under", "50")
+    said = report("merge", a, b, "--fail-under", "50")
     assert (said.exit_code, len(json.loads(said.stdout)["tests"])) == (1, 2)
     assert "--fail-under asks for 50 %" in said.stderr
 
 
 @pytest.mark.parametrize("arguments", [["merge"], ["merge", "-o", "c.json"]])
 def test_a_merge_without_files_says_how(arguments: list[str]) -> None:
-    said = run(*arguments)
+    said = report(*arguments)
     assert (said.exit_code, said.stderr) == (
         2,
         "harness: merge: say of which files: harness report merge A.json B.json -o C.json.\n",
@@ -107,29 +105,29 @@ def test_a_merge_without_files_says_how(arguments: list[str]) -> None:
 )
 def test_two_forms_on_stdout_are_refused(a: Path, arguments: list[str], why: str) -> None:
     merge = [word for word in arguments if word == "merge"]
-    said = run(*merge, a, *arguments[len(merge) :])
+    said = report(*merge, a, *arguments[len(merge) :])
     assert (said.exit_code, said.stdout, why in said.stderr) == (2, "", True)
 
 
 @pytest.mark.parametrize(("least", "code"), [("0.1", 0), ("50", 1)])
 def test_the_gate(a: Path, least: str, code: int) -> None:
-    said = run(a, "--fail-under", least)
+    said = report(a, "--fail-under", least)
     assert said.exit_code == code
     assert ("--fail-under asks for" in said.stderr) is bool(code)
 
 
 def test_a_finding_with_a_line_of_its_own_is_told_there(tmp_path: Path) -> None:
     found = ReportFinding("disagreement", False, "No.", "refusals.missed", 3, line=41)
-    said = run(saved(tmp_path / "a.json", make_report(passed("a.yaml", file="a.yaml", found=[found]))))
+    said = report(saved(tmp_path / "a.json", make_report(passed("a.yaml", file="a.yaml", found=[found]))))
     assert "a.yaml:41  disagreement refusals.missed: No. (exchange 3)" in said.stdout
 
 
 def test_bad_input_is_one_message(tmp_path: Path) -> None:
-    said = run(tmp_path / "no.json")
+    said = report(tmp_path / "no.json")
     assert (said.exit_code, said.stderr.count("\n")) == (2, 1)
     assert "cannot be read" in said.stderr
 
 
 def test_annotations_are_printed_where_they_are_read(a: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
-    assert "::error file=tests/test_a b.py,line=12" in run(a).stdout
+    assert "::error file=tests/test_a b.py,line=12" in report(a).stdout

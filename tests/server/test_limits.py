@@ -10,15 +10,14 @@ from typing import Any
 
 import orjson
 import pytest
-from typer.testing import CliRunner
 
-from harness.cli import app
 from harness.core.exchange import Answer
 from harness.core.limits import Limits
 from harness.items import code_interpreter_call, mcp_approval_request, message, reasoning
 from harness.server.judgement import judge_world
 from harness.server.mock_api import MockApi
 from harness.world.store import Store
+from tests.support.command_line import run_cli
 from tests.support.servers.live_server import request_head
 from tests.support.servers.served import read_until, serving
 
@@ -186,7 +185,7 @@ class TestTheOptionsOfServe:
     @pytest.mark.parametrize("option", ["--journal", "--keep", "--worlds"])
     @pytest.mark.parametrize("number", ["0", "-1", "many"])
     def test_refuse_what_is_no_number_from_one_on(self, option: str, number: str) -> None:
-        result = CliRunner().invoke(app, ["serve", f"{option}={number}"])
+        result = run_cli("serve", f"{option}={number}")
         assert result.exit_code == 2
         assert option in result.output
 

@@ -6,9 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from typer.testing import CliRunner, Result
-
-from harness.cli import app
 from harness.contract.check import check
 from harness.contract.own_contract import OwnContract
 from harness.contract.own_contract_file import parse_contract
@@ -18,11 +15,6 @@ from tests.support.recordings import HI, error, exchange, recorded
 
 ASK = {"model": "gpt-4.1", "input": "hi"}
 Learn = Callable[..., str]
-
-
-def run(*arguments: str | Path) -> Result:
-    """The command line with these arguments."""
-    return CliRunner().invoke(app, [*map(str, arguments)])
 
 
 def taken(**body: Any) -> dict[str, Any]:

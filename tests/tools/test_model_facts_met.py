@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from harness.api.models import MODELS
-from harness.cli import app
 from harness.core.dates import CONTRACT_DATE
+from tests.support.command_line import run_cli
 from tools import model_facts_met
 from tools.model_facts_met import asked_facts, count_met_facts, shown_facts
 
@@ -86,7 +86,7 @@ def test_the_coverage_says_what_was_met(tmp_path: Path) -> None:
 
 
 def test_the_page_of_a_model_says_what_is_open() -> None:
-    result = CliRunner().invoke(app, ["models", "gpt-5.5-pro-2026-04-23", "--json"])
+    result = run_cli("models", "gpt-5.5-pro-2026-04-23", "--json")
     page = json.loads(result.stdout)
     assert page["family"] == "gpt-5.5-pro"
     assert page["facts"]["efforts"]["value"] == ["medium", "high", "xhigh"]
@@ -98,6 +98,6 @@ def test_the_page_of_a_model_says_what_is_open() -> None:
 def test_verify_names_a_model_that_is_not_in_the_table_once(tmp_path: Path) -> None:
     for number, model in enumerate(("our-model", "our-model", "gpt-5.4", "ft:gpt-4.1:acme::1")):
         write_recording(tmp_path / f"{number}.jsonl", model, 200)
-    result = CliRunner().invoke(app, ["verify", str(tmp_path)])
+    result = run_cli("verify", tmp_path)
     said = "models  nothing is known of what they can do, so that nothing was refused for it: our-model\n"
     assert said in result.output

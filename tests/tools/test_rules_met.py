@@ -10,11 +10,11 @@ import pytest
 from typer.testing import CliRunner
 
 import harness.contract.rules  # noqa: F401  (registers every rule)
-from harness.cli import app
 from harness.contract.rule import RULES
 from harness.core.errors import HarnessError
 from harness.verify.evidence_coverage import NEVER_MET, coverage_table, describe_records, record_rows
 from harness.verify.rule_records import RuleRecord, RuleRecords, load_kept_records
+from tests.support.command_line import run_cli
 from tests.support.shared import PRESENT
 from tools import rules_met
 from tools.rules_met import count_met_rules, write_kept_records
@@ -151,14 +151,14 @@ class TestThePackage:
 class TestTheCommand:
     @pytest.mark.slow
     def test_the_coverage_is_that_of_the_package(self) -> None:
-        said = json.loads(CliRunner().invoke(app, ["rules", "--coverage", "--json"]).stdout)
+        said = json.loads(run_cli("rules", "--coverage", "--json").stdout)
         kept = load_kept_records()
         assert said["counted"] == {"made": kept.made, "recordings": kept.recordings, "exchanges": kept.exchanges}
         assert [row["id"] for row in said["rules"]] == list(RULES)
         everything = said["areas"][-1]
         assert everything["never_met"] == sum(not row["met"] for row in said["rules"])
         assert everything["seen"] == sum(row["seen"] for row in said["rules"])
-        assert describe_records(kept) in CliRunner().invoke(app, ["rules", "--coverage"]).stdout
+        assert describe_records(kept) in run_cli("rules", "--coverage").stdout
 
     @pytest.mark.slow
     def test_the_coverage_of_ones_own_recordings(self, tmp_path: Path) -> None:
@@ -173,13 +173,13 @@ class TestTheCommand:
         assert " over 1 recording with 1 exchange.\n" in text
 
     def test_the_coverage_is_of_all_rules(self) -> None:
-        result = CliRunner().invoke(app, ["rules", "call_needs_output", "--coverage"])
+        result = run_cli("rules", "call_needs_output", "--coverage")
         assert result.exit_code == 2
         assert "--coverage is of all rules" in " ".join(result.stderr.replace("│", " ").split())
 
     @pytest.mark.parametrize(("command", "tool"), [("rules", "rules_met"), ("models", "model_facts_met")])
     def test_recordings_are_counted_by_a_tool(self, command: str, tool: str) -> None:
-        result = CliRunner().invoke(app, [command, "--coverage", "--recordings", "a.jsonl"])
+        result = run_cli(command, "--coverage", "--recordings", "a.jsonl")
         assert result.exit_code == 2
         assert f"is `python -m tools.{tool} PATH` now" in result.stderr
 

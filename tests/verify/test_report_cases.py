@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
-from typer.testing import CliRunner, Result
 
-from harness.cli import app
 from harness.contract.schema import schemas_directory
 from harness.explain.model import ReportFinding
 from harness.items import message
@@ -18,6 +17,7 @@ from harness.report.formats.json_file import read_report
 from harness.report.report import Report, ReportCase, Totals
 from harness.verify.judging.verdict import FINDINGS
 from harness.verify.report_cases import VERDICT_TEXTS
+from tests.support.command_line import run_cli
 from tests.support.recordings import HI, KEY, exchange, recorded, write_jsonl
 from tests.support.websockets import cassette, connection, create, frames_sent, scripted
 
@@ -30,13 +30,12 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GITHUB_WORKSPACE", raising=False)
 
 
-def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, ["verify", *map(str, arguments)])
+verify = partial(run_cli, "verify")
 
 
 def reported(*paths: str | Path, code: int = 0) -> Report:
     """The JSON report of recordings, which must be as its schema says."""
-    result = run(*paths, "--report", "o.json")
+    result = verify(*paths, "--report", "o.json")
     assert result.exit_code == code, result.output
     jsonschema.validate(
         json.loads(Path("o.json").read_text()), json.loads((schemas_directory() / "report.json").read_text())
@@ -122,7 +121,7 @@ def test_a_stream_over_a_websocket_at_its_line() -> None:
 
 def test_a_stream_that_the_mock_renders_differently() -> None:
     (one,) = recorded({**HI, "stream": True, "background": True})
-    run(
+    verify(
         own([{**one, "request": {**HI, "stream": True}, "recorded_at": "2026-01-01"}]),
         "--respell",
         "--report",
@@ -194,7 +193,7 @@ def test_files_side_by_side_are_reported_in_order() -> None:
 def test_every_form_is_written() -> None:
     names = ["o.json", "o.html", "o.xml", "o.sarif", "o.md"]
     bad = own([exchange(1, HI, 400, error("Not on Sundays."))])
-    result = run(bad, *(word for name in names for word in ("--report", name)))
+    result = verify(bad, *(word for name in names for word in ("--report", name)))
     assert result.exit_code == 1
     assert "refusals.missed" in result.stdout
     (located,) = json.loads(Path("o.sarif").read_text())["runs"][0]["results"]
@@ -231,11 +230,11 @@ def test_a_file_elsewhere_keeps_its_whole_path() -> None:
 )
 def test_a_report_that_cannot_be_made_is_refused_before_anything_is_judged(arguments: list[str], says: str) -> None:
     own(recorded(HI))
-    result = run(*arguments)
+    result = verify(*arguments)
     assert (result.exit_code, says in result.stderr) == (2, True)
 
 
 def test_a_report_that_cannot_be_written_says_so() -> None:
     Path("o.json").mkdir()
-    result = run(own(recorded(HI)), "--report", "o.json")
+    result = verify(own(recorded(HI)), "--report", "o.json")
     assert (result.exit_code, "o.json: cannot be written" in result.stderr) == (2, True)

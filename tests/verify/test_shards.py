@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from harness.cli import app
 from harness.contract import schema
 from harness.core.dates import CONTRACT_DATE
 from harness.core.errors import ConfigError, HarnessError
 from harness.verify.run import verify_recordings
 from harness.verify.shards import Shard, merge_parts, parse_shard
+from tests.support.command_line import run_cli
 from tests.support.processes import run as run_child
 from tests.support.recordings import HI, recorded, write_jsonl
 
@@ -42,7 +41,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*arguments: str) -> tuple[int, str]:
-    done = CliRunner().invoke(app, ["verify", *arguments])
+    done = run_cli("verify", *arguments)
     return done.exit_code, done.output
 
 

@@ -11,14 +11,12 @@ from typing import Any
 
 import httpx2
 import pytest
-from typer.testing import CliRunner
 
 from harness.cassettes.format.interaction import CassetteHeader, Interaction
 from harness.cassettes.recording.replay_server import ReplayApp, load_recordings
 from harness.cassettes.recording.vcr import use_cassette
 from harness.cassettes.recording.writer import open_recorder, read_cassette
 from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
-from harness.cli import app
 from harness.core.errors import ConfigError
 from harness.faults import pause
 from harness.items import message
@@ -29,6 +27,7 @@ from tests.clients.cells import found
 from tests.clients.environments import prepared
 from tests.servers.__main__ import started
 from tests.servers.kinds import KINDS, Start
+from tests.support.command_line import run_cli
 from tests.support.processes import free_port, run
 from tests.support.servers.live_server import behind_tls, over_tls, recorded, serving
 
@@ -118,9 +117,7 @@ def world(live: tuple[str, MockApi], mock: Mock, monkeypatch: pytest.MonkeyPatch
 
 def record(upstream: str, file: Path, command: Sequence[str]) -> None:
     """Record a command, each request judged before it is sent and each answer by the mock's."""
-    result = CliRunner().invoke(
-        app, ["record", "--upstream", upstream, "--into", str(file), "--strict", "--", *command]
-    )
+    result = run_cli("record", "--upstream", upstream, "--into", file, "--strict", "--", *command)
     assert result.exit_code == 0, result.stderr
 
 

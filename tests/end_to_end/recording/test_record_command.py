@@ -16,17 +16,17 @@ from typing import Any
 
 import httpx2
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.recording.writer import lock_cassette, read_cassette
-from harness.cli import app
 from harness.contract.own_contract_file import parse_contract
 from harness.faults import Gate, pause, rate_limit
 from harness.items import message
 from harness.server.mock_api import MockApi
 from harness.verify.read_files import read_recording
 from harness.world.mock import Mock
+from tests.support.command_line import run_cli
 from tests.support.processes import free_port, is_listening, run, spawn, wait_until
 from tests.support.servers.live_api import error
 from tests.support.servers.live_api import live as live_api
@@ -69,7 +69,7 @@ def world(mock: MockApi, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mock]:
 
 
 def record(upstream: str, into: Path, *options: str, command: Sequence[str] = ASKING) -> Result:
-    return CliRunner().invoke(app, ["record", "--upstream", upstream, "--into", str(into), *options, "--", *command])
+    return run_cli("record", "--upstream", upstream, "--into", into, *options, "--", *command)
 
 
 def interactions_in(file: Path) -> tuple[Interaction, ...]:
@@ -185,13 +185,13 @@ class TestTheEnd:
         ],
     )
     def test_of_what_was_requested_wrongly_is_one_message(self, tmp_path, options, problem):
-        result = CliRunner().invoke(app, ["record", "--into", str(tmp_path / "a.yaml"), *options])
+        result = run_cli("record", "--into", tmp_path / "a.yaml", *options)
         assert result.exit_code == 2
         assert problem in result.stderr
         assert list(tmp_path.iterdir()) == []
 
     def test_of_a_command_that_is_not_there_is_that_of_a_shell(self, tmp_path):
-        result = CliRunner().invoke(app, ["record", "--into", str(tmp_path / "a.yaml"), "--", "no-such-command"])
+        result = run_cli("record", "--into", tmp_path / "a.yaml", "--", "no-such-command")
         assert (result.exit_code, list(tmp_path.iterdir())) == (127, [])
         assert "no-such-command: cannot be run: No such file or directory" in result.stderr
 
@@ -262,7 +262,7 @@ class TestAValidatingProxy:
         ):
             assert line in offered
         (told,) = re.findall("^harness: learn it: (.*)", offered, re.M)
-        assert CliRunner().invoke(app, shlex.split(told)[1:]).exit_code == 0
+        assert run_cli(*shlex.split(told)[1:]).exit_code == 0
         (tmp_path / "pyproject.toml").write_text('[tool.harness]\ncontract = "contract.yaml"\n')
         again = record(live, Path("b.yaml"), "--strict", command=command)
         assert (again.exit_code, "learn it" in again.stderr) == (0, False), again.stderr
@@ -343,7 +343,7 @@ class TestAnInterruption:
 
         options = ["record", "--upstream", live, "--into", str(file), "--listen", f"127.0.0.1:{port}"]
         with interrupted(work):
-            result = CliRunner().invoke(app, options)
+            result = run_cli(*options)
         assert f"harness: export OPENAI_BASE_URL=http://127.0.0.1:{port}/v1" in result.stderr
         assert (responses[0].status_code, result.exit_code, len(interactions_in(file))) == (200, 0, 1)
 
@@ -382,7 +382,7 @@ class TestServingARecording:
                 printed.append(answer.stdout.strip())
 
         with interrupted(work):
-            result = CliRunner().invoke(app, ["serve", "--replay", str(tmp_path), "--port", str(port)])
+            result = run_cli("serve", "--replay", tmp_path, "--port", port)
         played, missed = printed
         assert json.loads(played)["output"][0]["content"] == json.loads(recorded)["output"][0]["content"]
         assert missed.startswith("418 ")
@@ -392,9 +392,9 @@ class TestServingARecording:
         assert result.exit_code == 0
 
     def test_is_not_mixed_with_a_script(self, tmp_path):
-        result = CliRunner().invoke(app, ["serve", "--replay", str(tmp_path), "--zdr"])
+        result = run_cli("serve", "--replay", tmp_path, "--zdr")
         assert (result.exit_code, "--replay plays what was recorded" in result.stderr) == (2, True)
 
     def test_of_nothing_is_one_message(self, tmp_path):
-        result = CliRunner().invoke(app, ["serve", "--replay", str(tmp_path)])
+        result = run_cli("serve", "--replay", tmp_path)
         assert (result.exit_code, "it holds no recordings" in result.stderr) == (2, True)

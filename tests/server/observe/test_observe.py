@@ -29,6 +29,7 @@ from harness.server.observe.metrics import Metrics
 from harness.server.observe.observed import UNKNOWN, observe
 from harness.server.observe.spans import make_provider, trace_requests
 from harness.server.websocket.session import SocketSession
+from tests.support.command_line import run_cli
 from tests.support.processes import wait_until
 from tests.support.servers.served import serving
 
@@ -308,10 +309,7 @@ def test_a_stream_is_counted_while_it_is_on_its_way() -> None:
     [(("--log", "xml"), "--log xml: it is json or text."), (("--metrics", "--", "true"), "a COMMAND ends")],
 )
 def test_options_that_do_not_fit_are_refused(options: tuple[str, ...], said: str) -> None:
-    from typer.testing import CliRunner
 
-    from harness.cli import app
-
-    done = CliRunner().invoke(app, ["serve", *options])
+    done = run_cli("serve", *options)
     assert done.exit_code == 2
     assert said in " ".join(done.output.split())

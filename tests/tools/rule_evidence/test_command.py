@@ -15,11 +15,11 @@ from typer.testing import CliRunner, Result
 import harness.server.mock_api  # noqa: F401  (registers the rules)
 from harness.cassettes.format.interaction import CassetteHeader
 from harness.cassettes.recording.writer import SecretFound, lock_cassette, read_cassette
-from harness.cli import app
 from harness.contract.rule import RULES
 from harness.verify import evidence
 from harness.verify.evidence import Origin, attach_origin
 from harness.verify.examples import build_request
+from tests.support.command_line import run_cli
 from tests.support.servers.live_api import KEY, Change, Live, error, live
 from tools.rule_evidence import __main__ as record_rules
 from tools.rule_evidence import store
@@ -359,6 +359,6 @@ def test_a_changed_member_alone_is_new_words() -> None:
 @pytest.mark.slow
 def test_what_was_recorded_is_judged_without_a_finding(api: tuple[str, Live], tmp_path: Path) -> None:
     record(api[0], tmp_path, "transport", "cursors", "--yes")
-    result = CliRunner().invoke(app, ["verify", str(tmp_path)])
+    result = run_cli("verify", tmp_path)
     assert result.exit_code == 0, result.output
     assert re.search(r"answers +[1-9]", result.output)

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.learning import Learn, run
+from tests.support.command_line import run_cli
+from tests.support.learning import Learn
 from tests.support.recordings import write_jsonl
 
 
@@ -18,7 +19,7 @@ def learn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Learn:
 
     def learned(*exchanges: dict[str, Any]) -> str:
         file = write_jsonl(tmp_path, [{**one, "id": f"a.yaml#{n}"} for n, one in enumerate(exchanges, 1)])
-        result = run("learn", file.relative_to(tmp_path))
+        result = run_cli("learn", file.relative_to(tmp_path))
         assert result.exit_code == 0, result.output
         return result.stdout
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.learning import ASK, Learn, contract, refused, run, taken, verdict
+from tests.support.command_line import run_cli
+from tests.support.learning import ASK, Learn, contract, refused, taken, verdict
 from tests.support.recordings import HI, KEY, recorded, write_jsonl
 
 HELLO = {"role": "user", "content": "hi"}
@@ -146,7 +147,8 @@ def test_a_member_that_no_schema_knows_is_known_then(learn: Learn, tmp_path: Pat
     assert "known in Response: mood" in learn(one)
     (file,) = tmp_path.glob("*.jsonl")
     drift = [
-        run("verify", *more, file).stdout.splitlines()[3].split()[-1] for more in ([], ["--contract", "contract.yaml"])
+        run_cli("verify", *more, file).stdout.splitlines()[3].split()[-1]
+        for more in ([], ["--contract", "contract.yaml"])
     ]
     assert drift == ["1", "-"]
 
@@ -155,9 +157,9 @@ def test_an_entry_that_changes_nothing_any_more_is_reported_and_goes(learn: Lear
     learn(taken(colour="blue"), taken(shape="round"))
     (file,) = tmp_path.glob("*.jsonl")
     write_jsonl(tmp_path, recorded(HI))
-    printed = run("verify", "--contract", "contract.yaml", file).stdout
+    printed = run_cli("verify", "--contract", "contract.yaml", file).stdout
     assert "contract.yaml:5: changes nothing any more: unknown_parameter does not hold at colour" in printed
-    again = run("learn", file.name).stdout
+    again = run_cli("learn", file.name).stdout
     assert "no longer needed: contract.yaml:5: unknown_parameter does not hold at colour" in again
     assert contract().entries == ()
 
@@ -166,23 +168,23 @@ def test_the_file_of_the_project_is_found(learn: Learn, tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[tool.harness]\ncontract = "tests/own.yaml"\n')
     assert "written: tests/own.yaml" in learn(taken(colour="blue"))
     (file,) = tmp_path.glob("*.jsonl")
-    assert run("verify", file).exit_code == 0
-    assert "unknown_parameter" in run("rules", "--area", "yours").stdout
+    assert run_cli("verify", file).exit_code == 0
+    assert "unknown_parameter" in run_cli("rules", "--area", "yours").stdout
 
 
 def test_rules_of_ones_own_are_listed_as_yours(learn: Learn) -> None:
     learn(refused("No.", "truncation", "no", truncation="auto"))
-    listed = run("rules", "--contract", "contract.yaml", "--area", "yours").stdout
+    listed = run_cli("rules", "--contract", "contract.yaml", "--area", "yours").stdout
     assert "yours_400_truncation" in listed
     assert "a.jsonl#1" not in listed
-    assert "400 No." in run("rules", "yours_400_truncation", "--contract", "contract.yaml").stdout
+    assert "400 No." in run_cli("rules", "yours_400_truncation", "--contract", "contract.yaml").stdout
 
 
 class TestNothingToLearn:
     @pytest.mark.parametrize("content", ["", "garbage", '{"a": 1}\n', "- 1\n- 2\n", "\x00\x01"])
     def test_garbage_is_said_to_be_none(self, tmp_path: Path, content: str) -> None:
         (tmp_path / "a.jsonl").write_text(content)
-        result = run("learn", tmp_path)
+        result = run_cli("learn", tmp_path)
         assert result.exit_code == 2
         assert "nothing to learn from in " in result.stderr
 
@@ -196,7 +198,7 @@ class TestNothingToLearn:
             "request": {**ASK, "x": 1},
         }
         file = write_jsonl(tmp_path, [claude])
-        assert "nothing to learn from in " in run("learn", file).stderr
+        assert "nothing to learn from in " in run_cli("learn", file).stderr
 
     def test_recordings_that_agree_write_no_file(self, learn: Learn) -> None:
         assert learn(*recorded(HI)) == "1 exchange: 0 disagree with the mock, 0 with what was learned\n"
@@ -224,13 +226,13 @@ class TestSecrets:
     def test_none_gets_into_a_bundle_that_is_cut_to_what_matters(self, learn: Learn, tmp_path: Path) -> None:
         learn(taken(colour="blue", instructions=f"My key is {KEY}. " + "x" * 500, metadata={"a": "b"}))
         (file,) = tmp_path.glob("*.jsonl")
-        result = run("learn", "--share", tmp_path / "shared.jsonl", file)
+        result = run_cli("learn", "--share", tmp_path / "shared.jsonl", file)
         assert "1 exchanges written" in result.stdout, result.output
         (line,) = (tmp_path / "shared.jsonl").read_text().splitlines()
         assert json.loads(line)["request"] == {"model": "gpt-4.1", "colour": "blue", "input": "hi"} or KEY not in line
         assert "instructions" not in line
         assert '"colour"' in line
-        assert "requests.refused" in run("verify", tmp_path / "shared.jsonl").stdout
+        assert "requests.refused" in run_cli("verify", tmp_path / "shared.jsonl").stdout
 
 
 class TestMembersOfAnswers:
@@ -249,7 +251,7 @@ class TestMembersOfAnswers:
         for place in (one["response"]["output"][0], one["response"]):
             place["mood"] = "good"
             write_jsonl(tmp_path, [one])
-            printed = run("verify", "--contract", "contract.yaml", file).stdout
+            printed = run_cli("verify", "--contract", "contract.yaml", file).stdout
             drift += [line.split()[-1] for line in printed.splitlines() if line.startswith("answers")]
         assert drift == ["-", "1"]
 
@@ -268,7 +270,7 @@ class TestTheFileOfTheUser:
         learn(taken(colour="blue"))
         (file,) = tmp_path.glob("*.jsonl")
         Path("contract.yaml").write_text("format: 1\nexemption: []\n")
-        result = run("learn", file)
+        result = run_cli("learn", file)
         assert (result.exit_code, Path("contract.yaml").read_text()) == (2, "format: 1\nexemption: []\n")
         assert "contract.yaml:2: a contract has no `exemption`. Did you mean 'exemptions'?" in result.stderr
 
@@ -276,7 +278,7 @@ class TestTheFileOfTheUser:
     def test_a_mistake_is_said_wherever_it_is_loaded(self, tmp_path: Path, command: str) -> None:
         (tmp_path / "own.yaml").write_text("format: 7\n")
         paths = [write_jsonl(tmp_path, recorded(HI))] if command == "verify" else []
-        result = run(command, "--contract", tmp_path / "own.yaml", *paths)
+        result = run_cli(command, "--contract", tmp_path / "own.yaml", *paths)
         assert result.exit_code == 2
         assert "own.yaml:1: format 7 is of a newer release" in " ".join(result.stderr.split())
 
@@ -299,7 +301,7 @@ class TestTheFileOfTheUser:
     )
     def test_garbage_is_an_error_and_no_crash(self, tmp_path: Path, content: bytes, problem: str) -> None:
         (tmp_path / "own.yaml").write_bytes(content)
-        result = run("rules", "--contract", tmp_path / "own.yaml")
+        result = run_cli("rules", "--contract", tmp_path / "own.yaml")
         assert result.exit_code == 2, result.exception
         assert problem in " ".join(result.stderr.split())
 
@@ -311,7 +313,10 @@ class TestWhatIsNoEvidence:
     def test_a_model_of_another_provider(self, learn: Learn, tmp_path: Path, model: str) -> None:
         why = "is a model of another provider; what a gateway takes for it is no contract of the API."
         file = write_jsonl(tmp_path, [taken(model=model, colour="blue")])
-        assert f"nothing to learn from in {file.name}: {file.name}#1: {model!r} {why}" in run("learn", file.name).stderr
+        assert (
+            f"nothing to learn from in {file.name}: {file.name}#1: {model!r} {why}"
+            in run_cli("learn", file.name).stderr
+        )
         printed = learn(taken(model=model, colour="blue"), taken(shape="round"))
         assert f"#1: {model!r} {why}" in printed
         assert "not judged: " in printed
@@ -351,18 +356,18 @@ class TestABundle:
     def test_has_each_kind_once(self, learn: Learn, tmp_path: Path) -> None:
         learn(taken(colour="blue"), taken(colour="blue", metadata={"a": "b"}), taken(shape="round"))
         (file,) = tmp_path.glob("*.jsonl")
-        assert "2 exchanges written" in run("learn", "--share", tmp_path / "shared.jsonl", file).stdout
+        assert "2 exchanges written" in run_cli("learn", "--share", tmp_path / "shared.jsonl", file).stdout
 
     def test_holds_no_secret_of_the_member_that_matters(self, learn: Learn, tmp_path: Path) -> None:
         learn(taken(colour=f"Bearer {KEY}", input="Mail ann@acme.io"))
         (file,) = tmp_path.glob("*.jsonl")
-        run("learn", "--share", tmp_path / "shared.jsonl", file)
+        run_cli("learn", "--share", tmp_path / "shared.jsonl", file)
         text = (tmp_path / "shared.jsonl").read_text()
         assert '"colour"' in text
         assert KEY not in text
         assert "ann@acme.io" not in text
 
     def test_is_not_written_where_nothing_differs(self, tmp_path: Path) -> None:
-        result = run("learn", "--share", tmp_path / "shared.jsonl", write_jsonl(tmp_path, recorded(HI)))
+        result = run_cli("learn", "--share", tmp_path / "shared.jsonl", write_jsonl(tmp_path, recorded(HI)))
         assert result.stdout == "nothing to share: recordings and mock agree.\n"
         assert not (tmp_path / "shared.jsonl").exists()

@@ -11,9 +11,7 @@ import jsonschema
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
-from harness.cli import app
 from harness.contract.schema import schemas_directory
 from harness.ending import failed, incomplete
 from harness.items import (
@@ -34,6 +32,7 @@ from harness.verify.judging.rerender import judge_rerendering
 from harness.verify.read_files import read_recording
 from harness.verify.run import verify_recordings
 from harness.world.script import Turn
+from tests.support.command_line import run_cli
 from tests.support.recordings import HI, recorded, write_jsonl
 from tests.support.streams import ITEMS
 
@@ -330,17 +329,17 @@ class TestVerify:
         with (tmp_path / "report").open("wb") as out:
             output.write_json(tally, out)
         assert "respelled" not in json.loads((tmp_path / "report").read_text())
-        assert "respelled" not in CliRunner().invoke(app, ["verify", str(file)]).stdout
+        assert "respelled" not in run_cli("verify", file).stdout
 
     def test_tells_what_is_the_same_and_what_differs(self, tmp_path: Path) -> None:
         made = stream(function_call("f", "{}"))
         file = write_jsonl(tmp_path, [made, of_today(made, temperature=0.3)])
-        result = CliRunner().invoke(app, ["verify", "--respell", str(file)])
+        result = run_cli("verify", "--respell", file)
         assert result.exit_code == 1
         row = next(line.split() for line in result.stdout.splitlines() if line.startswith("respelled "))
         assert row[:4] == ["respelled", "2", "1", "1"]
         assert "  recorded  response.created: response.temperature 0.3" in result.stdout
-        CliRunner().invoke(app, ["verify", "--respell", str(file), "--json", str(tmp_path / "said")])
+        run_cli("verify", "--respell", file, "--json", tmp_path / "said")
         answer_body = json.loads((tmp_path / "said").read_text())
         jsonschema.validate(answer_body, json.loads((schemas_directory() / "verify.json").read_text()))
         assert answer_body["respelled"]["same"] == 1
