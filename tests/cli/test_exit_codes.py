@@ -14,7 +14,6 @@ import pytest
 from harness.cli import COMMANDS
 from harness.cli.support.exit_codes import ExitCode
 from harness.cli.support.live_api import confirm_cost
-from harness.contract import schema
 from harness.contract.check import CheckedRequest
 from harness.core.errors import ConfigError
 from tests.support.command_line import run_cli
@@ -31,13 +30,6 @@ LISTED = {
 Prepare = Callable[[Path, pytest.MonkeyPatch], list[str]]
 
 
-def unpublished(folder: Path, patch: pytest.MonkeyPatch) -> list[str]:
-    (folder / "schemas").mkdir()
-    patch.setattr(schema, "schemas_directory", lambda: folder / "schemas")
-    (folder / "schemas/lock.json").write_text("{}")
-    return ["schemas", "--check"]
-
-
 def broken(folder: Path, patch: pytest.MonkeyPatch) -> list[str]:
     (folder / "a.yaml").write_text("interactions:\n- request: {method: GET, uri: /v1/responses}\n")
     return ["cassettes", str(folder)]
@@ -50,7 +42,8 @@ def too_kind(folder: Path, patch: pytest.MonkeyPatch) -> list[str]:
 
 
 def without_sdk(folder: Path, patch: pytest.MonkeyPatch) -> list[str]:
-    patch.setattr("harness.server.demo.find_spec", lambda name: None)
+    for module in ("harness.server.demo", "harness.core.extras"):
+        patch.setattr(f"{module}.find_spec", lambda name: None)
     return ["demo"]
 
 
@@ -74,7 +67,6 @@ CASES: list[tuple[ExitCode, str, Prepare]] = [
     (ExitCode.FOUND, "verify", judging),
     (ExitCode.FOUND, "report", lambda folder, _: reporting(folder, "--fail-under", "90")),
     (ExitCode.FOUND, "cassettes", broken),
-    (ExitCode.FOUND, "schemas", unpublished),
     (ExitCode.FOUND, "demo", too_kind),
     (ExitCode.NOTHING_JUDGED, "serve", lambda *_: ["serve", "--script", "/nowhere.py"]),
     (
@@ -89,7 +81,6 @@ CASES: list[tuple[ExitCode, str, Prepare]] = [
     (ExitCode.NOTHING_JUDGED, "report", lambda folder, _: ["report", str(folder / "none.json")]),
     (ExitCode.NOTHING_JUDGED, "drift", lambda folder, _: ["drift", str(folder)]),
     (ExitCode.NOTHING_JUDGED, "cassettes", lambda folder, _: ["cassettes", str(folder)]),
-    (ExitCode.NOTHING_JUDGED, "schemas", lambda *_: ["schemas", "--diff", "--openapi", "/nowhere.json"]),
     (ExitCode.NOTHING_JUDGED, "demo", without_sdk),
 ]
 
