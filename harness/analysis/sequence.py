@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from itertools import count
+from typing import Literal
 
 from harness.analysis.flow_steps import MAX_ITEMS, FlowStep, item_line
 from harness.core.exchange import Json
@@ -62,73 +64,62 @@ class SequenceDiagram:
 NO_MESSAGES = SequenceDiagram()
 
 
-class _Arrow(NamedTuple):
-    """A message before the places of its participants are known."""
-
-    source: str
-    target: str
-    text: str
-    kind: MessageKind = "request"
-    exchange: int = 0
-
-
 def draw_sequence(steps: Sequence[FlowStep]) -> SequenceDiagram:
     """Draw the messages of these steps."""
-    arrows = list(_draw_arrows(steps))
-    names = dict.fromkeys(name for arrow in arrows for name in (arrow.source, arrow.target))
-    places = {name: place for place, name in enumerate(names)}
-    messages = [
-        SequenceMessage(
-            places[arrow.source], places[arrow.target], arrow.kind, _shorten_line(arrow.text), arrow.exchange
-        )
-        for arrow in arrows
-    ]
-    return SequenceDiagram(tuple(map(_shorten_line, names)), tuple(messages))
+    places: dict[str, int] = defaultdict(count().__next__)
+    messages = tuple(
+        SequenceMessage(places[source], places[target], kind, _shorten_line(text), number)
+        for source, target, kind, text, number in _draw_messages(steps)
+    )
+    return SequenceDiagram(tuple(map(_shorten_line, places)), messages)
 
 
-def _draw_arrows(steps: Sequence[FlowStep]) -> Iterator[_Arrow]:
+_Arrow = tuple[str, str, MessageKind, str, int]
+"""The members of a message, with the names of its participants."""
+
+
+def _draw_messages(steps: Sequence[FlowStep]) -> Iterator[_Arrow]:
     calls: dict[str, str] = {}
     for step in steps:
         lane, hand_off = _participant_name(step.lane), step.hand_off
         for item in step.new_items[-MAX_ITEMS:]:
             if not (hand_off and item.get("call_id") == hand_off.call_id):
-                yield from _input_arrows(lane, item, calls)
+                yield from _draw_input(lane, item, calls)
         if hand_off:
-            yield _Arrow(_participant_name(hand_off.by), lane, f"{hand_off.name} ({hand_off.call_id})")
-        asked = f"{step.number}. {step.endpoint or 'POST /responses'}"
-        yield _Arrow(lane, API_NAME, asked, exchange=step.number)
+            yield _participant_name(hand_off.by), lane, "request", f"{hand_off.name} ({hand_off.call_id})", 0
+        yield lane, API_NAME, "request", f"{step.number}. {step.endpoint or 'POST /responses'}", step.number
         for item in step.output_items:
             calls[as_string(item.get("call_id"))] = item_line(item)
-            yield from _output_arrows(lane, item)
+            yield from _draw_output(lane, item)
         if step.failure:
-            yield _Arrow(API_NAME, lane, step.failure, "failure")
+            yield API_NAME, lane, "failure", step.failure, 0
         elif step.status or not step.output_items:
-            yield _Arrow(API_NAME, lane, step.status or "done", "answer")
+            yield API_NAME, lane, "answer", step.status or "done", 0
 
 
 def _participant_name(lane: str) -> str:
     return f"agent {lane}" if lane in (USER_NAME, API_NAME, TOOLS_NAME) else lane
 
 
-def _input_arrows(lane: str, item: Json, calls: dict[str, str]) -> Iterator[_Arrow]:
+def _draw_input(lane: str, item: Json, calls: dict[str, str]) -> Iterator[_Arrow]:
     """Draw an input item of a lane: to and from its tools, or from the user."""
     if as_string(item.get("type")).endswith("_output"):
         call = as_string(item.get("call_id"))
-        yield _Arrow(lane, TOOLS_NAME, calls.get(call, call))
-        yield _Arrow(TOOLS_NAME, lane, summarize_item(item), "answer")
+        yield lane, TOOLS_NAME, "request", calls.get(call, call), 0
+        yield TOOLS_NAME, lane, "answer", summarize_item(item), 0
     else:
-        yield _Arrow(USER_NAME, lane, item_line(item))
+        yield USER_NAME, lane, "request", item_line(item), 0
 
 
-def _output_arrows(lane: str, item: Json) -> Iterator[_Arrow]:
+def _draw_output(lane: str, item: Json) -> Iterator[_Arrow]:
     """Draw an output item: to the lane, or to an MCP server and back."""
     if item.get("type") in ("mcp_call", "mcp_list_tools"):
         server = f"MCP server {item.get('server_label')}"
-        yield _Arrow(API_NAME, server, f"{item.get('name') or 'list tools'} {as_string(item.get('arguments'))}")
-        told = item_text({"output": item.get("error") or item.get("output") or ""}) or "done"
-        yield _Arrow(server, API_NAME, told, "answer")
+        yield API_NAME, server, "request", f"{item.get('name') or 'list tools'} {as_string(item.get('arguments'))}", 0
+        result = item_text({"output": item.get("error") or item.get("output") or ""}) or "done"
+        yield server, API_NAME, "answer", result, 0
     else:
-        yield _Arrow(API_NAME, lane, item_line(item), "answer")
+        yield API_NAME, lane, "answer", item_line(item), 0
 
 
 def _shorten_line(text: str) -> str:

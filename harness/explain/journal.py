@@ -1,4 +1,4 @@
-"""Renders the journal of a World, a line for each of the newest exchanges."""
+"""The journal of a World as text, a line for each of the newest exchanges."""
 
 from __future__ import annotations
 
@@ -15,15 +15,12 @@ MAX_LINES = 20
 
 
 def render_journal(exchanges: Sequence[Exchange], lanes: Mapping[str, Sequence[Exchange]] | None = None) -> str:
-    """One line for each of the newest exchanges: number, method and path, model, input, status, rule or disconnection.
+    """Render a line for each of the newest exchanges: number, method and path, model, input, status, rule or disconnection.
 
     With the `lanes` of several agents, the lane stands behind the number.
     """
     groups = [
-        list(group)
-        for _, group in groupby(
-            exchanges, lambda exchange: (is_probe(exchange), exchange.number * (not is_probe(exchange)))
-        )
+        list(group) for _, group in groupby(exchanges, lambda exchange: not is_probe(exchange) and exchange.number)
     ]
     shown = groups[-MAX_LINES:]
     lane_by_number = {exchange.number: name for name, members in (lanes or {}).items() for exchange in members}

@@ -16,7 +16,7 @@ _LEADING_MEMBERS = ("type", "role")
 
 
 def describe_sent_part(request: Request, param: str | None, names: Collection[str] = ()) -> str:
-    """The part of a request that an error is about: the body at `param`, or the deepest part that exists.
+    """Show the part of a request that an error is about: the body at `param`, or the deepest part that exists.
 
     Of a list or an object only what holds one of the `names` is shown: ids, or names of members.
     """
@@ -50,12 +50,12 @@ def _holds(value: Any, names: Collection[str]) -> bool:
     if isinstance(value, str):
         return value in names
     if isinstance(value, dict):
-        return any(name in names or _holds(own, names) for name, own in value.items())
-    return isinstance(value, list) and any(_holds(each, names) for each in value)
+        return any(name in names or _holds(member, names) for name, member in value.items())
+    return isinstance(value, list) and any(_holds(entry, names) for entry in value)
 
 
 def _cut_around(value: Any, names: Collection[str]) -> str:
-    """A value without the entries and members that hold none of the names; how many there were stands in their place."""
+    """Show a value without the entries and members that hold none of the names, with their number in their place."""
     if isinstance(value, list):
         return f"[{', '.join(_cut_list(value, names))}]"
     if isinstance(value, dict) and _holds(value, names):
@@ -79,9 +79,9 @@ def _cut_list(entries: Sequence[Any], names: Collection[str]) -> Iterator[str]:
 
 def _cut_object(members: dict[str, Any], names: Collection[str]) -> Iterator[str]:
     shown = 0
-    for name, own in members.items():
-        if name in names or name in _LEADING_MEMBERS or _holds(own, names):
+    for name, value in members.items():
+        if name in names or name in _LEADING_MEMBERS or _holds(value, names):
             shown += 1
-            yield f"{json.dumps(name)}: {_cut_around(own, names) if _holds(own, names) else shorten_json(own, 1)}"
+            yield f"{json.dumps(name)}: {_cut_around(value, names) if _holds(value, names) else shorten_json(value, 1)}"
     if hidden := len(members) - shown:
         yield f"… {hidden} more"

@@ -1,4 +1,4 @@
-"""Fills the case of a report: the exchanges of its World, shortened and masked, what is found in them, and their flow."""
+"""The case of a report that is filled from a World: its exchanges, shortened and masked, their findings and flow."""
 
 from __future__ import annotations
 
