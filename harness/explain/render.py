@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
-from typing import Any
 
 from harness.analysis.flow import Flow
 from harness.analysis.loss import Lost
@@ -41,7 +40,7 @@ MAX_DETAILED = 5
 _NO_LIMIT = 1000
 
 
-def render_verdict(world: World, losses: Sequence[Lost] = (), **judged: Any) -> str:
+def render_verdict(world: World, losses: Sequence[Lost] = (), **judged: bool) -> str:
     """Render what `find_verdict` finds; empty when the test does not fail."""
     return escape_controls(render_causes(find_verdict(world, losses, **judged), world.vocabulary))
 
