@@ -14,7 +14,7 @@ import orjson
 from harness.api.http.dialects import API_ROOTS, OPENAI, parse_api_path
 from harness.api.http.websocket_mode import CREATE_EVENT, INJECT_EVENT, SOCKET
 from harness.contract.rule import CREATE_RESPONSE, RULES, Case, Rule
-from harness.contract.rules.stored.uploads import ANY_UPLOAD as ANY_FILE
+from harness.contract.rules.example_requests import ANY_UPLOAD as ANY_FILE
 from harness.live.conformance.minimal_requests import minimal_requests
 from harness.live.rule_questions import OTHER_PROVIDER, Question, examples_of, explain_left_out
 from harness.verify.examples import MINIMAL_BY_OPERATION, MINIMAL_REQUEST

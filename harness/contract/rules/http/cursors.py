@@ -6,13 +6,15 @@ from collections.abc import Iterator
 
 from harness.api.operations import FILE_LIST, ITEM_LIST, OBJECT_LIST, OPERATIONS
 from harness.contract.rule import Case, WorldView, after, assumed, reported, rule
-from harness.contract.rules.stored.containers import CREATE_CONTAINER
-from harness.contract.rules.stored.threads import CREATE_ASSISTANT, CREATE_THREAD, HI, STARTED_RUN
-from harness.contract.rules.stored.uploads import ANY_UPLOAD
-from harness.contract.rules.stored.vector_stores import (
-    CREATE_BATCH,
+from harness.contract.rules.example_requests import (
+    ANY_UPLOAD,
+    CREATE_ASSISTANT,
+    CREATE_CONTAINER,
     CREATE_FILLED_STORE,
     CREATE_STORE,
+    CREATE_THREAD,
+    HI,
+    STARTED_RUN,
     UPLOAD_FILE,
 )
 from harness.core.errors import ApiError
@@ -57,7 +59,7 @@ def _unknown_cursors(request: Request, world: WorldView) -> Iterator[Json]:
         "No file found with id 'file-y'.": after(
             UPLOAD_FILE,
             CREATE_FILLED_STORE,
-            Case({"file_ids": ["{0.id}"]}, on=CREATE_BATCH.replace("{vector_store_id}", "{1.id}")),
+            Case({"file_ids": ["{0.id}"]}, on="POST /vector_stores/{1.id}/file_batches"),
             Case(on="GET /vector_stores/{1.id}/file_batches/{2.id}/files?after=file-y"),
         ),
     },

@@ -8,15 +8,15 @@ from math import ceil
 
 from harness.api.http.dialects import AZURE, AZURE_DIALECTS, FIRST_VERSION, FOUNDRY, agent_of
 from harness.contract.rule import CREATE_RESPONSE, LIMITED_ACCOUNT, Case, WorldView, reported, rule
-from harness.contract.rules.http.gateway import (
+from harness.contract.rules.example_requests import (
     HELPER_REFERENCE,
     ON_AZURE,
     ON_CLASSIC,
     ON_FOUNDRY,
     PROJECT_PATH,
     VALID_BODY,
-    gateway_error,
 )
+from harness.contract.rules.http.gateway import gateway_error
 from harness.core.account import Organization, RateLimit
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request

@@ -9,7 +9,7 @@ from harness.api.content_filters import filter_result
 from harness.api.http.dialects import AZURE_DIALECTS, FOUNDRY
 from harness.api.project.agent_definitions import find_answering_version
 from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, documented, reported, rule
-from harness.contract.rules.http.gateway import ON_AGENT
+from harness.contract.rules.example_requests import ON_AGENT
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request

@@ -15,18 +15,18 @@ from harness.api.http.dialects import (
     is_versioned,
 )
 from harness.contract.rule import CREATE_RESPONSE, Case, WorldView, assumed, recorded, reported, rule
+from harness.contract.rules.example_requests import (
+    KEY_HEADERS,
+    ON_AZURE,
+    ON_CLASSIC,
+    ON_FOUNDRY,
+    ON_PREVIEW,
+    PROJECT_PATH,
+    VALID_BODY,
+)
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
-VALID_BODY: Json = {"model": "gpt-4.1", "input": "hi"}
-KEY_HEADERS = {"api-key": "sk-harness-example", "content-type": "application/json"}
-ON_AZURE = "POST !/openai/v1/responses"
-ON_CLASSIC = "POST !/openai/responses"
-PROJECT_PATH = "/api/projects/p"
-ON_FOUNDRY, ON_PREVIEW = f"POST !{PROJECT_PATH}/openai/v1/responses", f"POST !{PROJECT_PATH}/openai/responses"
-ON_AGENT = f"POST !{PROJECT_PATH}/agents/helper/endpoint/protocols/openai/responses?api-version=v1"
-HELPER_REFERENCE: Json = {"type": "agent_reference", "name": "helper"}
-CREATE_CONVERSATION = Case({}, on=f"POST !{PROJECT_PATH}/openai/v1/conversations")
 GATEWAY_ERROR_FORM = {"error": {"code": "{code}", "message": "{message}"}}
 """The form of errors of Azure's gateway: no type, no param."""
 NOT_AN_ENDPOINT = ("unknown URL", "outside the API", "wrong method")

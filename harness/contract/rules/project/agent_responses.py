@@ -9,7 +9,7 @@ from harness.api.project import agents as foundry_agents
 from harness.api.project.agent_definitions import find_answering_version, resolve_definition
 from harness.api.project.errors import INVALID_PAYLOAD, project_error, single_fault_before, validation_detail
 from harness.contract.rule import Case, WorldView, after, assumed, recorded, reported, rule
-from harness.contract.rules.http.gateway import HELPER_REFERENCE, ON_FOUNDRY, ON_PREVIEW, PROJECT_PATH
+from harness.contract.rules.example_requests import HELPER_REFERENCE, ON_FOUNDRY, ON_PREVIEW, PROJECT_PATH
 from harness.contract.rules.project.agents import CREATE_VERSION, check_agent_exists
 from harness.core.account import Organization
 from harness.core.dates import is_valid_on

@@ -9,7 +9,7 @@ from harness.api.http.dialects import FOUNDRY
 from harness.api.project.agent_sessions import files_below, normalize_path, session_key
 from harness.api.project.errors import project_error, without_param
 from harness.contract.rule import Case, Source, WorldView, after, assumed, recorded, rule
-from harness.contract.rules.http.gateway import PROJECT_PATH
+from harness.contract.rules.example_requests import PROJECT_PATH
 from harness.contract.rules.project.agents import CREATE_VERSION
 from harness.core.exchange import Json, Request
 

@@ -11,7 +11,7 @@ from harness.api.project import agents as foundry_agents
 from harness.api.project.agent_definitions import sent_version
 from harness.api.project.errors import project_error, project_not_found
 from harness.contract.rule import LIMITED_ACCOUNT, Case, Source, WorldView, after, assumed, recorded, reported, rule
-from harness.contract.rules.http.gateway import PROJECT_PATH
+from harness.contract.rules.example_requests import PROJECT_PATH
 from harness.contract.rules.project.preview import MAKING_VERSIONS
 from harness.contract.schema import json_type
 from harness.core.account import Organization

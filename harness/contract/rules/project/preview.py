@@ -13,7 +13,7 @@ from harness.api.http.dialects import FOUNDRY
 from harness.api.project.agent_definitions import sent_version
 from harness.api.project.errors import project_error
 from harness.contract.rule import Case, WorldView, documented, reported, rule
-from harness.contract.rules.http.gateway import PROJECT_PATH
+from harness.contract.rules.example_requests import PROJECT_PATH
 from harness.core.dates import is_valid_on
 from harness.core.exchange import Json, Request
 

@@ -8,8 +8,7 @@ from posixpath import splitext
 
 from harness.api.http.dialects import FOUNDRY
 from harness.contract.rule import Case, WorldView, after, assumed, recorded, rule
-from harness.contract.rules.http.gateway import PROJECT_PATH
-from harness.contract.rules.stored.uploads import upload
+from harness.contract.rules.example_requests import PROJECT_PATH, upload
 from harness.contract.rules.stored.vector_stores import STORE_PATH
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request

@@ -10,7 +10,12 @@ from harness.api.http.dialects import FOUNDRY, agent_of, is_preview_of_agents
 from harness.api.project.errors import INVALID_PAYLOAD, project_error, validation_detail
 from harness.contract.phrasing import quote_and_join
 from harness.contract.rule import Case, WorldView, after, assumed, recorded, reported, rule
-from harness.contract.rules.http.gateway import CREATE_CONVERSATION, HELPER_REFERENCE, ON_FOUNDRY, VALID_BODY
+from harness.contract.rules.example_requests import (
+    CREATE_PROJECT_CONVERSATION,
+    HELPER_REFERENCE,
+    ON_FOUNDRY,
+    VALID_BODY,
+)
 from harness.contract.rules.project.agent_responses import (
     AGENT_BODY,
     ON_PREVIEW_OF_AGENTS,
@@ -118,7 +123,7 @@ def known_types(as_of: str) -> Sequence[str]:
             {"model": "gpt-4o", "input": [{"role": "developer", "content": "Be brief."}, USER_MESSAGE]}, on=ON_FOUNDRY
         ),
         f"Invalid value: ''. Supported values are: {quote_and_join(TYPES_UNTIL_SUMMER, 'and')}.": after(
-            CREATE_CONVERSATION,
+            CREATE_PROJECT_CONVERSATION,
             Case(
                 {
                     **AGENT_BODY,
@@ -217,7 +222,7 @@ _CONVERSATION_ID = re.compile(r"conv_([A-Za-z0-9]{48}|[A-Za-z0-9]{50})")
             {**AGENT_BODY, "conversation": "conv_c8e602556f95489dJutf5cqOk1Uqu"}, on=ON_FOUNDRY
         )
     },
-    accepts=[after(CREATE_CONVERSATION, Case({**AGENT_BODY, "conversation": {"id": "{0.id}"}}, on=ON_FOUNDRY))],
+    accepts=[after(CREATE_PROJECT_CONVERSATION, Case({**AGENT_BODY, "conversation": {"id": "{0.id}"}}, on=ON_FOUNDRY))],
     since="2026-02-16",
     fix="Use the id of a conversation that the project made.",
 )

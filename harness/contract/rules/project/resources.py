@@ -11,7 +11,8 @@ from harness.api.project.connections import project_of
 from harness.api.project.errors import project_not_found
 from harness.api.project.versions import Versioned, known_versions
 from harness.contract.rule import Case, WorldView, after, assumed, recorded, reported, rule
-from harness.contract.rules.http.gateway import GATEWAY_ERROR_FORM, KEY_HEADERS, PROJECT_PATH
+from harness.contract.rules.example_requests import KEY_HEADERS, PROJECT_PATH
+from harness.contract.rules.http.gateway import GATEWAY_ERROR_FORM
 from harness.core.dates import iso_time
 from harness.core.errors import REQUEST_ID, ApiError
 from harness.core.exchange import Json, Request

@@ -10,7 +10,7 @@ from harness.api.http.dialects import FOUNDRY, USER_IDENTITY, user_of
 from harness.api.project.agent_sessions import session_key
 from harness.api.project.errors import project_error, without_param
 from harness.contract.rule import Case, WorldView, after, assumed, documented, rule
-from harness.contract.rules.http.gateway import KEY_HEADERS, ON_FOUNDRY, PROJECT_PATH
+from harness.contract.rules.example_requests import KEY_HEADERS, ON_FOUNDRY, PROJECT_PATH
 from harness.contract.rules.project.agents import CREATE_VERSION
 from harness.core.exchange import Json, Request
 from harness.items.history.transcript import conversation_id

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from harness.api.http.dialects import PREVIEW_OF_AGENTS
 from harness.contract.rule import Case, after, assumed, recorded, reported, shape
-from harness.contract.rules.http.gateway import CREATE_CONVERSATION, HELPER_REFERENCE, ON_AGENT, ON_FOUNDRY, ON_PREVIEW
+from harness.contract.rules.example_requests import (
+    CREATE_PROJECT_CONVERSATION,
+    HELPER_REFERENCE,
+    ON_AGENT,
+    ON_FOUNDRY,
+    ON_PREVIEW,
+)
 from harness.core.errors import ApiError
 
 PROBE_ADDRESS = "https://github.com/kangminlee-maker/local-OAuth-CLI-API-adapter"
@@ -50,9 +56,9 @@ shape(
     },
     accepts=[
         # Recorded 2026-02-26 to 2026-06-26 of Python, JS and Java clients of Foundry: Azure/azure-sdk-assets.
-        *(after(CREATE_CONVERSATION, case) for case in _CONVERSATIONS_ALONE),
+        *(after(CREATE_PROJECT_CONVERSATION, case) for case in _CONVERSATIONS_ALONE),
         # Assumed: as with an agent.
-        after(CREATE_CONVERSATION, Case({"model": "gpt-4o", "conversation": "{0.id}"}, on=ON_FOUNDRY)),
+        after(CREATE_PROJECT_CONVERSATION, Case({"model": "gpt-4o", "conversation": "{0.id}"}, on=ON_FOUNDRY)),
     ],
     fix="Add the member that `param` names.",
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 from harness.api.resources.containers import CODE_CALL
 from harness.contract.rule import Case, WorldView, after, assumed, reported, rule
-from harness.contract.rules.stored.uploads import ANY_UPLOAD, FORM_HEADERS
+from harness.contract.rules.example_requests import ANY_UPLOAD, CREATE_CONTAINER, FORM_HEADERS
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 from harness.items.code import code_interpreter_call
@@ -16,7 +16,6 @@ from harness.items.message import message
 
 CONTAINER_PATH = "/containers/{container_id}"
 CREATE_FILE = f"POST {CONTAINER_PATH}/files"
-CREATE_CONTAINER = Case({"name": "data"}, on="POST /containers")
 LIFETIME = 20 * 60
 """Seconds after which an unused container expires."""
 EXPIRED_WORDS = "Container is expired."

@@ -10,7 +10,8 @@ from hashlib import md5
 
 from harness.api.resources.parted_uploads import UPLOAD_LIFETIME, join_parts
 from harness.contract.rule import Case, WorldView, after, assumed, documented, rule
-from harness.contract.rules.stored.uploads import ADD_PART, FORM_HEADERS
+from harness.contract.rules.example_requests import FORM_HEADERS
+from harness.contract.rules.stored.uploads import ADD_PART
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request

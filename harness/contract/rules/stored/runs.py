@@ -6,17 +6,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from harness.contract.rule import Case, WorldView, after, assumed, recorded, reported, rule
-from harness.contract.rules.stored.threads import (
+from harness.contract.rules.example_requests import (
     CREATE_ASSISTANT,
     CREATE_GREETED_THREAD,
     CREATE_THREAD,
     HI,
-    RUBY_CASSETTES,
-    RUN_CREATIONS,
     START_RUN,
     STARTED_RUN,
-    SUBMIT_OUTPUTS,
 )
+from harness.contract.rules.stored.threads import RUBY_CASSETTES, RUN_CREATIONS, SUBMIT_OUTPUTS
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 from harness.items import function_call, mcp_approval_request

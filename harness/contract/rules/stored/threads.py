@@ -7,6 +7,12 @@ from typing import Any
 
 from harness.api.http.dialects import AZURE, FOUNDRY, OPENAI
 from harness.contract.rule import Case, WorldView, after, assumed, recorded, reported, rule
+from harness.contract.rules.example_requests import (
+    CREATE_ASSISTANT,
+    CREATE_THREAD,
+    HI,
+    STARTED_RUN,
+)
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
@@ -17,14 +23,6 @@ SUBMIT_OUTPUTS = "POST /threads/{thread_id}/runs/{run_id}/submit_tool_outputs"
 OPERATIONS_WITH_TOOLS = (*RUN_CREATIONS, "POST /assistants", "POST /assistants/{assistant_id}")
 RUBY_CASSETTES = "alexrudall/ruby-openai spec/fixtures/cassettes"
 LIKE_STEPS = assumed("that what is recorded of a step is said of all")
-
-CREATE_THREAD = Case({}, on="POST /threads")
-CREATE_ASSISTANT = Case({"model": "gpt-4o", "instructions": "Be brief."}, on="POST /assistants")
-HI: Json = {"role": "user", "content": "hi"}
-CREATE_GREETED_THREAD = Case({"messages": [HI]}, on="POST /threads")
-START_RUN = Case({"assistant_id": "{0.id}"}, on="POST /threads/{1.id}/runs")
-"""The third of three steps: create an assistant, a thread, a run."""
-STARTED_RUN = (CREATE_ASSISTANT, CREATE_GREETED_THREAD, START_RUN)
 
 
 @rule(

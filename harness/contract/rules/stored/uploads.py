@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from harness.api.http.multipart import CONTENT_TYPE
 from harness.contract.rule import Case, WorldView, assumed, documented, reported, rule
+from harness.contract.rules.example_requests import ANY_UPLOAD, upload
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
@@ -22,19 +22,6 @@ EXPIRY_SECONDS = (3_600, 2_592_000)
 _AUTH_HEADERS = {"authorization": "Bearer sk-harness-example"}
 ADD_PART = "POST /uploads/{upload_id}/parts"
 ADD_TO_CONTAINER = "POST /containers/{container_id}/files"
-FORM_HEADERS = {**_AUTH_HEADERS, "content-type": f"{CONTENT_TYPE}; boundary=x"}
-
-
-def upload(*fields: str, data: str | None = "Paris", name: str = "a.txt", **members: Any) -> Case:
-    """An upload as an example: `fields` are `name=value`, without `data` it has no file."""
-    parts = [f'name="{field.partition("=")[0]}"\r\n\r\n{field.partition("=")[2]}' for field in fields]
-    if data is not None:
-        parts.insert(0, f'name="file"; filename="{name}"\r\ncontent-type: text/plain\r\n\r\n{data}')
-    raw = "".join(f"--x\r\ncontent-disposition: form-data; {part}\r\n" for part in parts) + "--x--\r\n"
-    return Case(raw=raw.encode(), headers=FORM_HEADERS, on=UPLOAD, **members)
-
-
-ANY_UPLOAD = upload("purpose=user_data")
 
 
 @rule(

@@ -8,8 +8,8 @@ from harness.api.http.dialects import OPENAI
 from harness.api.project.classic import sources_of
 from harness.api.resources.assistants import requested_stores
 from harness.contract.rule import Case, WorldView, after, assumed, documented, recorded, reported, rule
+from harness.contract.rules.example_requests import CREATE_FILLED_STORE, CREATE_STORE, UPLOAD_FILE
 from harness.contract.rules.stored.files import ACCOUNT_WITH_OLD_FILES
-from harness.contract.rules.stored.uploads import upload
 from harness.core.account import PROJECT_ID
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
@@ -20,10 +20,7 @@ MAY_CREATE_STORES = ("POST /assistants", "POST /threads", "POST /threads/runs")
 """The operations that may also create vector stores."""
 ATTACH_FILES = ("POST /vector_stores", f"POST {STORE_PATH}/files", CREATE_BATCH, *MAY_CREATE_STORES)
 """The operations that add uploaded files to a vector store."""
-UPLOAD_FILE = upload("purpose=assistants")
-CREATE_STORE = Case({}, on="POST /vector_stores")
 THREAD_BODY: Json = {"messages": [{"role": "user", "content": "hi"}]}
-CREATE_FILLED_STORE = Case({"file_ids": ["{0.id}"]}, on="POST /vector_stores")
 
 
 def _new_store_body(file: str) -> Json:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import orjson
 
 from harness.contract.rule import TRANSCRIPT_MEMBERS, Case, after, assumed, documented, recorded, reported, rule
-from harness.contract.rules.request.input_items.references import CALL, HI, OUTPUT
+from harness.contract.rules.example_requests import CALL, HI, OUTPUT
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 from harness.items import function_call, message

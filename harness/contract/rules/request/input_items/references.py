@@ -13,14 +13,11 @@ from harness.api.encrypted_content import (
     rejection_reason,
 )
 from harness.contract.rule import TRANSCRIPT_MEMBERS, Case, WorldView, after, recorded, reported, rule
+from harness.contract.rules.example_requests import CALL, HI, OUTPUT
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 from harness.items import message, reasoning
 from harness.items.history.transcript import Transcript
-
-HI: Json = {"role": "user", "content": "hi"}
-CALL: Json = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}
-OUTPUT: Json = {"type": "function_call_output", "call_id": "call_1", "output": "ok"}
 
 _STORE_HINT = (
     " Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from "

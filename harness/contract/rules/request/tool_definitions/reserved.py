@@ -8,7 +8,7 @@ from typing import Any
 from harness.api.http.dialects import AZURE_DIALECTS, OPENAI
 from harness.api.tools import declared_tools
 from harness.contract.rule import Case, WorldView, assumed, reported, rule
-from harness.contract.rules.http.gateway import KEY_HEADERS, ON_AZURE
+from harness.contract.rules.example_requests import KEY_HEADERS, ON_AZURE
 from harness.contract.rules.request.models.family import FAMILY, family_of
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request

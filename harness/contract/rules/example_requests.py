@@ -1,0 +1,51 @@
+"""Requests that the examples of several areas begin with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harness.api.http.multipart import CONTENT_TYPE
+from harness.contract.rule import Case
+from harness.core.exchange import Json
+
+HI: Json = {"role": "user", "content": "hi"}
+CALL: Json = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}
+OUTPUT: Json = {"type": "function_call_output", "call_id": "call_1", "output": "ok"}
+
+# Azure OpenAI, and a project in Azure AI Foundry
+VALID_BODY: Json = {"model": "gpt-4.1", "input": "hi"}
+KEY_HEADERS = {"api-key": "sk-harness-example", "content-type": "application/json"}
+ON_AZURE = "POST !/openai/v1/responses"
+ON_CLASSIC = "POST !/openai/responses"
+PROJECT_PATH = "/api/projects/p"
+ON_FOUNDRY, ON_PREVIEW = f"POST !{PROJECT_PATH}/openai/v1/responses", f"POST !{PROJECT_PATH}/openai/responses"
+ON_AGENT = f"POST !{PROJECT_PATH}/agents/helper/endpoint/protocols/openai/responses?api-version=v1"
+HELPER_REFERENCE: Json = {"type": "agent_reference", "name": "helper"}
+CREATE_PROJECT_CONVERSATION = Case({}, on=f"POST !{PROJECT_PATH}/openai/v1/conversations")
+
+# The Assistants API
+CREATE_THREAD = Case({}, on="POST /threads")
+CREATE_ASSISTANT = Case({"model": "gpt-4o", "instructions": "Be brief."}, on="POST /assistants")
+CREATE_GREETED_THREAD = Case({"messages": [HI]}, on="POST /threads")
+START_RUN = Case({"assistant_id": "{0.id}"}, on="POST /threads/{1.id}/runs")
+"""The third of three steps: create an assistant, a thread, a run."""
+STARTED_RUN = (CREATE_ASSISTANT, CREATE_GREETED_THREAD, START_RUN)
+
+# Files, vector stores, containers
+FORM_HEADERS = {"authorization": "Bearer sk-harness-example", "content-type": f"{CONTENT_TYPE}; boundary=x"}
+
+
+def upload(*fields: str, data: str | None = "Paris", name: str = "a.txt", **members: Any) -> Case:
+    """An upload as an example: `fields` are `name=value`, without `data` it has no file."""
+    parts = [f'name="{field.partition("=")[0]}"\r\n\r\n{field.partition("=")[2]}' for field in fields]
+    if data is not None:
+        parts.insert(0, f'name="file"; filename="{name}"\r\ncontent-type: text/plain\r\n\r\n{data}')
+    raw = "".join(f"--x\r\ncontent-disposition: form-data; {part}\r\n" for part in parts) + "--x--\r\n"
+    return Case(raw=raw.encode(), headers=FORM_HEADERS, on="POST /files", **members)
+
+
+ANY_UPLOAD = upload("purpose=user_data")
+UPLOAD_FILE = upload("purpose=assistants")
+CREATE_STORE = Case({}, on="POST /vector_stores")
+CREATE_FILLED_STORE = Case({"file_ids": ["{0.id}"]}, on="POST /vector_stores")
+CREATE_CONTAINER = Case({"name": "data"}, on="POST /containers")
