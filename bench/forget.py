@@ -17,7 +17,7 @@ from harness.api.model_facts import read_table
 from harness.contract import schema
 from harness.contract.rule import RULES
 from harness.core.exchange import Json
-from harness.verify.disagreements.observe import atoms_of
+from harness.overrides.observe import atoms_of
 
 LISTED_FACTS = {
     "reasoning.effort": "efforts",

@@ -26,10 +26,10 @@ from typing import Any, NamedTuple
 from bench.forget import Forgotten, choose_forgotten, forget
 from harness.contract.own_contract_file import parse_contract
 from harness.contract.rule import RULES
-from harness.verify.disagreements.derive import Derived, derive_contract, is_worse
-from harness.verify.disagreements.observe import Seen, observe
-from harness.verify.disagreements.propose import exemption_key, is_about_model, refusal_key
-from harness.verify.disagreements.render_contract import render_contract
+from harness.overrides.derive import Derived, derive_contract, is_worse
+from harness.overrides.observe import Seen, observe
+from harness.overrides.propose import exemption_key, is_about_model, refusal_key
+from harness.overrides.render import render_contract
 
 REFUSED, MISSED = "requests.refused", "refusals.missed"
 OTHER = (MISSED, "refusals.different")

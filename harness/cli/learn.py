@@ -12,7 +12,7 @@ from harness.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from harness.contract.own_contract import OwnContract
-    from harness.verify.disagreements.derive import Derived
+    from harness.overrides.derive import Derived
 
 
 def learn(
@@ -41,8 +41,8 @@ def learn(
 
     What was learned is one readable file; serve, verify and pytest load it.
     """
-    from harness.verify.disagreements.derive import derive_contract, relative_evidence
-    from harness.verify.disagreements.own_file import (
+    from harness.overrides.derive import derive_contract, relative_evidence
+    from harness.overrides.project_file import (
         DEFAULT_NAME,
         find_project_contract,
         merge_contracts,
@@ -78,8 +78,8 @@ def learn(
 
 def _print_learned(derived: Derived, learned: OwnContract) -> None:
     from harness.core.text.shorten import pluralize, shorten
-    from harness.verify.disagreements.derive import explain_foreign
-    from harness.verify.disagreements.own_file import describe_entry
+    from harness.overrides.derive import explain_foreign
+    from harness.overrides.project_file import describe_entry
 
     before, after = len(derived.before), len(derived.after)
     print_text(
@@ -99,7 +99,7 @@ def _print_learned(derived: Derived, learned: OwnContract) -> None:
 
 def _write_bundle(derived: Derived, file: Path) -> None:
     from harness.cassettes.scrubbing.leak_check import secrets_in
-    from harness.verify.disagreements.share import render_bundle
+    from harness.overrides.bundle import render_bundle
 
     text = render_bundle(derived.before)
     if not text:

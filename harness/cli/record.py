@@ -189,7 +189,7 @@ def _open_watch(file: Path, api: Upstream, wanted: bool) -> Iterator[RecordingJu
         return
     from tempfile import TemporaryDirectory
 
-    from harness.verify.disagreements.own_file import load_contract
+    from harness.overrides.project_file import load_contract
     from harness.verify.watch import RecordingJudge
 
     own = load_contract(None, Path())
@@ -240,7 +240,7 @@ def _print_result(recording: Recording, file: Path, watch: RecordingJudge | None
 
 def _offer_learning(file: Path, api: Upstream) -> None:
     """Print what could be learned of a recording in which API and mock disagree."""
-    from harness.verify.disagreements.offer import offer_learning
+    from harness.overrides.offer import offer_learning
 
     for line in offer_learning([file], Path(), [urlsplit(api.origin).hostname or ""]):
         _print_stderr(line)

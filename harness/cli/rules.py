@@ -49,8 +49,8 @@ def rules(
     """
     from harness.contract.own_contract import AREA
     from harness.contract.rule import RULES
+    from harness.overrides.project_file import exemption_rows, load_contract
     from harness.report.catalogue import rule_json, rule_row, rule_sections
-    from harness.verify.disagreements.own_file import exemption_rows, load_contract
     from harness.verify.rule_records import load_kept_records
 
     if recordings:

@@ -114,9 +114,9 @@ def _make_mock(options: ServeOptions) -> MockApi:
     from harness.core.dates import CONTRACT_DATE, parse_as_of
     from harness.core.text.vocabulary import JSON, PYTHON_FILE
     from harness.faults.pace import parse_pace
+    from harness.overrides.project_file import load_contract
     from harness.server.mock_api import MockApi
     from harness.unscripted.default_model import small_talk
-    from harness.verify.disagreements.own_file import load_contract
 
     made, limits = MockApi, options.limits
     if options.is_shared:

@@ -110,7 +110,7 @@ def _count_processors() -> int:
 def _verify_recordings(options: VerifyOptions) -> None:
     from tempfile import TemporaryDirectory
 
-    from harness.verify.disagreements.own_file import find_unused, load_contract
+    from harness.overrides.project_file import find_unused, load_contract
     from harness.verify.judging.gateways import parse_host
     from harness.verify.run import verify_recordings
     from harness.verify.shards import ShardWriter, parse_shard

@@ -1,6 +1,6 @@
 """What a user's recordings say against the mock: exemptions, refusals and members, which overrule its rules and schemas.
 
-A World has at most one such contract. `own_contract_file` reads and writes it, `verify/disagreements/` derives it.
+A World has at most one such contract. `own_contract_file` reads and writes it, `overrides/` derives it.
 """
 
 from __future__ import annotations

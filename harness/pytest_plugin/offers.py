@@ -45,7 +45,7 @@ class _Offers:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Say what the cassettes that were written hold against the mock, and how to learn it."""
-        from harness.verify.disagreements.offer import offer_learning
+        from harness.overrides.offer import offer_learning
 
         root = self._config.rootpath
         written = [path for name in self._recorded if (path := Path(name)).exists()]

@@ -59,7 +59,7 @@ def add_ini_options(parser: pytest.Parser) -> None:
 
 def own_contract_of(node: pytest.Item) -> OwnContract | None:
     """The contract of a test: that of its marker, else of the command line, else of the project; read once a run."""
-    from harness.verify.disagreements.own_file import find_project_contract, read_contract
+    from harness.overrides.project_file import find_project_contract, read_contract
 
     config, marked = node.config, read_marker_options(node).get("contract")
     option = config.getoption(CONTRACT_OPTION)

@@ -7,7 +7,7 @@ import pytest
 from harness.contract.own_contract import Condition, Evidence, Exemption, MemberCondition, OwnContract, OwnRefusal
 from harness.contract.own_contract_file import parse_contract
 from harness.core.errors import ApiError, ConfigError
-from harness.verify.disagreements.render_contract import render_contract
+from harness.overrides.render import render_contract
 
 WHEN = Condition(
     models=("o3",), members=(MemberCondition("input[].status", (None, "x", 1, True), ("list",), "message"),)

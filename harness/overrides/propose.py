@@ -23,7 +23,7 @@ from harness.contract.own_contract import (
 from harness.contract.rule import RULES, Rule
 from harness.core.errors import ApiError
 from harness.core.exchange import Json
-from harness.verify.disagreements.observe import Seen, atoms_of, is_name
+from harness.overrides.observe import Seen, atoms_of, is_name
 from harness.verify.judging.unverifiable import MODEL_AREAS
 from harness.verify.judging.verdict import VerdictKind
 
@@ -67,14 +67,17 @@ class Proposal:
         return self.entry.condition
 
     def with_condition(self, condition: Condition) -> Proposal:
-        """The same with another condition."""
+        """Replace the condition."""
         return replace(self, entry=replace(self.entry, condition=condition))
 
 
 def evidence_of(made_from: Sequence[Seen]) -> tuple[Evidence, ...]:
-    """The exchanges that an entry names."""
+    """List the exchanges that an entry names."""
     by_file = {seen.file: seen for seen in reversed(made_from)}
-    return tuple(Evidence(each.file, each.number, each.date) for each in list(by_file.values())[::-1][:MAX_EVIDENCE])
+    return tuple(
+        Evidence(exchange.file, exchange.number, exchange.date)
+        for exchange in list(by_file.values())[::-1][:MAX_EVIDENCE]
+    )
 
 
 def place_of(seen: Seen) -> tuple[str, Any, Any]:
@@ -85,7 +88,7 @@ def place_of(seen: Seen) -> tuple[str, Any, Any]:
 
 
 def exemption_key(seen: Seen) -> tuple[Any, ...] | None:
-    """What a wrong refusal is about; those about the same make one entry. None where nothing can be learned of it."""
+    """Make a key of what a wrong refusal is about; one entry covers equal keys. None where nothing can be learned."""
     if seen.violation is None or seen.violation.rule.id not in RULES:
         return None  # an entry of one's own that refuses too much is narrowed, not excepted from
     path, holder, value = place_of(seen)
@@ -109,8 +112,8 @@ def exemption_key(seen: Seen) -> tuple[Any, ...] | None:
 
 
 def _words_of(rule: Rule, facts: Mapping[str, Any]) -> dict[str, str]:
-    """The facts of a violation that are one of few, without places and what the condition says already."""
-    named = {name: str(each) for name, each in facts.items() if name not in OWN_FACTS and isinstance(each, str)}
+    """Find the facts of a violation that are names, without places and what the condition says already."""
+    named = {name: str(fact) for name, fact in facts.items() if name not in OWN_FACTS and isinstance(fact, str)}
     return {} if rule.keyword else {name: word for name, word in named.items() if re.fullmatch(r"[a-z][a-z_ ]*", word)}
 
 
@@ -119,7 +122,7 @@ def _is_about_value(rule: Rule) -> bool:
 
 
 def propose_exemption(group: Sequence[Seen]) -> Proposal:
-    """An exemption for requests that the API took, and that the mock refuses by one rule at one place."""
+    """Propose an exemption for requests that the API took and the mock refuses by one rule at one place."""
     first = group[0]
     assert first.violation is not None
     rule = first.violation.rule
@@ -127,7 +130,7 @@ def propose_exemption(group: Sequence[Seen]) -> Proposal:
     if _is_about_items(normalize_path(path), value):
         members = (*_subject_members(group),) or (*_whole_shape(group),)
     else:
-        members = (_condition_at(path, type_of(holder), [place_of(each)[2] for each in group], _is_about_value(rule)),)
+        members = (_condition_at(path, type_of(holder), [place_of(seen)[2] for seen in group], _is_about_value(rule)),)
     models = models_of(group) if is_about_model(first.violation) else ()
     condition = Condition(first.request.operation, first.request.dialect, models, members)
     words = _words_of(rule, first.violation.facts)
@@ -136,7 +139,7 @@ def propose_exemption(group: Sequence[Seen]) -> Proposal:
 
 
 def is_about_model(violation: Violation) -> bool:
-    """Whether a violation may be one of some models alone."""
+    """Tell whether a violation may concern some models alone."""
     rule = violation.rule
     if rule.area in ("tools", "text"):
         return "model" in rule.error.message or "model" in violation.facts
@@ -144,12 +147,12 @@ def is_about_model(violation: Violation) -> bool:
 
 
 def _is_about_items(at: str, value: Any) -> bool:
-    """Whether a violation is about items somewhere in the request, or about all of it, rather than about one member."""
+    """Tell whether a violation is about items somewhere in the request, or about all of it, rather than about one member."""
     return at in WHOLE_PLACES and not (at and kind_of(value) in ("absent", "null", "text"))
 
 
 def _subjects_of(seen: Seen) -> list[Json]:
-    """The input items that the violation names by their id; none where it names none of them."""
+    """Find the input items that the violation names by their id."""
     assert seen.violation is not None
     body = body_about(seen.request.body, seen.violation.facts)
     return body["input"] if body is not seen.request.body else []
@@ -160,7 +163,7 @@ def _types_of_subjects(seen: Seen) -> tuple[str, ...]:
 
 
 def _subject_members(group: Sequence[Seen]) -> Iterator[MemberCondition]:
-    """What the named items are, all of them: their types, and who executes them."""
+    """Yield conditions on all named items: their types, and who executes them."""
     for kind in _types_of_subjects(group[0]):
         if kind:
             yield MemberCondition("input[].type", (kind,))
@@ -170,25 +173,29 @@ def _subject_members(group: Sequence[Seen]) -> Iterator[MemberCondition]:
 
 
 def _condition_at(path: str, of: str, values: Sequence[Any], exact: bool) -> MemberCondition:
-    """The values at a place, one by one if they matter and are short, the others by their kind."""
-    listed = [each for each in values if each is None or isinstance(each, bool)]
+    """Make a condition on a place: its values, singly if short and decisive, the others by kind."""
+    listed = [value for value in values if value is None or isinstance(value, bool)]
     if exact:
-        listed += [each for each in values if is_name(each) or isinstance(each, int | float)]
-    kinds = [kind_of(each) for each in values if not any(each is known for known in listed) or each is ABSENT]
+        listed += [value for value in values if is_name(value) or isinstance(value, int | float)]
+    kinds = [
+        kind_of(value)
+        for value in values
+        if not any(value is listed_value for listed_value in listed) or value is ABSENT
+    ]
     return MemberCondition(normalize_path(path), _unique(listed), tuple(dict.fromkeys(kinds)), of)
 
 
 def _unique(values: Iterable[Any]) -> tuple[Any, ...]:
-    return tuple({(type(each), each): each for each in values}.values())
+    return tuple({(type(value), value): value for value in values}.values())
 
 
 def models_of(group: Iterable[Seen]) -> tuple[str, ...]:
-    """The families of their models, sorted."""
+    """List the families of their models, sorted."""
     return tuple(sorted({seen.family for seen in group if seen.family}))
 
 
 def refusal_key(seen: Seen) -> tuple[Any, ...] | None:
-    """What a recorded refusal is about, as `exemption_key`."""
+    """Make a key of what a recorded refusal is about, as `exemption_key` does."""
     error, request = seen.error, seen.request
     if not isinstance(error.get("message"), str) or not isinstance(request.body, dict):
         return None
@@ -203,12 +210,12 @@ def refusal_key(seen: Seen) -> tuple[Any, ...] | None:
 
 
 def is_about_kind(error: Mapping[str, Any]) -> bool:
-    """Whether a recorded error is about the member or the kind of its value, whatever it holds."""
+    """Tell whether a recorded error is about the member or the kind of its value, whatever it holds."""
     return error.get("code") in KIND_CODES or bool(re.match("(Unknown|Unsupported) parameter", str(error["message"])))
 
 
 def refused_place(seen: Seen) -> tuple[str, Any, Any] | None:
-    """The place that the recorded error names, if it is a member that decides: not the model, nor all of the input."""
+    """Find the place that the recorded error names, if a member there decides: not the model, nor all of the input."""
     param = seen.error.get("param")
     if not isinstance(param, str) or param in ("", "model", "input"):
         return None
@@ -217,7 +224,7 @@ def refused_place(seen: Seen) -> tuple[str, Any, Any] | None:
 
 
 def _template_of(seen: Seen) -> Json:
-    """The recorded error with `{model}`, `{path}` and `{value}` for what is the request's own."""
+    """Make a template of the recorded error: `{model}`, `{path}` and `{value}` stand for what is the request's own."""
     model, place = seen.request.body.get("model"), refused_place(seen)
     facts = {"model": model if isinstance(model, str) else ""}
     if place:
@@ -246,7 +253,7 @@ def _template_of(seen: Seen) -> Json:
 
 
 def propose_refusal(group: Sequence[Seen]) -> Proposal:
-    """A refusal for requests that the API refused in the same words at one place."""
+    """Propose a refusal for requests that the API refused in the same words at one place."""
     first = group[0]
     template = _template_of(first)
     error = ApiError(template["status"], template["message"], template["param"], template["code"], template["type"])
@@ -274,20 +281,20 @@ def _refused_members(group: Sequence[Seen]) -> tuple[MemberCondition, ...]:
 
 
 def may_reason(family: str) -> bool:
-    """Whether a family of models may reason: it does, or it is not known."""
+    """Tell whether a family of models may reason: it does, or it is not known."""
     found = MODELS.find(family)
     return found is None or found.reasons is not False
 
 
 def _effort_members(group: Sequence[Seen]) -> Iterator[MemberCondition]:
-    """The recorded efforts: what a model can do may depend on how much it reasons."""
+    """Yield a condition on the recorded efforts: what a model can do may depend on how much it reasons."""
     if any(may_reason(seen.family) for seen in group) and "reasoning" not in str(group[0].error.get("param")):
         efforts = [value_at(seen.request.body, EFFORT)[1] for seen in group]
         yield _condition_at(EFFORT, "", efforts, exact=True)
 
 
 def _named_members(group: Sequence[Seen], known: set[str]) -> list[MemberCondition]:
-    """The values that the message quotes and all requests have."""
+    """Find the values that the message quotes and all requests have."""
     quoted = set(_QUOTED.findall(str(group[0].error["message"])))
     shared = shared_atoms(group)
     named = {
@@ -297,20 +304,20 @@ def _named_members(group: Sequence[Seen], known: set[str]) -> list[MemberConditi
 
 
 def body_of(seen: Seen) -> Any:
-    """The body of a request as conditions see it: of a violation about certain items, with no others."""
+    """Find the body of a request as conditions see it: for a violation about certain items, without the others."""
     violation = seen.violation if seen.verdict is VerdictKind.REQUEST_REFUSED else None
     about_items = violation and violation_path(violation.facts, violation.error.param) in WHOLE_PLACES
     return body_about(seen.request.body, violation.facts) if violation and about_items else seen.request.body
 
 
 def shared_atoms(group: Sequence[Seen]) -> list[tuple[str, Any]]:
-    """The places and short values that all these requests have."""
+    """List the places and short values that all these requests have."""
     first, *others = (atoms_of(body_of(seen)) for seen in group)
-    return [atom for atom in first if is_place(atom[0]) and all(atom in other for other in others)]
+    return [atom for atom in first if is_place(atom[0]) and all(atom in atoms for atoms in others)]
 
 
 def _whole_shape(group: Sequence[Seen]) -> list[MemberCondition]:
-    """What all these requests have, and what none of them has, where neither param nor message names a member."""
+    """Find what all these requests have, and what none has, where neither param nor message names a member."""
     shared = [
         (place, value)
         for place, value in shared_atoms(group)

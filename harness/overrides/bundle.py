@@ -17,7 +17,7 @@ from harness.contract.check import check
 from harness.contract.own_contract import violation_path
 from harness.core.exchange import Json
 from harness.core.text.redact import redact
-from harness.verify.disagreements.observe import Seen
+from harness.overrides.observe import Seen
 from harness.world.world import World
 
 SHORT = 40
@@ -25,7 +25,7 @@ SHORT = 40
 
 
 def render_bundle(disagreements: Iterable[Seen]) -> str:
-    """The lines of a bundle, one an exchange and each kind of disagreement once."""
+    """Render the lines of a bundle, one an exchange and each kind of disagreement once."""
     masker, lines, known = Masker(), dict[str, None](), set[str]()
     for number, seen in enumerate(disagreements, 1):
         entry = _share_exchange(seen, number)
@@ -52,7 +52,7 @@ def _share_exchange(seen: Seen, number: int) -> Json:
 
 
 def cut_body(seen: Seen) -> Any:
-    """The body without what the disagreement does not depend on, as far as the mock can tell."""
+    """Cut from a body what the disagreement does not depend on, as far as the mock can tell."""
     body = seen.request.body
     if not isinstance(body, dict):
         return body
@@ -72,14 +72,14 @@ def cut_body(seen: Seen) -> Any:
         return _shorten(body, lambda _: True)
     cut = dict(body)
     for name in list(body):
-        without = {each: value for each, value in cut.items() if each != name}
+        without = {member: value for member, value in cut.items() if member != name}
         if name not in needed and not _is_named(name, seen) and still(without):
             cut = without
     return _shorten(cut, still)
 
 
 def _is_named(name: str, seen: Seen) -> bool:
-    """Whether the error of either side names a member."""
+    """Tell whether the error of either side names a member."""
     texts = [str(seen.error.get("param")), str(seen.error.get("message"))]
     if seen.violation:
         texts += [str(seen.violation.error.param), seen.violation.error.message]
@@ -93,7 +93,7 @@ def _violated(violation: Any) -> str:
 
 
 def _shorten(body: Json, still: Callable[[Any], bool]) -> Json:
-    """The body with its long texts cut, one by one, wherever the disagreement stays."""
+    """Shorten the long texts of a body, one by one, wherever the disagreement stays."""
     for path, text in list(_long_texts(body, ())):
         changed = _with_text(body, path, f"{text[:SHORT]}…")
         if still(changed):
@@ -105,8 +105,8 @@ def _long_texts(value: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, 
     if isinstance(value, str) and len(value) > SHORT and not value.startswith("data:"):
         yield path, value
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for step, each in inner:
-        yield from _long_texts(each, (*path, step))
+    for step, inner_value in inner:
+        yield from _long_texts(inner_value, (*path, step))
 
 
 def _with_text(value: Any, path: tuple[Any, ...], text: str) -> Any:

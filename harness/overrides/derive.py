@@ -13,10 +13,10 @@ from harness.cassettes.listing import files
 from harness.contract.body_places import is_place
 from harness.contract.own_contract import Evidence, Exemption, OwnContract, OwnMember, OwnRefusal
 from harness.core.errors import ConfigError
-from harness.verify.disagreements.generalize import join_types, propose_entries
-from harness.verify.disagreements.narrow import narrow_proposal
-from harness.verify.disagreements.observe import Observed, Seen, iterate_disagreements, observe
-from harness.verify.disagreements.propose import Proposal, evidence_of
+from harness.overrides.generalize import join_types, propose_entries
+from harness.overrides.narrow import narrow_proposal
+from harness.overrides.observe import Observed, Seen, iterate_disagreements, observe
+from harness.overrides.propose import Proposal, evidence_of
 from harness.verify.judging.verdict import DISAGREEMENTS, VerdictKind
 
 MAX_ROUNDS = 8
@@ -52,20 +52,20 @@ def derive_contract(
     if not first.seen:
         raise ConfigError(_explain_nothing(paths, first))
     derived = Derived(OwnContract(), len(first.seen), unreadable=first.unreadable, foreign=first.foreign)
-    derived.judged_files = frozenset(one.file for one in first.seen)
+    derived.judged_files = frozenset(seen.file for seen in first.seen)
     derived.before = list(iterate_disagreements(first.seen))
-    verdicts = {one.key: one.verdict for one in first.seen}
+    verdicts = {seen.key: seen.verdict for seen in first.seen}
     proposals, members = join_types(propose_entries(derived.before)), _propose_members(first.seen)
-    touched = {one.key for one in derived.before}
+    touched = {seen.key for seen in derived.before}
     for _ in range(MAX_ROUNDS):
         contract = OwnContract(
-            exemptions=tuple(one.entry for one in proposals if isinstance(one.entry, Exemption)),
-            refusals=tuple(one.entry for one in proposals if isinstance(one.entry, OwnRefusal)),
+            exemptions=tuple(proposal.entry for proposal in proposals if isinstance(proposal.entry, Exemption)),
+            refusals=tuple(proposal.entry for proposal in proposals if isinstance(proposal.entry, OwnRefusal)),
             members=members,
         )
         now = observe(recordings, contract, hosts)
         derived.contract, derived.after = contract, list(iterate_disagreements(now.seen))
-        worse = [one for one in now.seen if one.acted and is_worse(one.verdict, verdicts[one.key])]
+        worse = [seen for seen in now.seen if seen.acted and is_worse(seen.verdict, verdicts[seen.key])]
         kept = _narrow_wrong(proposals, worse, derived)
         more = _propose_more(now.seen, kept, touched)
         if kept == proposals and not more:
@@ -78,25 +78,25 @@ def derive_contract(
 
 
 def is_worse(verdict: VerdictKind | None, before: VerdictKind | None) -> bool:
-    """Whether recording and mock disagree more than before: a refusal in other words is nearer than none."""
+    """Tell whether recording and mock disagree more than before: a refusal in other words is nearer than none."""
     return _BADNESS.get(verdict, 0) > _BADNESS.get(before, 0)
 
 
 def _drop_wrong(contract: OwnContract, worse: Sequence[Seen]) -> OwnContract:
-    """The contract without the entries that made anything worse."""
-    wrong = {id for one in worse for id in one.acted}
+    """Drop the entries that made anything worse."""
+    wrong = {id for seen in worse for id in seen.acted}
     return replace(
         contract,
-        exemptions=tuple(each for each in contract.exemptions if id(each) not in wrong),
-        refusals=tuple(each for each in contract.refusals if id(each) not in wrong),
+        exemptions=tuple(exemption for exemption in contract.exemptions if id(exemption) not in wrong),
+        refusals=tuple(refusal for refusal in contract.refusals if id(refusal) not in wrong),
     )
 
 
 def _narrow_wrong(proposals: Sequence[Proposal], worse: Sequence[Seen], derived: Derived) -> list[Proposal]:
-    """The proposals, narrowed where they made something worse than it was without them."""
+    """Narrow the proposals that made something worse than it was without them."""
     kept: list[Proposal] = []
     for proposal in proposals:
-        against = [one for one in worse if id(proposal.entry) in one.acted]
+        against = [seen for seen in worse if id(proposal.entry) in seen.acted]
         narrowed = narrow_proposal(proposal, against) if against else [proposal]
         kept += narrowed
         if not narrowed:
@@ -106,51 +106,58 @@ def _narrow_wrong(proposals: Sequence[Proposal], worse: Sequence[Seen], derived:
 
 
 def _propose_more(seen: Sequence[Seen], proposals: Sequence[Proposal], touched: Collection[str]) -> list[Proposal]:
-    """Entries for what the first ones have uncovered: a second reason for which the mock refuses the same request."""
-    errors = {one.key: one.violation.error for one in seen if one.violation}
-    made_from = (one for proposal in proposals for one in proposal.made_from if one.violation)
-    known = {one.key for one in made_from if one.violation and one.violation.error == errors.get(one.key)}
+    """Propose entries for what the first ones have uncovered: a second reason for which the mock refuses the same request."""
+    errors = {disagreement.key: disagreement.violation.error for disagreement in seen if disagreement.violation}
+    made_from = (made for proposal in proposals for made in proposal.made_from if made.violation)
+    known = {made.key for made in made_from if made.violation and made.violation.error == errors.get(made.key)}
     again = [
-        one
-        for one in iterate_disagreements(seen)
-        if one.acted and one.key in touched and one.verdict is VerdictKind.REQUEST_REFUSED and one.key not in known
+        disagreement
+        for disagreement in iterate_disagreements(seen)
+        if disagreement.acted
+        and disagreement.key in touched
+        and disagreement.verdict is VerdictKind.REQUEST_REFUSED
+        and disagreement.key not in known
     ]
     entries = [replace(proposal.entry, seen=()) for proposal in proposals]
-    return [one for one in propose_entries(again) if replace(one.entry, seen=()) not in entries]
+    return [made for made in propose_entries(again) if replace(made.entry, seen=()) not in entries]
 
 
 def _propose_members(seen: Sequence[Seen]) -> tuple[OwnMember, ...]:
     by_place: dict[tuple[str, str], list[Seen]] = {}
-    for one in seen:
-        for place in one.drift:
-            by_place.setdefault(place, []).append(one)
-    return tuple(OwnMember(root, at, evidence_of(group)) for (root, at), group in by_place.items() if is_place(at))
+    for exchange in seen:
+        for place in exchange.drift:
+            by_place.setdefault(place, []).append(exchange)
+    return tuple(
+        OwnMember(root, member_place, evidence_of(group))
+        for (root, member_place), group in by_place.items()
+        if is_place(member_place)
+    )
 
 
 def _drop_idle(
     contract: OwnContract, proposals: Sequence[Proposal], now: Observed
 ) -> tuple[OwnContract, dict[int, tuple[Seen, ...]]]:
-    """The contract without the entries that made nothing right; and what each of the others is made from."""
-    acted = {id for one in now.seen if one.verdict not in DISAGREEMENTS for id in one.acted}
+    """Drop the entries that made nothing right, and find what each of the others is made from."""
+    acted = {id for seen in now.seen if seen.verdict not in DISAGREEMENTS for id in seen.acted}
     kept = OwnContract(
-        tuple(each for each in contract.exemptions if id(each) in acted),
-        tuple(each for each in contract.refusals if id(each) in acted),
+        tuple(exemption for exemption in contract.exemptions if id(exemption) in acted),
+        tuple(refusal for refusal in contract.refusals if id(refusal) in acted),
         contract.members,
     )
-    return kept, {id(one.entry): one.made_from for one in proposals if id(one.entry) in acted}
+    return kept, {id(proposal.entry): proposal.made_from for proposal in proposals if id(proposal.entry) in acted}
 
 
 def relative_evidence(contract: OwnContract, name: Callable[[str], str]) -> OwnContract:
-    """The contract with its evidence's files under other names."""
+    """Rename the files of a contract's evidence."""
 
     def renamed(seen: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
-        return tuple(replace(each, file=name(each.file)) for each in seen)
+        return tuple(replace(evidence, file=name(evidence.file)) for evidence in seen)
 
     return replace(
         contract,
-        exemptions=tuple(replace(each, seen=renamed(each.seen)) for each in contract.exemptions),
-        refusals=tuple(replace(each, seen=renamed(each.seen)) for each in contract.refusals),
-        members=tuple(replace(each, seen=renamed(each.seen)) for each in contract.members),
+        exemptions=tuple(replace(exemption, seen=renamed(exemption.seen)) for exemption in contract.exemptions),
+        refusals=tuple(replace(refusal, seen=renamed(refusal.seen)) for refusal in contract.refusals),
+        members=tuple(replace(member, seen=renamed(member.seen)) for member in contract.members),
     )
 
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from harness.contract.own_contract import Exemption, MemberCondition
 from harness.contract.rule import RULES
-from harness.verify.disagreements.observe import Seen
-from harness.verify.disagreements.propose import (
+from harness.overrides.observe import Seen
+from harness.overrides.propose import (
     Proposal,
     evidence_of,
     exemption_key,
@@ -28,7 +28,7 @@ ALL_TYPES = 3
 
 
 def propose_entries(disagreements: Iterable[Seen]) -> list[Proposal]:
-    """An entry for each kind of disagreement, those about the same rule or words together."""
+    """Propose an entry for each kind of disagreement, that is, for those about the same rule or words together."""
     groups: dict[tuple[Any, ...], list[Seen]] = {}
     for seen in disagreements:
         key = exemption_key(seen) if seen.verdict is VerdictKind.REQUEST_REFUSED else refusal_key(seen)
@@ -53,12 +53,12 @@ def propose_group(group: Sequence[Seen]) -> list[Proposal]:
 
 
 def _compare_by(member: MemberCondition) -> tuple[Any, ...]:
-    """A condition without the order of its values; 1 is no true."""
-    return member.at, frozenset((type(each), each) for each in member.values), frozenset(member.kinds), member.of
+    """Make a key of a condition without the order of its values; 1 is not true."""
+    return member.at, frozenset((type(value), value) for value in member.values), frozenset(member.kinds), member.of
 
 
 def join_types(proposals: Sequence[Proposal]) -> list[Proposal]:
-    """The entries, those that differ only in the type of the object that has the member as one, if there are enough."""
+    """Join entries that differ only in the type of the object with the member, if there are enough of them."""
     groups: dict[Any, list[Proposal]] = {}
     for number, proposal in enumerate(proposals):
         groups.setdefault(_key_without_type(proposal) or number, []).append(proposal)
@@ -69,7 +69,7 @@ def join_types(proposals: Sequence[Proposal]) -> list[Proposal]:
 
 
 def _key_without_type(proposal: Proposal) -> Any:
-    """What an exemption by a keyword of the schema is about, whatever the type; None for other entries."""
+    """Make a key of what an exemption by a keyword of the schema is about, whatever the type; None for other entries."""
     entry, condition = proposal.entry, proposal.condition
     if proposal.is_narrowed or not isinstance(entry, Exemption):
         return None

@@ -8,8 +8,8 @@ from typing import Any
 
 from harness.contract.body_places import kind_of, type_of
 from harness.contract.own_contract import Exemption, MemberCondition
-from harness.verify.disagreements.observe import Seen, atoms_of
-from harness.verify.disagreements.propose import (
+from harness.overrides.observe import Seen, atoms_of
+from harness.overrides.propose import (
     ACCIDENTAL,
     Proposal,
     models_of,
@@ -23,7 +23,7 @@ from harness.verify.judging.verdict import VerdictKind
 
 
 def narrow_proposal(proposal: Proposal, against: Sequence[Seen]) -> list[Proposal]:
-    """Entries for fewer requests than one that holds for those `against`, too; none when nothing tells them apart.
+    """Propose entries that leave out the requests `against`; none when nothing tells them apart.
 
     The types of the objects that have the member are parted first, then its values, then its models; an entry for one of
     each gets another condition.
@@ -56,7 +56,11 @@ def _value_key(seen: Seen) -> Any:
 
 def _add_condition(proposal: Proposal, against: Sequence[Seen]) -> Proposal | None:
     condition, group = proposal.condition, proposal.made_from
-    if not condition.models and (models := models_of(group)) and not {each.family for each in against} & set(models):
+    if (
+        not condition.models
+        and (models := models_of(group))
+        and not {contrary.family for contrary in against} & set(models)
+    ):
         return proposal.with_condition(replace(condition, models=models))
     theirs = [atoms_of(seen.request.body) for seen in against]
     used = {member.at for member in condition.members}
@@ -65,12 +69,12 @@ def _add_condition(proposal: Proposal, against: Sequence[Seen]) -> Proposal | No
             place not in used
             and place not in ACCIDENTAL
             and value not in ("text", "list")
-            and not any((place, value) in each for each in theirs)
+            and not any((place, value) in atoms for atoms in theirs)
         ):
             added = MemberCondition(place, (value,))
             return proposal.with_condition(replace(condition, members=(*condition.members, added)))
     ours = {place for seen in group for place, _ in atoms_of(seen.request.body)}
-    common = [place for place, _ in theirs[0] if all(any(place == each for each, _ in one) for one in theirs)]
+    common = [place for place, _ in theirs[0] if all(any(place == atom for atom, _ in atoms) for atoms in theirs)]
     for place in dict.fromkeys(common):
         if place not in ours and "[]" not in place and place not in used and place not in ACCIDENTAL:
             added = MemberCondition(place, kinds=("absent",))

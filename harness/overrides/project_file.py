@@ -14,7 +14,7 @@ from harness.contract.own_contract_file import parse_contract
 from harness.core.errors import ConfigError
 from harness.core.registry import suggest_name
 from harness.core.text.redact import redact
-from harness.verify.disagreements.render_contract import render_contract
+from harness.overrides.render import render_contract
 
 if TYPE_CHECKING:
     from harness.cassettes.scrubbing.mask_text import Masker
@@ -28,7 +28,7 @@ PROJECT_SETTINGS = ("contract",)
 
 
 def read_contract(file: Path) -> OwnContract:
-    """The contract in a file; ConfigError when it cannot be read or has a mistake, with the line."""
+    """Read the contract in a file; ConfigError when it cannot be read or has a mistake, with the line."""
     try:
         if file.stat().st_size > MAX_BYTES:
             raise ConfigError(f"{file}: it has more than {MAX_BYTES:,} bytes, and is no contract.")
@@ -43,7 +43,7 @@ def read_contract(file: Path) -> OwnContract:
 
 
 def find_project_contract(root: Path, ini: str = "") -> Path | None:
-    """The file that a project names: `[tool.harness] contract` in pyproject.toml, or `ini`; ConfigError if both differ."""
+    """Find the file that a project names: `[tool.harness] contract` in pyproject.toml, or `ini`; ConfigError for two."""
     settings = root / "pyproject.toml"
     named = ""
     if settings.is_file():
@@ -66,13 +66,13 @@ def find_project_contract(root: Path, ini: str = "") -> Path | None:
 
 
 def load_contract(option: Path | None, root: Path) -> OwnContract | None:
-    """The contract that an option names, else the one of the project at `root`, else None."""
+    """Load the contract that an option names, else the one of the project at `root`, else None."""
     file = option or find_project_contract(root)
     return read_contract(file) if file else None
 
 
 def scrub_contract(contract: OwnContract) -> tuple[OwnContract, list[str]]:
-    """The contract without secrets, and what was left out because a secret cannot be masked in it, a line each."""
+    """Mask the secrets of a contract, and tell in a line each what was left out because masking would change it."""
     from harness.cassettes.scrubbing.mask_text import Masker  # most that read a contract write none
 
     masker = Masker()
@@ -82,7 +82,8 @@ def scrub_contract(contract: OwnContract) -> tuple[OwnContract, list[str]]:
 
     left_out: list[str] = []
     refusals = tuple(
-        replace(each, error=replace(each.error, message=clean(each.error.message))) for each in contract.refusals
+        replace(refusal, error=replace(refusal.error, message=clean(refusal.error.message)))
+        for refusal in contract.refusals
     )
     cleaned = replace(
         contract,
@@ -103,7 +104,7 @@ def _without_secrets(entries: Iterable[Entry], masker: Masker, left_out: list[st
 
 
 def _texts_of(entry: AnyEntry) -> Iterator[str]:
-    """The texts of a recording in an entry, but the message of an error, which may be masked."""
+    """Yield the texts that an entry has from a recording, except the message of an error, which may be masked."""
     if isinstance(entry, OwnMember):
         yield entry.at
         return
@@ -132,33 +133,33 @@ def write_contract(contract: OwnContract, file: Path) -> None:
 
 
 def merge_contracts(old: OwnContract, new: OwnContract, judged: Iterable[str]) -> tuple[OwnContract, list[str]]:
-    """The new contract with the old entries that other recordings justify, and those of no recording.
+    """Add to the new contract the old entries that other recordings justify, or that no recording does.
 
     Also the old entries that these recordings no longer justify, or contradict, a line each.
     """
     files = set(judged)
-    fresh = {_identity(each) for each in new.entries}
-    old_entries = [each for each in old.entries if _identity(each) not in fresh]
-    gone = [each for each in old_entries if each.seen and all(seen.file in files for seen in each.seen)]
-    gone += [each for each in old_entries if each not in gone and _is_overruled(each, new)]
-    kept = [each for each in old_entries if each not in gone]
+    fresh = {_identity(entry) for entry in new.entries}
+    old_entries = [entry for entry in old.entries if _identity(entry) not in fresh]
+    gone = [entry for entry in old_entries if entry.seen and all(seen.file in files for seen in entry.seen)]
+    gone += [entry for entry in old_entries if entry not in gone and _is_overruled(entry, new)]
+    kept = [entry for entry in old_entries if entry not in gone]
     merged = replace(
         new,
-        exemptions=(*new.exemptions, *(each for each in kept if isinstance(each, Exemption))),
-        refusals=(*new.refusals, *(each for each in kept if isinstance(each, OwnRefusal))),
-        members=(*new.members, *(each for each in kept if isinstance(each, OwnMember))),
+        exemptions=(*new.exemptions, *(entry for entry in kept if isinstance(entry, Exemption))),
+        refusals=(*new.refusals, *(entry for entry in kept if isinstance(entry, OwnRefusal))),
+        members=(*new.members, *(entry for entry in kept if isinstance(entry, OwnMember))),
     )
-    return merged, [f"{old.file}:{each.line}: {describe_entry(each)}" for each in gone]
+    return merged, [f"{old.file}:{entry.line}: {describe_entry(entry)}" for entry in gone]
 
 
 def _is_overruled(old: AnyEntry, new: OwnContract) -> bool:
-    """Whether newer recordings say something else, or the same, about all requests that an entry is about."""
+    """Tell whether newer recordings contradict or repeat an entry for all requests that it is about."""
     if isinstance(old, Exemption):
-        return any(each.is_contradicted_by(old) for each in new.refusals)
+        return any(refusal.is_contradicted_by(old) for refusal in new.refusals)
     if isinstance(old, OwnMember):
-        return any((each.root, each.at) == (old.root, old.at) for each in new.members)
-    again = any(each.instead == old.instead and each.condition.covers(old.condition) for each in new.refusals)
-    return again or any(old.is_contradicted_by(each) for each in new.exemptions)
+        return any((member.root, member.at) == (old.root, old.at) for member in new.members)
+    again = any(refusal.instead == old.instead and refusal.condition.covers(old.condition) for refusal in new.refusals)
+    return again or any(old.is_contradicted_by(exemption) for exemption in new.exemptions)
 
 
 def _identity(entry: AnyEntry) -> str:
@@ -166,7 +167,7 @@ def _identity(entry: AnyEntry) -> str:
 
 
 def describe_entry(entry: AnyEntry) -> str:
-    """An entry in a line: what it is about."""
+    """Describe an entry in a line."""
     if isinstance(entry, Exemption):
         about = f"{entry.rule} does not hold{f' at {entry.at}' if entry.at else ''}"
     elif isinstance(entry, OwnRefusal):
@@ -184,18 +185,18 @@ def describe_entry(entry: AnyEntry) -> str:
 
 
 def exemption_rows(contract: OwnContract) -> list[dict[str, str]]:
-    """The exemptions as rows of `harness rules`: what of which rule does not hold."""
+    """List the exemptions as rows of `harness rules`: what of which rule does not hold."""
     return [
-        {"id": each.rule, "area": AREA, "level": "recorded", "summary": describe_entry(each)}
-        for each in contract.exemptions
+        {"id": exemption.rule, "area": AREA, "level": "recorded", "summary": describe_entry(exemption)}
+        for exemption in contract.exemptions
     ]
 
 
 def find_unused(contract: OwnContract, acted: Iterable[int], judged: Iterable[str]) -> list[str]:
-    """The entries that changed nothing although their recordings were judged, a line each with the file's line."""
-    used, files = set(acted), [Path(each).resolve() for each in judged]
+    """List the entries that changed nothing although their recordings were judged, a line each with the file's line."""
+    used, files = set(acted), [Path(name).resolve() for name in judged]
     return [
-        f"{contract.file}:{each.line}: changes nothing any more: {describe_entry(each)}"
-        for each in contract.entries
-        if each.line not in used and each.seen and any(Path(seen.file).resolve() in files for seen in each.seen)
+        f"{contract.file}:{entry.line}: changes nothing any more: {describe_entry(entry)}"
+        for entry in contract.entries
+        if entry.line not in used and entry.seen and any(Path(seen.file).resolve() in files for seen in entry.seen)
     ]

@@ -85,7 +85,7 @@ def observe(recordings: Iterable[Path], contract: OwnContract | None = None, hos
 
 
 def _foreign_model(recorded: Recorded) -> str:
-    """The model of another provider that took a request, as behind a gateway: the API has none of this name."""
+    """Find the model of another provider that took a request, as behind a gateway: the API has no such model."""
     name = recorded.request.get("model") if isinstance(recorded.request, dict) else None
     taken = 200 <= recorded.status < 300
     return name if taken and isinstance(name, str) and is_of_other_vendor(name) else ""
@@ -114,7 +114,7 @@ def _observe_one(recorded: Recorded, world: World, recording: Path, number: int)
 
 
 def _past_day(day: str) -> str:
-    """A day; empty where it is none, or lies in the future: the clock of the recorder was wrong."""
+    """Read a day; empty for another text, and for one in the future: the clock of the recorder was wrong."""
     tomorrow = (datetime.now(UTC) + timedelta(days=1)).date().isoformat()
     return day if is_day(day) and day <= tomorrow else ""
 
@@ -122,7 +122,7 @@ def _past_day(day: str) -> str:
 def _read_verdicts(
     recorded: Recorded, world: World, root: str | None
 ) -> tuple[Verdict | None, tuple[tuple[str, str], ...], frozenset[int]]:
-    """The verdict on the request, the members of the answer that no schema knows, each with the schema, and who acted."""
+    """Read the verdict on the request, the members of the answer that no schema has, each with the schema, and who acted."""
     on_request: Verdict | None = None
     drift: dict[tuple[str, str], None] = {}
     acted: set[int] = set()
@@ -143,7 +143,7 @@ def _is_unknown_member(entry: Json) -> bool:
 
 
 def atoms_of(body: Any) -> Mapping[tuple[str, Any], None]:
-    """The short values of a body by their place, and the kinds of the others; in the order of the body."""
+    """List the short values of a body by their place, and the kinds of the others; in the order of the body."""
     found: dict[tuple[str, Any], None] = {}
     _collect_atoms(body, "", found)
     return found
@@ -151,18 +151,18 @@ def atoms_of(body: Any) -> Mapping[tuple[str, Any], None]:
 
 def _collect_atoms(value: Any, path: str, found: dict[tuple[str, Any], None]) -> None:
     if isinstance(value, dict):
-        for name, each in value.items():
-            _collect_atoms(each, f"{path}.{name}" if path else str(name), found)
+        for name, inner in value.items():
+            _collect_atoms(inner, f"{path}.{name}" if path else str(name), found)
     elif isinstance(value, list):
         found[path, "list"] = None
-        for each in value:
-            _collect_atoms(each, f"{path}[]", found)
+        for inner in value:
+            _collect_atoms(inner, f"{path}[]", found)
     elif path:
         found[path, value if is_name(value) else "text"] = None
 
 
 def is_name(value: Any) -> bool:
-    """Whether a value is one of few, as names of types and efforts are: no prose, no id, no number of its own."""
+    """Tell whether a value is a name, as of a type or an effort: no prose, no id, no number of its own."""
     return value is None or isinstance(value, bool) or (isinstance(value, str) and bool(_NAME.fullmatch(value)))
 
 
@@ -170,5 +170,5 @@ _NAME = re.compile(r"[a-z][a-z_./-]{0,39}")
 
 
 def iterate_disagreements(seen: Iterable[Seen]) -> Iterator[Seen]:
-    """Those exchanges about which recording and mock disagree."""
-    return (one for one in seen if one.verdict in DISAGREEMENTS)
+    """Yield the exchanges about which recording and mock disagree."""
+    return (exchange for exchange in seen if exchange.verdict in DISAGREEMENTS)

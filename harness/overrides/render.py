@@ -22,18 +22,20 @@ class _ContractDumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: i
     """Writes no aliases."""
 
     def ignore_aliases(self, _: Any) -> bool:
-        """Whether a value is written out again where it stands twice."""
+        """Tell whether a value is written out again where it stands twice."""
         return True
 
 
 def render_contract(contract: OwnContract) -> str:
-    """The text of a contract."""
+    """Render the text of a contract."""
     parts: list[tuple[str, Sequence[Any], Callable[[Any], Json]]] = [
         ("exemptions", contract.exemptions, _exemption_json),
         ("refusals", contract.refusals, _refusal_json),
         ("members", contract.members, _member_json),
     ]
-    document = {"format": FORMAT} | {name: [write(each) for each in own] for name, own, write in parts if own}
+    document = {"format": FORMAT} | {
+        name: [write(entry) for entry in entries] for name, entries, write in parts if entries
+    }
     return HEADER + yaml.dump(document, Dumper=_ContractDumper, sort_keys=False, allow_unicode=True, width=120)
 
 
@@ -54,8 +56,8 @@ def _member_json(entry: OwnMember) -> Json:
 
 def _condition_json(condition: Condition) -> Json:
     when = [
-        _drop_empty({"at": each.at, "value": list(each.values), "is": list(each.kinds), "of": each.of})
-        for each in condition.members
+        _drop_empty({"at": member.at, "value": list(member.values), "is": list(member.kinds), "of": member.of})
+        for member in condition.members
     ]
     dialect = condition.dialect if condition.dialect != "openai" else ""
     operation = condition.on if condition.on != CREATE_RESPONSE else ""
@@ -63,7 +65,9 @@ def _condition_json(condition: Condition) -> Json:
 
 
 def _seen_json(seen: Iterable[Evidence]) -> list[Json]:
-    return [_drop_empty({"file": each.file, "exchange": each.exchange, "date": each.date}) for each in seen]
+    return [
+        _drop_empty({"file": exchange.file, "exchange": exchange.exchange, "date": exchange.date}) for exchange in seen
+    ]
 
 
 def _drop_empty(entry: Json) -> Json:

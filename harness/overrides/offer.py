@@ -9,9 +9,9 @@ from pathlib import Path
 from harness.contract.own_contract import OwnContract
 from harness.core.errors import HarnessError
 from harness.core.text.shorten import pluralize, shorten
-from harness.verify.disagreements.derive import derive_contract, relative_evidence
-from harness.verify.disagreements.observe import Seen, iterate_disagreements, observe
-from harness.verify.disagreements.own_file import (
+from harness.overrides.derive import derive_contract, relative_evidence
+from harness.overrides.observe import Seen, iterate_disagreements, observe
+from harness.overrides.project_file import (
     DEFAULT_NAME,
     describe_entry,
     find_project_contract,
@@ -25,7 +25,7 @@ MAX_SHOWN = 5
 
 
 def offer_learning(recordings: Sequence[Path], root: Path, hosts: Collection[str] = ()) -> list[str]:
-    """The disagreements in recordings, what would be learned of them, and the command, a line each; empty without any.
+    """Describe the disagreements in recordings, what would be learned, and the command, a line each; empty without any.
 
     The contract of the project at `root` counts: what it knows is not offered again. `hosts` are gateways of the API.
     """
@@ -41,25 +41,25 @@ def offer_learning(recordings: Sequence[Path], root: Path, hosts: Collection[str
 def _offer(recordings: Sequence[Path], known: OwnContract | None, file: Path, hosts: Collection[str]) -> Iterator[str]:
     judged = observe(recordings, known, hosts).seen
     differ = list(iterate_disagreements(judged))
-    if not differ and not any(one.drift for one in judged):
+    if not differ and not any(exchange.drift for exchange in judged):
         return
     learned, _ = scrub_contract(relative_evidence(derive_contract(recordings, hosts=hosts).contract, str))
-    old = {describe_entry(each) for each in known.entries} if known else ()
+    old = {describe_entry(entry) for entry in known.entries} if known else ()
     entries = [text for text in map(describe_entry, learned.entries) if text not in old]
     yield f"{pluralize(len(judged), 'exchange')}, and the API did otherwise than the mock in {len(differ)}:"
-    yield from _cut([f"  {describe_disagreement(one)}" for one in differ])
+    yield from _cut([f"  {describe_disagreement(seen)}" for seen in differ])
     if not entries:
         yield "  nothing can be learned of it: it depends on more than the request."
         return
-    command = " ".join(["harness learn", *(f"--host {shlex.quote(each)}" for each in hosts)])
-    named = " ".join(shlex.quote(each.as_posix()) for each in recordings)
+    command = " ".join(["harness learn", *(f"--host {shlex.quote(host)}" for host in hosts)])
+    named = " ".join(shlex.quote(recording.as_posix()) for recording in recordings)
     yield f"learn it: {command} --contract {shlex.quote(file.as_posix())} {named}"
     yield "  writes, and the mock does as the API did:"
     yield from _cut([f"  - {shorten(text, 200)}" for text in entries])
 
 
 def describe_disagreement(one: Seen) -> str:
-    """What differed, and where."""
+    """Describe what differed, and where."""
     what = f"{one.file}#{one.number}, {one.request.method} {one.request.path}"
     recorded = f"{one.error['status']} {one.error.get('message', '')}"
     mock = f"{one.violation.error.message} ({one.violation.rule.id})" if one.violation else ""
