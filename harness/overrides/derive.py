@@ -106,7 +106,7 @@ def _narrow_wrong(proposals: Sequence[Proposal], worse: Sequence[Seen], derived:
 
 
 def _propose_more(seen: Sequence[Seen], proposals: Sequence[Proposal], touched: Collection[str]) -> list[Proposal]:
-    """Propose entries for what the first ones have uncovered: a second reason for which the mock refuses the same request."""
+    """Propose entries for what the first ones have uncovered: a second reason to refuse the same request."""
     errors = {disagreement.key: disagreement.violation.error for disagreement in seen if disagreement.violation}
     made_from = (made for proposal in proposals for made in proposal.made_from if made.violation)
     known = {made.key for made in made_from if made.violation and made.violation.error == errors.get(made.key)}

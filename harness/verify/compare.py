@@ -57,8 +57,8 @@ def _compare_values(expected: Any, actual: Any, profile: Profile, holder: str, a
     if isinstance(expected, dict) and isinstance(actual, dict):
         yield from _compare_members(expected, actual, profile, holder, at)
     elif isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
-        for index, (one, other) in enumerate(zip(expected, actual, strict=True)):
-            yield from _compare_values(one, other, profile, holder, f"{at}[{index}]")
+        for index, (left, right) in enumerate(zip(expected, actual, strict=True)):
+            yield from _compare_values(left, right, profile, holder, f"{at}[{index}]")
     elif expected != actual or isinstance(expected, bool) != isinstance(actual, bool):
         yield Difference(at, profile.render(expected), profile.render(actual))
 
@@ -76,7 +76,7 @@ def _compare_members(expected: Json, actual: Json, profile: Profile, holder: str
 
 
 def differing_error_members(expected: Json, actual: Json) -> list[str]:
-    """The members of an error that differ; `list` when only the values differ that the message lists.
+    """List the members of an error that differ; `list` when only the values differ that the message lists.
 
     Ids of requests and names of accounts and projects in the message are not compared.
     """
@@ -92,20 +92,20 @@ def differing_error_members(expected: Json, actual: Json) -> list[str]:
 
 
 def select_error_members(error: Any) -> Json:
-    """The members of an error object that the API's clients read; empty for anything else."""
+    """Select the members of an error object that the API's clients read; empty for anything else."""
     return {name: error[name] for name in ERROR_MEMBERS if name in error} if isinstance(error, dict) else {}
 
 
 def map_strings(value: Any, change: Callable[[str], str]) -> Any:
-    """A JSON value with every string changed."""
+    """Change every string of a JSON value."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, list):
-        return [map_strings(one, change) for one in value]
-    return {name: map_strings(one, change) for name, one in value.items()} if isinstance(value, dict) else value
+        return [map_strings(element, change) for element in value]
+    return {name: map_strings(member, change) for name, member in value.items()} if isinstance(value, dict) else value
 
 
 def describe_kind(value: Any) -> str:
-    """What kind of value this is, in words."""
+    """Describe the kind of a value, in words."""
     kinds = {type(None): "null", bool: "a boolean", int: "a number", float: "a number", str: "a text", list: "a list"}
     return kinds.get(type(value), "an object")

@@ -57,7 +57,7 @@ class Origin:
     @property
     def as_json(self) -> Json:
         """The origin as a cassette holds it, without members that have their default."""
-        members = ((each.name, getattr(self, each.name), each.default) for each in fields(Origin))
+        members = ((member.name, getattr(self, member.name), member.default) for member in fields(Origin))
         return {name: value for name, value, default in members if value not in (default, {})}
 
 
@@ -101,7 +101,7 @@ class SourcedInteraction:
 
 
 def attach_origin(interaction: Interaction, origin: Origin) -> SourcedInteraction:
-    """An interaction as evidence of this origin."""
+    """Attach its origin to an interaction as evidence."""
     return SourcedInteraction(origin, replace(interaction, origin=origin.as_json))
 
 
@@ -115,7 +115,7 @@ class RuleCassette:
 
 
 def evidence_directory() -> Path:
-    """The folder of the cassettes: in an installed package, or beside it in a checkout; EvidenceError when there is none."""
+    """Find the folder of the cassettes: in an installed package, or beside it in a checkout; else EvidenceError."""
     places = (_HERE / "evidence", _HERE.parent / "cassettes")
     for place in places:
         if (place / "openai").is_dir():
@@ -124,13 +124,13 @@ def evidence_directory() -> Path:
 
 
 def load_rule_cassettes(place: Path | None = None) -> dict[str, RuleCassette]:
-    """The cassettes of all rules, by the rule's id; an EvidenceError names the file and the unusable entry."""
+    """Load the cassettes of all rules, by the rule's id; an EvidenceError names the file and the unusable entry."""
     files = sorted(((place or evidence_directory()) / "openai" / "rules").glob("*.yaml"))
     return {file.stem: read_rule_cassette(file) for file in files}
 
 
 def read_rule_cassette(file: Path) -> RuleCassette:
-    """The cassette in a file; EvidenceError when it is invalid, or an origin is missing or incomplete."""
+    """Read the cassette in a file; EvidenceError when it is invalid, or an origin is missing or incomplete."""
     found = read_interactions(file)
     if not found[-1].is_refusal:
         raise EvidenceError(f"{file}: its last interaction must be a refusal")
@@ -138,7 +138,7 @@ def read_rule_cassette(file: Path) -> RuleCassette:
 
 
 def read_interactions(file: Path) -> tuple[SourcedInteraction, ...]:
-    """The interactions of a file with their origins, WebSockets last; EvidenceError also when there is none."""
+    """Read the interactions of a file with their origins, WebSockets last; EvidenceError also for an empty file."""
     try:
         cassette = serializer.parse_cassette(file.read_text(encoding="utf-8"), str(file))
     except (HarnessError, UnicodeDecodeError) as problem:
@@ -147,7 +147,7 @@ def read_interactions(file: Path) -> tuple[SourcedInteraction, ...]:
         what = "no interactions" if cassette.header else "no header"
         raise EvidenceError(f"{file}: {what}; cassettes/README.md shows the form")
     numbered = enumerate(cassette.interactions, 1)
-    return tuple(_parse_interaction(each, f"{file}: interaction {number}") for number, each in numbered)
+    return tuple(_parse_interaction(interaction, f"{file}: interaction {number}") for number, interaction in numbered)
 
 
 def _parse_interaction(interaction: Interaction, place: str) -> SourcedInteraction:
@@ -158,7 +158,7 @@ def _parse_interaction(interaction: Interaction, place: str) -> SourcedInteracti
 
 
 def _parse_origin(members: Mapping[str, Any], place: str) -> Origin:
-    """The origin in a cassette, which conforms to `schemas/cassette.json`."""
+    """Parse the origin in a cassette, which conforms to `schemas/cassette.json`."""
     if not members:
         raise EvidenceError(f"{place} must have level and where")
     if unknown := set(members.get("organization", ())) - set(Organization.__dataclass_fields__):

@@ -34,7 +34,7 @@ class EvidenceGap:
 
 
 def find_orphans(rules: Mapping[str, Rule], cassettes: Iterable[str]) -> list[str]:
-    """The names of cassettes that are not the id of a rule."""
+    """Find the names of cassettes that are not the id of a rule."""
     return [name for name in cassettes if name not in rules]
 
 
@@ -62,7 +62,7 @@ def _explain_gap(rule: Rule) -> str:
 
 
 def coverage_rows(rules: Mapping[str, Rule], cassettes: Mapping[str, RuleCassette], records: RuleRecords) -> list[Json]:
-    """For each area the number of its rules, in all and by level, its cassettes, the refusals in them, and its records.
+    """Count for each area its rules, in all and by level, its cassettes, their refusals, and its records.
 
     A row for each area, in order of precedence, and a last one, `all`. EvidenceError when a cassette belongs to no rule.
     """
@@ -70,7 +70,7 @@ def coverage_rows(rules: Mapping[str, Rule], cassettes: Mapping[str, RuleCassett
         raise EvidenceError(f"no rule is named like these cassettes: {', '.join(orphans)}; rename or delete them")
     areas = dict.fromkeys((*AREAS, *(rule.area for rule in rules.values())))
     rules_of = {area: [rule for rule in rules.values() if rule.area == area] for area in areas}
-    rows = [_coverage_row(area, own, cassettes, records) for area, own in rules_of.items() if own]
+    rows = [_coverage_row(area, area_rules, cassettes, records) for area, area_rules in rules_of.items() if area_rules]
     return [*rows, _coverage_row("all", list(rules.values()), cassettes, records)]
 
 
@@ -83,14 +83,14 @@ def _coverage_row(area: str, rules: list[Rule], cassettes: Mapping[str, RuleCass
         **{level: levels.count(level) for level in LEVELS},
         "cassettes": len(proofs),
         "refusals": sum(interaction.is_refusal for cassette in proofs for interaction in cassette.interactions),
-        "seen": sum(each.seen for each in known),
-        "right": sum(each.right for each in known),
-        "never_met": sum(not each.is_met for each in known),
+        "seen": sum(record.seen for record in known),
+        "right": sum(record.right for record in known),
+        "never_met": sum(not record.is_met for record in known),
     }
 
 
 def record_rows(rules: Mapping[str, Rule], records: RuleRecords) -> list[Json]:
-    """What recordings say of each rule, in order of precedence; `passed` is None where a rule is not asked one by one."""
+    """List what recordings say of each rule, in order of precedence; `passed` is None where a rule is not asked singly."""
     return [
         {"id": rule.id, "area": rule.area, "level": rule.level, **_record_counts(rule, records.of(rule.id))}
         for rule in rules.values()
@@ -102,13 +102,13 @@ def _record_counts(rule: Rule, record: RuleRecord) -> Json:
 
 
 def describe_records(records: RuleRecords) -> str:
-    """What the records were counted over, and when."""
+    """Describe what the records were counted over, and when."""
     exchanges = f"{records.exchanges:,} {'exchange' if records.exchanges == 1 else 'exchanges'}"
     return f"Counted {records.made} over {pluralize(records.recordings, 'recording')} with {exchanges}."
 
 
 def coverage_table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """The rows as a table for a terminal; zeros are blank, and a rule that was not met is marked."""
+    """Make a table of the rows for a terminal; zeros are blank, and a rule that was not met is marked."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)

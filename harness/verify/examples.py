@@ -48,7 +48,7 @@ class PlayedCase:
     exchanges: Sequence[Exchange] = ()
 
     def fill(self, text: str) -> str:
-        """A text with each `{n.path}` replaced by the value at that path in the n-th answer."""
+        """Replace each `{n.path}` in a text by the value at that path in the n-th answer."""
         return str(fill_placeholders(text, self.before))
 
 
@@ -62,7 +62,7 @@ class CasePlayer:
         self.mock = self.api.open(EXAMPLE_KEY)
 
     def prepare(self, case: Case) -> list[Answer]:
-        """Script the turns of a case, on its day, send the requests before it and set its account; returns their answers."""
+        """Script the turns of a case on its day, send its earlier requests and set its account; returns their answers."""
         if case.as_of:
             self.mock.world.set_date(case.as_of)
         if case.turns:
@@ -76,7 +76,7 @@ class CasePlayer:
         return before
 
     def _open_session(self, headers: Mapping[str, str]) -> SocketSession:
-        """The connection, opened with these headers when it is first used."""
+        """Open the connection, with these headers, when it is first used."""
         if self._session is None:
             session = self.api.open_session(f"{API_ROOT}/responses", headers, {})
             assert isinstance(session, SocketSession)
@@ -84,7 +84,7 @@ class CasePlayer:
         return self._session
 
     def send(self, case: Case, before: list[Answer]) -> Answer:
-        """The answer to a case; `before` are the answers to its earlier steps."""
+        """Send a case and return the answer; `before` are the answers to its earlier steps."""
         self.mock.skip(case.skip or 0)
         request = build_request(case, before, self._root)
         if request.method == "WS":
@@ -105,7 +105,7 @@ def play_case(case: Case, root: str = API_ROOT) -> PlayedCase:
 
 
 def as_recorded(turn: Turn) -> Turn:
-    """A turn of an example: the requests of an example declare no tools for its calls."""
+    """Leave a turn of an example as it is: its requests declare no tools for its calls."""
     lines: list[Any] = list(turn) if isinstance(turn, list | tuple) else [turn]
     items = [line for line in lines if isinstance(line, Item)]
     if not items or any(isinstance(line, Ending) for line in lines):
@@ -114,7 +114,7 @@ def as_recorded(turn: Turn) -> Turn:
 
 
 def build_request(case: Case, before: Sequence[Answer], root: str = API_ROOT) -> Interaction:
-    """The request of a case, after the answers to the steps before it; `uri` has no host, the method of an event is `WS`."""
+    """Build the request of a case after the answers to its earlier steps; `uri` has no host, an event the method `WS`."""
     method, _, path = fill_placeholders(case.on or CREATE_RESPONSE, before).partition(" ")
     target = path.removeprefix("!") if path.startswith("!") else f"{root}{path}"
     body = build_body(case, before) if method in ("POST", "PUT", "PATCH", "WS") else b""
@@ -122,7 +122,7 @@ def build_request(case: Case, before: Sequence[Answer], root: str = API_ROOT) ->
 
 
 def build_body(case: Case, before: Sequence[Answer]) -> bytes:
-    """The body of a case: merged into the minimal valid request or event; of other operations as it is."""
+    """Build the body of a case, merged into the minimal valid request or event; of other operations as it is."""
     if case.raw is not None:
         return case.raw
     body = fill_placeholders(case.body or {}, before)
@@ -131,13 +131,13 @@ def build_body(case: Case, before: Sequence[Answer]) -> bytes:
 
 
 def fill_placeholders(value: Any, before: Any) -> Any:
-    """A JSON value with each `{n.path}` in its strings replaced by the value at that path in the n-th answer."""
+    """Replace each `{n.path}` in the strings of a JSON value by the value at that path in the n-th answer."""
     if isinstance(value, str):
         return _PLACEHOLDER.sub(lambda match: _value_at(before[int(match[1])].body, match[2]), value)
     if isinstance(value, list):
-        return [fill_placeholders(one, before) for one in value]
+        return [fill_placeholders(element, before) for element in value]
     if isinstance(value, Mapping):
-        return {name: fill_placeholders(one, before) for name, one in value.items()}
+        return {name: fill_placeholders(member, before) for name, member in value.items()}
     return value
 
 

@@ -12,7 +12,7 @@ _LIST_ITEM = re.compile(r"( *)- ")
 
 
 def find_record_lines(file: Path) -> list[int]:
-    """The line of each record of a file, from 1, in order; empty for other forms and unreadable files."""
+    """Find the line of each record of a file, from 1, in order; empty for other forms and unreadable files."""
     try:
         with file.open(encoding="utf-8") as text:
             lines = (line.rstrip("\n") for line in text)
@@ -22,7 +22,7 @@ def find_record_lines(file: Path) -> list[int]:
 
 
 def _yaml_record_lines(lines: Iterator[str]) -> Iterator[int]:
-    """The lines of the records: of list items with the indentation of the first one in their list."""
+    """Yield the lines of the records: of list items with the indentation of the first one in their list."""
     indent: str | None = None
     inside = False
     for number, line in enumerate(lines, 1):

@@ -16,7 +16,7 @@ _UNKNOWN_VALUE = "unheard-of"
 
 
 def is_accepted_now(request: Request, error: Mapping[str, Any]) -> bool:
-    """Whether a value that was refused as invalid is accepted now: the contract would still refuse an unknown one there."""
+    """Tell whether a value that was refused as invalid is accepted now; there, an unknown one would still be refused."""
     refused, param = _INVALID_VALUE.match(str(error.get("message"))), error.get("param")
     if refused is None or not isinstance(param, str):
         return False
@@ -28,11 +28,14 @@ def is_accepted_now(request: Request, error: Mapping[str, Any]) -> bool:
 
 
 def _replace_value(value: Any, path: list[str | int], refused: str) -> Any:
-    """A copy of a body with an unknown value for `refused`: at the path, or as the `type` of the object there."""
+    """Copy a body with an unknown value for `refused`: at the path, or as the `type` of the object there."""
     if value == refused and not path:
         return _UNKNOWN_VALUE
     if isinstance(value, Mapping) and (name := path[0] if path else "type") in value:
         return {**value, name: _replace_value(value[name], path[1:], refused)}
     if isinstance(value, list) and path and isinstance(path[0], int) and path[0] < len(value):
-        return [_replace_value(one, path[1:], refused) if index == path[0] else one for index, one in enumerate(value)]
+        return [
+            _replace_value(element, path[1:], refused) if index == path[0] else element
+            for index, element in enumerate(value)
+        ]
     return value

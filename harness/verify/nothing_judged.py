@@ -59,9 +59,9 @@ def count_decided(tally: Tally) -> int:
 
 
 def explain_missing_hosts(tally: Tally, hosts: Collection[str]) -> str:
-    """The hosts given with --host of which there is no exchange, and the hosts that there are; empty if there are all."""
+    """Explain which hosts given with --host have no exchange, and which have some; empty if all have some."""
     seen = count_reasons(tally, "hosts")
-    missing = [host for host in hosts if not any(is_host_of(each, host) for each in seen)]
+    missing = [host for host in hosts if not any(is_host_of(met, host) for met in seen)]
     if not missing:
         return ""
     named = ", ".join(list(seen)[:MAX_HOSTS]) or "none is named"
@@ -74,8 +74,8 @@ def _explain_exchanges(tally: Tally) -> str:
 
 
 def _reasons(tally: Tally) -> Iterator[str]:
-    for at in ("skipped", *UNVERIFIABLE):
-        yield from (f"{times} × {why}" for why, times in count_reasons(tally, at).items())
+    for kind in ("skipped", *UNVERIFIABLE):
+        yield from (f"{times} × {why}" for why, times in count_reasons(tally, kind).items())
 
 
 def _suggest_hosts(tally: Tally) -> str:

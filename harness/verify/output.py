@@ -88,21 +88,21 @@ _WRITERS = {"count": _write_count, "why": _write_with_reasons, "list": _write_li
 
 
 def count_reasons(tally: Tally, at: str) -> dict[str, int]:
-    """The reasons for a verdict and their numbers of exchanges, the most frequent first."""
+    """Count the exchanges for each reason of a verdict, the most frequent reason first."""
     return {why: times for (named, why), times in tally.reasons.most_common() if named == at}
 
 
 def count_judged(tally: Tally, section: str) -> int:
-    """The number of exchanges that a section judges; its drift, events and absent requests do not count."""
+    """Count the exchanges that a section judges; its drift, events and absent requests do not count."""
     return sum(tally.counts[f"{section}.{name}"] for name in JUDGED_MEMBERS)
 
 
 def counts_table(tally: Tally) -> Table:
-    """The counts of exchanges: a row for each of requests, refusals, answers, streams and, when asked for, rerenderings."""
+    """Make a table of the counts: a row each for requests, refusals, answers, streams and, when asked for, rerenderings."""
     made = Table("", "judged", "good", "findings", "unverifiable", "drift", box=None, pad_edge=False)
     for section, members in _sections_of(tally).items():
         good = tally.counts[f"{section}.{next(iter(members))}"]
-        wrong = sum(tally.counts[at] for at in FINDINGS if at.startswith(f"{section}."))
+        wrong = sum(tally.counts[kind] for kind in FINDINGS if kind.startswith(f"{section}."))
         unknown, drift = (tally.counts[f"{section}.{name}"] for name in ("unverifiable", "drift"))
         numbers = (count_judged(tally, section), good, wrong, unknown, drift)
         made.add_row(section, *(str(number or "-") for number in numbers))
@@ -110,13 +110,13 @@ def counts_table(tally: Tally) -> Table:
 
 
 def summary_lines(tally: Tally, verbose: bool = False) -> Iterator[str]:
-    """The lines below the table: the first findings, then the reasons why exchanges were not judged.
+    """Yield the lines below the table: the first findings, then the reasons why exchanges were not judged.
 
     With `verbose` each file that is no recording, too.
     """
-    found = ((at, entry) for at in FINDINGS for entry in tally.entries(at))
-    for at, entry in islice(found, MAX_SHOWN):
-        yield f"{at}  {entry.get('id') or entry['file']}"
+    found = ((kind, entry) for kind in FINDINGS for entry in tally.entries(kind))
+    for kind, entry in islice(found, MAX_SHOWN):
+        yield f"{kind}  {entry.get('id') or entry['file']}"
         yield from (f"  {text}" for text in finding_lines(entry))
     if more := sum(1 for _ in found):
         yield f"… and {more} more; --json FILE has them all."
@@ -134,7 +134,7 @@ def summary_lines(tally: Tally, verbose: bool = False) -> Iterator[str]:
 
 
 def finding_lines(entry: Json) -> Iterator[str]:
-    """The lines of one finding: its place and message, or the recorded and the mock's side."""
+    """Yield the lines of one finding: its place and message, or the recorded and the mock's side."""
     if isinstance(entry.get("recorded"), str):
         yield f"{entry['at']}"
         yield from (f"  {side.ljust(8)}  {_shorten(entry[side])}" for side in ("recorded", "mock"))

@@ -62,11 +62,11 @@ _FOREIGN = {
 
 
 def read_recording(path: Path) -> Iterator[Recorded]:
-    """The exchanges of one file, in order; JSON lines are read one by one, any other file at once.
+    """Read the exchanges of one file, in order; JSON lines are read one by one, any other file at once.
 
     NotARecording when it holds none. UnreadableRecording, after the readable exchanges, when a part of it is invalid.
     """
-    return (one for _, one in read_numbered(path))
+    return (recorded for _, recorded in read_numbered(path))
 
 
 def read_numbered(path: Path) -> Iterator[tuple[int, Recorded]]:
@@ -74,16 +74,17 @@ def read_numbered(path: Path) -> Iterator[tuple[int, Recorded]]:
     name = printable_path(path)
     with _name_file_in_errors(name), open_bounded(path) as content:
         problem, more = None, 0
-        for number, found in enumerate(_read_entries(content, path.name), 1):
-            if isinstance(found, Malformed):
-                problem, more = problem or found, more + bool(problem)
+        for number, entry in enumerate(_read_entries(content, path.name), 1):
+            if isinstance(entry, Malformed):
+                problem, more = problem or entry, more + bool(problem)
                 if more == MAX_PROBLEMS:
                     break
-            elif isinstance(found, Interaction):
-                yield number, parse_recorded(found, name, number)
+            elif isinstance(entry, Interaction):
+                yield number, parse_recorded(entry, name, number)
             else:
                 yield from (
-                    (number, parse_recorded(one, name, number)) for one in _number_ids(found, f"{name}#{number}")
+                    (number, parse_recorded(exchange, name, number))
+                    for exchange in _number_ids(entry, f"{name}#{number}")
                 )
         if problem:
             many = f"at least {more}" if more == MAX_PROBLEMS else str(more)
@@ -91,8 +92,8 @@ def read_numbered(path: Path) -> Iterator[tuple[int, Recorded]]:
 
 
 def _number_ids(socket: Sequence[Interaction], id: str) -> Iterator[Interaction]:
-    for number, one in enumerate(socket, 1):
-        yield replace(one, notes={**one.notes, "id": f"{id}.{number}"})
+    for number, exchange in enumerate(socket, 1):
+        yield replace(exchange, notes={**exchange.notes, "id": f"{id}.{number}"})
 
 
 @contextmanager
@@ -124,7 +125,7 @@ class _NotRecording(Exception):
 
 
 def _read_entries(content: BoundedFile, name: str) -> Iterator[_EntryOrProblem]:
-    """The entries of a file, in order."""
+    """Read the entries of a file, in order."""
     suffix, head, full = recording_suffix(name), list[bytes](), list[bytes]()
     lines = iter(content.read_line, b"")
     size = 0
@@ -165,7 +166,7 @@ def _read_lines(lines: Iterable[bytes]) -> Iterator[_EntryOrProblem]:
 def _read_documents(raw: bytes, suffix: str) -> Iterator[_EntryOrProblem]:
     if not raw.strip():
         raise _NotRecording("it is empty")
-    if foreign := next((what for head, what in _FOREIGN.items() if head.match(raw)), ""):
+    if foreign := next((advice for head, advice in _FOREIGN.items() if head.match(raw)), ""):
         raise _NotRecording(foreign)
     known = False
     try:
@@ -184,11 +185,11 @@ def _read_documents(raw: bytes, suffix: str) -> Iterator[_EntryOrProblem]:
 
 
 def _socket_entries(document: Any) -> Iterator[Sequence[Interaction]]:
-    """The exchanges of each WebSocket in a cassette of our own."""
+    """Yield the exchanges of each WebSocket in a cassette of our own."""
     for interaction in parse_websockets(document):
         yield [
-            replace(one, notes={**provider_from_header(document), **one.notes})
-            for one in to_http_interactions(interaction)
+            replace(exchange, notes={**provider_from_header(document), **exchange.notes})
+            for exchange in to_http_interactions(interaction)
         ]
 
 

@@ -80,7 +80,9 @@ class CaseWriter:
         with self._spool.open("wb") as out:
             for file in dict.fromkeys((*self._worlds, *self._found)):
                 world = self._worlds.get(file) or World(file)
-                found = [replace(one, line=_line_number(lines, one.line)) for one in self._found.get(file, ())]
+                found = [
+                    replace(finding, line=_line_number(lines, finding.line)) for finding in self._found.get(file, ())
+                ]
                 touched = {name: sorted(hit) for name, hit in measure_coverage(world.exchanges, world).items()}
                 line = {"case": self._build_case(file, world, found).to_json(), "hits": touched}
                 out.write(orjson.dumps(line) + b"\n")
@@ -95,10 +97,10 @@ class CaseWriter:
 
 
 def load_report(spools: Iterable[Path], recordings: Path, nothing_judged: str = "") -> Report:
-    """The report with the cases in these spools; with the reason why nothing was judged a failed case more."""
+    """Load a report of the cases in these spools; why nothing was judged is one more failed case."""
     lines = [orjson.loads(line) for spool in spools for line in spool.read_bytes().splitlines()]
-    touched: Iterator[Coverage] = ({name: frozenset(hit) for name, hit in one["hits"].items()} for one in lines)
-    cases = [ReportCase.from_json(one["case"]) for one in lines]
+    touched: Iterator[Coverage] = ({name: frozenset(hit) for name, hit in case["hits"].items()} for case in lines)
+    cases = [ReportCase.from_json(case["case"]) for case in lines]
     if nothing_judged:
         place = path_from_root(recordings)
         found = ReportFinding("unreadable", False, nothing_judged, fix=FIX_NOTHING_JUDGED)
@@ -107,7 +109,7 @@ def load_report(spools: Iterable[Path], recordings: Path, nothing_judged: str = 
 
 
 def path_from_root(file: Path) -> str:
-    """The path of a file from the checkout, else from the working directory; as given when it is in neither."""
+    """Write the path of a file from the checkout, else from the working directory; as given when it is in neither."""
     absolute = file.resolve()
     roots = (Path(root).resolve() for root in (os.environ.get(CHECKOUT_VARIABLE), ".") if root)
     return next((absolute.relative_to(root) for root in roots if absolute.is_relative_to(root)), file).as_posix()
@@ -118,7 +120,7 @@ def _line_number(lines: list[int], number: int) -> int:
 
 
 def _build_finding(kind: VerdictKind, entry: Json) -> ReportFinding:
-    """A finding of a report, with the errors of both sides."""
+    """Build a finding of a report, with the errors of both sides."""
     if kind is VerdictKind.UNREADABLE:
         return ReportFinding("unreadable", False, entry["message"], fix=FIX_UNREADABLE)
     mock = entry.get("mock") or entry.get("error")

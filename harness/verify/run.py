@@ -82,11 +82,11 @@ class Tally:
         self.spools += other.spools
         self.acted |= other.acted
         self.judged_files |= other.judged_files
-        for (at, *_), entry in other.grouped.items():
-            self.add_grouped(at, entry)
+        for (kind, *_), entry in other.grouped.items():
+            self.add_grouped(kind, entry)
 
     def entries(self, at: str) -> Iterator[Json]:
-        """The entries of a verdict, in order."""
+        """Yield the entries of a verdict, in order."""
         yield from (entry for (named, *_), entry in self.grouped.items() if named == at)
         for spool in self.spools:
             with spool.open("rb") as lines:
@@ -95,7 +95,7 @@ class Tally:
 
     @property
     def is_clean(self) -> bool:
-        """Whether there are no findings; drift and unverifiable exchanges are none."""
+        """Whether there are no findings; drift and unverifiable exchanges do not count."""
         return not any(self.counts[kind] for kind in FINDINGS)
 
     @property
@@ -108,13 +108,13 @@ class JudgeObserver(Protocol):
     """Observes how a file is judged."""
 
     def begin_exchange(self, number: int, one: Recorded, world: World) -> None:
-        """An exchange is judged next: of this record (from 1) in the file, after what `world` has learned."""
+        """Begin an exchange: the next to be judged, of this record (from 1); `world` remembers the earlier ones."""
 
     def note_verdict(self, verdict: Verdict) -> None:
-        """A verdict on the exchange that was begun last, or on the file."""
+        """Note a verdict on the exchange that was begun last, or on the file."""
 
     def close(self) -> None:
-        """The whole file was judged."""
+        """End the file: all of it was judged."""
 
 
 def verify_recordings(
@@ -140,7 +140,7 @@ def verify_recordings(
     tally = Tally(respelled=respelled)
     named = {path for path in paths if path.is_file()}
     listed = {path: list(files([path])) for path in paths}
-    recordings = list(dict.fromkeys(file for found in listed.values() for file in found))
+    recordings = list(dict.fromkeys(file for listing in listed.values() for file in listing))
     recordings = [*choose(recordings)] if choose else recordings
     spools = (folder / f"{number}.jsonl" for number in range(len(recordings)))
     judge_one = partial(
@@ -152,13 +152,13 @@ def verify_recordings(
     )
     tallies = _judge_files(judge_one, recordings, spools, [file in named for file in recordings], jobs)
     filled: set[Path] = set()
-    for number, (file, each) in enumerate(zip(recordings, tallies, strict=True), 1):
-        tally.merge(each)
-        if each.counts["exchanges"] or not each.is_clean:
+    for number, (file, judged) in enumerate(zip(recordings, tallies, strict=True), 1):
+        tally.merge(judged)
+        if judged.counts["exchanges"] or not judged.is_clean:
             filled.add(file)
         if progress:
             progress(number, len(recordings))
-    tally.bare_paths = [path for path, found in listed.items() if filled.isdisjoint(found)]
+    tally.bare_paths = [path for path, files in listed.items() if filled.isdisjoint(files)]
     return tally
 
 
@@ -206,7 +206,7 @@ def _judge_file(
 
 
 def tally_verdicts(verdicts: Iterable[Verdict], spool: Path) -> Tally:
-    """The tally of these verdicts; entries are written to the file `spool`, which is deleted again when it stays empty.
+    """Tally these verdicts; entries go to the file `spool`, which is deleted again when it stays empty.
 
     The verdicts on an exchange follow that of kind EXCHANGE.
     """
@@ -278,7 +278,7 @@ def _judge_recording(
 
 
 def judge_exchange(recorded: Recorded, world: World, respelled: bool = False) -> Iterator[Verdict]:
-    """The verdicts on one exchange; a rule that raises is reported as a verdict, too."""
+    """Judge one exchange; a rule that raises is reported as a verdict, too."""
     for judges in (judge_rerendering, judge) if respelled else (judge,):  # judge() changes the World, so it comes last
         try:
             yield from judges(recorded, world)
@@ -295,7 +295,7 @@ def _unreadable_entry(recording: Path, problem: HarnessError) -> Json:
 
 
 def world_of_file(worlds: OrderedDict[str, World], file: str) -> World:
-    """The World of the exchanges of one file; beyond MAX_OPEN_WORLDS the least recently used one is dropped."""
+    """Find the World for the exchanges of one file; beyond MAX_OPEN_WORLDS the least recently used one is dropped."""
     world = worlds.pop(file, None) or World(file)
     worlds[file] = world
     if len(worlds) > MAX_OPEN_WORLDS:

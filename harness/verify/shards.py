@@ -41,7 +41,7 @@ class Shard:
         return f"{self.number}/{self.count}"
 
     def choose(self, files: Sequence[Path]) -> Sequence[Path]:
-        """The files of this shard, in order; those of all shards are all files."""
+        """Choose the files of this shard, in order; those of all shards are all files."""
         sizes = [file.stat().st_size + 1 for file in files]
         total = sum(sizes)
         return [
@@ -52,7 +52,7 @@ class Shard:
 
 
 def parse_shard(text: str) -> Shard:
-    """The shard that `2/8` names; ConfigError for anything else."""
+    """Parse a shard, say `2/8`; ConfigError for anything else."""
     found = _SHARD.fullmatch(text)
     shard = Shard(int(found[1]), int(found[2])) if found else None
     if shard is None or not 1 <= shard.number <= shard.count <= MAX_SHARDS:
@@ -76,7 +76,7 @@ class ShardWriter:
         }
 
     def choose(self, files: Sequence[Path]) -> Sequence[Path]:
-        """The files of the shard; all are known from then on by their names and sizes."""
+        """Choose the files of the shard; all are known from then on by their names and sizes."""
         named = (f"{file.as_posix()} {file.stat().st_size}" for file in files)
         self._run["recordings"] = f"{len(files)} files, {_digest(named)}"
         return self._shard.choose(files)
@@ -101,8 +101,8 @@ def write_part(tally: Tally, shard: Shard, run: Json, paths: Sequence[Path], out
         "of": shard.count,
         "run": run,
         "counts": {str(kind): times for kind, times in tally.counts.items()},
-        "reasons": [[at, why, times] for (at, why), times in tally.reasons.items()],
-        "grouped": [[at, entry] for (at, *_), entry in tally.grouped.items()],
+        "reasons": [[kind, why, times] for (kind, why), times in tally.reasons.items()],
+        "grouped": [[kind, entry] for (kind, *_), entry in tally.grouped.items()],
         "paths": [path.as_posix() for path in paths],
         "bare": [path.as_posix() for path in tally.bare_paths],
         "acted": sorted(tally.acted),
@@ -119,7 +119,7 @@ def write_part(tally: Tally, shard: Shard, run: Json, paths: Sequence[Path], out
 
 
 def merge_parts(files: Sequence[Path]) -> tuple[Tally, Json]:
-    """The outcome of all shards, as of one run, and what they have in common.
+    """Merge the outcome of all shards, as of one run, and what they have in common.
 
     ConfigError when one is missing, there twice, broken off, or of another run.
     """
@@ -152,7 +152,7 @@ def merge_parts(files: Sequence[Path]) -> tuple[Tally, Json]:
 
 
 def _read_head(file: Path) -> Json:
-    """The first line of a part, once the last one has shown that it is whole."""
+    """Read the first line of a part, once the last one has shown that it is whole."""
     try:
         with file.open("rb") as lines:
             head = orjson.loads(next(lines, b""))
@@ -173,11 +173,11 @@ def _read_head(file: Path) -> Json:
 def _as_tally(head: Json, file: Path) -> Tally:
     tally = Tally(
         counts=Counter(head["counts"]),
-        reasons=Counter({(at, why): times for at, why, times in head["reasons"]}),
+        reasons=Counter({(kind, why): times for kind, why, times in head["reasons"]}),
         spools=[file],
         acted=set(head["acted"]),
         judged_files=set(head["judged"]),
     )
-    for at, entry in head["grouped"]:
-        tally.add_grouped(at, entry)
+    for kind, entry in head["grouped"]:
+        tally.add_grouped(kind, entry)
     return tally

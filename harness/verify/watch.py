@@ -61,10 +61,10 @@ class RecordingJudge:
         self._thread.shutdown()
 
     def _judge_request(self, number: int, request: Interaction) -> None:
-        for each in to_recorded(request, f"{self._name}#{number}", self._upstream):
+        for recorded in to_recorded(request, f"{self._name}#{number}", self._upstream):
             with suppress(Exception):  # a rule that fails is reported with the complete exchange
-                if violation := predict_violation(each, self._world):
-                    what = f"request {number}, {each.method} {each.path}"
+                if violation := predict_violation(recorded, self._world):
+                    what = f"request {number}, {recorded.method} {recorded.path}"
                     self._notice(f"{what}: the contract refuses it ({violation.rule.id}): {violation.error.message}")
 
     def _judge_in_order(self, number: int, interaction: Interaction | None) -> None:
@@ -83,7 +83,7 @@ class RecordingJudge:
             self.tally.merge(tally_verdicts(self._verdicts(interaction), self._folder / f"{self._judged_count}.jsonl"))
 
     def _verdicts(self, interaction: Interaction) -> Iterator[Verdict]:
-        for each in to_recorded(interaction, f"{self._name}#{self._judged_count}", self._upstream):
-            if each.status:
+        for recorded in to_recorded(interaction, f"{self._name}#{self._judged_count}", self._upstream):
+            if recorded.status:
                 yield Verdict(VerdictKind.EXCHANGE)
-                yield from judge_exchange(each, self._world, respelled=True)
+                yield from judge_exchange(recorded, self._world, respelled=True)

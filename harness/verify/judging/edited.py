@@ -32,7 +32,7 @@ _ID_PREFIXES = {"response": RESPONSE_PREFIXES, "conversation": ("conv_",)}
 
 
 def explain_edited(recorded: Recorded) -> str:
-    """The reason why the answer of an exchange is not the API's own; empty if nothing shows that."""
+    """Explain why the answer of an exchange is not the API's own; empty if nothing shows that."""
     answered = _answered_object(recorded)
     by_gateway = not is_host_hidden(recorded.host) and not provider_of_host(recorded.host, recorded.path)
     if not answered or by_gateway or "transcribed" in recorded.flags:
@@ -41,19 +41,19 @@ def explain_edited(recorded: Recorded) -> str:
 
 
 def _answered_object(recorded: Recorded) -> Json | None:
-    """The object in the answer; of a stream the first response."""
+    """Find the object in the answer; of a stream the first response."""
     if recorded.events is None:
         return recorded.answer if isinstance(recorded.answer, dict) else None
     within = (event.get("response") for event in recorded.events if isinstance(event, dict))
-    return next((found for found in within if isinstance(found, dict)), None)
+    return next((item for item in within if isinstance(item, dict)), None)
 
 
 def _has_made_up_ids(answered: Json) -> bool:
-    """Whether an id has another form than the API gives it, and none that a recorder puts in its place."""
+    """Tell whether an id has another form than the API gives it, and none that a recorder puts in its place."""
     kind = str(answered.get("object"))
     items = answered.get("data" if kind == "list" else "output")
     own = answered.get("id", "") if kind in _ID_PREFIXES else ""
-    within = [one["id"] for one in items if _is_item(one)] if isinstance(items, list) else []
+    within = [item["id"] for item in items if _is_item(item)] if isinstance(items, list) else []
     wrong = [id for id in within if not _ITEM_ID.fullmatch(id)]
     if own and not str(own).startswith(_ID_PREFIXES[kind]):
         wrong.append(str(own))
@@ -65,7 +65,7 @@ def _is_item(one: Any) -> bool:
 
 
 def _has_made_up_time(recorded: Recorded, answered: Json) -> bool:
-    """Whether a response says that it was created at another time than its id and the recorder do."""
+    """Tell whether a response says that it was created at another time than its id and the recorder do."""
     created = answered.get("created_at")
     if answered.get("object") != "response" or not isinstance(created, int | float):
         return False

@@ -19,7 +19,7 @@ _SURE_PREFIX = "/responses"
 
 
 def parse_host(text: str) -> str:
-    """The host of `gateway.example`, `gateway.example:4000` or an address; ConfigError if there is none."""
+    """Parse `gateway.example`, `gateway.example:4000` or an address as a host; ConfigError for other texts."""
     try:
         host = urlsplit(text if "//" in text else f"//{text}").hostname
     except ValueError:
@@ -30,7 +30,7 @@ def parse_host(text: str) -> str:
 
 
 def adopt_gateway(recorded: Recorded, hosts: Collection[str]) -> Recorded:
-    """The exchange as one with a provider, if its host is one of these or below one, and its path is one of the API's."""
+    """Give the exchange a provider, if its host is named or below a named one, and its path is of the API."""
     if recorded.provider or not any(is_host_of(recorded.host, host) for host in hosts):
         return recorded
     if root_of(recorded.path) and (dialect := parse_api_path(recorded.path).dialect) != OPENAI:
@@ -41,17 +41,17 @@ def adopt_gateway(recorded: Recorded, hosts: Collection[str]) -> Recorded:
 
 
 def is_host_of(host: str, named: str) -> bool:
-    """Whether a host is the named one or a subdomain of it."""
+    """Tell whether a host is the named one or a subdomain of it."""
     return host.lower() == named or host.lower().endswith(f".{named}")
 
 
 def looks_like_gateway(recorded: Recorded) -> bool:
-    """Whether an exchange with an unknown host has the path of a request for responses."""
+    """Tell whether an exchange with an unknown host has the path of a request for responses."""
     return not recorded.provider and bool(recorded.host) and _path_below_gateway(recorded).startswith(_SURE_PREFIX)
 
 
 def _path_below_gateway(recorded: Recorded) -> str:
-    """The part of a path that is an operation of the API, the longest; empty if there is none."""
+    """Find the longest part of a path that is an operation of the API; else empty."""
     parts = recorded.path.strip("/").split("/")
     below = ("/" + "/".join(parts[index:]) for index in range(len(parts)))
     return next((path for path in below if find_operation(recorded.method, path)[0]), "")

@@ -46,7 +46,7 @@ _READ_HEADERS: Mapping[str, re.Pattern[str]] = {
 
 
 def judge(recorded: Recorded, world: World) -> Iterator[Verdict]:
-    """Every verdict on one exchange, by the contract of its day; `world` has learned from those before it in its file."""
+    """Judge one exchange by the contract of its day; `world` remembers the earlier ones of its file."""
     enter_day(world, recorded)
     operation, request = rebuild_request(recorded)
     if operation is None:
@@ -59,7 +59,7 @@ def judge(recorded: Recorded, world: World) -> Iterator[Verdict]:
 
 
 def predict_violation(recorded: Recorded, world: World) -> Violation | None:
-    """The violation for which the mock would refuse a request before its answer is known; None if none or unverifiable."""
+    """Predict why the mock would refuse a request before its answer is known; None if it would not or cannot tell."""
     enter_day(world, recorded)
     operation, request = rebuild_request(recorded)
     if operation is None or (operation.is_form and not request.body):
@@ -71,7 +71,7 @@ def predict_violation(recorded: Recorded, world: World) -> Violation | None:
 
 
 def explain_skip(recorded: Recorded) -> str:
-    """The reason why an exchange is not judged."""
+    """Explain why an exchange is not judged."""
     place = locate(recorded)
     if not recorded.provider and recorded.host:
         return f"another service: {recorded.host}"
@@ -125,7 +125,7 @@ def _mark_stored(recorded: Recorded, request: Request) -> tuple[Request, Any]:
 
 
 def rebuild_request(recorded: Recorded) -> tuple[Operation | None, Request]:
-    """The operation and the request as the mock would receive it; no operation for exchanges that are not judged."""
+    """Rebuild the operation and the request as the mock would receive it; no operation for exchanges that are not judged."""
     place = locate(recorded) if recorded.provider else None
     operation, params, _ = (
         find_operation(recorded.method, place.endpoint_path, place.root) if place else (None, EMPTY_MAPPING, False)
@@ -141,7 +141,7 @@ def rebuild_request(recorded: Recorded) -> tuple[Operation | None, Request]:
 
 
 def locate(recorded: Recorded) -> ApiPath | None:
-    """The dialect of an exchange, the root of its path and what is below it; None for a path of an unknown form.
+    """Locate an exchange: its dialect, the root of its path and the rest; None for a path of an unknown form.
 
     The dialects of Azure differ by the root, where it is recorded.
     """
@@ -171,7 +171,7 @@ def _judge_accepted(
 
 
 def recorded_error(recorded: Recorded) -> Json:
-    """The members of a recorded error object; empty when the answer is not an error object."""
+    """Read the members of a recorded error object; empty when the answer is not one."""
     return select_error_members(recorded.answer.get("error") if isinstance(recorded.answer, dict) else None)
 
 
@@ -199,14 +199,14 @@ def _judge_refused(
 
 
 def answer_root(recorded: Recorded, answer_schema: str | None) -> str | None:
-    """The schema of a recorded answer: `Error` for a refusal, else that of its operation."""
+    """Name the schema of a recorded answer: `Error` for a refusal, else that of its operation."""
     answer = recorded.answer
     failed = recorded.status >= 300 or (not recorded.status and isinstance(answer, dict) and "object" not in answer)
     return "Error" if failed else answer_schema
 
 
 def _judge_member(kind: VerdictKind, finding: Finding, world: World, root: str, at: str) -> Verdict:
-    """The verdict on a member that no schema knows: drift, unless the user's own contract knows it."""
+    """Judge a member that no schema has: drift, unless the user's own contract has it."""
     member = world.own_contract.find_member(root, at) if world.own_contract else None
     return Verdict(VerdictKind.OVERRULED, acted=(member,)) if member else Verdict(kind, _finding_json(finding))
 
@@ -260,15 +260,15 @@ def _judge_stream(recorded: Recorded, world: World, request: Request) -> Iterato
 
 
 def answer_object(recorded: Recorded) -> Any:
-    """The object of a recorded answer; of a stream the one in the last event that carries one."""
+    """Find the object of a recorded answer; of a stream the one in the last event that carries one."""
     if recorded.events is None:
         return recorded.answer
     objects = (_event_object(event) for event in reversed(recorded.events) if isinstance(event, dict))
-    return next((found for found in objects if isinstance(found, dict)), None)
+    return next((candidate for candidate in objects if isinstance(candidate, dict)), None)
 
 
 def _event_object(event: Json) -> Any:
-    """The response or the run that an event carries."""
+    """Find the response or the run that an event carries."""
     data = event.get("data")
     run = isinstance(data, dict) and data.get("object") == "thread.run"
     return data if run else event.get("response")

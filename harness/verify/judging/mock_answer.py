@@ -37,17 +37,17 @@ TEXT_INDEX_MEMBERS = ("content_index", "summary_index", "command_index")
 
 
 def is_response_request(recorded: Recorded) -> bool:
-    """Whether the request is `POST /responses`."""
+    """Tell whether the request is `POST /responses`."""
     return recorded.method == "POST" and path_below_root(recorded.path) == RESPONSES_PATH
 
 
 def renderable_response(answer: Any) -> Json | None:
-    """The answer, if the mock can render it: a response whose items are of known types, at least one if completed."""
+    """Find the response that the mock can render: all items of known types, at least one if completed; else None."""
     if not isinstance(answer, dict) or answer.get("object") != "response" or not isinstance(answer.get("id"), str):
         return None
     output, status = answer.get("output"), answer.get("status")
     if not isinstance(output, list) or not all(
-        isinstance(one, dict) and str(one.get("type")) in ITEMS for one in output
+        isinstance(item, dict) and str(item.get("type")) in ITEMS for item in output
     ):
         return None
     ended = status == "incomplete" or (status == "completed" and output)
@@ -55,7 +55,7 @@ def renderable_response(answer: Any) -> Json | None:
 
 
 def render_mock_answer(recorded: Recorded, final: Json, world: World) -> Answer:
-    """The mock's answer to `recorded.request`, as JSON or as a stream; `final` is the recorded response.
+    """Render the mock's answer to `recorded.request`, as JSON or as a stream; `final` is the recorded response.
 
     `world` remembers the exchanges before; it is not changed. A request that is not known is derived from the
     response. HarnessError when the request does not allow the recorded output.
@@ -73,7 +73,7 @@ def render_mock_answer(recorded: Recorded, final: Json, world: World) -> Answer:
 
 
 def build_turn(events: Sequence[Json], final: Json) -> list[TurnLine]:
-    """The script turn of a recorded response: its items, of a stream with their exact deltas, and its ending."""
+    """Build the script turn of a recorded response: its items, of a stream with their exact deltas, and its ending."""
     deltas_of: list[dict[tuple[str, int], list[str]]] = [defaultdict(list) for _ in final["output"]]
     for event in events:
         stem = event["type"].removeprefix("response.")
@@ -101,7 +101,7 @@ def _build_ending(final: Json) -> Ending:
 
 
 def _copy_world(world: World, body: Any, day: str) -> World:
-    """A World with the same agents, stored responses, items and conversation; changes to it do not reach the original."""
+    """Copy the agents, stored responses, items and conversation to a new World, which changes without the original."""
     copy = World(world.name, options=WorldOptions(world.account, as_of=day))
     copy.store.agents.update(world.store.agents)
     copy.store.responses.update(world.store.responses)
@@ -118,7 +118,7 @@ def _build_request(recorded: Recorded, final: Json) -> Request:
 
 
 def _request_body(recorded: Recorded, final: Json) -> Mapping[str, Any]:
-    """The recorded request; where it is not known, one that is derived from the response."""
+    """Return the recorded request, or derive one from the response where it is not known."""
     if isinstance(recorded.request, dict) and "no_request" not in recorded.flags:
         return recorded.request if recorded.events is None else {**recorded.request, "stream": True}
     known = {name: final[name] for name in ("model", "background", "conversation") if final.get(name)}

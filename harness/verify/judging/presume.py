@@ -115,7 +115,7 @@ def _presume_files(world: World, violation: Violation) -> bool:
 def _presume_version(world: World, name: str, version: str, definition: Json) -> bool:
     """Presume a version of an agent, older than those that are known; whether that changes the World."""
     known = world.store.agents.get(name, ())
-    if any(each["version"] == version for each in known):
+    if any(agent_version["version"] == version for agent_version in known):
         return False
     made = {"object": "agent.version", "name": name, "version": version, "definition": definition}
     world.store.agents[name] = [made, *known]

@@ -42,7 +42,7 @@ FREE_MEMBERS = frozenset(
 
 
 def find_refusal_differences(recorded: Recorded, request: Request, world: World) -> list[Difference] | None:
-    """The differences in the form of an error; None where the mock does not say the same, which the judge reports."""
+    """Find the differences in the form of an error; None where the mock does not say the same, which the judge reports."""
     violation = check(request, world)
     if violation is None or not isinstance(recorded.answer, dict):
         return None
@@ -55,7 +55,7 @@ def find_refusal_differences(recorded: Recorded, request: Request, world: World)
 def find_project_differences(
     recorded: Recorded, operation: Operation, request: Request, world: World
 ) -> list[Difference] | None:
-    """The differences; None where the mock refuses the request, which the judge reports."""
+    """Find the differences; None where the mock refuses the request, which the judge reports."""
     copy = _copy_world(world)
     checked = check_request(request, copy)
     if checked.violation is not None:
@@ -65,7 +65,7 @@ def find_project_differences(
 
 
 def _copy_world(world: World) -> World:
-    """A World of the same day that has stored the same; changes to it do not reach the original."""
+    """Make a World of the same day that has stored the same, and changes without the original."""
     copy = World(world.name, options=WorldOptions(world.account, as_of=world.as_of))
     for table in fields(Store):
         getattr(copy.store, table.name).update(deepcopy(dict(getattr(world.store, table.name))))
@@ -102,23 +102,27 @@ def _lists(answer: Json, name: str) -> bool:
 
 
 def _view_answer(answer: Json, left_out: Collection[str]) -> Any:
-    """An answer as it is compared: of a list the first object, or only that there is one, if just one side lists any."""
+    """View an answer for comparison: of a list the first object, or only its presence if just one side lists any."""
     lists = {name: answer[name] for name in LIST_MEMBERS if isinstance(answer.get(name), list)}
     firsts = {
-        name: "a list" if name in left_out else [_unnamed(one) for one in several[:1]]
+        name: "a list" if name in left_out else [_unnamed(listed) for listed in several[:1]]
         for name, several in lists.items()
     }
     return _view(answer | firsts)
 
 
 def _unnamed(one: Any) -> Any:
-    """An object of a list, which may be any that was there."""
+    """Hide the name of an object of a list, which may be any that was there."""
     return {**one, "name": "…"} if isinstance(one, dict) and "name" in one else one
 
 
 def _view(value: Any, name: str = "") -> Any:
     if isinstance(value, dict):
-        return {own: _view(inner, own) for own, inner in value.items()} if name not in FREE_MEMBERS else "an object"
+        return (
+            {member: _view(inner, member) for member, inner in value.items()}
+            if name not in FREE_MEMBERS
+            else "an object"
+        )
     if isinstance(value, list):
         return [_view(inner, name) for inner in value]
     return value if name in SAID_MEMBERS else describe_kind(value)

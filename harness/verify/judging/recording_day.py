@@ -1,4 +1,4 @@
-"""The day on which a recording is judged: its own, or what its answer says of it."""
+"""Finds the day on which a recording is judged: its own, or the one that its answer shows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def enter_day(world: World, recorded: Recorded) -> None:
 
 
 def _end_of_model(world: World, recorded: Recorded) -> str:
-    """The day on which the model of a request ended before the World's day, although it is still there; else empty."""
+    """Find the day on which the model of a request ended before the World's day, although it still answers; else empty."""
     name = recorded.request.get("model") if isinstance(recorded.request, dict) else None
     family = world.models.find(name) if isinstance(name, str) else None
     ends = [day for day in family.ends if "" < day <= world.as_of] if family else []

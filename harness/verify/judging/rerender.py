@@ -59,9 +59,9 @@ class ComparedEvent(NamedTuple):
 
 
 def judge_rerendering(recorded: Recorded, world: World | None = None) -> Iterator[Verdict]:
-    """The verdicts on one exchange: `respelled.same`, `.unverifiable`, or a `respelled.different` for each difference.
+    """Judge one rerendering: `respelled.same`, `.unverifiable`, or a `respelled.different` for each difference.
 
-    `world` remembers the exchanges before; it is not changed. There are none unless the recording holds a complete
+    `world` remembers the exchanges before; it is not changed. Nothing is judged unless the recording holds a complete
     answer to `POST /responses` with items of known types only.
     """
     world = world or World(recorded.file)
@@ -73,15 +73,15 @@ def judge_rerendering(recorded: Recorded, world: World | None = None) -> Iterato
         yield Verdict(VerdictKind.RESPELLED_UNVERIFIABLE, {"why": why})
         return
     secrets = secrets_in_headers(recorded.headers) | secrets_in_headers(recorded.answer_headers)
-    for at, expected, actual in found:
-        entry = redact({"id": recorded.id, "at": at, "recorded": expected, "mock": actual}, secrets)
+    for place, expected, actual in found:
+        entry = redact({"id": recorded.id, "at": place, "recorded": expected, "mock": actual}, secrets)
         yield Verdict(VerdictKind.RESPELLED_DIFFERENT, entry)
     if not found:
         yield Verdict(VerdictKind.RESPELLED_SAME)
 
 
 def _find_rendering_differences(recorded: Recorded, world: World) -> list[Difference] | None:
-    """The differences; None where the answers cannot be compared."""
+    """Find the differences; None where the answers cannot be compared."""
     if "transcribed" in recorded.flags:
         return None
     operation, request = rebuild_request(recorded)
@@ -104,7 +104,7 @@ def _find_rendering_differences(recorded: Recorded, world: World) -> list[Differ
 
 
 def _is_well_formed(recorded: Recorded, world: World) -> bool:
-    """Whether the request, where it is known, and the answer of an exchange with `POST /responses` conform."""
+    """Tell whether the request, where it is known, and the answer of an exchange with `POST /responses` conform."""
     _, request = rebuild_request(recorded)
     if "no_request" not in recorded.flags and not conforms_to_schema(request, world, check(request, world)):
         return False
@@ -114,18 +114,18 @@ def _is_well_formed(recorded: Recorded, world: World) -> bool:
 
 
 def _recorded_response(recorded: Recorded) -> Json | None:
-    """The recorded response; None where it is incomplete or of a kind that the mock cannot render."""
+    """Find the recorded response; None where it is incomplete or of a kind that the mock cannot render."""
     if recorded.events is None:
         return renderable_response(recorded.answer)
     try:
         final, drift = read_recorded(recorded.events)
     except StreamError:
         return None
-    return None if any(found.rule == "unknown_kind" for found in drift) else final
+    return None if any(finding.rule == "unknown_kind" for finding in drift) else final
 
 
 def _compare_with_mock(recorded: Recorded, final: Json, world: World) -> list[Difference] | None:
-    """The differences; None where the answer itself does not conform, which the judge reports."""
+    """Compare with the mock; None where the answer itself does not conform, which the judge reports."""
     try:
         mock = render_mock_answer(recorded, final, world)
     except HarnessError as problem:
@@ -150,38 +150,41 @@ def _compare_answers(recorded: Recorded, mock: Answer, profile: Profile) -> Iter
 
 
 def _drop_unknown_members(found: Iterator[Difference], root: str, body: Any) -> Iterator[Difference]:
-    """The differences, without those in members that no schema knows."""
-    if several := list(found):
-        unknown = {each.at for each in find_unknown_members(root, body)}
-        yield from (each for each in several if each.at not in unknown)
+    """Drop the differences in members that no schema has."""
+    if differences := list(found):
+        unknown = {member.at for member in find_unknown_members(root, body)}
+        yield from (difference for difference in differences if difference.at not in unknown)
 
 
 def _compare_streams(recorded: Sequence[Json], mock: Sequence[Json], profile: Profile) -> Iterator[Difference]:
-    """The first different event among those that carry a response, and the first among the others."""
+    """Find the first difference among the events that carry a response, and the first among the others."""
     reported: set[bool] = set()
     selected = (_select_events(events, profile.view) for events in (recorded, mock))
     viewed = profile._replace(view=Profile().view)  # _select_events has applied it
-    for one, other in zip_longest(*selected):
-        if one is None or other is None or one.type != other.type:
-            at = f"events[{one.place if one else len(recorded)}]"
-            yield Difference(at, *(step.type if step else "the end" for step in (one, other)))
+    for left, right in zip_longest(*selected):
+        if left is None or right is None or left.type != right.type:
+            at = f"events[{left.place if left else len(recorded)}]"
+            yield Difference(at, *(side.type if side else "the end" for side in (left, right)))
             return
-        carries = "response" in one.members
-        if carries not in reported and (found := list(_compare_events(one, other, viewed, recorded[one.place]))):
+        carries = "response" in left.members
+        if carries not in reported and (found := list(_compare_events(left, right, viewed, recorded[left.place]))):
             reported.add(carries)
             yield from found
 
 
 def _compare_events(one: ComparedEvent, other: ComparedEvent, profile: Profile, event: Json) -> Iterator[Difference]:
-    for at, left, right in _drop_unknown_members(
+    for member, left, right in _drop_unknown_members(
         compare(one.members, other.members, profile), RESPONSE_EVENT_SCHEMA, event
     ):
-        sides = (f"{one.type}: no {at}" if value == ABSENT else f"{one.type}: {at} {value}" for value in (left, right))
+        sides = (
+            f"{one.type}: no {member}" if value == ABSENT else f"{one.type}: {member} {value}"
+            for value in (left, right)
+        )
         yield Difference(f"events[{one.place}]", *sides)
 
 
 def _select_events(events: Sequence[Json], view: ResponseView) -> list[ComparedEvent]:
-    """The events to compare, up to the terminal one; annotations are moved to the end of their text, whenever they came."""
+    """Select the events to compare, up to the terminal one; annotations move to the end of their text."""
     steps: list[ComparedEvent] = []
     notes: list[ComparedEvent] = []
     ids, cut = _label_ids(events), events[-1]["type"] == "response.incomplete"
@@ -203,7 +206,7 @@ def _select_events(events: Sequence[Json], view: ResponseView) -> list[ComparedE
 
 
 def _place_among_listings(steps: Sequence[ComparedEvent], step: ComparedEvent) -> int:
-    """The place of a step: the last one, but lists of several MCP servers, which are ready in any order, are sorted."""
+    """Place a step last, but sort lists of several MCP servers, which are ready in any order."""
     place = len(steps)
     while (
         step.type == LISTED
@@ -215,7 +218,7 @@ def _place_among_listings(steps: Sequence[ComparedEvent], step: ComparedEvent) -
 
 
 def _merge_delta(before: ComparedEvent, step: ComparedEvent) -> bool:
-    """Whether a delta continues the event before it, which then holds both."""
+    """Tell whether a delta continues the event before it, which then holds both."""
     old, new = before.members, step.members
     if before.type != step.type or {**old, "delta": ""} != {**new, "delta": ""}:
         return False
@@ -230,7 +233,7 @@ def _join_deltas(old: Any, new: Any) -> Any:
 
 
 def _label_ids(events: Sequence[Json]) -> dict[str, str]:
-    """A label for each id in a stream: for that of the response, which items may repeat, and `item` with its index."""
+    """Label each id in a stream: that of the response, which items may repeat, and `item` with its index."""
     own = (event["response"].get("id") for event in events if isinstance(event.get("response"), dict))
     items = ((event.get("output_index"), event.get("item")) for event in events)
     labels = {item["id"]: f"item {index}" for index, item in items if isinstance(item, dict) and "id" in item}

@@ -31,7 +31,7 @@ MEMBER_SINCE: Mapping[str, str] = {
     **{name: day for day, names in _MEMBERS_BY_DAY.items() for name in names},
     **{f"{type}.{name}": day for type, members in ITEM_SINCE.items() for name, day in members.items()},
     **{f"response.{name}": day for name, day in RESULT_SINCE.items()},
-    **{f"response.{known.name}": known.since for known in PARAMETERS.values()},
+    **{f"response.{parameter.name}": parameter.since for parameter in PARAMETERS.values()},
 }
 """The day from which every recording has a member; the holder of the member is named by its `type`, else by its name.
 
@@ -50,7 +50,7 @@ THIS_RESPONSE = "this response"
 
 
 def make_profile(recorded: Recorded, request: Request, world: World) -> Profile:
-    """The profile for the recorded answer to this request; `world` remembers the exchanges before it."""
+    """Make the profile for the recorded answer to this request; `world` remembers the exchanges before it."""
     day = recorded.date[:10]
     known = "no_request" not in recorded.flags and isinstance(request.body, dict)
     ignored = ignored_members(request, world, day) if known else None
@@ -62,7 +62,7 @@ def make_profile(recorded: Recorded, request: Request, world: World) -> Profile:
 
 
 def ignored_members(request: Request, world: World, day: str) -> Collection[str] | None:
-    """The members of a response whose values are not compared; None means all, of a recording that is too old."""
+    """List the members of a response whose values are not compared; None means all, of a recording that is too old."""
     if day < COMPARABLE_SINCE[request.dialect]:
         return None
     body = request.body
@@ -79,7 +79,7 @@ def ignored_members(request: Request, world: World, day: str) -> Collection[str]
 
 
 def mask_ignored(response: Json, ignored: Collection[str] | None) -> Json:
-    """A response as it is compared: ids replaced by what they name, ignored values by IGNORED_VALUE."""
+    """Mask a response for comparison: ids replaced by what they name, ignored values by IGNORED_VALUE."""
     if ignored is None:
         return dict.fromkeys(response, IGNORED_VALUE)
     ids = {item["id"]: f"item {index}" for index, item in enumerate(response.get("output") or ()) if item.get("id")}

@@ -56,21 +56,21 @@ def judge_events(recorded: Recorded, root: str, as_of: str) -> StreamJudgment:
             ),
         ],
         [
-            _prefix_event_index(index, each)
+            _prefix_event_index(index, member)
             for index, event in events
-            for each in find_unknown_members(root, event, as_of)
+            for member in find_unknown_members(root, event, as_of)
         ],
     )
 
 
 def _find_misframed(recorded: Recorded) -> Iterator[Finding]:
-    """What the lines around the events have wrong; who writes a stream down for others to read may leave out the names."""
+    """Find what is wrong with the lines around the events; a transcript for other readers may leave out the names."""
     named = "transcribed" not in recorded.flags
-    yield from (each for each in recorded.misframed if named or each.message != NO_EVENT_LINE)
+    yield from (finding for finding in recorded.misframed if named or finding.message != NO_EVENT_LINE)
 
 
 def is_complete_stream(recorded: Recorded) -> bool:
-    """Whether a recording holds all events of a stream."""
+    """Tell whether a recording holds all events of a stream."""
     return bool(recorded.events) and INCOMPLETE_FLAGS.isdisjoint(recorded.flags)
 
 
@@ -79,7 +79,7 @@ def _prefix_event_index(index: int, found: Finding) -> Finding:
 
 
 def _find_missed_events(recorded: Recorded, before: Sequence[Json]) -> list[Json] | None:
-    """The events that a resumed stream omits; None when the recording does not hold all of them."""
+    """Find the events that a resumed stream omits; None when the recording does not hold all of them."""
     last = recorded.query.get("starting_after")
     if not isinstance(last, str) or not last.isdecimal():
         return []
@@ -89,7 +89,7 @@ def _find_missed_events(recorded: Recorded, before: Sequence[Json]) -> list[Json
 
 
 def _find_misnumbered(events: Sequence[Json]) -> list[Finding]:
-    """The events of a resumed stream whose `sequence_number` does not follow that of the event before."""
+    """Find the events of a resumed stream whose `sequence_number` does not follow that of the event before."""
     numbers = [event.get("sequence_number") for event in events]
     first = numbers[0] if isinstance(numbers[0], int) else 0
     return [
@@ -107,5 +107,5 @@ def _judge_as_response(
     except StreamError as problem:
         at = max(0, problem.index - len(missed))
         return StreamJudgment([Finding(f"events[{at}]", str(problem).partition(": ")[2])], unknown)
-    wrong = [each for each in found if each.rule == "unnumbered" and numbered]
-    return StreamJudgment(wrong, unknown + [each for each in found if each not in wrong])
+    wrong = [finding for finding in found if finding.rule == "unnumbered" and numbered]
+    return StreamJudgment(wrong, unknown + [finding for finding in found if finding not in wrong])

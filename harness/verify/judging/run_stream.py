@@ -41,7 +41,7 @@ def _check_start(events: Sequence[Json], continues: bool) -> Iterator[Finding]:
 
 
 def _check_end(events: Sequence[Json], done: bool) -> Iterator[Finding]:
-    """Whether a stream ends as it may and concerns one run."""
+    """Tell whether a stream ends as it may and concerns one run."""
     last = events[-1]["event"]
     if last not in (*LAST_EVENTS, "error"):
         yield Finding(f"events[{len(events) - 1}]", f"a stream does not end with {last}")
@@ -53,7 +53,7 @@ def _check_end(events: Sequence[Json], done: bool) -> Iterator[Finding]:
 
 
 def _check_deltas(events: Sequence[Json]) -> Iterator[Finding]:
-    """Whether the deltas of messages and steps add up to the completed objects."""
+    """Tell whether the deltas of messages and steps add up to the completed objects."""
     known: dict[str, Json] = {}
     for index, event in enumerate(events):
         data, kind = event["data"], event["event"].rpartition(".")[2]
@@ -69,14 +69,14 @@ def _check_deltas(events: Sequence[Json]) -> Iterator[Finding]:
 
 
 def _find_differing_texts(accumulated: Json, completed: Json) -> Iterator[str]:
-    """The places where accumulated deltas differ from the completed object."""
-    for number, (one, other) in enumerate(zip(_content_texts(accumulated), _content_texts(completed), strict=False)):
-        if one != other:
+    """Find the places where accumulated deltas differ from the completed object."""
+    for number, (joined, whole) in enumerate(zip(_content_texts(accumulated), _content_texts(completed), strict=False)):
+        if joined != whole:
             yield f"content[{number}]"
     if len(_content_texts(accumulated)) != len(_content_texts(completed)):
         yield "content"
-    for number, (one, other) in enumerate(zip(_call_texts(accumulated), _call_texts(completed), strict=False)):
-        if one and one != other:
+    for number, (joined, whole) in enumerate(zip(_call_texts(accumulated), _call_texts(completed), strict=False)):
+        if joined and joined != whole:
             yield f"step_details.tool_calls[{number}]"
 
 
@@ -85,7 +85,7 @@ def _content_texts(message: Json) -> list[Any]:
 
 
 def _call_texts(step: Json) -> list[Any]:
-    """The arguments or the input of each call of a step."""
+    """List the arguments or the input of each call of a step."""
     calls = (step.get("step_details") or {}).get("tool_calls") or ()
     inner = [call.get(call.get("type", "")) or {} for call in calls]
-    return [each.get("arguments", each.get("input")) for each in inner]
+    return [call.get("arguments", call.get("input")) for call in inner]

@@ -21,7 +21,7 @@ from harness.world.world import World
 
 
 def build_journal(interactions: Iterable[Interaction], name: str = "") -> World:
-    """A World with these interactions in its journal, except those with other services."""
+    """Build a World with these interactions in its journal, except those with other services."""
     world = World(name)
     for interaction in interactions:
         dialect = parse_api_path(split_url(interaction.uri)[1]).dialect
@@ -35,7 +35,7 @@ def build_journal(interactions: Iterable[Interaction], name: str = "") -> World:
 
 
 def rebuild_exchange(recorded: Recorded, world: World) -> tuple[Request, Answer] | None:
-    """A recorded request and its answer; None for exchanges with other services.
+    """Rebuild a recorded request and its answer; None for exchanges with other services.
 
     The rule of a refusal is the one by which the mock refuses the request in `world` with this error, else any rule with it.
     """
@@ -53,7 +53,7 @@ def rebuild_exchange(recorded: Recorded, world: World) -> tuple[Request, Answer]
 
 
 def _is_broken_off(recorded: Recorded) -> bool:
-    """Whether the answer is incomplete; in some recordings only long values are cut."""
+    """Tell whether the answer is incomplete; in some recordings only long values are cut."""
     if recorded.events is None:
         return answer_object(recorded) is None and (not recorded.status or "cut" in recorded.flags)
     return "cut" in recorded.flags and not any(event.get("type") in END_EVENTS for event in recorded.events)

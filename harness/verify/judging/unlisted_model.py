@@ -11,7 +11,7 @@ _MAX_LENGTH = 80
 
 
 def unlisted_model(recorded: Recorded) -> str:
-    """The name of a model that answered on OpenAI and is not in the table, cut if it is long; empty if there is none."""
+    """Name a model that answered on OpenAI and is not in the table, cut if the name is long; else empty."""
     body = recorded.request
     if recorded.provider != OPENAI or not recorded.path.endswith("/responses") or recorded.status != 200:
         return ""

@@ -1,4 +1,4 @@
-"""What a verdict on a recorded exchange is: its kind, and what it was reached by."""
+"""A verdict on a recorded exchange: its kind, and the evidence for it."""
 
 from __future__ import annotations
 

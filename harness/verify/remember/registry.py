@@ -1,4 +1,4 @@
-"""The functions that note in a World what an exchange changed, one for each operation that stores something."""
+"""The functions that note in a World what an exchange changed, by operation."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _is_typed(item: Any) -> bool:
 
 
 def play(world: World, request: Request) -> Json:
-    """Have the mock itself do what a request asks of a Foundry project; returns its answer, `{}` of what it refuses."""
+    """Have the mock itself answer a request to a Foundry project; returns the answer, `{}` for a refusal."""
     if check(request, world) is not None:
         return {}
     answer = OPERATIONS[request.operation].handler(ApiCall(request, world))

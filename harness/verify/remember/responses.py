@@ -39,7 +39,7 @@ def _mark_output_unknown(world: World, body: Json) -> None:
 
 
 def _store_response(world: World, response: Json, sent: Sequence[Json], previous: ItemChain) -> None:
-    """Store a response in its present state; one that has not ended may end unobserved, one without a status has ended."""
+    """Store a response in its present state; a pending one may end unobserved, one without a status has ended."""
     if not isinstance(response.get("status"), str):
         response = {**response, "status": "completed"}
     world.store.put_response(response, sent, previous)

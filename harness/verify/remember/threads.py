@@ -51,7 +51,7 @@ def _remember_thread_created(world: World, request: Request, answer: Json, event
 
 
 def _messages_without_ids(messages: Any) -> dict[str, Json]:
-    """Make the messages that a thread is created with; the answer does not show their ids, so their index stands for it."""
+    """Make the messages that a thread is created with, by their index, as the answer does not show their ids."""
     return {str(number): {"id": str(number)} for number, _ in enumerate(messages or ())}
 
 
@@ -103,7 +103,7 @@ def _remember_runs(world: World, request: Request, answer: Json, events: Sequenc
 
 
 def _has_thread_object(event: Json) -> bool:
-    """Whether an event carries a complete message or step."""
+    """Tell whether an event carries a complete message or step."""
     data = event.get("data") if isinstance(event, dict) else None
     if not isinstance(data, dict):
         return False

@@ -28,20 +28,20 @@ _RESPONSE_CREATED = "response.created"
 
 
 def to_recorded(interaction: Interaction, name: str, upstream: Upstream) -> Iterator[Recorded]:
-    """The exchanges of an interaction, in order; `name` is its id (`file#1`), those over a WebSocket have `file#1.1`, …"""
+    """Yield the exchanges of an interaction, in order; `name` is its id (`file#1`), over a WebSocket `file#1.1`, …"""
     file, _, _ = name.rpartition("#")
     numbers = (
         (f"{name}.{number}" for number in range(1, 1 + len(interaction.frames))) if interaction.frames else (name,)
     )
-    for id, each in zip(numbers, to_http_interactions(interaction), strict=False):
-        parts = urlsplit(each.uri)
+    for id, exchange in zip(numbers, to_http_interactions(interaction), strict=False):
+        parts = urlsplit(exchange.uri)
         uri = parts._replace(path=upstream.to_api_path(parts.path)).geturl()
-        notes = {"provider": upstream.dialect, **each.notes, "id": id}
-        yield parse_recorded(replace(each, uri=uri, notes=notes), file, 1)
+        notes = {"provider": upstream.dialect, **exchange.notes, "id": id}
+        yield parse_recorded(replace(exchange, uri=uri, notes=notes), file, 1)
 
 
 def to_http_interactions(interaction: Interaction) -> Iterator[Interaction]:
-    """An interaction as exchanges over HTTP, in order: itself, or the responses of a WebSocket, with the note `socket`."""
+    """Yield an interaction as exchanges over HTTP, in order: itself, or a WebSocket's responses with the note `socket`."""
     if not interaction.frames:
         yield interaction
         return
@@ -60,7 +60,7 @@ def to_http_interactions(interaction: Interaction) -> Iterator[Interaction]:
 
 
 def to_http_request(event: Json) -> Json:
-    """The body of the HTTP request that is equivalent to a `response.create`."""
+    """Make the body of the HTTP request that is equivalent to a `response.create`."""
     members = {name: value for name, value in event.items() if name not in ENVELOPE_MEMBERS}
     return members if is_invalid_stream(members.get("stream")) else {**members, "stream": True}
 
@@ -74,7 +74,7 @@ def split_by_client_event(interaction: Interaction) -> list[tuple[SocketExchange
 
 
 def _http_answer(events: list[Json]) -> tuple[int, Any]:
-    """The status and the body, or events, of the equivalent HTTP answer."""
+    """Make the status and the body, or events, of the equivalent HTTP answer."""
     first = next((event for event in events if str(event.get("type")) not in UNORDERED_EVENTS), {})
     if first.get("type") == "error" and isinstance(first.get("error"), dict):
         return refusal_status(first), {"error": first["error"]}
@@ -82,7 +82,7 @@ def _http_answer(events: list[Json]) -> tuple[int, Any]:
 
 
 def _group_by_response(interaction: Interaction) -> list[SocketExchange]:
-    """The responses of a connection, in the order in which they began, each with the events of its stream to its end."""
+    """Group the events of a connection by response, in the order in which these began, each to the end of its stream."""
     begun: list[SocketExchange] = []
     open_in: dict[str | None, SocketExchange] = {}
     for _, side, text in interaction.frames:

@@ -82,7 +82,7 @@ def _build_refusal(event: Json) -> Answer:
 
 
 def refusal_status(event: Json) -> int:
-    """The HTTP status of an error event."""
+    """Find the HTTP status of an error event."""
     status = event.get("status")
     return status if isinstance(status, int) else DEFAULT_REFUSAL_STATUS
 
@@ -111,7 +111,7 @@ class SocketLog:
             self._find_exchange(event).add_event(event)
 
     def _find_exchange(self, event: Json) -> SocketExchange:
-        """The pair to which a server event belongs."""
+        """Find the pair to which a server event belongs."""
         if str(event.get("type")).startswith(f"{STEER_EVENT}."):
             return next((part for part in reversed(self.parts) if part.is_steering), self.parts[-1])
         known = self._lanes.get(stream_id(event))
@@ -119,13 +119,13 @@ class SocketLog:
 
 
 def stream_id(event: Json) -> str | None:
-    """The `stream_id` of an event; None is the default stream."""
+    """Find the `stream_id` of an event; None is the default stream."""
     lane = event.get("stream_id")
     return lane if isinstance(lane, str) else None
 
 
 def parse_event(text: str) -> Json:
-    """The event in a message; empty when the message is not a JSON object."""
+    """Parse the event in a message; empty when the message is not a JSON object."""
     try:
         found = orjson.loads(text)
     except orjson.JSONDecodeError:
