@@ -263,17 +263,17 @@ def rule(**declaration: Unpack[RuleDeclaration]) -> Callable[[RuleCheck], RuleCh
     return register
 
 
-def shape(id: str, doc: str, *, keyword: str = "x-rule", **declaration: Unpack[RuleDeclaration]) -> None:
-    """Register the error for a violation of the schema.
+def shape(module: str, id: str, doc: str, *, keyword: str = "x-rule", **declaration: Unpack[RuleDeclaration]) -> None:
+    """Register the error for a violation of the schema; `module` is the name of the one that declares it.
 
     With `keyword` it is the rule for that JSON Schema keyword everywhere; without it, the schema names the rule (`x-rule`).
     """
-    _register(id, sys._getframe(1).f_globals["__name__"], inspect.cleandoc(doc), declaration, keyword=keyword)
+    _register(id, module, inspect.cleandoc(doc), declaration, keyword=keyword)
 
 
-def retired(id: str, doc: str, **declaration: Unpack[RuleDeclaration]) -> None:
+def retired(module: str, id: str, doc: str, **declaration: Unpack[RuleDeclaration]) -> None:
     """Register an error that the API had `until` a day: the mock does not raise it, but it occurs in old recordings."""
-    _register(id, sys._getframe(1).f_globals["__name__"], inspect.cleandoc(doc), declaration)
+    _register(id, module, inspect.cleandoc(doc), declaration)
 
 
 def _register(

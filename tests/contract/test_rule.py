@@ -65,7 +65,15 @@ class TestADeclaration:
         assert made.accepts == (Case({"input": "ham"}),)
 
     def test_of_words_for_a_keyword_has_no_function(self) -> None:
-        shape("holes", "  Cheese has holes.\n\n  Many.", keyword="holes", error=ERROR, source=SEEN, rejects=EXAMPLE)
+        shape(
+            __name__,
+            "holes",
+            "  Cheese has holes.\n\n  Many.",
+            keyword="holes",
+            error=ERROR,
+            source=SEEN,
+            rejects=EXAMPLE,
+        )
         made = RULES["holes"]
         assert (made.check, made.keyword, made.area, made.doc) == (
             None,
@@ -75,7 +83,7 @@ class TestADeclaration:
         )
 
     def test_of_words_a_schema_names_has_no_keyword_of_its_own(self) -> None:
-        shape("rind", "Cheese has a rind.", error=ERROR, source=SEEN, rejects=EXAMPLE)
+        shape(__name__, "rind", "Cheese has a rind.", error=ERROR, source=SEEN, rejects=EXAMPLE)
         assert RULES["rind"].keyword == "x-rule"
 
 

@@ -128,6 +128,7 @@ def _is_before_gpt_6(model: str, models: Models) -> bool:
 
 
 shape(
+    __name__,
     "successor_creation_failed",
     """An accepted steer fails when the response that would take it is refused.""",
     on=STEER,

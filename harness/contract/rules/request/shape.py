@@ -38,6 +38,7 @@ _CONVERSATIONS_ALONE = (
 )
 
 shape(
+    __name__,
     "missing_required_parameter",
     """Required members must be there.
 
@@ -64,6 +65,7 @@ shape(
 )
 
 shape(
+    __name__,
     "unknown_parameter",
     """Unknown members are refused, at the top level before any other fault of a field.
 
@@ -102,6 +104,7 @@ MOVED_MESSAGE = (
 )
 
 shape(
+    __name__,
     "moved_parameter",
     """Members of Chat Completions that live elsewhere here are refused with a pointer to their new place.
 
@@ -119,6 +122,7 @@ shape(
 )
 
 shape(
+    __name__,
     "null_parameter",
     """`model` and `input` cannot be null.
 
@@ -136,6 +140,7 @@ shape(
 )
 
 shape(
+    __name__,
     "invalid_type",
     """A value must have the JSON type its place asks for.""",
     keyword="type",
@@ -155,6 +160,7 @@ shape(
 )
 
 shape(
+    __name__,
     "invalid_value",
     """A value must be one of the listed ones.""",
     keyword="enum",
@@ -171,6 +177,7 @@ shape(
 )
 
 shape(
+    __name__,
     "string_above_max_length",
     """A string must not be longer than its limit.""",
     keyword="maxLength",
@@ -184,6 +191,7 @@ shape(
 )
 
 shape(
+    __name__,
     "empty_string",
     """A string must not be empty where its limit asks for a character.""",
     keyword="minLength:empty",
@@ -197,6 +205,7 @@ shape(
 )
 
 shape(
+    __name__,
     "string_below_min_length",
     """A string must not be shorter than its limit.""",
     keyword="minLength",
@@ -207,6 +216,7 @@ shape(
 )
 
 shape(
+    __name__,
     "string_pattern",
     """A string must match the pattern of its place.""",
     keyword="pattern",
@@ -223,6 +233,7 @@ shape(
 )
 
 shape(
+    __name__,
     "array_above_max_length",
     """An array must not be longer than its limit.""",
     keyword="maxItems",
@@ -238,6 +249,7 @@ shape(
 )
 
 shape(
+    __name__,
     "empty_array",
     """An array must not be empty where its limit asks for a member.""",
     keyword="minItems:empty",
@@ -248,6 +260,7 @@ shape(
 )
 
 shape(
+    __name__,
     "array_below_min_length",
     """An array must not be shorter than its limit.""",
     keyword="minItems",
@@ -262,6 +275,7 @@ for _word, _sign, _keyword, _side in (
     ("above maximum", "<=", "maximum", "max"),
 ):
     shape(
+        __name__,
         f"number_{_word.replace(' ', '_')}",
         f"""A number must not be {_word} value; the code names its kind, integer or decimal.""",
         keyword=_keyword,
@@ -287,6 +301,7 @@ for _word, _sign, _keyword, _side in (
     )
 
 shape(
+    __name__,
     "object_above_max_properties",
     """An object must not have more members than its limit.""",
     keyword="maxProperties",
@@ -304,6 +319,7 @@ shape(
 )
 
 shape(
+    __name__,
     "property_name_above_max_length",
     """The name of a metadata member must not be longer than its limit; the message abbreviates it.""",
     keyword="propertyNames",
@@ -323,6 +339,7 @@ shape(
 )
 
 shape(
+    __name__,
     "unexplained",
     """The body breaks the schema in a way no other rule has words for.""",
     keyword="unexplained",

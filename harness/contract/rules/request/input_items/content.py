@@ -18,6 +18,7 @@ def _part(type: str, **members: str) -> dict[str, str]:
 
 
 shape(
+    __name__,
     "content_part_type",
     """A part's `type` must be one of the nine the API knows; `param` ends in `.type`.
 
@@ -37,6 +38,7 @@ shape(
 )
 
 shape(
+    __name__,
     "assistant_content",
     """An assistant message holds `output_text` and `refusal` parts only, or a string.
 
@@ -73,6 +75,7 @@ shape(
 )
 
 shape(
+    __name__,
     "user_content",
     """A user, system or developer message holds input parts only, or a string.""",
     error=_INVALID_VALUE,
@@ -86,6 +89,7 @@ shape(
 )
 
 shape(
+    __name__,
     "tool_output_content",
     """The array form of a tool output holds input parts only.""",
     error=_INVALID_VALUE,
@@ -111,6 +115,7 @@ shape(
 )
 
 shape(
+    __name__,
     "web_search_action",
     """A web search action is a search, an opened page or a find in a page.""",
     error=_INVALID_VALUE,

@@ -33,6 +33,7 @@ def _call_body(id: str) -> Json:
 
 
 shape(
+    __name__,
     "item_id_characters",
     """An item's `id` holds letters, digits, underscores and dashes, and does not end in an underscore.
 
@@ -51,6 +52,7 @@ shape(
 )
 
 shape(
+    __name__,
     "item_id_prefix",
     """An item's `id` must begin with the prefix of its kind: `msg`, `rs`, `fc`, `ctc` …
 

@@ -14,6 +14,7 @@ from harness.items.kind import item_types
 ITEM_TYPES = quote_and_join(sorted(item_types()), "and")
 
 shape(
+    __name__,
     "input_item_type",
     """An item's `type` must be a known one; an item without it is judged as a message by its `role`.
 
@@ -31,6 +32,7 @@ shape(
 )
 
 shape(
+    __name__,
     "input_item_role",
     """A message's `role` must be a known one; a missing role is printed empty, and `param` is the item.""",
     error=ApiError(400, "Invalid value: '{value}'. Supported values are: {values}.", "{path}", "invalid_value"),

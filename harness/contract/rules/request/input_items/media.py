@@ -252,6 +252,7 @@ _NO_BASE64 = re.compile(r"[^A-Za-z0-9+/=_\-\s]")
 
 
 retired(
+    __name__,
     "file_needs_pdf",
     "A file had to be a PDF; texts and office documents are taken since.",
     error=ApiError(

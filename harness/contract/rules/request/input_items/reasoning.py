@@ -12,6 +12,7 @@ from harness.items import function_call, message, reasoning
 from harness.items.history.transcript import Transcript
 
 shape(
+    __name__,
     "effort_number",
     """`reasoning.effort` is a word; a number is refused with the list of the first models.""",
     error=ApiError(
