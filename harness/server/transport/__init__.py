@@ -1,4 +1,4 @@
-"""HTTP below the ASGI app: uvicorn's protocol and server, bounds, large uploads, delayed and cut answers.
+"""HTTP below the ASGI app: connections, uvicorn's server, bounds, large uploads, delayed and cut answers.
 
 What a request means is in `mock_api`.
 """

@@ -295,5 +295,5 @@ class HttpConnection(asyncio.Protocol):
             config=self._config, server_state=self._server_state, app_state=self._app_state
         )
         protocol.connection_made(self.transport)
-        protocol.data_received(head.encode())
+        protocol.data_received(head._replace(version="1.1").encode())
         self.transport.set_protocol(protocol)
