@@ -4,12 +4,16 @@
 one to its output: how the sample's process ended. To import the packages takes seconds, to fork milliseconds.
 """
 
+import atexit
 import faulthandler
+import gc
 import importlib
 import json
 import os
 import runpy
 import sys
+import threading
+import traceback
 from contextlib import suppress
 from pathlib import Path
 
@@ -44,11 +48,12 @@ def main():
     import replacements
 
     replacements.install()
+    gc.collect()
+    gc.freeze()  # a collection in a child would copy all of its pages
     for line in sys.stdin:
         child = os.fork()
         if not child:
-            _run(json.loads(line))
-            break
+            _end(_run(json.loads(line)))
         _, status = os.waitpid(child, 0)
         print(os.waitstatus_to_exitcode(status), flush=True)
 
@@ -69,7 +74,7 @@ def _use_openai():
 
 
 def _run(told):
-    """Become the sample: this process ends as `python SAMPLE` would, or with its stack when its time is over."""
+    """Become the sample; the result is the exit code of `python SAMPLE`, unless its time is over before: see its stack."""
     sample = Path(told["sample"])
     os.setsid()
     os.chdir(sample.parent)
@@ -80,7 +85,25 @@ def _run(told):
     sys.stdout.reconfigure(line_buffering=True)
     sys.path[0] = str(sample.parent)
     faulthandler.dump_traceback_later(told["seconds"], exit=True)
-    runpy.run_path(str(sample), run_name="__main__")
+    try:
+        runpy.run_path(str(sample), run_name="__main__")
+    except SystemExit as ended:
+        if isinstance(ended.code, str):
+            print(ended.code, file=sys.stderr)
+        return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    except BaseException:
+        traceback.print_exc()
+        return 1
+    return 0
+
+
+def _end(code):
+    """End this process as Python does, but for taking down what was imported, which takes longer than most samples."""
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 if __name__ == "__main__":
