@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
 from collections import Counter
@@ -28,6 +29,8 @@ from tests.clients.samples import SUITE, publish_samples
 
 PAGE = ROOT / "docs" / "clients.md"
 """Where the examinations are published."""
+JOBS = (os.cpu_count() or 1) + 1
+"""Environments at a time: one more than there are processors, as installing and clients wait a lot."""
 WIDTH = 180
 """Columns of a matrix that is printed to no terminal."""
 REASON = 160
@@ -68,7 +71,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--only", metavar="ENVIRONMENT", help="only the environments of this name; of --publish, the cases"
     )
-    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="environments at a time (default: 2)")
+    parser.add_argument("--jobs", type=int, default=JOBS, metavar="N", help=f"environments at a time (default: {JOBS})")
     parser.add_argument("--list", action="store_true", help="list suites, environments and packages, and run nothing")
     told = (
         "examine the releases of examined.toml (those of the adapters given) and write docs/clients.md; "

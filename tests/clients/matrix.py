@@ -78,9 +78,11 @@ def runs(suites: Sequence[Suite], only: str | None = None) -> list[Run]:
 
 
 def played(every: Sequence[Run], jobs: int, cache: Path | None = None) -> Iterator[tuple[Run, list[Row]]]:
-    """The rows of each run, so many runs at a time, in the order of the runs."""
+    """The rows of each run, so many runs at a time; those that may take longest begin, the order is that of the runs."""
+    longest = sorted(range(len(every)), key=lambda number: -every[number].environment.timeout)
     with ThreadPoolExecutor(jobs) as pool:
-        yield from zip(every, pool.map(lambda run: _played(run, cache), every), strict=True)
+        rows = {number: pool.submit(_played, every[number], cache) for number in longest}
+        yield from ((run, rows[number].result()) for number, run in enumerate(every))
 
 
 def _played(run: Run, cache: Path | None) -> list[Row]:

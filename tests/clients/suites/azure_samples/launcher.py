@@ -56,6 +56,7 @@ def main():
             _end(_run(json.loads(line)))
         _, status = os.waitpid(child, 0)
         print(os.waitstatus_to_exitcode(status), flush=True)
+    _end(0)
 
 
 def _use_openai():
