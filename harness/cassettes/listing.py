@@ -15,7 +15,7 @@ SUFFIXES = (".yaml", ".yml", ".json", ".jsonl", ".ndjson", ".har")
 
 
 def files(paths: Sequence[Path]) -> Iterator[Path]:
-    """The recordings at these paths: each file, and the files in each folder that have a recording's suffix, sorted.
+    """Yield the recordings at these paths: each file, and in each folder the files with a recording's suffix, sorted.
 
     UnreadableRecording for a path that does not exist, or a folder that cannot be listed. No folder is entered twice.
     """
@@ -29,7 +29,7 @@ def files(paths: Sequence[Path]) -> Iterator[Path]:
 
 
 def _suggest_path(path: Path) -> str:
-    """The nearest name beside a missing path, or what to give."""
+    """Suggest the nearest name beside a missing path, or what to give."""
     with suppress(OSError):
         if near := get_close_matches(path.name, os.listdir(path.parent), 1):
             return f"Did you mean {printable_path(path.with_name(near[0]))!r}?"
@@ -52,11 +52,11 @@ def _below(folder: Path) -> Iterator[Path]:
 
 
 def recording_suffix(name: str) -> str:
-    """The suffix of a recording's name without `.gz`; empty for other files."""
+    """Find the suffix of a recording's name without `.gz`; empty for other files."""
     plain = name.lower().removesuffix(".gz")
     return next((suffix for suffix in SUFFIXES if plain.endswith(suffix)), "")
 
 
 def printable_path(path: Path) -> str:
-    """A path as text; bytes that are no text are replaced."""
+    """Write a path as text; bytes that are not text are replaced."""
     return path.as_posix().encode("utf-8", "replace").decode()

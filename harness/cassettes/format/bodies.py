@@ -30,7 +30,7 @@ _HEX = re.compile(r"(?:[0-9a-f]{2})+")
 
 
 def unwrap_body(message: Json, own_member: str) -> Any:
-    """The body of a request or an answer as its recorder wrote it: bytes, a text, a JSON value, or None."""
+    """Unwrap the body of a request or an answer as its recorder wrote it: bytes, a text, a JSON value, or None."""
     for name in _JSON_MEMBERS:
         if message.get(name) is not None:
             return message[name]
@@ -48,7 +48,7 @@ def unwrap_body(message: Json, own_member: str) -> Any:
 
 
 def decode_proxy_body(body: Any, headers: Mapping[str, str]) -> Any:
-    """A body as Azure's test proxy wrote it: bytes of no text as base64, in the lines of a form with a prefix."""
+    """Decode a body as Azure's test proxy wrote it: in base64 if it is not text, in the lines of a form with a prefix."""
     kind = headers.get("content-type", "").lower()
     if isinstance(body, list) and kind.startswith("multipart/"):
         return [decode_base64(line[len(_PROXY_BYTES) :]) if _is_proxy_bytes(line) else line for line in body]
@@ -60,7 +60,7 @@ def _is_proxy_bytes(line: Any) -> bool:
 
 
 def _har_body(content: Json) -> Any:
-    """The body in HAR's `content` or `postData`: a text, bytes in base64, or the fields of a form."""
+    """Read the body in HAR's `content` or `postData`: a text, bytes in base64, or the fields of a form."""
     text = content.get("text")
     if text is None and content.get("params"):
         return urlencode([(name, member_text(value)) for name, value in name_value_pairs(content["params"])])
@@ -70,7 +70,7 @@ def _har_body(content: Json) -> Any:
 
 
 def _polly_pieces(text: str) -> list[str]:
-    """The pieces of a compressed body, which Polly.JS writes as a list in the text."""
+    """Find the pieces of a compressed body, which Polly.JS writes as a list in the text."""
     try:
         pieces = parse_json(text.encode()) if text.startswith("[") else [text]
     except Malformed:
@@ -79,7 +79,7 @@ def _polly_pieces(text: str) -> list[str]:
 
 
 def _unwrap_vcr_body(body: Any) -> Any:
-    """The value of `{"string": …}`, `{"base64_string": …}`, `{"raw_gzip": …}` and their like; else the body itself."""
+    """Unwrap `{"string": …}`, `{"base64_string": …}`, `{"raw_gzip": …}` and their like; any other body stays as it is."""
     members = normalize_names(body) if isinstance(body, dict) else {}
     if not members.keys() & _VCR_MEMBERS or members.keys() - _VCR_MEMBERS - {"encoding"}:
         return body
@@ -92,7 +92,7 @@ def _unwrap_vcr_body(body: Any) -> Any:
 
 
 def encode_body(body: Any, headers: Mapping[str, str]) -> bytes:
-    """The bytes of a body that is bytes, a text, a list of either or of events, or another JSON value."""
+    """Encode as bytes a body that is bytes, a text, a list of either or of events, or another JSON value."""
     if body is None or isinstance(body, bytes):
         return body or b""
     if isinstance(body, str):
@@ -121,7 +121,7 @@ def _encode_unusual_json(value: Any) -> bytes:
 
 
 def _decode_pieces(pieces: Sequence[str | bytes]) -> list[bytes]:
-    """The bytes of a body in pieces: lines, or network packets in hexadecimal or base64."""
+    """Decode a body in pieces: lines, or network packets in hexadecimal or base64."""
     data = [piece.encode("utf-8", "replace") if isinstance(piece, str) else piece for piece in pieces]
     joined = b"".join(data)
     if _HEX.fullmatch(joined.decode("latin-1")):
@@ -138,7 +138,7 @@ def _has_data(event: Json) -> bool:
 
 
 def _encode_event(event: Any) -> bytes:
-    """One event of a stream that was written as a list: its data, or `{"event", "data"}`."""
+    """Encode one event of a stream that was written as a list: its data, or `{"event", "data"}`."""
     name, data = event.get("type") if isinstance(event, dict) else None, event
     if isinstance(event, dict) and _has_data(event):
         name, data = event["event"], event["data"]

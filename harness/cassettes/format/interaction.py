@@ -88,7 +88,7 @@ class CassetteHeader:
 
 
 def find_client(interactions: Sequence[Interaction]) -> tuple[str, str]:
-    """Name and version of the client by the first `user-agent`: `("OpenAI/Python", "3.54.0")`; empty if there is none.
+    """Find name and version of the client in the first `user-agent`: `("OpenAI/Python", "3.54.0")`; else empty.
 
     Scrubbed interactions have none.
     """

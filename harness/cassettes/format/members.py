@@ -10,14 +10,14 @@ from harness.core.headers import normalize_headers
 
 
 def normalize_names(value: Any) -> Any:
-    """An object with its names in lower case, without `_` and `-`; any other value unchanged."""
+    """Write the names of an object in lower case, without `_` and `-`; any other value unchanged."""
     if not isinstance(value, dict):
         return value
     return {str(name).lower().replace("_", "").replace("-", ""): member for name, member in value.items()}
 
 
 def first_present(members: Json, *names: str) -> Any:
-    """The first of these members that is not null."""
+    """Find the first of these members that is not null."""
     for name in names:
         if (value := members.get(name)) is not None:
             return value
@@ -25,20 +25,20 @@ def first_present(members: Json, *names: str) -> Any:
 
 
 def name_value_pairs(value: Any) -> Iterable[tuple[str, Any]]:
-    """The pairs of an object, of a list of `{name, value}` or of pairs, or of a flat list of both."""
+    """List the pairs of an object, of a list of `{name, value}` or of pairs, or of a flat list of both."""
     if isinstance(value, dict):
         return [(str(name), member) for name, member in value.items()]
     if not isinstance(value, list):
         return []
-    if all(isinstance(each, str) for each in value):
+    if all(isinstance(element, str) for element in value):
         return list(zip(value[::2], value[1::2], strict=False))
-    objects = (normalize_names(each) for each in value if isinstance(each, dict))
-    pairs = [(str(first_present(each, "name", "key")), each.get("value")) for each in objects]
-    return pairs + [(str(each[0]), each[1]) for each in value if isinstance(each, list) and len(each) == 2]
+    objects = (normalize_names(pair) for pair in value if isinstance(pair, dict))
+    pairs = [(str(first_present(named, "name", "key")), named.get("value")) for named in objects]
+    return pairs + [(str(pair[0]), pair[1]) for pair in value if isinstance(pair, list) and len(pair) == 2]
 
 
 def member_text(value: Any) -> str:
-    """The text of a header or parameter: several values joined by commas, a matcher's expected value."""
+    """Write a header or parameter as text: several values joined by commas, a matcher's expected value."""
     if isinstance(value, list):
         return ", ".join(map(member_text, value))
     if isinstance(value, dict):
@@ -48,4 +48,4 @@ def member_text(value: Any) -> str:
 
 def headers_of(value: Any) -> dict[str, str]:
     """Headers in any form by their names in lower case."""
-    return normalize_headers((name, member_text(each)) for name, each in name_value_pairs(value))
+    return normalize_headers((name, member_text(values)) for name, values in name_value_pairs(value))

@@ -42,12 +42,12 @@ _URL_MEMBERS = ("uri", "url", "urlpath", "urlpattern", "path")
 
 
 def parse_interactions(document: Any) -> Iterator[Interaction | Malformed] | None:
-    """The exchanges of one document, in order; in the place of an invalid one the reason.
+    """Parse the exchanges of one document, in order; an invalid one is the reason.
 
     None if the document is no recording; raises Malformed if it is one but has no list of exchanges.
     """
     if isinstance(document, list):
-        known = any(isinstance(each, dict) and _find_pair(normalize_names(each)) for each in document)
+        known = any(isinstance(entry, dict) and _find_pair(normalize_names(entry)) for entry in document)
         return _parse_each("entry ", document) if known else None
     if not isinstance(document, dict):
         return None
@@ -65,16 +65,16 @@ def parse_interactions(document: Any) -> Iterator[Interaction | Malformed] | Non
 
 
 def _is_exchange_list(name: str, value: Any) -> bool:
-    """Whether these are exchanges, not what another kind of file has under the same name."""
+    """Tell whether these are exchanges, not what another kind of file has under the same name."""
     if not value:
         return name in _CASSETTE_LISTS and not isinstance(value, dict)
     return isinstance(value, list) and any(
-        isinstance(each, dict) and normalize_names(each).keys() & _REQUEST_MEMBERS for each in value
+        isinstance(entry, dict) and normalize_names(entry).keys() & _REQUEST_MEMBERS for entry in value
     )
 
 
 def provider_from_header(document: Json) -> Json:
-    """The provider in the header of a cassette of this harness: `{"provider": "azure"}`, or nothing."""
+    """Read the provider from the header of a cassette of this harness: `{"provider": "azure"}`, or nothing."""
     header = document.get("harness")
     return {"provider": header["dialect"]} if isinstance(header, dict) and "dialect" in header else {}
 
@@ -82,7 +82,7 @@ def provider_from_header(document: Json) -> Json:
 def _parse_each(name: str, entries: Any, notes: Mapping[str, Any] = EMPTY_MAPPING) -> Iterator[Interaction | Malformed]:
     if not isinstance(entries, list):
         raise Malformed(f"{name} is {_describe_type(entries)}, not a list of exchanges")
-    return (_try_parse(f"{name}[{index}]" if name else "", each, notes) for index, each in enumerate(entries))
+    return (_try_parse(f"{name}[{index}]" if name else "", member, notes) for index, member in enumerate(entries))
 
 
 def _try_parse(place: str, entry: Any, notes: Mapping[str, Any]) -> Interaction | Malformed:
@@ -94,7 +94,7 @@ def _try_parse(place: str, entry: Any, notes: Mapping[str, Any]) -> Interaction 
 
 
 def parse_interaction(entry: Any) -> Interaction:
-    """One exchange, its bodies in the encodings in which they were recorded; Malformed names what it lacks."""
+    """Parse one exchange, with bodies in the encodings of the recording; Malformed names what is missing."""
     if not isinstance(entry, dict):
         raise Malformed(f"it is {_describe_type(entry)}, not an exchange")
     members = normalize_names(entry)
@@ -104,7 +104,7 @@ def parse_interaction(entry: Any) -> Interaction:
     request, response = pair
     if not isinstance(response, dict):
         raise Malformed("its request has no answer")
-    headers, answer_headers = (headers_of(first_present(each, "headers", "header")) for each in pair)
+    headers, answer_headers = (headers_of(first_present(message, "headers", "header")) for message in pair)
     body = unwrap_body(response, "responsebody")
     dates = (members.get(name) for name in ("recordedat", "starteddatetime", "recorded"))
     flat = reader is _flat_pair
@@ -125,7 +125,7 @@ def parse_interaction(entry: Any) -> Interaction:
 
 
 def _is_cut(wire: Any) -> bool:
-    """Whether `wire`, in a cassette of this harness, marks the answer as cut."""
+    """Tell whether `wire`, in a cassette of this harness, marks the answer as cut."""
     return isinstance(wire, dict) and wire.get("cut") is True
 
 
@@ -134,7 +134,7 @@ def _parse_origin(origin: Any) -> Mapping[str, Any]:
 
 
 def _reason_phrase(status: Any) -> str:
-    """The text beside the number of a status, if there is one."""
+    """Find the text beside the number of a status; empty without one."""
     text = status.get("message") if isinstance(status, dict) else None
     return text if isinstance(text, str) else ""
 
@@ -146,7 +146,7 @@ def _find_pair(members: Json) -> RequestAnswerPair | None:
 
 
 def _read_pair(members: Json) -> tuple[PairReader | None, RequestAnswerPair | None]:
-    """The form of an exchange, and its request and answer in it."""
+    """Read the form of an exchange, and its request and answer in it."""
     return next(((reader, pair) for reader in _PAIR_READERS if (pair := reader(members))), (None, None))
 
 
@@ -176,7 +176,7 @@ def _nested_pair(members: Json) -> RequestAnswerPair | None:
 
 
 def _strip_name_prefixes(message: Any) -> Any:
-    """A message without the prefix that some recorders put before names: `RequestHeaders`, `request_body`."""
+    """Strip a message of the prefix that some recorders put before names: `RequestHeaders`, `request_body`."""
     if not isinstance(message, dict):
         return message
     return {name.removeprefix("request").removeprefix("response"): value for name, value in message.items()} | message
@@ -226,7 +226,7 @@ def _url_with_query(request: Json) -> str:
 
 
 def _parse_status(status: Any) -> int:
-    """The number of `200`, `"200 OK"` or `{"code": 200}`; 0 if there is none."""
+    """Parse the number of `200`, `"200 OK"` or `{"code": 200}`; 0 for anything else."""
     if isinstance(status, dict):
         status = first_present(normalize_names(status), "code", "statuscode")
     digits = str(status).split(" ")[0]

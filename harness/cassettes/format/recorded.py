@@ -125,7 +125,7 @@ def _has_masked_id(data: bytes) -> bool:
 
 
 def _find_flags(interaction: Interaction) -> set[str]:
-    """The flags that the recorder wrote; an exchange whose `origin` is a publication is `transcribed`."""
+    """Find the flags that the recorder wrote; an exchange whose `origin` is a publication is `transcribed`."""
     flags = {flag for flag in FLAG_MEMBERS if interaction.notes.get(flag)}
     if interaction.cut:
         flags.add("cut")
@@ -135,12 +135,12 @@ def _find_flags(interaction: Interaction) -> set[str]:
 
 
 def _is_response_object(method: str, answer: decoding.DecodedAnswer) -> bool:
-    """Whether an answer is that of `POST /responses`, for recordings without an address."""
+    """Tell whether an answer is that of `POST /responses`, for recordings without an address."""
     return method == "POST" and (_answered_object(answer) or {}).get("object") == "response"
 
 
 def _answered_object(answer: decoding.DecodedAnswer) -> Json | None:
-    """The object in the answer; of a stream the first response."""
+    """Find the object in the answer; of a stream the first response."""
     within = (event["response"] for event in answer.events or () if isinstance(event.get("response"), dict))
     return answer.body if isinstance(answer.body, dict) else next(within, None)
 
@@ -148,7 +148,7 @@ def _answered_object(answer: decoding.DecodedAnswer) -> Json | None:
 def _find_provider(
     interaction: Interaction, host: str, path: str, request: Any, answer: decoding.DecodedAnswer
 ) -> tuple[str, bool]:
-    """The provider, and whether it was guessed."""
+    """Find the provider, and whether it was guessed."""
     noted = interaction.notes.get("provider")
     known = noted if noted in PROVIDERS else provider_of_host(host, path)
     if not known and is_host_hidden(host):
@@ -160,7 +160,7 @@ def _find_provider(
 
 
 def _is_request_unknown(interaction: Interaction, path: str, request: Any, raw: bytes | None) -> bool:
-    """Whether the recorder left out or replaced the body of a request that the API accepted."""
+    """Tell whether the recorder left out or replaced the body of a request that the API accepted."""
     if not 200 <= interaction.status < 300 or interaction.method != "POST":
         return False
     if raw is not None:
@@ -169,7 +169,7 @@ def _is_request_unknown(interaction: Interaction, path: str, request: Any, raw: 
 
 
 def _find_date(interaction: Interaction, answer: decoding.DecodedAnswer) -> str:
-    """The time of the recording by the recorder, its source, the answer's headers or the created object; else empty."""
+    """Find the time of the recording by the recorder, its source, the answer's headers or the created object; else empty."""
     published = str(interaction.origin.get("date") or "")
     for text in (
         interaction.date,

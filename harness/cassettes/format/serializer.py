@@ -45,7 +45,7 @@ class CassetteContent(NamedTuple):
 
 
 def dump_cassette(header: CassetteHeader, interactions: Sequence[Interaction]) -> str:
-    """The text of a cassette; the same interactions give the same text."""
+    """Dump a cassette as text; the same interactions give the same text."""
     content: Json = {
         "version": 1,
         "harness": BlockMapping({name: value for name, value in asdict(header).items() if value != ""}),
@@ -63,7 +63,9 @@ def _dump_interaction(interaction: Interaction) -> Json:
     wire = {
         "request": request_style,
         "answer": answer_style,
-        "arrivals": [] if timeless else [OneLineList((round(at, 6), len(data))) for at, data in interaction.chunks],
+        "arrivals": []
+        if timeless
+        else [OneLineList((round(seconds, 6), len(data))) for seconds, data in interaction.chunks],
         "cut": interaction.cut,
     }
     needed = {name: value for name, value in wire.items() if value}
@@ -93,7 +95,9 @@ def _dump_headers(headers: Mapping[str, str]) -> dict[str, OneLineList]:
 
 
 def _dump_websocket(interaction: Interaction) -> Json:
-    frames = [{"at": round(at, 6), "from": side, **_dump_frame_text(text)} for at, side, text in interaction.frames]
+    frames = [
+        {"at": round(seconds, 6), "from": side, **_dump_frame_text(text)} for seconds, side, text in interaction.frames
+    ]
     cut = {"cut": True} if interaction.cut else {}
     return {
         **_dump_origin(interaction),
@@ -110,7 +114,7 @@ def _dump_frame_text(text: str) -> Json:
 
 
 def _dump_body(raw: bytes) -> tuple[str | bytes, str]:
-    """A body as it is written, and the style of its JSON; bytes if it is no text."""
+    """Dump a body as it is written, and the style of its JSON; bytes that are not text stay bytes."""
     try:
         return indent_json(raw.decode())
     except UnicodeDecodeError:
@@ -118,9 +122,9 @@ def _dump_body(raw: bytes) -> tuple[str | bytes, str]:
 
 
 def parse_cassette(text: str, name: str) -> CassetteContent:
-    """The content of a cassette of this harness or another recorder; `name` is its name in errors.
+    """Parse the content of a cassette of this harness or another recorder; `name` is its name in errors.
 
-    NotARecording if it is none; UnreadableRecording if its format is newer or a part of it is invalid, which for cassettes
+    NotARecording for another file; UnreadableRecording for a newer format or an invalid part, which for cassettes
     of this harness means: by `schemas/cassette.json`.
     """
     try:
@@ -131,7 +135,8 @@ def parse_cassette(text: str, name: str) -> CassetteContent:
         entries = document["interactions"] if header and isinstance(document, dict) else ()
         wires = chain((entry.get("wire") for entry in entries), repeat(None))
         interactions = [
-            _decode_bodies(_raise_if_malformed(each), wire) for each, wire in zip(parsed, wires, strict=False)
+            _decode_bodies(_raise_if_malformed(interaction), wire)
+            for interaction, wire in zip(parsed, wires, strict=False)
         ]
         return CassetteContent(header, (*interactions, *parse_websockets(document)))
     except Malformed as problem:
@@ -155,17 +160,19 @@ def refuse_newer_format(document: Any) -> None:
 
 
 def _parse_header(document: Any) -> CassetteHeader | None:
-    """The header of a cassette of this harness, once all of it is valid; None for other recorders."""
+    """Parse the header of a cassette of this harness, once all of it is valid; None for other recorders."""
     if not isinstance(document, dict) or "harness" not in document:
         return None
     refuse_newer_format(document)
     validate_cassette(document)
     header = document["harness"]
-    return CassetteHeader(**{each.name: header[each.name] for each in fields(CassetteHeader) if each.name in header})
+    return CassetteHeader(
+        **{member.name: header[member.name] for member in fields(CassetteHeader) if member.name in header}
+    )
 
 
 def _decode_bodies(parsed: Interaction, wire: Any) -> Interaction:
-    """An interaction with its bodies decoded, in the styles and the chunks that `wire` gives."""
+    """Decode the bodies of an interaction, in the styles and the chunks that `wire` gives."""
     wire = wire if isinstance(wire, dict) else {}
     body = _decode_body(parsed.body, parsed.headers, wire.get("request"))
     answer = _decode_body(parsed.answer, parsed.answer_headers, wire.get("answer"))
@@ -175,7 +182,7 @@ def _decode_bodies(parsed: Interaction, wire: Any) -> Interaction:
 
 
 def _decode_body(body: bytes, headers: Mapping[str, str], style: Any) -> bytes:
-    """A body without its content encodings, its JSON in a style."""
+    """Decode the content encodings of a body, and write its JSON in a style."""
     if style:
         body = restore_json(body.decode("utf-8", "replace"), style).encode("utf-8", "replace")
     plain = undo_encodings(body, headers)
@@ -183,7 +190,7 @@ def _decode_body(body: bytes, headers: Mapping[str, str], style: Any) -> bytes:
 
 
 def _split_into_chunks(answer: bytes, arrivals: Iterable[tuple[float, int]]) -> tuple[Chunk, ...]:
-    """An answer in chunks of these seconds and sizes; what an edit has added is part of the last one."""
+    """Split an answer into chunks of these seconds and sizes; what an edit has added is part of the last one."""
     if not answer:
         return ()
     chunks, start, last = list[Chunk](), 0, 0.0
@@ -198,7 +205,7 @@ def _split_into_chunks(answer: bytes, arrivals: Iterable[tuple[float, int]]) -> 
 
 
 def parse_websockets(document: Any) -> Iterator[Interaction]:
-    """The WebSockets of a cassette of this harness; Malformed names the place that is invalid."""
+    """Parse the WebSockets of a cassette of this harness; Malformed names the place that is invalid."""
     if not isinstance(document, dict) or "sockets" not in document:
         return
     validate_cassette(document)

@@ -19,7 +19,7 @@ class _CassetteText(NamedTuple):
 
 
 def splice(text: str, removed: Collection[int], target: str) -> str:
-    """The text of a cassette without its entries `removed` (numbered over both lists), plus what only `target` has.
+    """Splice a cassette: drop the entries `removed` (numbered over both lists), add what only `target` has.
 
     `target` is the wanted cassette as `serializer` writes it: its header, the entries that stay, then the new ones. With an
     unusual layout the result may differ from it: compare them.
@@ -45,7 +45,7 @@ def _split_sections(text: str) -> _CassetteText:
 
 
 def _split_entries(text: str) -> list[str]:
-    """The entries of a list, each with its dash."""
+    """Split the text of a list into entries, each with its dash."""
     return re.split(rf"(?m)^(?={_indent_of(text)}- )", text)[1:]
 
 

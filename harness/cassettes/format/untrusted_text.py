@@ -22,7 +22,7 @@ class NotARecording(UnreadableRecording):
 
 
 def decode_text(raw: bytes) -> str:
-    """The text of bytes in UTF-8, or in UTF-16 with a byte order mark; Malformed for anything else."""
+    """Decode bytes in UTF-8, or in UTF-16 with a byte order mark; Malformed for anything else."""
     encoding = next((name for mark, name in _BOMS if raw.startswith(mark)), "utf-8")
     try:
         return raw.decode(encoding)
@@ -31,7 +31,7 @@ def decode_text(raw: bytes) -> str:
 
 
 def parse_json(raw: bytes) -> Any:
-    """The JSON value of bytes; Malformed for anything else, NaN included.
+    """Parse bytes as JSON; Malformed for anything else, NaN included.
 
     Half a pair of surrogates, which programs write when they cut a text, becomes a question mark.
     """

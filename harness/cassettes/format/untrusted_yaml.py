@@ -57,7 +57,7 @@ def parse_yaml_documents(text: str, max_nodes: int | None = None) -> Iterator[An
 
 
 def _complete_part(text: str, line: int) -> str:
-    """The text before the list entry that contains this line."""
+    """Cut the text before the list entry that contains this line."""
     lines, first = text.splitlines(keepends=True)[: line + 1], _LIST_ENTRY.search(text)
     while first and lines and not lines.pop().startswith(first[0]):
         pass
@@ -101,7 +101,7 @@ class _RecordingLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: 
         self._depth -= 1
 
     def resolve(self, kind: type[yaml.Node], _: Any, implicit: Any) -> str:
-        """The tag of a node that has none of its own."""
+        """Resolve the tag of a node that has none of its own."""
         return _PLAIN if kind is yaml.ScalarNode and implicit[0] else ""
 
 
@@ -113,7 +113,7 @@ class _Converter:
         self._open = set[yaml.Node]()
 
     def convert(self, node: yaml.Node) -> Any:
-        """The data of a node; one call per level, so that the deepest document stays below Python's limit of recursion."""
+        """Convert a node to data; one call per level, so that a deep document stays below Python's limit of recursion."""
         self._size_left -= 1
         if isinstance(node, yaml.ScalarNode):
             return _scalar_value(node)
@@ -121,13 +121,13 @@ class _Converter:
             raise _InvalidYaml(node.start_mark.line, _INVALID_ALIAS if node in self._open else "its aliases multiply")
         self._open.add(node)
         content: Any = {} if isinstance(node, yaml.MappingNode) else []
-        for each in node.value:
-            if not isinstance(each, tuple):
-                content.append(self.convert(each))
-            elif isinstance(each[0], yaml.ScalarNode):
-                _set_member(content, each[0].value, self.convert(each[1]))
+        for entry in node.value:
+            if not isinstance(entry, tuple):
+                content.append(self.convert(entry))
+            elif isinstance(entry[0], yaml.ScalarNode):
+                _set_member(content, entry[0].value, self.convert(entry[1]))
             else:
-                raise _InvalidYaml(each[0].start_mark.line, "a mapping has a key that is no text", show_line=False)
+                raise _InvalidYaml(entry[0].start_mark.line, "a mapping has a key that is no text", show_line=False)
         self._open.remove(node)
         return _unwrap_tagged(node.tag, content)
 
@@ -149,7 +149,7 @@ def _scalar_value(node: yaml.ScalarNode) -> Any:
 
 
 def _resolve_plain(text: str) -> Any:
-    """A plain scalar as JSON has it: numbers, dates and booleans of YAML 1.1 alone stay texts."""
+    """Resolve a plain scalar as in JSON: what only YAML 1.1 takes for numbers, dates and booleans stays a text."""
     if text[:1] not in "-+.0123456789nNtTfF~":
         return text
     if _INTEGER.fullmatch(text):
@@ -160,7 +160,7 @@ def _resolve_plain(text: str) -> Any:
 
 
 def _unwrap_tagged(tag: str, value: Any) -> Any:
-    """The content of objects that older recorders wrote with Python's own tags: a buffer, an iterator of pieces."""
+    """Unwrap objects that older recorders wrote with Python's own tags: a buffer, an iterator of pieces."""
     if tag.endswith("BytesIO") and isinstance(value, dict):
         return next(iter(value.get("state") or [b""]))
     if tag.endswith("builtins.iter"):

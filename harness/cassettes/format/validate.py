@@ -27,7 +27,7 @@ def validate_cassette(document: Any) -> None:
 
 @cache
 def _schema_and_validator() -> tuple[Json, Any]:
-    """The schema and its validator; loaded late, because many recordings are by other recorders."""
+    """Load the schema and its validator; late, because many recordings are by other recorders."""
     from harness.contract.compile_schema import compile_schema
     from harness.contract.schema import schemas_directory
 
@@ -36,7 +36,7 @@ def _schema_and_validator() -> tuple[Json, Any]:
 
 
 def _describe_expected(schema: Any, path: Sequence[str | int]) -> str:
-    """The innermost description that the schema has for a place."""
+    """Find the innermost description that the schema has for a place."""
     description: str = schema["description"]
     for step in path:
         schema = schema[step]
@@ -45,14 +45,14 @@ def _describe_expected(schema: Any, path: Sequence[str | int]) -> str:
 
 
 def _describe_wrong_members(kind: Any) -> str:
-    """The member that is missing or unexpected."""
+    """Name the member that is missing or unexpected."""
     if kind.name == "required":
         return f"without `{kind.property}`; "
     return f"with `{'`, `'.join(kind.unexpected)}`; " if kind.name == "additionalProperties" else ""
 
 
 def _replace_bytes(value: Any) -> Any:
-    """The data as JSON: empty texts in the place of bytes."""
+    """Replace bytes by empty texts, as JSON has none."""
     if isinstance(value, dict):
         return {name: _replace_bytes(inner) for name, inner in value.items()}
     if isinstance(value, list):

@@ -49,7 +49,7 @@ _Dumper.add_representer(BlockMapping, _represent_block)
 
 
 def dump_yaml(value: Any) -> str:
-    """The text of a value; the same value gives the same text. Mappings keep their order."""
+    """Dump a value; the same value gives the same text. Mappings keep their order."""
     return str(
         yaml.dump(value, Dumper=_Dumper, default_flow_style=None, sort_keys=False, allow_unicode=True, width=1 << 20)
     )

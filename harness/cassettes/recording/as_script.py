@@ -17,7 +17,7 @@ from harness.world.script import Turn
 
 
 def turns_from_recording(interactions: Sequence[Interaction], name: str) -> list[Turn]:
-    """The turns of a recording, one per response; ScriptError if there is none, or one that no turn can express.
+    """Make the turns of a recording, one per response; ScriptError for no response, or one that no turn can express.
 
     Refused requests are left out: the contract refuses them again. `name` is the recording's name in errors.
     """
@@ -33,7 +33,7 @@ def turns_from_recording(interactions: Sequence[Interaction], name: str) -> list
 
 
 def _recorded_response(interaction: Interaction) -> Json | None:
-    """The response that an interaction created; None if it created none."""
+    """Find the response that an interaction created; None if it created none."""
     if (
         interaction.method != "POST"
         or interaction.status != 200
@@ -48,7 +48,7 @@ def _recorded_response(interaction: Interaction) -> Json | None:
 
 
 def _streamed_output(events: Sequence[Json], response: Json) -> list[Any]:
-    """The output of a streamed response; some servers send it in the events of the items only."""
+    """Collect the output of a streamed response; some servers send it in the events of the items only."""
     done = [event["item"] for event in events if event.get("type") == "response.output_item.done"]
     return response.get("output") or done
 
@@ -64,5 +64,5 @@ def _turn_from_response(response: Json) -> list[TurnLine]:
 
 
 def _drop_nulls(item: Json) -> Json:
-    """An item without its null members, but for `call_id`."""
+    """Drop the null members of an item, but for `call_id`."""
     return {name: value for name, value in item.items() if value is not None or name in ("call_id",)}

@@ -100,7 +100,7 @@ def _address_in(entrance: _Entrance, args: Sequence[Any], options: Mapping[str, 
 
 @contextmanager
 def _patched(owner: Any, name: str, replacement: Any) -> Iterator[None]:
-    """An attribute of a class or module replaced for the time of a block; one that was inherited is inherited again."""
+    """Replace an attribute of a class or module for the time of a block; an inherited one is inherited again."""
     before = vars(owner).get(name, _patched)
     setattr(owner, name, replacement)
     try:
@@ -117,7 +117,7 @@ def _host_text(host: Any) -> str:
 
 
 def is_this_machine(host: Any) -> bool:
-    """Whether a name or address is this machine's own."""
+    """Tell whether a name or address is this machine's own."""
     name = _host_text(host).partition("%")[0]
     try:
         address = ipaddress.ip_address(name)
@@ -142,7 +142,7 @@ def block_websockets(refuse: RefusalText) -> Iterator[None]:
 
 
 def _import_if_installed(module: str) -> Any:
-    """A module of an installed library; a legacy one, whose import warns, only if it is imported already."""
+    """Import a module of an installed library; a legacy one, whose import warns, only if it is imported already."""
     if ".legacy." in module or find_spec(module.partition(".")[0]) is None:
         return sys.modules.get(module)
     try:

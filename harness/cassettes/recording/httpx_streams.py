@@ -31,7 +31,7 @@ class CassetteBackend(Protocol):
     pace: bool
 
     def find_answer(self, sent: Interaction) -> Interaction | None:
-        """The interaction that answers a request; None if the API is to answer."""
+        """Find the interaction that answers a request; None if the API is to answer."""
 
     def record(self, interaction: Interaction) -> None:
         """Record an interaction."""
@@ -41,7 +41,7 @@ class CassetteBackend(Protocol):
 
 
 def transport_patches(backend: CassetteBackend) -> Iterator[tuple[Any, str, Any]]:
-    """The patches that replace vcrpy's own: class, name of the method, the method."""
+    """Yield the patches that replace vcrpy's own: class, name of the method, the method."""
     for name in LIBRARIES:
         if find_spec(name) is not None:
             library = import_module(name)
@@ -98,7 +98,7 @@ def _request_from(request: Any, body: bytes) -> Interaction:
 
 
 def _replay_response(library: Any, interaction: Interaction, pace: bool) -> Any:
-    """A recorded response, in the chunks in which it arrived."""
+    """Replay a recorded response, in the chunks in which it arrived."""
     return library.Response(
         interaction.status,
         headers=dict(interaction.answer_headers),
@@ -108,7 +108,7 @@ def _replay_response(library: Any, interaction: Interaction, pace: bool) -> Any:
 
 
 def _record_response(library: Any, response: Any, began: float, backend: CassetteBackend, sent: Interaction) -> Any:
-    """A response of the API whose body is recorded while the client reads it."""
+    """Make a response whose body is recorded while the client reads it."""
     answered = replace(
         sent,
         status=response.status_code,
@@ -133,9 +133,9 @@ def _replay_stream_class(library: Any) -> Any:
 
         def __iter__(self) -> Iterator[bytes]:
             began = time.perf_counter()
-            for at, data in self._interaction.chunks:
+            for seconds, data in self._interaction.chunks:
                 if self._pace:
-                    time.sleep(max(0.0, began + at - time.perf_counter()))
+                    time.sleep(max(0.0, began + seconds - time.perf_counter()))
                 yield data
             self._end()
 
@@ -143,9 +143,9 @@ def _replay_stream_class(library: Any) -> Any:
             import anyio
 
             began = time.perf_counter()
-            for at, data in self._interaction.chunks:
+            for seconds, data in self._interaction.chunks:
                 if self._pace:
-                    await anyio.sleep(max(0.0, began + at - time.perf_counter()))
+                    await anyio.sleep(max(0.0, began + seconds - time.perf_counter()))
                 yield data
             self._end()
 
@@ -191,7 +191,7 @@ def _recording_stream_class(library: Any) -> Any:
             self._end(not self._is_complete())
 
         async def aclose(self) -> None:
-            """The same."""
+            """Close the stream, and end the recording of it."""
             await self._stream.aclose()
             self._end(not self._is_complete())
 
@@ -200,7 +200,7 @@ def _recording_stream_class(library: Any) -> Any:
             return data
 
         def _is_complete(self) -> bool:
-            """Whether a client that stopped reading has read a whole event: only the end may be missing."""
+            """Tell whether a client that stopped reading has read a whole event: only the end may be missing."""
             return b"".join(data for _, data in self._chunks[-2:]).endswith((b"\n\n", b"\r\n\r\n"))
 
         def _end(self, cut: bool) -> None:

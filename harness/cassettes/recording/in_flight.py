@@ -1,4 +1,4 @@
-"""The exchanges that a proxy records: those under way, and those that have ended."""
+"""The exchanges that a proxy records: under way, and ended."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from harness.server.answering import teapot_answer
 
 
 def non_retryable_answer(problem: str) -> Answer:
-    """The answer for a problem that only the user can solve: no SDK retries it."""
+    """Make the answer for a problem that only the user can solve: no SDK retries it."""
     answer = teapot_answer(HarnessError(problem))
     return answer._replace(headers={"content-type": "application/json", **answer.headers})
 
@@ -55,10 +55,10 @@ class InteractionObserver(Protocol):
     """Observes each exchange while it is recorded."""
 
     async def before_send(self, number: int, request: Interaction) -> None:
-        """A request, or a message of a WebSocket, is about to be sent."""
+        """Hear of a request, or a message of a WebSocket, that is about to be sent."""
 
     def after_interaction(self, number: int, interaction: Interaction | None) -> None:
-        """An exchange has ended; None if nothing was answered."""
+        """Hear of an exchange that has ended; None if nothing was answered."""
 
 
 class Recording:
@@ -83,8 +83,11 @@ class Recording:
     @property
     def interactions_so_far(self) -> list[Interaction]:
         """The exchanges that have ended, and those under way as cut."""
-        open_ones = {number: each.interaction for number, each in [*self._open.items()]}
-        known = {**{number: each for number, each in open_ones.items() if each}, **self._interactions}
+        open_ones = {number: exchange.interaction for number, exchange in [*self._open.items()]}
+        known = {
+            **{number: interaction for number, interaction in open_ones.items() if interaction},
+            **self._interactions,
+        }
         return [known[number] for number in sorted(known)]
 
     async def begin_interaction(self, request: Interaction) -> InFlightInteraction:
@@ -120,5 +123,5 @@ class Recording:
             self.problems[problem] += 1
 
     def interrupt(self) -> None:
-        """Drop every exchange that is cut from now on: it is not the API that cuts it."""
+        """Drop every exchange that is cut from now on, as the API does not cut it."""
         self._interrupted = True

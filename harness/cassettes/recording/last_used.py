@@ -32,7 +32,7 @@ class ReplayNote(NamedTuple):
 
 def note_replay(cassette: Path, test: str = "", exchanges: Iterable[Interaction] | None = None) -> None:
     """Note that a test replays these exchanges of a cassette now, by default any; errors are ignored."""
-    digests = None if exchanges is None else [digest_exchange(each) for each in exchanges]
+    digests = None if exchanges is None else [digest_exchange(exchange) for exchange in exchanges]
     with suppress(OSError):
         folder = _notes_folder(cassette)
         folder.mkdir(parents=True, exist_ok=True)
@@ -40,7 +40,7 @@ def note_replay(cassette: Path, test: str = "", exchanges: Iterable[Interaction]
 
 
 def replay_notes(cassette: Path) -> Sequence[ReplayNote]:
-    """The last replay by each test; what cannot be read is left out."""
+    """Read the last replay by each test; unreadable notes are left out."""
     notes = list[ReplayNote]()
     with suppress(OSError):
         for file in sorted(_notes_folder(cassette).iterdir()):
@@ -52,13 +52,13 @@ def replay_notes(cassette: Path) -> Sequence[ReplayNote]:
 
 
 def last_replay_date(cassette: Path) -> str:
-    """The day of the last replay (YYYY-MM-DD), empty if none is known."""
+    """Read the day of the last replay (YYYY-MM-DD), empty if none is known."""
     last = max((note.at for note in replay_notes(cassette)), default=None)
     return "" if last is None else datetime.fromtimestamp(last, UTC).date().isoformat()
 
 
 def digest_exchange(exchange: Interaction) -> str:
-    """What identifies an exchange in its cassette, wherever it stands."""
+    """Make a digest of an exchange in its cassette, wherever it stands."""
     parts = (exchange.method.encode(), exchange.uri.encode(), exchange.body, exchange.answer)
     return _digest(orjson.dumps([part.hex() for part in parts]))
 

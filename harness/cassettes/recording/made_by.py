@@ -1,4 +1,4 @@
-"""The command that a cassette names as the one that recorded it, when tests do."""
+"""Makes the command of a cassette that tests recorded."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from harness.cassettes.recording.writer import read_cassette
 
 
 def recording_header(path: Path, mode: str, test: str) -> CassetteHeader:
-    """The header of a cassette that a test (its id in pytest) records: the command names all tests that recorded it."""
+    """Make the header of a cassette that a test (its id in pytest) records, with the command of all such tests."""
     known = read_cassette(path).header if mode == "new" and path.exists() else None
     words = shlex.split(known.command) if known else []
     before = words[len(PYTEST_COMMAND) :] if tuple(words[: len(PYTEST_COMMAND)]) == PYTEST_COMMAND else []

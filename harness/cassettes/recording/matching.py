@@ -1,4 +1,4 @@
-"""Finds the recorded answer to a request, or explains with a diff why there is none.
+"""Finds the recorded answer to a request, or explains with a diff why it is not recorded.
 
 Requests are compared by method, path, query and JSON, both sides scrubbed. Ids that a recorded answer created must be the
 same; ids that the client made up are compared by their order only, since they differ in every run.
@@ -34,7 +34,7 @@ _BOUNDARY = re.compile(r'boundary="?([^";,\s]+)')
 
 
 class NoMatch(NamedTuple):
-    """A request that was not recorded: the closest recorded one (None if there is none), and the difference."""
+    """A request that was not recorded: the closest recorded one (None without any), and the difference."""
 
     closest: Interaction | None
     diff: str
@@ -68,7 +68,7 @@ class Replay:
         self._requests = [comparable_request(interaction, self._answer_ids) for interaction in self.interactions]
 
     def play(self, request: Interaction) -> Interaction | NoMatch:
-        """The recorded interaction with this request; the answer of `request` is ignored."""
+        """Find the recorded interaction with this request, and count it as played; the answer of `request` is ignored."""
         wanted = self.comparable(request)
         matches = [number for number, recorded in enumerate(self._requests) if recorded == wanted]
         fresh = next((number for number in matches if number not in self._played), None)
@@ -80,11 +80,11 @@ class Replay:
         return self.explain_no_match(wanted, len(matches))
 
     def comparable(self, request: Interaction) -> ComparableRequest:
-        """A request for comparison, scrubbed as the recordings are."""
+        """Make a request comparable, scrubbed as the recordings are."""
         return comparable_request(scrub_interactions([request])[0], self._answer_ids)
 
     def recorded_id_in(self, request: Interaction) -> str:
-        """An id in a request that an answer of the cassette created; empty if there is none."""
+        """Find an id in a request that an answer of the cassette created; else empty."""
         sent = f"{request.uri}\n{request.body.decode('utf-8', 'replace')}"
         return next((id for id in _ID.findall(sent) if id in self._answer_ids), "")
 
@@ -104,7 +104,7 @@ class Replay:
 def api_root(interactions: Sequence[Interaction]) -> str:
     """Where the API begins in the addresses of recordings: `/v1`, behind a gateway perhaps `/llm/v1`."""
     paths = [urlsplit(interaction.uri).path for interaction in interactions]
-    gateways = (found[0] for found in map(_GATEWAY_ROOT.match, paths) if found)
+    gateways = (match[0] for match in map(_GATEWAY_ROOT.match, paths) if match)
     return next(chain(filter(None, map(root_of, paths)), gateways), API_ROOTS[OPENAI])
 
 
@@ -114,7 +114,7 @@ def describe_request(interaction: Interaction) -> str:
 
 
 def comparable_request(interaction: Interaction, known_ids: frozenset[str] = frozenset()) -> ComparableRequest:
-    """The request of an interaction for comparison; ids are replaced by numbers, except for `known_ids`."""
+    """Make the request of an interaction comparable: numbers replace ids, except for `known_ids`."""
     parts = urlsplit(interaction.uri)
     ids = _IdNumbering(known_ids)
     query = tuple(
@@ -158,14 +158,14 @@ class _IdNumbering:
         if isinstance(value, str):
             return self.replace_in_text(value)
         if isinstance(value, list):
-            return [self.replace_in_value(one) for one in value]
+            return [self.replace_in_value(element) for element in value]
         if isinstance(value, dict):
             return {name: self.replace_in_value(value[name]) for name in sorted(value)}
         return value
 
 
 def ids_from_answers(interactions: Sequence[Interaction]) -> frozenset[str]:
-    """The ids that the answers created: those that no request had before."""
+    """Find the ids that the answers created: those that no request had before."""
     sent_before, created = set[str](), set[str]()
     for interaction in interactions:
         sent = f"{interaction.uri}\n{interaction.body.decode('utf-8', 'replace')}"
@@ -181,7 +181,7 @@ def _similarity(wanted: ComparableRequest, recorded: ComparableRequest) -> tuple
 
 
 def diff_requests(recorded: ComparableRequest, wanted: ComparableRequest) -> str:
-    """The difference between a recorded request and another one, as a diff of at most `MAX_DIFF_LINES` lines."""
+    """Compare a recorded request with another one, as a diff of at most `MAX_DIFF_LINES` lines."""
     lines = list(unified_diff(_request_lines(recorded), _request_lines(wanted), "recorded", "asked", lineterm="", n=2))
     more = [f"… {len(lines) - MAX_DIFF_LINES} more lines"] if len(lines) > MAX_DIFF_LINES else []
     return "\n".join([*lines[:MAX_DIFF_LINES], *more])

@@ -39,7 +39,7 @@ HOW_TO_RECORD = "Record it with `harness record`, or change the request."
 
 
 def load_recordings(path: Path) -> tuple[Interaction, ...]:
-    """The interactions of a cassette, or of all cassettes in a folder, sorted by name; ConfigError if there are none."""
+    """Load the interactions of a cassette, or of the cassettes in a folder, sorted by name; ConfigError without any."""
     interactions: list[Interaction] = []
     for file in files([path]):
         try:
@@ -84,7 +84,7 @@ class ReplayApp:
             )
 
     def _not_recorded_answer(self, miss: object) -> Answer:
-        """The answer to a request that was not recorded; notes the miss."""
+        """Note the miss of a request that was not recorded, and return the answer."""
         self.misses.append(str(miss))
         return non_retryable_answer(f"not recorded: {miss}\n{HOW_TO_RECORD}")
 
@@ -97,10 +97,10 @@ class ReplayApp:
             {"type": "http.response.start", "status": interaction.status, "headers": encode_headers(headers.items())}
         )
         before = 0.0
-        for at, data in interaction.chunks if self._paced else [(0.0, interaction.answer)]:
-            await asyncio.sleep(at - before)
+        for seconds, data in interaction.chunks if self._paced else [(0.0, interaction.answer)]:
+            await asyncio.sleep(seconds - before)
             await send({"type": "http.response.body", "body": data, "more_body": True})
-            before = at
+            before = seconds
         if interaction.cut:
             disconnect(send)
         else:
@@ -131,9 +131,9 @@ class ReplayApp:
     ) -> None:
         message: str | None = first
         before = 0.0
-        for at, by, text in interaction.frames:
+        for seconds, by, text in interaction.frames:
             if by == SERVER:
-                await asyncio.sleep(at - before if self._paced else 0)
+                await asyncio.sleep(seconds - before if self._paced else 0)
                 await send({"type": "websocket.send", "text": text})
             elif (message := message or await _next_message(receive)) is None:
                 return
@@ -146,7 +146,7 @@ class ReplayApp:
                 return
             else:
                 message = None
-            before = at
+            before = seconds
         if not interaction.cut and await _next_message(receive) is not None:
             await self._close_with_error("the client says more than was recorded", send)
 
@@ -158,12 +158,12 @@ class ReplayApp:
 
 
 def replayed_headers(interaction: Interaction) -> dict[str, str]:
-    """The headers of a recorded answer, without those of its connection."""
+    """Select the headers of a recorded answer, without those of its connection."""
     return {name: value for name, value in interaction.answer_headers.items() if name not in CONNECTION_HEADERS}
 
 
 def _pick_websocket(replay: Replay, opening: Interaction, first: str, played: set[int]) -> int:
-    """The first connection that was not replayed of those that begin with this message; else the last one."""
+    """Pick the first connection with this first message that was not replayed; else the last one."""
     here = [
         number
         for number, interaction in enumerate(replay.sockets)
@@ -181,12 +181,12 @@ def _begins_with(replay: Replay, interaction: Interaction, first: str) -> bool:
 
 
 def _comparable_message(replay: Replay, interaction: Interaction, text: str) -> ComparableRequest:
-    """A message in the form in which recordings are compared."""
+    """Write a message in the form in which recordings are compared."""
     return replay.comparable(Interaction("WS", interaction.uri, body=text.encode()))
 
 
 async def _next_message(receive: Receive) -> str | None:
-    """The client's next message; None if it has disconnected."""
+    """Receive the client's next message; None if it has disconnected."""
     message = await receive()
     return _message_text(message) if message["type"] == "websocket.receive" else None
 

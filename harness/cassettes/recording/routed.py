@@ -37,6 +37,6 @@ def recorded(path: str | Path) -> Callable[[Request], Answer]:
 
 
 def _below_root(interaction: Interaction, root: str) -> Interaction:
-    """An interaction whose address is only the path below the API's root, without a deployment and a query."""
+    """Cut the address of an interaction to the path below the API's root, without a deployment and a query."""
     path = urlsplit(interaction.uri).path
     return replace(interaction, uri=path.removeprefix(root_of(path) or root))

@@ -47,7 +47,7 @@ class VcrAdapter:
         self._mode = mode
 
     def deserialize(self, text: str) -> dict[str, Any]:
-        """The content of a cassette in the form of vcrpy."""
+        """Read a cassette in the form of vcrpy."""
         interactions = parse_cassette(text, "the cassette").interactions
         return {
             "interactions": [
@@ -57,8 +57,10 @@ class VcrAdapter:
         }
 
     def serialize(self, content: Mapping[str, Any]) -> str:
-        """The text of a cassette, scrubbed."""
-        pairs = ((vcr.request.Request(**each["request"]), each["response"]) for each in content["interactions"])
+        """Write a cassette as text, scrubbed."""
+        pairs = (
+            (vcr.request.Request(**recorded["request"]), recorded["response"]) for recorded in content["interactions"]
+        )
         return dump_cassette(
             self._header, scrub_interactions([interaction_from_vcr(*pair) for pair in pairs], self._secrets)
         )
@@ -100,13 +102,13 @@ class _DeferredPersister:
 
 
 def to_vcr_request(interaction: Interaction) -> dict[str, Any]:
-    """The request of an interaction in the form of vcrpy."""
+    """Convert the request of an interaction to the form of vcrpy."""
     headers = {name: [value] for name, value in interaction.headers.items()}
     return {"method": interaction.method, "uri": interaction.uri, "body": interaction.body or None, "headers": headers}
 
 
 def to_vcr_response(interaction: Interaction) -> dict[str, Any]:
-    """The response of an interaction in the form of vcrpy, with `wire` added."""
+    """Convert the response of an interaction to the form of vcrpy, with `wire` added."""
     return {
         "status": {"code": interaction.status, "message": interaction.reason},
         "headers": {name: [value] for name, value in interaction.answer_headers.items()},
@@ -116,7 +118,7 @@ def to_vcr_response(interaction: Interaction) -> dict[str, Any]:
 
 
 def interaction_from_vcr(request: Any, response: Mapping[str, Any]) -> Interaction:
-    """The interaction of vcrpy's request and response."""
+    """Convert vcrpy's request and response to an interaction."""
     body = (response.get("body") or {}).get("string") or b""
     raw = body.encode() if isinstance(body, str) else body
     wire = response.get("wire") or {}
@@ -134,7 +136,7 @@ def interaction_from_vcr(request: Any, response: Mapping[str, Any]) -> Interacti
 
 
 def body_bytes(body: Any) -> bytes:
-    """The bytes of vcrpy's request body: bytes, a text, a file, pieces, fields that its client turns into JSON, or None."""
+    """Read vcrpy's request body as bytes: bytes, a text, a file, pieces, fields that its client turns into JSON, or None."""
     if body is None or isinstance(body, bytes):
         return body or b""
     if isinstance(body, str):
@@ -147,7 +149,7 @@ def body_bytes(body: Any) -> bytes:
 
 
 class CassetteSession:
-    """A cassette in use by vcrpy: what it answers, what it records, and the `problems` it met."""
+    """A cassette in use by vcrpy: answers, records, and the `problems` on the way."""
 
     def __init__(self, path: Path, mode: CassetteMode, *, secrets: Iterable[str] = (), pace: bool = False) -> None:
         readable = mode == "replay" or (mode == "new" and path.exists())
@@ -164,7 +166,7 @@ class CassetteSession:
         self._comparables: dict[tuple[str, str, bytes], ComparableRequest] = {}
 
     def match_request(self, live: Any, recorded: Any) -> None:
-        """The matcher for vcrpy: an AssertionError with the difference if a request is not the recorded one."""
+        """Match requests for vcrpy: an AssertionError with the difference if a request is not the recorded one."""
         wanted, known = self._comparable(live), self._comparable(recorded)
         assert wanted == known, diff_requests(known, wanted)
 
@@ -177,7 +179,7 @@ class CassetteSession:
         return self._comparables[key]
 
     def find_answer(self, sent: Interaction) -> Interaction | None:
-        """The interaction that answers a request; None if the API is to answer."""
+        """Find the interaction that answers a request; None if the API is to answer."""
         request = vcr.request.Request(**to_vcr_request(sent))
         if sent.headers.get("upgrade", "").lower() == "websocket":
             why = f"{sent.uri}: a WebSocket is not recorded in process; `harness record -- COMMAND` can"
@@ -185,14 +187,17 @@ class CassetteSession:
         if self.mode != "all" and self.vcr_cassette.can_play_response_for(request):
             return interaction_from_vcr(request, self.vcr_cassette.play_response(request))
         if self.mode == "replay":
-            played = sum(self._comparable(request) == self._comparable(each) for each in self.vcr_cassette.requests)
+            played = sum(
+                self._comparable(request) == self._comparable(recorded_request)
+                for recorded_request in self.vcr_cassette.requests
+            )
             return self.refuse(sent, f"not recorded: {self.replay.explain_no_match(self._comparable(request), played)}")
         if id := self.replay.recorded_id_in(sent):
             return self.refuse(sent, f"the request names {id}, which the cassette gave and the API does not know")
         return None
 
     def refuse(self, request: Interaction, why: str) -> Interaction:
-        """The answer to a request that cannot be answered: 418 with the reason, which is noted."""
+        """Refuse a request that cannot be answered: 418 with the reason, which is noted."""
         from harness.server.answering import teapot_answer
 
         problem = HarnessError(f"{self.path.as_posix()}: {why}")
@@ -210,7 +215,7 @@ class CassetteSession:
 
     @property
     def interactions(self) -> Sequence[Interaction]:
-        """What was replayed and recorded, in this order, then what the cassette lacks; empty if it cannot be scrubbed."""
+        """The replayed and the recorded exchanges, in this order, then the missing ones; empty if scrubbing fails."""
         numbered = enumerate(zip(self.vcr_cassette.requests, self.vcr_cassette.responses, strict=True))
         pairs = (
             pair for number, pair in numbered if number >= self._loaded_count or self.vcr_cassette.play_counts[number]
@@ -226,13 +231,15 @@ class CassetteSession:
     def used_numbers(self) -> Sequence[int]:
         """The numbers, from 0, of the exchanges of the cassette that were replayed or recorded."""
         played = self.vcr_cassette.play_counts
-        return [at for at in range(len(self.vcr_cassette.requests)) if at >= self._loaded_count or played[at]]
+        return [
+            index for index in range(len(self.vcr_cassette.requests)) if index >= self._loaded_count or played[index]
+        ]
 
     @property
     def replayed(self) -> Iterator[Interaction]:
         """The exchanges of the cassette that were replayed."""
-        for at in self.used_numbers:
-            yield interaction_from_vcr(self.vcr_cassette.requests[at], self.vcr_cassette.responses[at])
+        for index in self.used_numbers:
+            yield interaction_from_vcr(self.vcr_cassette.requests[index], self.vcr_cassette.responses[index])
 
     def attach(self, cassette: Any) -> None:
         """Use the cassette that vcrpy has loaded."""

@@ -73,7 +73,7 @@ async def _open_upstream(exchange: InFlightInteraction, subprotocols: Sequence[s
 
 
 def _upgrade_answer_headers(response: Response) -> HeaderPairs:
-    """The headers of an answer to an upgrade, without those of the connection."""
+    """Select the headers of an answer to an upgrade, without those of the connection."""
     return [
         pair
         for pair in header_pairs(response.headers.raw_items())
@@ -96,10 +96,10 @@ async def _relay_messages(
     down = asyncio.ensure_future(_relay_from_upstream(exchange, upstream, send))
     await asyncio.wait((up, down), return_when=asyncio.FIRST_COMPLETED)
     client_left = up.done()
-    for each in (up, down):
-        each.cancel()
+    for task in (up, down):
+        task.cancel()
         with suppress(asyncio.CancelledError):
-            await each
+            await task
     code = upstream.close_code
     exchange.cut = not client_left and code in (None, CONNECTION_LOST)
     if client_left:

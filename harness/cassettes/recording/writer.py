@@ -79,7 +79,10 @@ class Recorder:
         if began < self._due:
             return
         self.interactions = [*so_far()]
-        extent = sum(1 + len(each.chunks) + len(each.frames) + (not each.cut) for each in self.interactions)
+        extent = sum(
+            1 + len(interaction.chunks) + len(interaction.frames) + (not interaction.cut)
+            for interaction in self.interactions
+        )
         if extent == self._extent:
             self._due = began + SAVE_INTERVAL
             return
@@ -124,7 +127,7 @@ class Recorder:
 def open_recorder(
     path: Path, header: CassetteHeader, *, existing: Sequence[Interaction] = (), secrets: Iterable[str] = ()
 ) -> Iterator[Recorder]:
-    """A recorder with the lock of its cassette, which is written at the end of the block, with or without an error."""
+    """Open a recorder under the lock of its cassette, which is written at the end of the block, with or without an error."""
     with lock_cassette(path):
         recorder = Recorder(path, header, existing=existing, secrets=secrets)
         try:
@@ -134,7 +137,7 @@ def open_recorder(
 
 
 def read_cassette(path: Path) -> CassetteContent:
-    """The cassette of a file; UnreadableRecording if it is missing or invalid."""
+    """Read the cassette of a file; UnreadableRecording if it is missing or invalid."""
     name = path.as_posix()
     try:
         return _check_addresses(parse_cassette(decode_text(read_bounded(path)), name), name)
@@ -149,7 +152,7 @@ def read_cassette(path: Path) -> CassetteContent:
 
 
 def _check_addresses(content: CassetteContent, name: str) -> CassetteContent:
-    """The content, if all its addresses are valid."""
+    """Check all addresses, and return the content."""
     for number, interaction in enumerate(content.interactions, 1):
         try:
             urlsplit(interaction.uri)
@@ -184,12 +187,12 @@ def lock_cassette(path: Path) -> Iterator[None]:
 
 
 def is_free(path: Path) -> bool:
-    """Whether a cassette neither exists nor is being recorded."""
+    """Tell whether a cassette neither exists nor is being recorded."""
     return not (path.exists() or _is_held(_lock_path(path)))
 
 
 def _is_held(lock: Path) -> bool:
-    """Whether a recorder holds a lock; one that was killed leaves its file, which nobody holds and which is removed."""
+    """Tell whether a recorder holds a lock; the file of a killed recorder, which nobody holds, is removed."""
     if not lock.exists():
         return False
     require_extra("recording", "filelock", "record")

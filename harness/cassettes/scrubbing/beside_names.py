@@ -43,12 +43,12 @@ _READER = re.compile(r"(?:^|[._])(?:get|find|fetch|lookup|read|load|parse|decode
 
 
 def mask_named(text: str) -> str:
-    """A text without the values that stand beside the name of a secret."""
+    """Mask the values that stand beside the name of a secret in a text."""
     return _mask_secret_objects(_mask_pairs(_mask_assigned(text)))
 
 
 def _mask_assigned(text: str) -> str:
-    """A text without the values that follow the name of a secret and a sign."""
+    """Mask the values that follow the name of a secret and a sign in a text."""
     parts, at, start = list[str](), 0, 0
     while name := _ASSIGNMENT.search(text, start):
         start = name.end(1)  # the sign may be that of the next name: in `String API_KEY = "…"`
@@ -67,7 +67,7 @@ def _find_assigned(text: str, name: re.Match[str]) -> str:
 
 
 def _without_end(value: str) -> str:
-    """A value without the end of a sentence, and without brackets that were not opened in it."""
+    """Cut from a value the end of a sentence, and brackets that were not opened in it."""
     while value and (value[-1] in ".:!?" or value.count(_OPENED.get(value[-1], "")) < value.count(value[-1])):
         value = value[:-1]
     return value
@@ -122,7 +122,7 @@ _NAMED_PAIRS = tuple((marks, re.compile(pattern, re.I)) for marks, pattern in _P
 
 
 def _mask_pairs(text: str) -> str:
-    """A text without the values that stand beside the name of a secret with something else than a sign between them."""
+    """Mask the values that stand beside the name of a secret with something other than a sign between them."""
     lowered = text.lower()
     for marks, pattern in _NAMED_PAIRS:
         if any(mark in lowered for mark in marks):
@@ -149,7 +149,7 @@ _DATUM = re.compile(rf"([ \t]+[\w.\-]+:[ \t]*[\"']?)({_VALUE})")
 
 
 def _mask_secret_objects(text: str) -> str:
-    """A text without the values of the Secrets of Kubernetes in it, in YAML."""
+    """Mask the values of the Secrets of Kubernetes in a text of YAML."""
     if not _SECRET_OBJECT.search(text):
         return text
     return _DATA.sub(lambda found: _DATUM.sub(lambda datum: datum[1] + mask(datum[2]), found[0]), text)

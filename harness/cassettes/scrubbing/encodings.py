@@ -20,7 +20,7 @@ _LENIENT = json.JSONDecoder(strict=False)
 
 
 def find_strings(text: str) -> Iterator[tuple[int, int, JsonPath, bool]]:
-    """Every string of a JSON text: its start, its end, its path, and whether it is the name of a member."""
+    """Yield each string of a JSON text: start, end, path, and whether it names a member."""
     open_containers: list[list[Any]] = []  # [is it an object, the current name or index]
     for token in _TOKEN.finditer(text):
         first, top = token[0][0], open_containers[-1] if open_containers else None
@@ -39,12 +39,12 @@ def find_strings(text: str) -> Iterator[tuple[int, int, JsonPath, bool]]:
 
 
 def decode_string(string: str) -> str:
-    """The value of a string of a JSON text, given with its quotes."""
+    """Decode a string of a JSON text, given with its quotes."""
     return string[1:-1] if "\\" not in string else str(_LENIENT.decode(string))
 
 
 def is_json(text: str) -> bool:
-    """Whether a text is a JSON object, array or string."""
+    """Tell whether a text is a JSON object, array or string."""
     if text.lstrip()[:1] not in ("{", "[", '"'):
         return False
     try:
@@ -56,13 +56,13 @@ def is_json(text: str) -> bool:
 
 @cache
 def json_escapes(value: str) -> tuple[str, ...]:
-    """A value as it is, and as JSON escapes it in a string, and in a string in a string."""
+    """List the spellings of a value: as it is, and as JSON escapes it in a string, and in a string in a string."""
     once = [json.dumps(value, ensure_ascii=narrow)[1:-1] for narrow in (False, True)]
-    return tuple(dict.fromkeys([value, *once, *(json.dumps(each)[1:-1] for each in once)]))
+    return tuple(dict.fromkeys([value, *once, *(json.dumps(spelling)[1:-1] for spelling in once)]))
 
 
 def decode_any_base64(text: str) -> bytes | None:
-    """The bytes of a base64 text of either alphabet, padded or not; None if it is invalid."""
+    """Decode a base64 text of either alphabet, padded or not; None if it is invalid."""
     try:
         return base64.b64decode(
             text.rstrip("=").translate(_TO_STANDARD) + "=" * (-len(text.rstrip("=")) % 4), validate=True
@@ -88,12 +88,12 @@ _LINE_BREAK = re.compile(f"({LINE_BREAK})")
 
 
 def join_lines(text: str) -> str:
-    """A text without its line breaks, escaped ones included."""
+    """Join the lines of a text, with escaped line breaks too."""
     return _LINE_BREAK.sub("", text)
 
 
 def rewrap_lines(text: str, like: str) -> str:
-    """A text with line breaks where the text `like` has them."""
+    """Break a text into lines where the text `like` is broken."""
     parts, at = list[str](), 0
     for number, piece in enumerate(_LINE_BREAK.split(like)):
         parts.append(piece if number % 2 else text[at : at + len(piece)])
@@ -102,7 +102,7 @@ def rewrap_lines(text: str, like: str) -> str:
 
 
 def decode_base32(text: str) -> bytes | None:
-    """The bytes of a base32 text, padded or not; None if it is invalid."""
+    """Decode a base32 text, padded or not; None if it is invalid."""
     bare = text.rstrip("=")
     try:
         return base64.b32decode(bare + "=" * (-len(bare) % 8))
@@ -120,8 +120,8 @@ _ENTITY = re.compile(r"(&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z]{2,8});)")
 
 
 def unescape_entities(text: str) -> tuple[str, list[str]]:
-    """A text without entities of HTML, and what stood for each of its characters."""
+    """Unescape the entities of HTML in a text, and tell what stood for each of its characters."""
     spellings = list[str]()
     for number, piece in enumerate(_ENTITY.split(text)):
         spellings += [piece] if number % 2 and len(html.unescape(piece)) == 1 else piece
-    return "".join(html.unescape(each) if len(each) > 1 else each for each in spellings), spellings
+    return "".join(html.unescape(spelling) if len(spelling) > 1 else spelling for spelling in spellings), spellings

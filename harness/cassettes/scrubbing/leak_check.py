@@ -22,7 +22,7 @@ SEEMS_SECRET = "a secret, an address or the id of an account"
 
 
 def secrets_in(text: str, known: Iterable[str] = ()) -> tuple[str, ...]:
-    """The places in the text of a cassette that seem to hold a secret, each with its kind, never with its value.
+    """List the places in the text of a cassette that seem to hold a secret, with their kinds, never with their values.
 
     `known` are secret values, searched for in every encoding. A text that cannot be searched is a finding, too.
     """
@@ -34,10 +34,10 @@ def secrets_in(text: str, known: Iterable[str] = ()) -> tuple[str, ...]:
 
 
 def _find_known_values(text: str, known: Sequence[str]) -> Iterator[str]:
-    """The lines with a known value, plain or encoded, at any offset of the encoded text."""
+    """Find the lines with a known value, plain or encoded, at any offset of the encoded text."""
     wanted = {encoding for value in known for encoding in _encodings_of(value)}
     for number, line in enumerate(text.splitlines(), 1):
-        if any(each in line for each in wanted):
+        if any(spelling in line for spelling in wanted):
             yield f"line {number}: the value of a key, a token or an account"
 
 
@@ -53,7 +53,7 @@ def _encodings_of(value: str) -> Iterator[str]:
 def _find_key_forms(text: str) -> Iterator[str]:
     masker = Masker()
     for number, line in enumerate(text.splitlines(), 1):
-        if any(masker.mask_text(found[0]) != found[0] for found in TOKEN_PATTERN.finditer(line) if "gAAAA" not in line):
+        if any(masker.mask_text(match[0]) != match[0] for match in TOKEN_PATTERN.finditer(line) if "gAAAA" not in line):
             yield f"line {number}: what has the form of a key or a token"
 
 
@@ -68,7 +68,7 @@ def _find_unmasked_places(text: str, known: Sequence[str]) -> Iterator[str]:
 
 
 def _find_split_keys(document: Any) -> Iterator[str]:
-    """The exchanges with a key that is spread over several texts."""
+    """Find the exchanges with a key that is spread over several texts."""
     exchanges = document.get("interactions") if isinstance(document, dict) else None
     for number, exchange in enumerate(exchanges if isinstance(exchanges, list) else [document], 1):
         sides = exchange.values() if isinstance(exchange, dict) else [exchange]
@@ -98,6 +98,6 @@ def _find_leaks(value: Any, place: str, masker: Masker) -> Iterator[str]:
 
 
 def _frame_texts(frames: list[Any]) -> list[str]:
-    """The texts of the frames of a WebSocket, over which a text may be spread; empty for anything else."""
+    """List the texts of the frames of a WebSocket, over which a text may be spread; empty for anything else."""
     texts = [frame.get("text") if isinstance(frame, dict) else None for frame in frames]
     return [text for text in texts if isinstance(text, str)] if all(isinstance(text, str) for text in texts) else []

@@ -51,13 +51,13 @@ def scrub_interactions(interactions: Iterable[Interaction], secrets: Iterable[st
 
 
 def _add_pieces(masker: Masker, interaction: Interaction) -> Masker:
-    """A masker that also knows the pieces of keys spread over several texts of this interaction."""
+    """Make a masker that also knows the pieces of keys spread over several texts of this interaction."""
     pieces = find_pieces(interaction)
     return Masker((*masker.secrets, *sorted(pieces, key=len, reverse=True)), masker.ids) if pieces else masker
 
 
 def known_secrets(interactions: Iterable[Interaction], secrets: Iterable[str] = ()) -> list[str]:
-    """The values that are secrets wherever they occur, longest first: `secrets`, and those of headers and queries."""
+    """List the values that are secrets wherever they occur, longest first: `secrets`, and those of headers and queries."""
     found = {secret for secret in secrets if len(secret) >= SHORTEST_SECRET}
     for interaction in interactions:
         for headers in (interaction.headers, interaction.answer_headers):
@@ -67,10 +67,12 @@ def known_secrets(interactions: Iterable[Interaction], secrets: Iterable[str] = 
 
 
 def _header_secrets(name: str, value: str) -> Iterator[str]:
-    """The values of a header that are secrets; of cookies each value without its attributes."""
+    """Yield the values of a header that are secrets; of cookies each value without its attributes."""
     if name == "sec-websocket-protocol":  # how browsers send a key: `openai-insecure-api-key.sk-…`
-        protocols = (each.strip().partition(".") for each in value.split(","))
-        yield from (each for what, _, each in protocols if _SECRET_HEADER.search(what) and len(each) >= SHORTEST_SECRET)
+        protocols = (protocol.strip().partition(".") for protocol in value.split(","))
+        yield from (
+            secret for kind, _, secret in protocols if _SECRET_HEADER.search(kind) and len(secret) >= SHORTEST_SECRET
+        )
     if _is_allowed_header(name) or not (name in SECRET_HEADERS or _SECRET_HEADER.search(name)):
         return
     words = [value.strip(), value.strip().rpartition(" ")[2]]
@@ -100,7 +102,7 @@ def _is_allowed_header(name: str) -> bool:
 
 
 def _decode_bodies(interaction: Interaction, number: int) -> Interaction:
-    """An interaction whose bodies have no content encoding; the times of the chunks stay."""
+    """Decode the content encodings of an interaction's bodies; the times of the chunks stay."""
     body = _decode_content(interaction.body, interaction.headers)
     chunks = _decode_chunks(interaction)
     if body is None or chunks is None:
@@ -126,9 +128,9 @@ def _decode_chunks(interaction: Interaction) -> tuple[Chunk, ...] | None:
 
 
 def _decode_content(raw: bytes, headers: Mapping[str, str]) -> bytes | None:
-    """A body without its content encodings; None if one cannot be decoded, or is unknown and the result is no text."""
+    """Decode a body's content encodings; None if one cannot be decoded, or is unknown and the result is not text."""
     plain = undo_encodings(raw, headers)
-    codings = [each.strip().lower() for each in headers.get("content-encoding", "identity").split(",")]
+    codings = [coding.strip().lower() for coding in headers.get("content-encoding", "identity").split(",")]
     if plain is None or (len(codings) == 1 and codings[0] in CONTENT_ENCODINGS):
         return plain
     try:
@@ -139,17 +141,17 @@ def _decode_content(raw: bytes, headers: Mapping[str, str]) -> bytes | None:
 
 
 def _inflate_chunks(chunks: Sequence[Chunk]) -> tuple[Chunk, ...] | None:
-    """The chunks of a compressed stream, each decompressed as far as possible."""
+    """Decompress the chunks of a stream, each as far as possible."""
     inflate = zlib.decompressobj(31)
     try:
-        inflated = [(at, inflate.decompress(data)) for at, data in chunks]
+        inflated = [(seconds, inflate.decompress(data)) for seconds, data in chunks]
     except zlib.error:
         return None
-    return tuple((at, data) for at, data in inflated if data)
+    return tuple((seconds, data) for seconds, data in inflated if data)
 
 
 def _find_ids(interactions: Iterable[Interaction]) -> Iterator[str]:
-    """The ids in bodies, frames, headers and paths."""
+    """Find the ids in bodies, frames, headers and paths."""
     for interaction in interactions:
         yield from (part for part in urlsplit(interaction.uri).path.split("/") if _ID.fullmatch(part))
         for headers in (interaction.headers, interaction.answer_headers):
@@ -172,7 +174,7 @@ def _find_ids_in_json(text: str) -> Iterator[str]:
     if not is_json(text):
         return
     for start, end, path, named in find_strings(text):
-        name = next((each for each in reversed(path) if isinstance(each, str)), "")
+        name = next((step for step in reversed(path) if isinstance(step, str)), "")
         if not named and _ID_MEMBER.fullmatch(name):
             id = decode_string(text[start:end])
             if _ID.fullmatch(id):
@@ -198,7 +200,7 @@ def _scrub_headers(headers: Mapping[str, str], masker: Masker) -> dict[str, str]
 
 def _scrub_url(uri: str, masker: Masker) -> str:
     parts = urlsplit(uri)
-    query = "&".join(_mask_parameter(each) for each in parts.query.split("&")) if parts.query else ""
+    query = "&".join(_mask_parameter(parameter) for parameter in parts.query.split("&")) if parts.query else ""
     host = parts.netloc.rpartition("@")[2]
     return masker.mask_text(urlunsplit((parts.scheme, host, parts.path, query, "")))
 
@@ -210,23 +212,23 @@ def _mask_parameter(text: str) -> str:
 
 def _scrub_frames(interaction: Interaction, masker: Masker) -> tuple[Frame, ...]:
     clean = masker.mask_events([text for _, _, text in interaction.frames])
-    return tuple((at, by, text) for (at, by, _), text in zip(interaction.frames, clean, strict=True))
+    return tuple((seconds, by, text) for (seconds, by, _), text in zip(interaction.frames, clean, strict=True))
 
 
 def _scrub_chunks(chunks: Sequence[Chunk], masker: Masker) -> tuple[Chunk, ...]:
-    """The chunks of an answer, masked as a whole, since a secret may span two of them, and split where they were."""
+    """Mask an answer as a whole, since a secret may span two chunks, and split it where the chunks were."""
     body = b"".join(data for _, data in chunks)
     old, new = _mask_pieces(body, masker)
     if old == new:
         return tuple(chunks)
     ends = _move_chunk_ends(list(accumulate(len(data) for _, data in chunks)), old, new)
     clean = b"".join(new)
-    cut = ((at, clean[start:end]) for (at, _), start, end in zip(chunks, [0, *ends], ends, strict=False))
-    return tuple((at, data) for at, data in cut if data)
+    cut = ((seconds, clean[start:end]) for (seconds, _), start, end in zip(chunks, [0, *ends], ends, strict=False))
+    return tuple((seconds, data) for seconds, data in cut if data)
 
 
 def _mask_pieces(body: bytes, masker: Masker) -> tuple[list[bytes], list[bytes]]:
-    """The lines of a stream, or all of another answer, as they are and masked."""
+    """Mask the lines of a stream, or all of another answer, and return them before and after."""
     try:
         lines = body.decode().splitlines(keepends=True)
     except UnicodeDecodeError:
@@ -237,7 +239,7 @@ def _mask_pieces(body: bytes, masker: Masker) -> tuple[list[bytes], list[bytes]]
 
 
 def _move_chunk_ends(ends: Sequence[int], old: Sequence[bytes], new: Sequence[bytes]) -> list[int]:
-    """The ends of the chunks in the masked pieces: in the same piece, at the same distance from its start."""
+    """Move the ends of the chunks into the masked pieces: in the same piece, at the same distance from its start."""
     starts = list(zip(accumulate(map(len, old), initial=0), accumulate(map(len, new), initial=0), strict=True))
     moved, piece = list[int](), 0
     for end in ends:

@@ -101,7 +101,7 @@ class Masker:
     _cache: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def mask_text(self, text: str, depth: int = 0, *, inner: bool = True) -> str:
-        """A text without secrets; `inner` for content of a model, a tool or a user, which is no object of the API."""
+        """Mask the secrets in a text; `inner` for content of a model, a tool or a user, which is no object of the API."""
         if depth > MAX_ENCODINGS:
             raise Unsearchable(f"a text is wrapped in more than {MAX_ENCODINGS} encodings; record without it.")
         if is_json(text):
@@ -129,7 +129,7 @@ class Masker:
             return self._mask_utf16(data, depth)
 
     def _mask_utf16(self, data: bytes, depth: int) -> bytes:
-        """Bytes without secrets in UTF-16: all of them if they begin with its mark, otherwise the Latin-1 in them."""
+        """Mask UTF-16 in bytes: all of them after a byte order mark, otherwise the Latin-1 in them."""
         if data[:2] in _UTF16_MARKS:
             coding = _UTF16_MARKS[data[:2]]
             with suppress(UnicodeError):
@@ -139,19 +139,19 @@ class Masker:
         )
 
     def _mask_wide_text(self, text: str, depth: int) -> str:
-        """A text in which every second character is zero, since it is UTF-16 that was read as ASCII."""
+        """Mask a text in which every second character is zero, since it is UTF-16 that was read as ASCII."""
         start = int(text[0] == "\0")
         clean = self.mask_text(text[start::2], depth + 1)
-        return "".join(f"\0{each}" if start else f"{each}\0" for each in clean)
+        return "".join(f"\0{part}" if start else f"{part}\0" for part in clean)
 
     def _mask_embedded_text(self, text: bytes, depth: int) -> bytes:
-        """A text among other bytes without secrets."""
+        """Mask the secrets in a text among other bytes."""
         return self.mask_text(text.decode("utf-8", "surrogateescape"), depth).encode("utf-8", "surrogateescape")
 
     def mask_json(
         self, text: str, replacements: Mapping[JsonPath, str] | None = None, depth: int = 0, *, inner: bool = False
     ) -> str:
-        """A JSON text without secrets, otherwise unchanged; `replacements` are strings that are already masked."""
+        """Mask the secrets in a JSON text, otherwise unchanged; `replacements` are strings that are already masked."""
         parts, at = list[str](), 0
         strings = list(find_strings(text))
         labels = find_labels(text, strings)
@@ -171,7 +171,7 @@ class Masker:
         return "".join([*parts, text[at:]])
 
     def mask_stream_lines(self, lines: Sequence[str], depth: int = 0, *, inner: bool = False) -> list[str]:
-        """The lines of a stream of events, with their ends; a text that is spread over deltas is masked as one."""
+        """Mask the lines of a stream of events, with their ends; a text that is spread over deltas is masked as a whole."""
         events = [line[5:].strip() if line.startswith("data:") else "" for line in lines]
         clean = self.mask_events(events, depth, inner=inner)
         return [
@@ -183,7 +183,7 @@ class Masker:
         return self.mask_text(line, depth) if is_json(line) else self._mask_plain_text(line, depth)
 
     def mask_events(self, events: Sequence[str], depth: int = 0, *, inner: bool = False) -> list[str]:
-        """The JSON texts of events, in order, without secrets; a text that is spread over deltas is masked as one."""
+        """Mask the JSON texts of events, in order; a text that is spread over deltas is masked as a whole."""
         deltas: dict[Any, list[tuple[int, JsonPath, str]]] = {}
         for number, event in enumerate(events):
             for owner, path, delta in find_deltas(event):
@@ -203,13 +203,13 @@ class Masker:
         ]
 
     def _mask_member(self, text: str, path: JsonPath, depth: int, inner: bool) -> str:
-        *_, above, name = ("", "", *(each for each in path if isinstance(each, str)))
+        *_, above, name = ("", "", *(step for step in path if isinstance(step, str)))
         if is_secret_member(name, above, text, inner):
             return mask(text)
         return self.mask_text(text, depth + 1)
 
     def _mask_plain_text(self, text: str, depth: int) -> str:
-        """A text that is no JSON, without secrets; encrypted content is left alone but for known ones."""
+        """Mask the secrets in a text that is not JSON; encrypted content is left alone but for known ones."""
         parts, at = list[str](), 0
         for opaque in _CIPHERTEXT.finditer(text):
             parts += [self._mask_cached(text[at : opaque.start()], depth), self._mask_known_secrets(opaque[0])]
@@ -262,11 +262,11 @@ class Masker:
         return text
 
     def _mask_form_value(self, text: str, depth: int) -> str:
-        """The value of a form, in which `+` stands for a space, without anything that is percent-encoded."""
+        """Mask the value of a form, in which `+` stands for a space and nothing is percent-encoded."""
         return self.mask_text(text.replace("+", " "), depth + 1).replace(" ", "+")
 
     def _mask_escaped(self, text: str, depth: int) -> str:
-        """A piece of escaped JSON within other text."""
+        """Mask a piece of escaped JSON within other text."""
         try:
             plain = str(json.loads(f'"{text}"', strict=False))
         except ValueError:
@@ -275,7 +275,7 @@ class Masker:
         return text if clean == plain else json.dumps(clean)[1:-1]
 
     def _mask_entities(self, text: str, depth: int) -> str:
-        """A text with entities of HTML; those that stay are spelt as they were."""
+        """Mask a text with entities of HTML; those that stay are spelt as they were."""
         plain, spellings = unescape_entities(text)
         clean = text if plain == text else self.mask_text(plain, depth + 1)
         if clean in (plain, text):
@@ -297,7 +297,7 @@ class Masker:
         return text if clean == plain else clean.hex() if text == text.lower() else clean.hex().upper()
 
     def _mask_base64(self, text: str, depth: int) -> str:
-        *_, last = (len(text), *(each.start() for each in _BREAK.finditer(text)))
+        *_, last = (len(text), *(match.start() for match in _BREAK.finditer(text)))
         for end in dict.fromkeys((len(text), last)):  # perhaps a short line follows that is none of it
             bare = join_lines(text[:end])
             plain = decode_any_base64(bare)

@@ -13,12 +13,12 @@ _IN_PEM = re.compile(r"(\\+[nrt])|[^\s*]")
 
 
 def mask(text: str, visible: int = 0) -> str:
-    """A secret as a row of `x` of its length, except for its first `visible` characters."""
+    """Mask a secret as a row of `x` of its length, except for its first `visible` characters."""
     return text[:visible] + re.sub(r"[^\s*]", "x", text[visible:])
 
 
 def mask_key(key: str) -> str:
-    """A key as a row of `x`, except for the prefix that shows its kind."""
+    """Mask a key as a row of `x`, except for the prefix that shows its kind."""
     start = _VISIBLE_PREFIX.match(key)
     visible = start.end() if start else 0
     if "PRIVATE KEY" not in key[:visible]:

@@ -13,7 +13,7 @@ _ALPHABETS = (
 
 
 def pseudonym(id: str) -> str:
-    """The pseudonym of an id, with its prefix, length and alphabet; a pseudonym is its own."""
+    """Make the pseudonym of an id, with its prefix, length and alphabet; a pseudonym is its own."""
     if id.count("-") == 4:
         hexes = pseudonym(id.replace("-", ""))
         return re.sub(r"(.{8})(.{4})(.{4})(.{4})(.{12})", r"\1-\2-\3-\4-\5", hexes)
@@ -21,20 +21,22 @@ def pseudonym(id: str) -> str:
     prefix, body = id[:start], id[start:]
     if is_pseudonym(id):
         return id
-    alphabet = next((each for each in _ALPHABETS if set(body) <= set(each)), _ALPHABETS[-1])
+    alphabet = next((letters for letters in _ALPHABETS if set(body) <= set(letters)), _ALPHABETS[-1])
     return _append_checksum(
         prefix, _draw_characters(prefix + body, len(body) - _checksum_length(body), alphabet), len(body), alphabet
     )
 
 
 def is_pseudonym(id: str) -> bool:
-    """Whether an id was made by `pseudonym`: its last characters are a checksum of the others."""
+    """Tell whether an id was made by `pseudonym`: its last characters are a checksum of the others."""
     bare = id.replace("-", "") if id.count("-") == 4 else id
     start = max(bare.rfind("_"), bare.rfind("-")) + 1
     prefix, body = bare[:start], bare[start:]
     head = body[: len(body) - _checksum_length(body)]
     return any(
-        body == _append_checksum(prefix, head, len(body), each)[start:] for each in _ALPHABETS if set(body) <= set(each)
+        body == _append_checksum(prefix, head, len(body), alphabet)[start:]
+        for alphabet in _ALPHABETS
+        if set(body) <= set(alphabet)
     )
 
 

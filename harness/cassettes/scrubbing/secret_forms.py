@@ -84,12 +84,12 @@ def _mask_cookies(found: re.Match[str]) -> str:
 
 
 def _mask_jwk(text: str) -> str:
-    """A text without the private members of JSON Web Keys."""
+    """Mask the private members of JSON Web Keys in a text."""
     return _JWK_MEMBER.sub(_mask_second, text) if _JWK.search(text) else text
 
 
 def _mask_issued(text: str) -> str:
-    """A text without the keys of issuers."""
+    """Mask the keys of issuers in a text."""
     parts, at = list[str](), 0
     for start, end in find_keys(text):
         parts += [text[at:start], mask_key(text[start:end])]
@@ -132,12 +132,12 @@ _ACCOUNT_FORMS: tuple[_Form, ...] = (
 
 
 def mask_keys(text: str) -> str:
-    """A text without what has the form of a key, a token or a password; its length stays."""
+    """Mask what has the form of a key, a token or a password; the text keeps its length."""
     return _replace_forms(text, _KEY_FORMS)
 
 
 def mask_forms(text: str) -> str:
-    """A text without what has the form of a secret, an address or an account; its length stays."""
+    """Mask what has the form of a secret, an address or an account; the text keeps its length."""
     return _replace_forms(text, (*_KEY_FORMS, *_ACCOUNT_FORMS))
 
 

@@ -22,7 +22,7 @@ _TEXT_MEMBERS = frozenset({"text", "output", "content", "arguments", "input", "d
 
 
 def find_pieces(interaction: Interaction) -> tuple[str, ...]:
-    """The pieces of keys in an interaction that are spread over two texts or more."""
+    """Find the pieces of keys in an interaction that are spread over two texts or more."""
     events = [text for _, _, text in interaction.frames]
     for data in (interaction.body, interaction.answer):
         text = data.decode("utf-8", "replace")
@@ -33,45 +33,45 @@ def find_pieces(interaction: Interaction) -> tuple[str, ...]:
 
 
 def pieces_in(groups: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """The pieces of keys that are spread over neighbouring texts of a group."""
+    """Find the pieces of keys that are spread over neighbouring texts of a group."""
     pieces = (piece for texts in groups.values() if len(texts) > 1 for piece in _cross_boundaries(texts))
     return tuple(dict.fromkeys(pieces))
 
 
 def collect_texts(value: Any, name: str = "", found: dict[str, list[str]] | None = None) -> dict[str, list[str]]:
-    """The texts within a value of JSON or YAML by the name of their member, in order."""
+    """Collect the texts within a value of JSON or YAML by the name of their member, in order."""
     found = {} if found is None else found
     if isinstance(value, dict):
-        for each, member in value.items():
-            collect_texts(member, str(each), found)
+        for key, member in value.items():
+            collect_texts(member, str(key), found)
     elif isinstance(value, list):
         for member in value:
             collect_texts(member, name, found)
     elif isinstance(value, str):
         lines = [line[5:].strip() for line in value.splitlines() if line.startswith("data:")] or [value]
         nested = _read_texts(line for line in lines if is_json(line))
-        for each, texts in nested.items():
-            found.setdefault(each, []).extend(texts)
+        for holder, texts in nested.items():
+            found.setdefault(holder, []).extend(texts)
         if not nested and name in _TEXT_MEMBERS:
             found.setdefault(name, []).append(value)
     return found
 
 
 def _read_texts(documents: Iterable[str]) -> dict[str, list[str]]:
-    """The strings of JSON texts that hold content, by the name of their member, in order."""
+    """Read the strings of JSON texts that hold content, by the name of their member, in order."""
     found: dict[str, list[str]] = {}
     for text in documents:
         if not is_json(text):
             continue
         for start, end, path, named in find_strings(text):
-            name = next((each for each in reversed(path) if isinstance(each, str)), "")
+            name = next((step for step in reversed(path) if isinstance(step, str)), "")
             if not named and name in _TEXT_MEMBERS:
                 found.setdefault(name, []).append(decode_string(text[start:end]))
     return found
 
 
 def _cross_boundaries(texts: Sequence[str]) -> Iterator[str]:
-    """What is a secret in the joined texts and not in a text alone."""
+    """Yield the secrets in the joined texts that stand in no text alone."""
     edges = [_keep_edges(text) for text in texts]
     joined = "".join(edges)
     clean = mask_keys(joined)
@@ -87,7 +87,7 @@ def _cross_boundaries(texts: Sequence[str]) -> Iterator[str]:
 
 
 def _cut_row(row: tuple[int, int], joined: str, starts: Sequence[int]) -> Iterator[str]:
-    """The pieces of a secret by the boundaries of the texts; none if a word follows, which may be none of it."""
+    """Cut a secret by the boundaries of the texts; nothing if a word follows, which may not belong to it."""
     inner = starts[bisect_right(starts, row[0]) : bisect_left(starts, row[1])]
     pieces = [joined[start:end] for start, end in pairwise([row[0], *inner, row[1]])]
     if not all(_is_random(piece) for piece in pieces[1:]):

@@ -14,7 +14,7 @@ _PRIVATE_MEMBERS = {(name,) for name in ("d", "p", "q", "dp", "dq", "qi", "k", "
 
 
 def find_labels(text: str, strings: Iterable[tuple[int, int, JsonPath, bool]]) -> dict[JsonPath, str]:
-    """The names beside values of a JSON text, by the path of what holds both; of JSON Web Keys an empty one."""
+    """Find the names beside values of a JSON text, by the path of what holds both; of JSON Web Keys an empty one."""
     labels: dict[JsonPath, str] = {}
     for start, end, path, named in strings if _LABELS.search(text) else ():
         last = path[-1] if path and not named else None
@@ -26,13 +26,13 @@ def find_labels(text: str, strings: Iterable[tuple[int, int, JsonPath, bool]]) -
 
 
 def find_label(path: JsonPath, labels: dict[JsonPath, str]) -> str:
-    """The name beside a value: in `{"name": "DB_PASSWORD", "value": "…"}`, and in a list of headers or cookies."""
+    """Find the name beside a value: in `{"name": "DB_PASSWORD", "value": "…"}`, and in a list of headers or cookies."""
     *above, last = path or ("",)
     return labels.get(tuple(above), "") if last in ("value", "Value", 1) else ""
 
 
 def is_private_member(path: JsonPath, labels: dict[JsonPath, str]) -> bool:
-    """Whether this is a member of a JSON Web Key that only its owner may know."""
+    """Tell whether this is a member of a JSON Web Key that only its owner may know."""
     return path[-1:] in _PRIVATE_MEMBERS and labels.get(path[:-1]) == ""
 
 
@@ -42,7 +42,7 @@ def _is_list_of_pairs(path: Sequence[str | int]) -> bool:
 
 
 def split_form(data: bytes) -> list[bytes]:
-    """The pieces of a form (`multipart/form-data`), its values apart from the rest; empty for other bytes."""
+    """Split the pieces of a form (`multipart/form-data`), its values apart from the rest; empty for other bytes."""
     boundary = data[: data.find(b"\r\n") + 1].rstrip()
     if not boundary.startswith(b"--") or not data.rstrip().endswith(boundary + b"--"):
         return []
@@ -53,19 +53,19 @@ _DELTA_KEYS = ("type", "event", "item_id", "output_index", "content_index", "sum
 
 
 def find_deltas(event: str) -> Iterator[tuple[Any, JsonPath, str]]:
-    """The deltas of an event: what they belong to, their path, and their text."""
+    """Find the deltas of an event: their owner, path, and text."""
     if '"delta"' not in event or not is_json(event):
         return
     value = json.loads(event, strict=False)
     objects = [value, value.get("data")] if isinstance(value, dict) else []
-    owner = tuple(str(each.get(name)) for each in objects if isinstance(each, dict) for name in _DELTA_KEYS)
+    owner = tuple(str(holder.get(name)) for holder in objects if isinstance(holder, dict) for name in _DELTA_KEYS)
     for start, end, path, named in find_strings(event):
         if not named and "delta" in path and path[-1] not in ("type", "id"):
             yield (owner, path), path, decode_string(event[start:end])
 
 
 def split_by_lengths(text: str, lengths: Sequence[int]) -> Iterator[str]:
-    """A text in pieces of these lengths; if its length has changed, all of it in the first."""
+    """Split a text into pieces of these lengths; if its length has changed, all of it is in the first."""
     fits = len(text) == sum(lengths)
     at = 0
     for number, length in enumerate(lengths):

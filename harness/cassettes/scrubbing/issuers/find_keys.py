@@ -44,18 +44,18 @@ class IssuerRule:
     """Patterns of texts of this form that are none."""
 
     def spans(self, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-        """The start and end of each key in a part of a text."""
-        for found in _compile(self.pattern).finditer(text, start, end):
-            group = self.group or next((number for number, value in enumerate(found.groups(), 1) if value), 0)
-            if self._is_key(found[group]):
-                yield found.span(group)
+        """Yield the start and end of each key in a part of a text."""
+        for match in _compile(self.pattern).finditer(text, start, end):
+            group = self.group or next((number for number, value in enumerate(match.groups(), 1) if value), 0)
+            if self._is_key(match[group]):
+                yield match.span(group)
 
     def _is_key(self, value: str) -> bool:
         return _entropy(value) > self.entropy and not any(_compile(pattern).match(value) for pattern in self.allowed)
 
 
 def find_keys(text: str) -> list[tuple[int, int]]:
-    """The start and end of each key in a text, in order, without those that begin within another."""
+    """Find the start and end of each key in a text, in order, without those that begin within another."""
     spans = set[tuple[int, int]]()
     for start, end in _find_windows(text):
         for rule in _candidates(text[start:end].lower()):
@@ -69,7 +69,7 @@ def find_keys(text: str) -> list[tuple[int, int]]:
 
 
 def is_key_of(name: str, value: str) -> bool:
-    """Whether the value of a member is a key of the issuer whose name is in the member's."""
+    """Tell whether the value of a member is a key of the issuer whose name is in the member's."""
     rules = _rules_beside(name) if len(name) <= _LEAD else ()
     text = f'{name}="{value}"' if rules else ""
     span = (len(text) - 1 - len(value), len(text) - 1)
@@ -82,7 +82,7 @@ def _rules_beside(name: str) -> tuple[IssuerRule, ...]:
 
 
 def _find_windows(text: str) -> Iterator[tuple[int, int]]:
-    """The parts of a text in which a key may stand: long words, and what is before them."""
+    """Find the parts of a text in which a key may stand: long words, and what is before them."""
     start = end = 0
     for word in _WORD.finditer(text):
         for first, last in _both_ends(*word.span()):
@@ -102,7 +102,7 @@ def _both_ends(start: int, end: int) -> Iterable[tuple[int, int]]:
 
 
 def _candidates(lowered: str) -> Collection[IssuerRule]:
-    """The rules of which a keyword is in a text in lower case."""
+    """Find the rules with a keyword in a text in lower case."""
     short, by_gram = _index()
     grams = {lowered[start : start + _GRAM] for start in range(len(lowered) - _GRAM + 1)}
     near = chain(short, *(by_gram[gram] for gram in by_gram.keys() & grams))
@@ -114,7 +114,7 @@ _Keywords = list[tuple[str, IssuerRule]]
 
 @cache
 def _index() -> tuple[_Keywords, Mapping[str, _Keywords]]:
-    """The keywords with their rules: those of two characters, and the others by their first three."""
+    """Index the keywords with their rules: those of two characters, and the others by their first three."""
     short, by_gram = _Keywords(), dict[str, _Keywords]()
     for rule in issuer_rules():
         for keyword in rule.keywords:
@@ -125,7 +125,7 @@ def _index() -> tuple[_Keywords, Mapping[str, _Keywords]]:
 
 @cache
 def issuer_rules() -> tuple[IssuerRule, ...]:
-    """All rules."""
+    """Load all rules."""
     return tuple(_as_rule(entry) for entry in json.loads(RULES_FILE.read_text())["rules"])
 
 
