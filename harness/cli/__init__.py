@@ -41,7 +41,7 @@ def _register(name: str) -> None:
 
 
 def main() -> None:
-    """The entry point of `harness` and `python -m harness`; only the command that is called is imported."""
+    """Run `harness` or `python -m harness`; only the command that is called is imported."""
     gc.set_threshold(STARTUP_THRESHOLD)
     called = sys.argv[1:2]
     for name in called if called and called[0] in COMMANDS else COMMANDS:

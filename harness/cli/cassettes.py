@@ -41,10 +41,15 @@ def cassettes(
     if not listed:
         raise ConfigError("no cassette there: give the paths of recordings, or of folders of them.")
     if as_json:
-        print_json([{**asdict(one), "file": one.file.as_posix(), "cost": one.cost._asdict()} for one in listed])
+        print_json(
+            [
+                {**asdict(cassette), "file": cassette.file.as_posix(), "cost": cassette.cost._asdict()}
+                for cassette in listed
+            ]
+        )
     else:
         _print_inventory(listed)
-    if any(one.is_broken or (fail_stale and one.stale) for one in listed):
+    if any(cassette.is_broken or (fail_stale and cassette.stale) for cassette in listed):
         raise typer.Exit(ExitCode.FOUND)
 
 
@@ -55,27 +60,34 @@ def _print_inventory(listed: Sequence[CassetteStatus]) -> None:
     table = Table(
         "cassette", "exchanges", "recorded", "days", "sdk", "now", "replayed", "notes", box=None, pad_edge=False
     )
-    for one in listed:
-        notes = "; ".join([*one.stale, *_use_notes(one)])
-        age = "-" if one.age is None else str(one.age)
-        cells = (one.recorded or "-", age, one.sdk or "-", one.now or "-", one.replayed or "never", notes)
-        table.add_row(one.file.as_posix(), str(one.exchanges), *cells)
+    for cassette in listed:
+        notes = "; ".join([*cassette.stale, *_use_notes(cassette)])
+        age = "-" if cassette.age is None else str(cassette.age)
+        cells = (
+            cassette.recorded or "-",
+            age,
+            cassette.sdk or "-",
+            cassette.now or "-",
+            cassette.replayed or "never",
+            notes,
+        )
+        table.add_row(cassette.file.as_posix(), str(cassette.exchanges), *cells)
     console.print(table)
     for text in _rerecord_lines(listed):
         console.print(text)
 
 
-def _use_notes(one: CassetteStatus) -> Iterator[str]:
-    """What of a cassette is not used."""
-    if one.orphan:
+def _use_notes(cassette: CassetteStatus) -> Iterator[str]:
+    """Yield what of a cassette is unused."""
+    if cassette.orphan:
         yield "nothing names it"
-    if one.unused:
-        more = f" and {len(one.unused) - MAX_UNUSED} more" if one.unused[MAX_UNUSED:] else ""
-        yield f"no test replays {', '.join(one.unused[:MAX_UNUSED])}{more}"
+    if cassette.unused:
+        more = f" and {len(cassette.unused) - MAX_UNUSED} more" if cassette.unused[MAX_UNUSED:] else ""
+        yield f"no test replays {', '.join(cassette.unused[:MAX_UNUSED])}{more}"
 
 
 def _rerecord_lines(listed: Sequence[CassetteStatus]) -> Iterator[str]:
-    """The commands that record stale cassettes again, each with its cost."""
+    """Yield the commands that record stale cassettes again, each with its cost."""
     from harness.live.client.budget import sum_budgets
     from harness.live.inventory import plan_rerecording
 
@@ -83,5 +95,7 @@ def _rerecord_lines(listed: Sequence[CassetteStatus]) -> Iterator[str]:
     yield from (f"{command}   # {cost}" for command, cost in costs.items())
     if len(costs) > 1:
         yield f"in all: {sum_budgets(costs.values())}"
-    unknown = [one.file.as_posix() for one in listed if one.stale and not one.orphan and not one.again]
+    unknown = [
+        cassette.file.as_posix() for cassette in listed if cassette.stale and not cassette.orphan and not cassette.again
+    ]
     yield from (f"{file}: no command makes it again" for file in unknown)

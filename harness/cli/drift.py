@@ -60,13 +60,16 @@ def drift(
             resent.extend(resend(conversation, sender))
     finally:  # also print what was found before a failure
         if as_json:
-            exchanges = [{**one._asdict(), "found": [each._asdict() for each in one.found]} for one in resent]
+            exchanges = [
+                {**exchange._asdict(), "found": [difference._asdict() for difference in exchange.found]}
+                for exchange in resent
+            ]
             print_json({"exchanges": exchanges, "left_out": planned.left_out})
         elif resent:
             _print_drift(resent)
-    if all(one.why for one in resent):
+    if all(exchange.why for exchange in resent):
         raise ConfigError("nothing was compared: no exchange that was sent again has two answers to compare.")
-    raise typer.Exit(ExitCode.FOUND if any(one.found for one in resent) else ExitCode.OK)
+    raise typer.Exit(ExitCode.FOUND if any(exchange.found for exchange in resent) else ExitCode.OK)
 
 
 def _print_drift(found: Sequence[ResentExchange]) -> None:
@@ -75,19 +78,21 @@ def _print_drift(found: Sequence[ResentExchange]) -> None:
     from harness.live.drift.resend import CONTINUES_LOST_ANSWER
 
     console = make_console()
-    same = sum(not one.why and not one.found for one in found)
-    why_not = Counter(one.why for one in found if one.why)
+    same = sum(not exchange.why and not exchange.found for exchange in found)
+    why_not = Counter(exchange.why for exchange in found if exchange.why)
     sent = pluralize(len(found) - why_not[CONTINUES_LOST_ANSWER], "exchange")
-    console.print(f"{sent} sent again: {same} as recorded, {sum(bool(one.found) for one in found)} not")
+    console.print(f"{sent} sent again: {same} as recorded, {sum(bool(exchange.found) for exchange in found)} not")
     for why, times in why_not.items():
         console.print(f"{times} not {'sent' if why == CONTINUES_LOST_ANSWER else 'compared'}: {redact(why)}")
     places: dict[tuple[str, str, str], list[tuple[str, str]]] = {}
-    for one in found:
-        for each in one.found:
-            places.setdefault((each.at, each.recorded, each.live), []).append((one.id, each.mock))
-    for (at, recorded, live), several in places.items():
+    for exchange in found:
+        for difference in exchange.found:
+            places.setdefault((difference.at, difference.recorded, difference.live), []).append(
+                (exchange.id, difference.mock)
+            )
+    for (place, recorded, live), several in places.items():
         more = f" and {len(several) - 1} more" if several[1:] else ""
-        console.print(redact(f"{several[0][0]}{more}  {at}"))
+        console.print(redact(f"{several[0][0]}{more}  {place}"))
         console.print(redact(f"  recorded  {shorten(recorded, 300)}\n  live      {shorten(live, 300)}"))
         for meaning in dict.fromkeys(DRIFT_MEANINGS[mock] for _, mock in several if mock):
             console.print(f"  {meaning}")

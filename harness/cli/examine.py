@@ -145,9 +145,9 @@ def _print_catalogue(cases: Sequence[ClientCase], as_json: bool) -> None:
     from harness.examine.report.results import case_json
 
     if as_json:
-        print_json([case_json(each) for each in cases])
+        print_json([case_json(case) for case in cases])
         return
-    rows = [{"area": each.area, "id": each.id, "severity": each.severity, "title": each.title} for each in cases]
+    rows = [{"area": case.area, "id": case.id, "severity": case.severity, "title": case.title} for case in cases]
     print_rows(rows, as_json)
 
 
@@ -227,7 +227,7 @@ def _write_tests(
         print_text(f"harness: {file} is not written: every case passes. --case ID writes any.", err=True)
         return
     with open_replacement(file) as out:
-        out.write(render_tests(modes, {each.id: each for each in cases}, adapter, command).encode())
+        out.write(render_tests(modes, {case.id: case for case in cases}, adapter, command).encode())
 
 
 def _print_results(results: ExaminationResults) -> None:

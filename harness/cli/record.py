@@ -165,12 +165,12 @@ def _parse_address(listen: str) -> tuple[str, int]:
 
 
 def _api_keys() -> list[str]:
-    """The keys in the environment of the command, which must not be recorded."""
+    """List the keys in the environment of the command, which must not be recorded."""
     return [value for name, value in os.environ.items() if name.endswith("_API_KEY")]
 
 
 def _cassette_file(into: Path, command: Sequence[str]) -> Path:
-    """The file to write: `into` itself, or a new one in that folder, named after the command without its options."""
+    """Choose the file to write: `into` itself, or a new one in that folder, named after the command without its options."""
     from harness.cassettes.recording.writer import is_free
 
     if into.suffix in CASSETTE_SUFFIXES:
@@ -178,12 +178,12 @@ def _cassette_file(into: Path, command: Sequence[str]) -> Path:
     words = [Path(word).stem for word in (*command[:1], *filter(os.path.exists, command[1:]))]
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", "-".join(filter(None, words[:3]))) or "recording"
     names = (f"{name}{number}.yaml" for number in chain([""], (f"-{number}" for number in counting(2))))
-    return next(file for each in names if is_free(file := into / each))
+    return next(file for candidate in names if is_free(file := into / candidate))
 
 
 @contextmanager
 def _open_watch(file: Path, api: Upstream, wanted: bool) -> Iterator[RecordingJudge | None]:
-    """A judge of the recorded exchanges, if wanted."""
+    """Open a judge of the recorded exchanges, if wanted."""
     if not wanted:
         yield None
         return
@@ -217,7 +217,7 @@ def _print_result(recording: Recording, file: Path, watch: RecordingJudge | None
     from harness.verify.nothing_judged import explain_nothing_judged
 
     interactions = recording.interactions
-    cut = sum(each.cut for each in interactions)
+    cut = sum(interaction.cut for interaction in interactions)
     nothing = NOTHING_RECORDED if recording.problems else f"{NOTHING_RECORDED} {NO_REQUEST_HINT}"
     _print_stderr(
         f"{pluralize(len(interactions), 'exchange')} in {file}{f', {cut} of them cut' if cut else ''}"
@@ -226,7 +226,7 @@ def _print_result(recording: Recording, file: Path, watch: RecordingJudge | None
     )
     for problem, times in recording.problems.items():
         _print_stderr(f"{problem} ({times} ×)")
-    for status, times in (met := Counter(each.status for each in interactions)).items():
+    for status, times in (met := Counter(interaction.status for interaction in interactions)).items():
         if why := KEY_HINTS.get(status) or (ADDRESS_HINTS.get(status) if len(met) == 1 else None):
             _print_stderr(f"{times} × {status}: {why}")
     if watch:

@@ -28,20 +28,22 @@ MAX_FINDINGS = 20
 
 
 def with_format_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with an option for each registered format, as in `--html FILE`; JSON has the short one too."""
+    """Add an option for each registered format to a command, as in `--html FILE`; JSON has the short one too."""
 
     @functools.wraps(command)
     def with_options(**arguments: Any) -> None:
         command(**arguments)
 
     signature = inspect.signature(command, eval_str=True)
-    files, *others = (each for each in signature.parameters.values() if each.kind is not Parameter.VAR_KEYWORD)
+    files, *others = (
+        parameter for parameter in signature.parameters.values() if parameter.kind is not Parameter.VAR_KEYWORD
+    )
     options = [
-        Parameter(each.option, Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[Path | None, info])
-        for each in FORMATS.values()
-        for info in [typer.Option(*_flags(each.option), metavar="FILE", help=each.help)]
+        Parameter(output.option, Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[Path | None, info])
+        for output in FORMATS.values()
+        for info in [typer.Option(*_flags(output.option), metavar="FILE", help=output.help)]
     ]
-    others = [each.replace(kind=Parameter.KEYWORD_ONLY) for each in others]
+    others = [option.replace(kind=Parameter.KEYWORD_ONLY) for option in others]
     setattr(with_options, "__signature__", signature.replace(parameters=[files, *options, *others]))  # noqa: B010
     return with_options
 
@@ -69,7 +71,7 @@ def report(
     from harness.report.formats.json_file import merge_reports, read_report
 
     merging = files[0] == MERGE
-    wanted = {suffix: outputs[each.option] for suffix, each in FORMATS.items()}
+    wanted = {suffix: outputs[kind.option] for suffix, kind in FORMATS.items()}
     if merging:
         wanted[".json"] = wanted[".json"] or STDOUT
     _check_arguments(merging, files, list(wanted.values()).count(STDOUT))

@@ -75,7 +75,7 @@ def _entrance(options: ServeOptions, access: ControlAccess) -> Entrance:
 
 
 def _make_app(options: ServeOptions, mock: MockApi, access: ControlAccess, *, is_tried: bool = False) -> App:
-    """The app of a mock, or of one that shares its Worlds with other servers."""
+    """Make the app of a mock, or of one that shares its Worlds with other servers."""
     from harness.server.asgi import App
 
     if not options.is_shared:
@@ -143,7 +143,7 @@ def _make_mock(options: ServeOptions) -> MockApi:
 
 
 def _make_prepare(options: ServeOptions) -> Callable[[Mock], None]:
-    """What is done to each new World: it is scripted, and expects the refusals that are no failure."""
+    """Make the function that prepares a new World: it scripts the World and expects the refusals that are no failure."""
     from harness.world.scripting.document import parse_sent_script
     from harness.world.scripting.load import load_script_file
 

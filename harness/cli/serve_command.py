@@ -61,7 +61,7 @@ def run_with_mock(options: ServeOptions, api: MockApi, access: ControlAccess, se
 
 
 def _command_environment(origin: str, dialect: str, key: str, environment: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a command whose clients are to reach the World of a key."""
+    """Make the environment of a command whose clients are to reach the World of a key."""
     from harness.server.client_environment import environment_changes, server_variables
 
     changes = environment_changes(server_variables(origin, dialect, key), environment)
@@ -85,7 +85,7 @@ def _describe_silence(dialect: str, *, is_plain: bool) -> str:
 
 
 def _problems(api: MockApi, permitted: Collection[str]) -> Iterator[str]:
-    """Why a run fails that its command passed, one text for each World and for requests that reached none."""
+    """Explain why a run fails whose command passed, one text for each World and for requests that reached none."""
     from harness.explain.stray import unknown_key_cause
     from harness.server.judgement import judge_world
     from harness.world.mock import Mock

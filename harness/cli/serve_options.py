@@ -31,7 +31,7 @@ COMMAND_OPTIONS = frozenset({"unused", "losses", "reports"})
 
 
 def _limit(what: str, default: int | None) -> Any:
-    """An option that bounds what is kept."""
+    """Declare an option that bounds what is kept."""
     return typer.Option(metavar="N", min=1, help=f"How many {what}.", show_default=f"{default:,}, with a COMMAND all")
 
 
@@ -226,5 +226,5 @@ def _check_refusals(names: str | list[str]) -> None:
 
 
 def split_names(listed: str) -> list[str]:
-    """The names in a list by commas."""
+    """Split a list of names at its commas."""
     return [name for part in listed.split(",") if (name := part.strip())]

@@ -176,7 +176,7 @@ def _exit_by(tally: Tally, why: str) -> NoReturn:
 
 
 def _case_collector(reports: list[Path]) -> Callable[[Path, Path], JudgeObserver] | None:
-    """The observer that collects the cases of the reports, if there are any; ConfigError for an unwritable file."""
+    """Make the observer that collects the cases of the reports, if there are any; ConfigError for an unwritable file."""
     if not reports:
         return None
     from harness.report.formats import check_writable

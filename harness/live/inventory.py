@@ -1,4 +1,4 @@
-"""Lists cassettes: how old they are, what made and what uses them, which are stale, and what recording again costs."""
+"""Lists cassettes: age, origin and users, which are stale, and what recording again costs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class CassetteStatus:
 
     `sdk` is the client that sent its requests, `now` the version that is installed; `stale` are the reasons to record it
     again; an `orphan` is named by no source file and was never replayed here; `replayed` is the day of the last replay.
-    `again` is the command that records it again, empty if there is none, and `cost` what that costs at most. A file
+    `again` is the command that records it again, empty if no command does, and `cost` what that costs at most. A file
     `is_broken` that cannot be read to its end. `unused` are the exchanges that no test has replayed since it was recorded,
     once as many tests have replayed it here as marks name it.
     """
@@ -59,7 +59,7 @@ class CassetteStatus:
 
 
 def list_cassettes(paths: Sequence[Path], today: date, stale_after: int = STALE_DAYS) -> Iterator[CassetteStatus]:
-    """The cassettes at these paths, in order, without files that are none; UnreadableRecording for a missing path."""
+    """List the cassettes at these paths, in order, without other files; UnreadableRecording for a missing path."""
     sources = cache(ProjectSources)
     for file in files(paths):
         exchanges, problem = list[Recorded](), ""
@@ -73,7 +73,7 @@ def list_cassettes(paths: Sequence[Path], today: date, stale_after: int = STALE_
 
 
 def plan_rerecording(listed: Iterable[CassetteStatus]) -> Mapping[str, Budget]:
-    """The commands that record again what is stale and in use, each with its cost at most."""
+    """List the commands that record again what is stale and in use, each with its cost at most."""
     costs: dict[str, list[Budget]] = {}
     for cassette in listed:
         if cassette.stale and not cassette.orphan and cassette.again:
@@ -94,8 +94,8 @@ def _cassette_status(
     replayed = last_replay_date(file)
     return CassetteStatus(
         file=file,
-        exchanges=sum("socket" not in each.flags for each in exchanges)
-        + sum(bool(each.frames) for each in content.interactions),
+        exchanges=sum("socket" not in exchange.flags for exchange in exchanges)
+        + sum(bool(interaction.frames) for interaction in content.interactions),
         recorded=recorded,
         age=age,
         sdk=f"{sdk} {sdk_version}".strip(),
@@ -111,7 +111,7 @@ def _cassette_status(
 
 
 def _read_content(file: Path) -> CassetteContent:
-    """The cassette as the harness wrote it; empty for a recording that is none of its own."""
+    """Read the cassette as the harness wrote it; empty for a recording by another recorder."""
     try:
         return read_cassette(file)
     except HarnessError:
@@ -120,9 +120,9 @@ def _read_content(file: Path) -> CassetteContent:
 
 def _recording_days(content: CassetteContent, exchanges: Sequence[Recorded]) -> Iterator[str]:
     """When each exchange was recorded or published."""
-    yield from (str(each.origin.get("date", "")) for each in content.interactions)
-    if not any(each.origin for each in content.interactions):
-        yield from (each.date[:10] for each in exchanges)
+    yield from (str(interaction.origin.get("date", "")) for interaction in content.interactions)
+    if not any(interaction.origin for interaction in content.interactions):
+        yield from (exchange.date[:10] for exchange in exchanges)
 
 
 def _age_in_days(recorded: str, today: date) -> int | None:
@@ -133,11 +133,11 @@ def _age_in_days(recorded: str, today: date) -> int | None:
 
 
 def _find_client(exchanges: Iterable[Recorded]) -> tuple[str, str]:
-    return find_client([Interaction(each.method, each.path, each.headers) for each in exchanges])
+    return find_client([Interaction(exchange.method, exchange.path, exchange.headers) for exchange in exchanges])
 
 
 def installed_version(client: str, near: Path) -> str:
-    """The version of a client that is installed here, empty if none is; `near` is a file of the project."""
+    """Find the installed version of a client, empty without one; `near` is a file of the project."""
     if package := PYPI_PACKAGES.get(client.lower()):
         try:
             return version(package)
@@ -171,7 +171,7 @@ def _change_reasons(sdk_version: str, now: str, header: CassetteHeader) -> Itera
 
 
 def _is_named(file: Path, sources: ProjectSources) -> bool:
-    """Whether a cassette is a rule's, or a source file of the project names it."""
+    """Tell whether a cassette is a rule's, or a source file of the project names it."""
     name = cassette_name(file)
     if dialect_of_rules(file):
         return name in RULES
@@ -180,7 +180,7 @@ def _is_named(file: Path, sources: ProjectSources) -> bool:
 
 
 def _unused_exchanges(file: Path, content: CassetteContent, sources: ProjectSources) -> tuple[str, ...]:
-    """The exchanges over HTTP that no test has replayed since the file was written: `#2 POST /v1/responses`.
+    """List the exchanges over HTTP that no test has replayed since the file was written: `#2 POST /v1/responses`.
 
     Empty while that is not known: more marks name the cassette than tests have replayed it, or something else uses it.
     """

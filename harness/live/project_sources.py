@@ -24,7 +24,7 @@ class ProjectSources:
     root: Path
 
     def has_word(self, word: str) -> bool:
-        """Whether a source file has this word."""
+        """Tell whether a source file has this word."""
         return bool(word) and self._count(rf"(?<![\w-]){re.escape(word)}(?![\w-])") > 0
 
     def count_marks(self, cassette: Path) -> int:
@@ -32,7 +32,7 @@ class ProjectSources:
         return self._count(rf"mark\.cassette\(\s*{_quoted(cassette)}")
 
     def is_named_elsewhere(self, cassette: Path) -> bool:
-        """Whether the sources quote the name of a cassette outside of marks, too."""
+        """Tell whether the sources quote the name of a cassette outside of marks, too."""
         return self._count(_quoted(cassette)) > self.count_marks(cassette)
 
     def _count(self, pattern: str) -> int:
@@ -44,12 +44,12 @@ class ProjectSources:
 
 
 def _quoted(cassette: Path) -> str:
-    """The pattern of a cassette's name in quotes."""
+    """Make a pattern of a cassette's name in quotes."""
     return rf"[\"'](?:[^\"'\n]*/)?{re.escape(cassette.stem)}(?:\.ya?ml)?[\"']"
 
 
 def find_project_root(near: Path) -> Path:
-    """The folder of the project that a file belongs to."""
+    """Find the folder of the project that a file belongs to."""
     parents = near.resolve().parents
     return next((folder for folder in parents if any((folder / name).exists() for name in _ROOT_MARKERS)), parents[0])
 

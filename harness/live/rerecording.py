@@ -24,18 +24,18 @@ _FOLDER = "cassettes"
 
 
 def cassette_name(file: Path) -> str:
-    """The name of a file without its suffixes."""
+    """Cut the suffixes from the name of a file."""
     return file.name.removesuffix(".gz").rpartition(".")[0]
 
 
 def dialect_of_rules(file: Path) -> str:
-    """The dialect of the API that was asked about a rule; empty for any other cassette."""
+    """Find the dialect of the API that was asked about a rule; empty for any other cassette."""
     kind, dialect, *_ = (*(folder.name for folder in file.resolve().parents), "")
     return dialect if kind in RULE_FOLDERS and dialect in PROVIDERS else ""
 
 
 def record_command(file: Path, content: CassetteContent, root: Path, stale_after: int) -> str:
-    """The command that records a cassette of the project at `root` again, empty if there is none."""
+    """Find the command that records a cassette of the project at `root` again, empty if no command does."""
     if dialect := dialect_of_rules(file):
         return _rules_command(file, dialect, stale_after)
     if content.header is None:
@@ -69,7 +69,7 @@ def _upstream_option(content: CassetteContent) -> str:
 
 
 def _dialect_option(dialect: str) -> str:
-    """The option for an API whose address names the account, and so is in no cassette."""
+    """Write the option for an API whose address names the account, and so is in no cassette."""
     return "" if dialect == OPENAI else f' --upstream "${AZURE_VARIABLE if dialect == AZURE else PROJECT_VARIABLES[0]}"'
 
 

@@ -65,14 +65,14 @@ class Question:
         return body
 
     def expected_error(self, before: Sequence[Answer] | Sequence[ServerReply]) -> Json:
-        """The error that is due after these answers: its status, and the members that its form has."""
+        """Find the error that is due after these answers: the status, and the members of this form."""
         body = self.error_body
         error = {"status": self.played.answer.status, **body.get("error", body)}
         return {**error, "message": fill_placeholders(self.expected_message, before)} if "message" in error else error
 
 
 def examples_of(rule: Rule) -> Iterator[tuple[str | None, Case]]:
-    """The examples of a rule: those that it refuses with the message, then those that pass, with None."""
+    """Yield the examples of a rule: the refused ones with their message, then the accepted ones with None."""
     yield from rule.rejects.items()
     yield from ((None, case) for case in rule.accepts)
 
@@ -103,5 +103,5 @@ def _is_for_other_provider(rule: Rule, steps: Sequence[Case], dialect: str) -> b
 
 
 def is_socket_event(case: Case) -> bool:
-    """Whether a step is sent over a WebSocket."""
+    """Tell whether a step is sent over a WebSocket."""
     return (case.on or CREATE_RESPONSE).startswith("WS ")

@@ -59,7 +59,11 @@ class _CommandGroup(TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """List the commands with whole sentences; the inherited one cuts them at the width of the terminal."""
         commands = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
-        rows = [(name, each.get_short_help_str(WHOLE_SENTENCE)) for name, each in commands if each and not each.hidden]
+        rows = [
+            (name, command.get_short_help_str(WHOLE_SENTENCE))
+            for name, command in commands
+            if command and not command.hidden
+        ]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
@@ -97,7 +101,7 @@ def schemas() -> None:
 
 
 def require_known(what: str, name: str, all_known: Iterable[str], listing: str = "") -> str:
-    """The name itself if it is known; else a ConfigError with the nearest one, and with the command `listing` them all."""
+    """Return the name if it is known; else a ConfigError with the nearest one, and with the command `listing` them all."""
     names = list(dict.fromkeys(all_known))
     if name not in names:
         nearest = suggest_name(name, names)
@@ -131,7 +135,7 @@ class _TrimmedStream:
 
 
 def make_console(stderr: bool = False) -> Console:
-    """A console for stdout or stderr that prints texts without markup, control characters as escapes.
+    """Make a console for stdout or stderr that prints texts without markup, control characters as escapes.
 
     For a file or a pipe it neither pads nor wraps.
     """
@@ -165,7 +169,7 @@ def print_rows(rows: Sequence[Mapping[str, str]], as_json: bool) -> None:
 
 
 def print_page(title: str, doc: str, sections: Iterable[tuple[str, list[str]]]) -> None:
-    """A rule or a loss as a page: title, documentation, and sections of lines."""
+    """Print a rule or a loss as a page: title, documentation, and sections of lines."""
     from rich.padding import Padding
 
     console = make_console()
@@ -206,9 +210,9 @@ def call_on_signals(handle: Callable[[int], object]) -> Iterator[None]:
     hung_up = getattr(signal, "SIGHUP", None)
     if hung_up and signal.getsignal(hung_up) is not signal.SIG_IGN:  # ignored below nohup
         signals.append(hung_up)
-    before = [signal.signal(each, lambda number, _: handle(number)) for each in signals]
+    before = [signal.signal(caught, lambda number, _: handle(number)) for caught in signals]
     try:
         yield
     finally:
-        for each, handler in zip(signals, before, strict=True):
-            signal.signal(each, handler)
+        for caught, handler in zip(signals, before, strict=True):
+            signal.signal(caught, handler)

@@ -18,7 +18,7 @@ MAX_REASON = 300
 
 
 def print_summary(result: ClientResult, areas: Sequence[str], failures: Sequence[Cell]) -> None:
-    """A table by area, each reason of cells that are no pass with its fix, and how to see more of one."""
+    """Print a table by area, each reason of failed cells with its fix, and how to see more of one."""
     from rich.table import Table
 
     from harness.examine.cell import VERDICTS
@@ -33,8 +33,8 @@ def print_summary(result: ClientResult, areas: Sequence[str], failures: Sequence
         table.add_row(area or "all", *(str(count[verdict] or "-") for verdict in VERDICTS))
     console.print(table)
     for group in group_by_reason(result.cells):
-        cell, cases = group[0], len({one.case for one in group})
-        where = f"{cell.case}  [{' '.join(one.mode for one in group)}]"
+        cell, cases = group[0], len({alike.case for alike in group})
+        where = f"{cell.case}  [{' '.join(alike.mode for alike in group)}]"
         if cases > 1:
             where = f"{pluralize(len(group), 'run')} of {cases} cases: {name_cases(group)}"
         console.print(f"{cell.verdict} {cell.severity}  {where}")
@@ -65,7 +65,7 @@ def print_cells(result: ClientResult, verbose: bool) -> None:
 
 
 def print_comparison(compared: BaselineComparison, *, to_stderr: bool) -> None:
-    """What differs from the baseline."""
+    """Print what differs from the baseline."""
     console = make_console(stderr=to_stderr)
     new, known, fixed = map(len, compared)
     console.print(f"against the baseline: {new} new, {known} known, {fixed} fixed")

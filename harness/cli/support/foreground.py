@@ -1,4 +1,4 @@
-"""A server in the foreground: what it prints for its clients, and how signals end it."""
+"""Runs a server in the foreground: prints its address for clients, and ends it at signals."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def serve_foreground(
 
 
 def listen(host: str, port: int, entrance: Entrance, secured: Secured | None) -> tuple[Listening, Callable[[], None]]:
-    """A listening socket, and what prints the environment of a client as shell commands."""
+    """Open a listening socket, and make the function that prints the environment of a client as shell commands."""
     from harness.server.asgi import bind
 
     listening = bind(host, port)
@@ -77,7 +77,7 @@ def listen(host: str, port: int, entrance: Entrance, secured: Secured | None) ->
 
 @contextmanager
 def _stopped_by_signals(server: StoppableServer, secured: Secured | None) -> Iterator[None]:
-    """The first signal stops a server, the second one without delay, even when a script keeps it from noticing."""
+    """Stop a server at the first signal, at once at the second, even when a script keeps it from noticing."""
     from harness.server.transport.stoppable_server import STOP_SECONDS
 
     timers = list[Timer]()

@@ -33,7 +33,7 @@ UpstreamOption = Annotated[str, typer.Option(envvar="OPENAI_BASE_URL", metavar="
 
 
 def make_sender(upstream: str, key_env: str) -> Sender:
-    """The client of the live API with the key from the environment; ConfigError when there is none."""
+    """Make the client of the live API with the key from the environment; ConfigError without a key."""
     import harness.contract.rules  # noqa: F401  (registers every rule)
     from harness.api.http.upstream import parse_upstream
     from harness.live.client.paced import LiveApi, Sender
@@ -76,6 +76,6 @@ def confirm_cost(cost: Budget, sender: Sender, yes: bool) -> None:
 def with_progress(several: Sequence[Any], what: str) -> Iterator[Any]:
     """Iterate with a progress bar."""
     with progress(what) as advance:
-        for done, each in enumerate(several):
+        for done, element in enumerate(several):
             advance(done, len(several))
-            yield each
+            yield element

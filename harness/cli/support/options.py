@@ -48,7 +48,7 @@ def refuse_others(context: typer.Context, taken: Collection[str], why: str) -> N
 
 
 def given_options(context: typer.Context) -> dict[str, str]:
-    """The options that stand on the command line, by their field, each as it is written there."""
+    """List the options on the command line by field, as they are written."""
     written = {parameter.name: parameter for parameter in context.command.params if parameter.name}
     sources = {name: context.get_parameter_source(name) for name in written}
     return {

@@ -1,4 +1,4 @@
-"""A command that runs with an environment of its own: signals reach it, and what it has started ends with it."""
+"""Runs a command in an environment of its own: passes signals on, and ends all processes of it."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _start(command: Sequence[str], environment: Mapping[str, str], grouped: bool
 
 
 def _to_pass_on(signals: Sequence[int], grouped: bool) -> bool:
-    """Whether a signal came that the command does not have yet: a terminal interrupts all of a group itself."""
+    """Tell whether a signal is news for the command: a terminal interrupts all of a group itself."""
     return any(grouped or number != signal.SIGINT for number in signals)
 
 
@@ -93,7 +93,7 @@ def _send(child: subprocess.Popen[bytes], number: int, grouped: bool) -> None:
 
 
 def _has_ended_within(child: subprocess.Popen[bytes], seconds: float) -> bool:
-    """Whether the command ends within the time."""
+    """Tell whether the command ends within the time."""
     with suppress(subprocess.TimeoutExpired):
         child.wait(seconds)
     return child.returncode is not None

@@ -24,7 +24,7 @@ DEFAULT_PREFIX = "harness"
 
 
 def check_store(url: str, prefix: str, script: Path | None) -> bool:
-    """Whether a store is shared; ConfigError for one that is not known, or with a script that cannot be shared."""
+    """Tell whether a store is shared; ConfigError for an unknown one, or with a script that cannot be shared."""
     if url == MEMORY:
         if prefix:
             raise ConfigError("--store-prefix: it is for a shared --store, redis://HOST:PORT/NUMBER.")
@@ -51,7 +51,7 @@ def make_shared_app(
     *,
     is_tried: bool = False,
 ) -> SharedApp:
-    """The app of a server that shares its Worlds; ConfigError when the store cannot be used, unless that `is_tried`."""
+    """Make the app of a server that shares its Worlds; ConfigError when the store cannot be used, unless that `is_tried`."""
     from harness.server.sharing.redis_log import RedisLog
     from harness.server.sharing.replicated_api import ReplicatedApi
     from harness.server.sharing.server_record import ServerRecord, digest_code
@@ -70,7 +70,7 @@ async def _try_store(log: RedisLog) -> None:
 
 
 def settings_record(options: Mapping[str, object]) -> dict[str, str]:
-    """Options by name as servers compare them: files by what is in them, others by their value."""
+    """List options by name for comparison between servers: files by content, others by value."""
     return {f"--{name}": _digest(value) if isinstance(value, Path) else str(value) for name, value in options.items()}
 
 

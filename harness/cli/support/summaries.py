@@ -14,7 +14,7 @@ MAX_LOSSES = 5
 
 
 def summarize_worlds(mock: MockApi) -> Iterator[str]:
-    """What the Worlds of a server had: a line for each that had problems, and how many were dropped."""
+    """Summarize what the Worlds of a server had: a line for each that had problems, and how many were dropped."""
     from harness.core.text.shorten import pluralize
 
     yield from filter(None, map(_summarize_world, mock.worlds.values()))
@@ -23,14 +23,14 @@ def summarize_worlds(mock: MockApi) -> Iterator[str]:
 
 
 def _summarize_world(world: World) -> str:
-    """The problems of a World in one line; empty when there were none."""
+    """Summarize the problems of a World in one line; empty when there were none."""
     from harness.analysis.flow_steps import is_unanswered
     from harness.analysis.loss import losses_of
     from harness.core.text.shorten import pluralize, shorten
 
     unanswered = sum(is_unanswered(exchange) for exchange in world.exchanges)
-    refused = sum(one.status >= 400 and not one.is_routed for one in world.exchanges) - unanswered
-    lost = [f"{each.loss} in {each.exchange}" for each in losses_of(world.exchanges)]
+    refused = sum(answered.status >= 400 and not answered.is_routed for answered in world.exchanges) - unanswered
+    lost = [f"{observed.loss} in {observed.exchange}" for observed in losses_of(world.exchanges)]
     named = ", ".join([*lost[:MAX_LOSSES], *(["…"] if lost[MAX_LOSSES:] else [])])
     losses = f"{len(lost)} {'loss' if len(lost) == 1 else 'losses'} ({named})" if lost else ""
     unexpected = len(world.refusals.unasked)

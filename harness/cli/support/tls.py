@@ -35,7 +35,7 @@ class Secured:
 def secure(
     command: typer.Context, wanted: bool, file: Path | None, key: Path | None, host: str, names: Sequence[str]
 ) -> Secured | None:
-    """The certificate of a server, made or of files; None when it speaks plain http, ConfigError for a bad file.
+    """Find the certificate of a server, made or in files; None when it speaks plain http, ConfigError for a bad file.
 
     The files that make clients trust it are removed when the command ends.
     """
@@ -58,7 +58,7 @@ def secure(
 
 
 def origin_for_clients(secured: Secured | None, host: str, port: int) -> str:
-    """The beginning of a server's URLs, with a name that is in its certificate."""
+    """Write the beginning of a server's URLs, with a name that is in its certificate."""
     from harness.server.asgi import origin_of
 
     if secured is None:
@@ -67,5 +67,5 @@ def origin_for_clients(secured: Secured | None, host: str, port: int) -> str:
 
 
 def context_of(secured: Secured | None) -> ServerContext | None:
-    """The context of a server that speaks TLS."""
+    """Make the context of a server that speaks TLS."""
     return secured.certificate.context if secured else None

@@ -24,11 +24,11 @@ class Budget(NamedTuple):
     output_tokens: int = 0
 
     def plus(self, other: Budget) -> Budget:
-        """The sum of both."""
-        return Budget(*(one + another for one, another in zip(self, other, strict=True)))
+        """Add both."""
+        return Budget(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
 
     def at_least(self, used: Mapping[str, Any]) -> Budget:
-        """The same, raised to the `usage` of an answer."""
+        """Raise it to the `usage` of an answer."""
         counts = (used.get(name) for name in ("input_tokens", "output_tokens"))
         input, output = (count if isinstance(count, int) else 0 for count in counts)
         return Budget(self.calls, max(self.input_tokens, input), max(self.output_tokens, output))
@@ -39,7 +39,7 @@ class Budget(NamedTuple):
 
 
 def estimate_request(method: str, path: str, body: bytes, is_accepted: bool = True) -> Budget:
-    """The cost of one request; `path` is without its query. A refused request costs no tokens."""
+    """Estimate the cost of one request; `path` is without its query. A refused request costs no tokens."""
     if not is_accepted or method != "POST" or not path.endswith(MODEL_PATHS):
         return Budget(1)
     return Budget(1, -(-len(body) // CHARACTERS_PER_TOKEN), _output_limit(body))
@@ -56,8 +56,8 @@ def _output_limit(body: bytes) -> int:
 
 
 def sum_budgets(budgets: Iterable[Budget]) -> Budget:
-    """The sum of all."""
+    """Sum all."""
     total = Budget()
-    for each in budgets:
-        total = total.plus(each)
+    for budget in budgets:
+        total = total.plus(budget)
     return total

@@ -1,4 +1,4 @@
-"""Requests to a server at a URL over HTTP: one request, one complete answer, or the reason why there is none."""
+"""Requests to a server at a URL over HTTP: one request, one complete answer, or the reason why it is missing."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class ServerReply(NamedTuple):
 
     @property
     def fault(self) -> str:
-        """Why the answer is missing, incomplete or unreadable; empty when it is none of these."""
+        """Why the answer is missing, incomplete or unreadable; empty for a good one."""
         return self.interaction.reason
 
     @property
@@ -76,7 +76,7 @@ class ServerReply(NamedTuple):
 
 
 def parse_reply(interaction: Interaction, path: str) -> ServerReply:
-    """The reply to a request for `path` below the base URL; an unreadable body is a fault."""
+    """Parse the reply to a request for `path` below the base URL; an unreadable body is a fault."""
     below, _, query = path.partition("?")
     raw, fault = interaction.answer, interaction.reason
     decoded = decode_answer(raw or None, interaction.answer_headers)
@@ -133,7 +133,7 @@ class HttpClient:
         )
 
     def send(self, method: str, path: str, headers: Mapping[str, str], body: bytes | None) -> ServerReply:
-        """The reply to a request for `path` below the base URL, sent again after a 429. Never raises."""
+        """Send a request for `path` below the base URL, again after a 429, and return the reply. Never raises."""
         for attempt in range(1, self._max_attempts + 1):
             interaction = self._send_once(method, path, headers, body)
             wait = _retry_after(interaction.answer_headers) if interaction.status == TOO_MANY_REQUESTS else None
@@ -208,7 +208,7 @@ class _Deadline:
         self._timer: Timer | None = None
 
     def trace(self, event: str, info: Mapping[str, Any]) -> None:
-        """The `trace` extension of a request."""
+        """Make the `trace` extension of a request."""
         if event == self._connected_event:
             connection = info["return_value"].get_extra_info("socket")
             self._timer = Timer(self._seconds, self._shut_down, (connection,))
@@ -233,7 +233,7 @@ def _encode_headers(headers: Mapping[str, str]) -> dict[bytes, bytes]:
 
 
 def _system_error(problem: BaseException | None) -> OSError | None:
-    """The error of the operating system or of TLS behind an error of the HTTP library."""
+    """Find the error of the operating system or of TLS behind an error of the HTTP library."""
     while problem:
         if isinstance(problem, OSError):
             return problem
@@ -242,7 +242,7 @@ def _system_error(problem: BaseException | None) -> OSError | None:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """The seconds that a server asks to wait; None for more than MAX_WAIT_SECONDS, or without the header."""
+    """Read the seconds that a server asks to wait; None for more than MAX_WAIT_SECONDS, or without the header."""
     try:
         seconds = float(headers.get("retry-after", ""))
     except ValueError:

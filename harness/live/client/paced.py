@@ -1,4 +1,4 @@
-"""Requests to the live API at the pace that it allows: limited or failed requests are sent again when it asks for it.
+"""Sends requests to the live API at its pace, limited or failed ones again when the API asks for it.
 
 UpstreamError where no further request can succeed: no server, an invalid key, no credit. Everything else is an answer.
 """
@@ -53,7 +53,7 @@ class LiveApi:
         return self.upstream.origin if known in ("", OPENAI) else f"{scheme}://{known}"
 
     def path(self, public: str) -> str:
-        """The path behind this address for a public path of the API (`/v1/responses`)."""
+        """Find the path behind this address for a public path of the API (`/v1/responses`)."""
         root = f"{API_ROOTS[OPENAI]}/"
         if public.startswith(root):
             return f"{self.upstream.root}/{public[len(root) :]}"
@@ -61,7 +61,7 @@ class LiveApi:
         return _PROJECT.sub(project[0], public, count=1) if project else public
 
     def headers(self, headers: Mapping[str, str], with_key: bool = True) -> dict[str, str]:
-        """The headers to send; `with_key` replaces any key in them by the own one."""
+        """Make the headers to send; `with_key` replaces any key in them by this one."""
         if not with_key:
             return dict(headers)
         rest = {name: value for name, value in headers.items() if name not in ("authorization", "api-key")}
@@ -87,12 +87,12 @@ class Sender:
     def send(
         self, method: str, path: str, headers: Mapping[str, str], body: bytes | None, with_key: bool = True
     ) -> ServerReply:
-        """The reply to a request for a public path of the API; UpstreamError if no request can succeed."""
+        """Send a request for a public path of the API and return the reply; UpstreamError if no request can succeed."""
         own, path = self.live.headers(headers, with_key), self.live.path(path)
         return self._send_paced(lambda: self._client.send(method, path, own, body), _facts_of_reply, with_key)
 
     def open_socket(self, path: str, headers: Mapping[str, str] = EMPTY_MAPPING) -> tuple[WebSocketClient, Interaction]:
-        """A WebSocket at a public path of the API, and its handshake; UpstreamError as for `send`."""
+        """Open a WebSocket at a public path of the API, with its handshake; UpstreamError as for `send`."""
         url = f"ws{self.live.upstream.origin.removeprefix('http')}{self.live.path(path)}"
         client = WebSocketClient(url, self._timeout)
         return client, self._send_paced(lambda: client.open(self.live.headers(headers)), _facts_of_handshake)
@@ -100,7 +100,7 @@ class Sender:
     def send_event(
         self, client: WebSocketClient, text: str, is_enough: Callable[[SocketExchange], bool]
     ) -> SocketExchange:
-        """An event of the client with its answer, read until that `is_enough`; UpstreamError as for `send`."""
+        """Send an event of the client and return its answer, read until that `is_enough`; UpstreamError as for `send`."""
         frame_count = len(client.frames)
 
         def send() -> SocketExchange:
@@ -110,7 +110,7 @@ class Sender:
         return self._send_paced(send, lambda exchange: _facts_of_exchange(exchange, client.fault))
 
     def _send_paced(self, send: Callable[[], T], read: Callable[[T], _PacingFacts], with_key: bool = True) -> T:
-        """The final answer, after as many attempts and as late as the API asks for."""
+        """Send, as often and as late as the API asks for, and return the final answer."""
         for attempt in range(MAX_TRIES):
             answer = send()
             facts = read(answer)
@@ -173,7 +173,7 @@ def _error_object(body: Json) -> Json:
 
 
 def _retry_delay(facts: _PacingFacts, attempt: int) -> float | None:
-    """The seconds after which to send the same again; None if this is the final answer."""
+    """Find the seconds after which to send the same again; None if this is the final answer."""
     if facts.status not in (408, 429, 500, 502, 503, 504):
         return None
     if facts.status == 500 and attempt >= 1:
@@ -193,7 +193,7 @@ def _requested_delay(headers: Mapping[str, str]) -> float | None:
 
 
 def _delay_before_next(headers: Mapping[str, str]) -> float:
-    """The seconds until an exhausted limit is reset."""
+    """Find the seconds until an exhausted limit is reset."""
     exhausted = (kind for kind in ("requests", "tokens") if headers.get(f"x-ratelimit-remaining-{kind}") == "0")
     return min(
         MAX_LIMIT_SECONDS,
@@ -202,7 +202,7 @@ def _delay_before_next(headers: Mapping[str, str]) -> float:
 
 
 def _parse_duration(duration: str) -> float:
-    """The seconds of `6m0s`, `1.5s`, `120ms`; 0 if it is invalid."""
+    """Parse `6m0s`, `1.5s`, `120ms` as seconds; 0 if it is invalid."""
     match = _DURATION.fullmatch(duration)
     if match is None:
         return 0.0

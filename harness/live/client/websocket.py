@@ -49,7 +49,7 @@ class WebSocketClient:
         return self._socket is not None
 
     def open(self, headers: Mapping[str, str]) -> Interaction:
-        """The handshake: its `reason` says why there is no answer, empty if there is one. Never raises."""
+        """Open the connection and return the handshake; its `reason` says why there is no answer. Never raises."""
         sent = Interaction("GET", self.url, headers)
         self._started = time.perf_counter()
         try:
@@ -108,7 +108,7 @@ def _with_answer(sent: Interaction, response: Response) -> Interaction:
 
 
 def handshake_error(opened: Interaction) -> Json:
-    """The error in the body of a refused upgrade, if there is one."""
+    """Find the error in the body of a refused upgrade, if there is one."""
     with suppress(orjson.JSONDecodeError, KeyError, TypeError, ValueError):
         return dict(orjson.loads(opened.answer)["error"])
     return {}

@@ -126,10 +126,10 @@ def custom_tool(server: ServerUnderTest) -> ScenarioClaims:
 
 
 def _require_calls(server: ServerUnderTest, request: Json, kind: str, name: str) -> ScenarioStep:
-    """The response to a request that requires a call, and the calls in it."""
+    """Require calls: yield the claims about the response to such a request, and return the calls in it."""
     response = yield from require_response(server, request)
     calls = items_of(response, kind)
-    output_types = [one.get("type") for one in response["output"]]
+    output_types = [item.get("type") for item in response["output"]]
     yield Claim("it calls the tool", "" if calls else f"its output is {output_types}")
     for call in calls[:1]:
         yield claim_equal("the call names the tool", call.get("name"), name)
@@ -137,8 +137,8 @@ def _require_calls(server: ServerUnderTest, request: Json, kind: str, name: str)
 
 
 def _claim_outputs_accepted(server: ServerUnderTest, request: Json, response: Json, output: str) -> ScenarioClaims:
-    calls = [one for one in response["output"] if str(one.get("type")).endswith("_call")]
-    outputs = [{"type": f"{one['type']}_output", "call_id": one.get("call_id"), "output": output} for one in calls]
+    calls = [item for item in response["output"] if str(item.get("type")).endswith("_call")]
+    outputs = [{"type": f"{call['type']}_output", "call_id": call.get("call_id"), "output": output} for call in calls]
     again, chained = {"tools": request["tools"]}, {"previous_response_id": id_of(response)}
     reply = yield from require_response(server, {**again, **chained, "input": outputs}, "its output is taken by chain")
     yield from claim_completed_text(reply)

@@ -17,12 +17,12 @@ UNGRADED = ("blocked", "limited")
 
 
 def is_refused(reply: ServerReply) -> bool:
-    """Whether the server refused the request, by its status or by an event of a stream."""
+    """Tell whether the server refused the request, by its status or by an event of a stream."""
     return reply.status >= 400 or any(event.get("type") == "error" for event in reply.recorded.events or ())
 
 
 def grade_reply(question: Question, before: list[ServerReply], reply: ServerReply | None) -> str:
-    """The outcome of a question; there is no reply when a request before it was not answered as expected.
+    """Grade the reply to a question; there is none when a request before it was not answered as expected.
 
     Of a refusal: one of GRADES, else `other` (another refusal), `taken` or `failed` (no answer, 5xx). Of an accept: `taken`,
     `refused` or `failed`. Of both: one of UNGRADED.
@@ -51,7 +51,7 @@ def _grade_refusal(expected: Json, reply: ServerReply) -> str:
 
 
 def reply_error(reply: ServerReply) -> Json:
-    """The error of a reply, with its status; an error in another form is the message."""
+    """Read the error of a reply, with its status; an error in another form is the message."""
     body = reply.body if reply.recorded.events is None else _find_error_event(reply)
     error = body.get("error") if isinstance(body, dict) else None
     if isinstance(error, dict):

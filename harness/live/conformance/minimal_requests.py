@@ -55,7 +55,7 @@ STORED_ITEMS: Mapping[str, Case] = {
 
 
 def minimal_requests() -> Iterator[tuple[str, str, Case]]:
-    """The area, the name and the request of each."""
+    """Yield the area, the name and the request of each."""
     for declared in item_types().values():
         yield from (("items", name, Case({"input": items})) for name, items in declared.examples.items())
     yield from (("items", name, case) for name, case in STORED_ITEMS.items())
@@ -70,5 +70,5 @@ def minimal_requests() -> Iterator[tuple[str, str, Case]]:
     store = Case({"name": "docs"}, on="POST /vector_stores")
     search = typed("file_search", vector_store_ids=["{0.id}"])
     yield "tools", "file_search", Case({"input": "hi", "tools": [search]}, before=(store,))
-    for known in PARAMETERS.values():
-        yield from (("members", name, Case({"input": "hi", **members})) for name, members in known.examples.items())
+    for parameter in PARAMETERS.values():
+        yield from (("members", name, Case({"input": "hi", **members})) for name, members in parameter.examples.items())

@@ -96,7 +96,7 @@ def _minimal_questions(model: str, absent: Collection[str], root: str) -> Iterat
 
 
 def _is_answered_by_mock(question: ServerQuestion, rule: Rule | None) -> bool:
-    """Whether the mock in the server's place gives the answer that is due."""
+    """Tell whether the mock in the server's place gives the answer that is due."""
     answer = question.played.answer
     if rule is None or question.kind == "accept":
         return answer.status == 200
@@ -104,14 +104,14 @@ def _is_answered_by_mock(question: ServerQuestion, rule: Rule | None) -> bool:
 
 
 def _adapt_message(message: str, rule: Rule, model: str, root: str) -> str:
-    """The message that is due from a server with this model and root; messages about transport name them."""
+    """Adapt the due message to a server with this model and root; messages about transport name them."""
     if rule.area != "transport":
         return message
     return message.replace(DEFAULT_MODEL, model).replace(" /v1/", f" {root}/")
 
 
 def _check_against_mock(question: ServerQuestion, rule: Rule | None, dialect: str) -> ServerQuestion:
-    """The question, left out unless the mock in the server's place answers it as is due."""
+    """Check a question: leave it out unless the mock in the server's place answers as is due."""
     if question.reason:
         return question
     answer = question.played.answer
@@ -121,7 +121,7 @@ def _check_against_mock(question: ServerQuestion, rule: Rule | None, dialect: st
 
 
 def dialect_of(root: str) -> str:
-    """The dialect of a server, by the path of its base URL: OpenAI's unless it is Azure's or Foundry's."""
+    """Find the dialect of a server, by the path of its base URL: OpenAI's unless it is Azure's or Foundry's."""
     return parse_api_path(f"{root}/responses").dialect
 
 
@@ -132,7 +132,7 @@ def _explain_rule_left_out(rule: Rule) -> str:
 
 
 def _names_response(step: Case) -> bool:
-    """Whether an event other than `response.create` refers to an earlier response, or brings outputs for one."""
+    """Tell whether an event other than `response.create` refers to an earlier response, or brings outputs for one."""
     body = step.body or {}
     if body.get("type") == INJECT_EVENT:
         return True
@@ -161,23 +161,23 @@ def _explain_case_left_out(case: Case, allowed: Collection[str], absent: Collect
         return "it is asked outside of the base URL"
     if any(step.on == SOCKET and _names_response(step) for step in steps):
         return "it is about a response while it is made"
-    if lacking := next((each for step in steps for each in _needed_endpoints(step) if each in absent), ""):
+    if lacking := next((endpoint for step in steps for endpoint in _needed_endpoints(step) if endpoint in absent), ""):
         return f"the server has no {lacking}"
     named = (step.body.get("model") for step in steps if isinstance(step.body, dict))
     return ANOTHER_MODEL if any(isinstance(name, str) and name not in allowed for name in named) else ""
 
 
 def _needed_endpoints(step: Case) -> Iterator[str]:
-    """The optional endpoints that a request needs: its own, and conversations if it continues one."""
+    """Yield the optional endpoints that a request needs, which are its own, and conversations if it continues one."""
     on = step.on or CREATE_RESPONSE
     path = on.partition(" ")[2].partition("?")[0]
-    yield from (each for each in OPTIONAL_ENDPOINTS if each == on or f"{path}/".startswith(f"{each}/"))
+    yield from (endpoint for endpoint in OPTIONAL_ENDPOINTS if endpoint == on or f"{path}/".startswith(f"{endpoint}/"))
     if isinstance(step.body, dict) and "conversation" in step.body:
         yield "/conversations"
 
 
 def with_model(case: Case, model: str) -> Case:
-    """The example with this model instead of DEFAULT_MODEL."""
+    """Replace DEFAULT_MODEL in an example by this model."""
     if model == DEFAULT_MODEL:
         return case
     before = tuple(with_model(step, model) for step in case.before)

@@ -1,4 +1,4 @@
-"""Examines a server: whether it is there, which endpoints it lacks, then every question and every scenario."""
+"""Examines a server: its presence, the endpoints that are missing, then every question and every scenario."""
 
 from __future__ import annotations
 
@@ -62,18 +62,18 @@ class Examination:
         self._faults = 0
 
     def lacks(self, endpoint: str) -> bool:
-        """Whether the server has no such optional endpoint."""
+        """Tell whether the server has no such optional endpoint."""
         return bool(self.score.surfaces.get(endpoint))
 
     def send(self, on: str, body: Json | None = None) -> ServerReply:
-        """The reply to a request of a scenario; the request for a response gets the model."""
+        """Send a request of a scenario and return the reply; the request for a response gets the model."""
         if body is not None and on == CREATE_RESPONSE:
             body = {"model": self._model, **body}
         return self._send_request(on, EXAMPLE_HEADERS, None if body is None else orjson.dumps(body))
 
     @contextmanager
     def connected(self) -> Iterator[Callable[[Json], ServerReply]]:
-        """A function that sends requests for responses over one WebSocket."""
+        """Open one WebSocket, and yield a function that sends requests for responses over it."""
         with closing(self._new_socket()) as socket:
             yield lambda body: self._send_event(
                 socket, orjson.dumps({"type": CREATE_EVENT, "model": self._model, **body})
@@ -107,7 +107,7 @@ class Examination:
             else None
         )
         data = reply.body.get("data") if reply and isinstance(reply.body, dict) else None
-        return [str(each.get("id")) for each in data or () if isinstance(each, dict)]
+        return [str(listed.get("id")) for listed in data or () if isinstance(listed, dict)]
 
     def send_question(self, question: ServerQuestion) -> None:
         """Send one question and record its outcome."""
@@ -125,7 +125,7 @@ class Examination:
     def _send_case(
         self, question: ServerQuestion, before: list[ServerReply], socket: ConformanceSocket
     ) -> ServerReply | None:
-        """The reply to the question; None if a request before it, noted in `before`, was not answered as required."""
+        """Send the question and return the reply; None if an earlier request, noted in `before`, got a wrong answer."""
         for step, status in zip(question.case.before, question.setup_statuses, strict=True):
             before.append(self._send_step(step, before, socket))
             if not _is_as_expected(before[-1], status):
@@ -161,7 +161,7 @@ class Examination:
         return self._judge_reply(on, lambda: self._client.send(method, path, self._with_key(headers), body), judged)
 
     def _with_key(self, headers: Mapping[str, str]) -> Mapping[str, str]:
-        """The headers of an example with the key for the server."""
+        """Add the key for the server to the headers of an example."""
         headers = {name: value.replace(EXAMPLE_KEY, self._client.key) for name, value in headers.items()}
         if self._dialect == AZURE and headers.get("authorization") == f"Bearer {self._client.key}":
             headers["api-key"] = headers.pop("authorization").removeprefix("Bearer ")
@@ -266,7 +266,7 @@ def examine_server(
     absent = [endpoint for endpoint in OPTIONAL_ENDPOINTS if examination.lacks(endpoint)]
     questions = list(build_questions(model, examination.listed_models, absent, client.root))
     tasks: list[Task] = [
-        *(partial(examination.send_question, each) for each in questions),
+        *(partial(examination.send_question, question) for question in questions),
         *(partial(examination.play_scenario, name) for name in SCENARIOS),
     ]
     for done, _ in enumerate(_run_tasks(examination, tasks, jobs), 1):

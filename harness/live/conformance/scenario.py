@@ -27,13 +27,13 @@ class ServerUnderTest(Protocol):
     timeout: float
 
     def lacks(self, endpoint: str) -> bool:
-        """Whether the server has no such optional endpoint."""
+        """Tell whether the server has no such optional endpoint."""
 
     def send(self, on: str, body: Json | None = None) -> ServerReply:
-        """The reply to `POST /responses` with the model and this body, or to another operation."""
+        """Send `POST /responses` with the model and this body, or another operation, and return the reply."""
 
     def connected(self) -> AbstractContextManager[Callable[[Json], ServerReply]]:
-        """A function that sends requests for responses over one WebSocket."""
+        """Open one WebSocket, and return a function that sends requests for responses over it."""
 
 
 class Unanswered(Exception):
@@ -53,7 +53,7 @@ def scenario(function: Callable[[ServerUnderTest], ScenarioClaims]) -> Callable[
 
 
 def run_scenario(function: Callable[[ServerUnderTest], Iterator[Claim]], server: ServerUnderTest) -> Iterator[Claim]:
-    """The claims of a scenario, up to the one after which it cannot go on."""
+    """Yield the claims of a scenario, up to the one after which it cannot go on."""
     try:
         yield from function(server)
     except Unanswered:
@@ -63,12 +63,12 @@ def run_scenario(function: Callable[[ServerUnderTest], Iterator[Claim]], server:
 
 
 def require_response(server: ServerUnderTest, body: Json, claim: str = "the request is answered") -> ScenarioStep:
-    """The response to a request that must be answered."""
+    """Require a response to a request; without one the scenario ends."""
     return (yield from require_answer(server, "POST /responses", body, claim))
 
 
 def require_answer(server: ServerUnderTest, on: str, body: Json | None = None, claim: str = "") -> ScenarioStep:
-    """The answer that an operation must give; without it the scenario ends."""
+    """Require an answer to an operation; without one the scenario ends."""
     reply = server.send(on, body)
     is_answered = reply.is_accepted and isinstance(reply.body, dict)
     yield Claim(claim or f"{on.partition(' ')[0]} is answered", "" if is_answered else explain_failure(reply))
@@ -78,30 +78,32 @@ def require_answer(server: ServerUnderTest, on: str, body: Json | None = None, c
 
 
 def explain_failure(reply: ServerReply) -> str:
-    """What came instead of an answer."""
+    """Explain what came instead of an answer."""
     return reply.fault or f"{reply.status}: {shorten(json.dumps(reply.body, ensure_ascii=False), 200)}"
 
 
 def claim_equal(claim: str, found: Any, expected: Any) -> Claim:
-    """The claim that two values are equal."""
+    """Claim that two values are equal."""
     return Claim(claim, "" if found == expected else f"it is {shorten_json(found)}, not {shorten_json(expected)}")
 
 
 def shorten_json(value: Any) -> str:
-    """The beginning of a value as JSON."""
+    """Write the beginning of a value as JSON."""
     return shorten(json.dumps(value, ensure_ascii=False), 120)
 
 
 def items_of(response: Json, type: str) -> list[Json]:
-    """The output items of a response of this type."""
+    """List the output items of a response of this type."""
     output = response.get("output")
     return (
-        [one for one in output if isinstance(one, dict) and one.get("type") == type] if isinstance(output, list) else []
+        [item for item in output if isinstance(item, dict) and item.get("type") == type]
+        if isinstance(output, list)
+        else []
     )
 
 
 def text_of(response: Json) -> str:
-    """The text of all messages in a response."""
+    """Join the text of all messages in a response."""
     parts = [
         part for item in items_of(response, "message") for part in item.get("content") or () if isinstance(part, dict)
     ]
@@ -109,22 +111,22 @@ def text_of(response: Json) -> str:
 
 
 def id_of(response: Json) -> str:
-    """The id of a response or another object."""
+    """Find the id of a response or another object."""
     return str(response.get("id"))
 
 
 def user_message(text: str) -> Json:
-    """A message of the user."""
+    """Make a message of the user."""
     return {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
 
 
 def claim_completed_text(response: Json) -> Iterator[Claim]:
-    """The claims that a response is completed and has text."""
+    """Claim that a response is completed and has text."""
     yield claim_equal("the response is completed", response.get("status"), "completed")
     yield Claim("it says something", "" if text_of(response).strip() else "its output has no text")
 
 
 def claim_refused(claim: str, reply: ServerReply) -> Claim:
-    """The claim that a request is refused, with any message: messages are graded by the rules' questions."""
+    """Claim that a request is refused, with any message: messages are graded by the rules' questions."""
     is_refused = 400 <= reply.status < 500
     return Claim(claim, "" if is_refused else f"it is answered by {reply.status or reply.fault}")

@@ -60,14 +60,14 @@ class Score:
 
     def add_form(self, kind: str, on: str, found: Iterable[Finding]) -> None:
         """Count an answer; equal violations, whatever their index, are one finding with the number of `times`."""
-        each = list(found)
-        self.forms[kind]["findings" if each else "conform"] += 1
-        for one in each:
-            key = (on, _INDEX.sub("[]", one.at), one.message)
+        findings = list(found)
+        self.forms[kind]["findings" if findings else "conform"] += 1
+        for finding in findings:
+            key = (on, _INDEX.sub("[]", finding.at), finding.message)
             if known := self._grouped.get(key):
                 known["times"] += 1
             elif len(self._grouped) < MAX_GROUPED:
-                made = {"kind": kind, "on": on, "at": one.at, "message": one.message, "times": 1}
+                made = {"kind": kind, "on": on, "at": finding.at, "message": finding.message, "times": 1}
                 self._grouped[key] = made
                 self.findings.append(made)
 
@@ -91,7 +91,10 @@ class Score:
         refused, accepted = _sum_counts(self.refusals), _sum_counts(self.accepts)
         claims = _sum_counts(self.claims)
         return {
-            "refuses": (sum(GRADE_POINTS.get(at, 0) * n for at, n in refused.items()), 3 * _count_judged(refused)),
+            "refuses": (
+                sum(GRADE_POINTS.get(grade, 0) * n for grade, n in refused.items()),
+                3 * _count_judged(refused),
+            ),
             "accepts": (accepted["taken"], _count_judged(accepted)),
             **{kind: (counts["conform"], counts.total()) for kind, counts in self.forms.items()},
             "scenarios": (claims["true"], claims.total()),
@@ -114,7 +117,7 @@ def _sum_counts(counts: dict[str, Counter[str]]) -> Counter[str]:
 
 
 def _count_judged(counts: Counter[str]) -> int:
-    return counts.total() - sum(counts[each] for each in UNGRADED)
+    return counts.total() - sum(counts[outcome] for outcome in UNGRADED)
 
 
 def explain_nothing_asked(score: Score) -> str:
@@ -128,12 +131,12 @@ def explain_nothing_asked(score: Score) -> str:
 
 
 def format_percent(points: int, of: int) -> str:
-    """A share in percent, rounded down; a dash if `of` is 0."""
+    """Format a share in percent, rounded down; a dash if `of` is 0."""
     return f"{100 * points // of} %" if of else "-"
 
 
 def score_json(score: Score, key: str) -> Json:
-    """The report as JSON, without the key."""
+    """Write the report as JSON, without the key."""
     made = {
         "version": VERSION,
         "server": score.server,
@@ -154,7 +157,7 @@ def score_json(score: Score, key: str) -> Json:
 
 
 def score_table(score: Score) -> Table:
-    """The score: a row for each area of refusals and accepts, each scenario and each form of answers, then the sections."""
+    """Make a table of the score: a row for each area, scenario and form of answers, then the sections."""
     made = Table("", "asked", "good", "status", "code", "words", "taken", "other", "failed", box=None, pad_edge=False)
     for area, counts in score.refusals.items():
         made.add_row(f"refuses  {area}", *_refusal_cells(counts))
@@ -168,7 +171,7 @@ def score_table(score: Score) -> Table:
             counts["taken"],
             counts["refused"],
         )
-        made.add_row(f"accepts  {area}", *(_cell(each) for each in (*row, counts["failed"])))
+        made.add_row(f"accepts  {area}", *(_cell(cell) for cell in (*row, counts["failed"])))
     for name, counts in score.claims.items():
         made.add_row(f"scenario  {name}", str(counts.total()), format_percent(counts["true"], counts.total()))
     for name, (points, of) in score.sections.items():
@@ -177,8 +180,8 @@ def score_table(score: Score) -> Table:
 
 
 def _refusal_cells(counts: Counter[str]) -> Iterator[str]:
-    """The cells of a row of refusals; the right words count as the right code and status, too."""
-    judged, points = _count_judged(counts), sum(GRADE_POINTS.get(at, 0) * n for at, n in counts.items())
+    """Yield the cells of a row of refusals; the right words count as the right code and status, too."""
+    judged, points = _count_judged(counts), sum(GRADE_POINTS.get(reached, 0) * n for reached, n in counts.items())
     yield str(judged)
     yield format_percent(points, 3 * judged)
     best = list(reversed(GRADES))
@@ -191,10 +194,10 @@ def _cell(value: object) -> str:
 
 
 def summary_lines(score: Score, key: str) -> Iterator[str]:
-    """The lines below the table: the first findings, the questions left out and why, the score."""
+    """Yield the lines below the table: the first findings, the questions left out and why, the score."""
     found = redact(score.findings, [key])
-    for each in islice(found, MAX_SHOWN):
-        yield from (_shorten(text) for text in _finding_lines(each))
+    for finding in islice(found, MAX_SHOWN):
+        yield from (_shorten(text) for text in _finding_lines(finding))
     if len(found) > MAX_SHOWN:
         yield f"… and {len(found) - MAX_SHOWN} more; --json FILE has them all."
     yield from (f"there is no {surface}: {why}" for surface, why in score.surfaces.items() if why)

@@ -70,19 +70,19 @@ def history(server: ServerUnderTest) -> ScenarioClaims:
         previous = id_of(chained)
     yield from _claim_listed_once(server.send(f"GET /responses/{previous}/input_items?order=asc&limit=100"))
     yield from _claim_token_costs(
-        *((each.get("usage") or {}).get("input_tokens") for each in (alone, chained, replayed))
+        *((answer.get("usage") or {}).get("input_tokens") for answer in (alone, chained, replayed))
     )
 
 
 def _claim_listed_once(reply: ServerReply) -> Iterator[Claim]:
-    """The claim about the listed input items of a chain; none if the server lists no items."""
+    """Claim that the input items of a chain are listed once; nothing if the server lists no items."""
     if reply.is_accepted and isinstance(reply.body, dict):
         turns = [text for text in _message_texts(reply.body, "user") if text in HISTORY_TURNS]
         yield claim_equal("no part of it is listed twice", turns, list(dict.fromkeys(turns)))
 
 
 def _claim_token_costs(alone: Any, chained: Any, replayed: Any) -> Iterator[Claim]:
-    """The claims about the input tokens of three responses; none if the server counts no tokens."""
+    """Claim what three responses cost in input tokens; nothing if the server counts no tokens."""
     if not all(isinstance(cost, int) for cost in (alone, chained, replayed)) or replayed <= alone:
         return
     times = (chained - alone) / (replayed - alone)
@@ -120,7 +120,7 @@ def not_stored(server: ServerUnderTest) -> ScenarioClaims:
 def input_items_of_a_response(server: ServerUnderTest) -> ScenarioClaims:
     """The input items of a response are listed once each, newest first by default, in pages."""
     texts = ["One.", "Two.", "Three."]
-    made = yield from require_response(server, {"input": [user_message(each) for each in texts]})
+    made = yield from require_response(server, {"input": [user_message(text) for text in texts]})
     on = f"GET /responses/{id_of(made)}/input_items"
     yield claim_equal("newest first", _message_texts((yield from require_answer(server, on))), texts[::-1])
     yield claim_equal("in order", _message_texts((yield from require_answer(server, f"{on}?order=asc"))), texts)
@@ -131,7 +131,7 @@ def input_items_of_a_response(server: ServerUnderTest) -> ScenarioClaims:
 
 
 def _message_texts(page: Json, *roles: str) -> list[str]:
-    """The texts of the listed messages with these roles, or with any."""
+    """List the texts of the listed messages with these roles, or with any."""
     messages = items_of({"output": page.get("data")}, "message")
     return [text_of({"output": [item]}) for item in messages if not roles or item.get("role") in roles]
 

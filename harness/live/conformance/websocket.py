@@ -23,7 +23,7 @@ class ConformanceSocket:
         self._client = WebSocketClient(f"ws{url.removeprefix('http')}{RESPONSES_PATH}", timeout)
 
     def send_event(self, event: bytes) -> ServerReply:
-        """The reply to an event; a refused upgrade is one, too. Never raises."""
+        """Send an event and return the reply; a refused upgrade is one, too. Never raises."""
         if not self._client.is_open:
             opened = self._client.open(self._headers)
             if opened.status != SWITCHING_PROTOCOLS:

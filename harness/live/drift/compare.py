@@ -45,7 +45,7 @@ class DriftDifference(NamedTuple):
 
 
 def find_transient(recorded: Recorded) -> str:
-    """The status or error code of an answer that depends on the account or the time; empty for other answers."""
+    """Find the status or error code of an answer that depends on the account or the time; empty for other answers."""
     if recorded.status in ACCOUNT_STATUSES or recorded.status >= 500:
         return str(recorded.status)
     answer = answer_object(recorded)
@@ -58,7 +58,7 @@ def find_transient(recorded: Recorded) -> str:
 def compare_answers(
     recorded: Recorded, live: Recorded, verdicts: tuple[Verdicts, Verdicts], mock: Recorded | None
 ) -> list[DriftDifference]:
-    """The differences of two answers, each with the side of the mock.
+    """Compare two answers: the differences, each with the side of the mock.
 
     `verdicts` are those on the recorded and the live answer, `mock` is the mock's answer to the same request, if it has one.
     """
@@ -70,14 +70,14 @@ def compare_answers(
     if recorded.status and recorded.status != live.status:
         return [DriftDifference("status", _status_line(recorded), _status_line(live), side)]
     if live.status >= 300:
-        errors = [select_error_members(_error_object(one.answer)) for one in (recorded, live)]
+        errors = [select_error_members(_error_object(exchange.answer)) for exchange in (recorded, live)]
         found = compare(errors[0], errors[1], ERROR)
-        return [DriftDifference(f"error.{at}", one, other, side) for at, one, other in found]
+        return [DriftDifference(f"error.{place}", was, became, side) for place, was, became in found]
     return list(_compare_summaries(recorded, live, mock, verdicts)) or list(_new_findings(*verdicts))
 
 
 def _new_findings(then: Verdicts, now: Verdicts) -> Iterator[DriftDifference]:
-    """The findings about the live answer, of verdicts that the recorded one does not have."""
+    """Find the findings about the live answer that the verdicts on the recorded one do not have."""
     for kind in sorted(now.keys() & set(FINDINGS) - then.keys()):
         for entry in (entry or {} for entry in now[kind]):
             yield DriftDifference(
@@ -86,7 +86,7 @@ def _new_findings(then: Verdicts, now: Verdicts) -> Iterator[DriftDifference]:
 
 
 def _side_of_mock(then: Verdicts, now: Verdicts) -> str:
-    """The answers with which the mock agrees, by the verdicts on them."""
+    """Find the answers with which the mock agrees, by the verdicts on them."""
     agrees = any(kind in then for kind in AGREEMENTS), any(kind in now for kind in AGREEMENTS)
     return {(True, True): "both", (True, False): "recording", (False, True): "live"}.get(agrees, "neither")
 
@@ -97,7 +97,7 @@ def _status_line(recorded: Recorded) -> str:
 
 
 def _error_object(value: Any) -> Json:
-    """The error object of an answer or an event; the value itself where it has no `error`."""
+    """Find the error object of an answer or an event; the value itself where it has no `error`."""
     error = (value.get("error") or value) if isinstance(value, dict) else {}
     return error if isinstance(error, dict) else {}
 
@@ -108,17 +108,17 @@ def _compare_summaries(
     then, now = summarize_answer(recorded), summarize_answer(live)
     third = summarize_answer(mock) if mock else {}
     same_items = _output_types(recorded) == _output_types(live)
-    for at, one, other in sorted(compare(then, now, SUMMARY)):
-        if not _is_compared(at, then, now, same_items):
+    for place, was, became in sorted(compare(then, now, SUMMARY)):
+        if not _is_compared(place, then, now, same_items):
             continue
-        own = render_values(third[at]) if at in third else ABSENT
-        by_itself = "live" if own == other else "recording" if own == one else "neither"
-        by_form = mock is None or MODEL_OUTPUT_PLACES.match(at)
-        yield DriftDifference(at, one, other, _side_by_form(at, *verdicts) if by_form else by_itself)
+        mocked = render_values(third[place]) if place in third else ABSENT
+        by_itself = "live" if mocked == became else "recording" if mocked == was else "neither"
+        by_form = mock is None or MODEL_OUTPUT_PLACES.match(place)
+        yield DriftDifference(place, was, became, _side_by_form(place, *verdicts) if by_form else by_itself)
 
 
 def _side_by_form(at: str, then: Verdicts, now: Verdicts) -> str:
-    """The side of the mock at a place where it has no answer of its own: the one that conforms, if only one does."""
+    """Find the side of the mock where it has no answer of its own: the conforming one, if only one conforms."""
     name = at.rpartition(".")[2].partition("[")[0]
     return {(True, False): "live", (False, True): "recording"}.get(
         (_has_fault_at(then, name), _has_fault_at(now, name)), ""
@@ -126,7 +126,7 @@ def _side_by_form(at: str, then: Verdicts, now: Verdicts) -> str:
 
 
 def _has_fault_at(verdicts: Verdicts, name: str) -> bool:
-    """Whether a finding concerns a member of this name, or no schema knows it."""
+    """Tell whether a finding concerns a member of this name, or no schema knows it."""
     kinds = (VerdictKind.ANSWER_FINDING, VerdictKind.STREAM_FINDING, *DRIFTS, VerdictKind.REFUSAL_DRIFT)
     entries = (entry for kind in kinds for entry in verdicts.get(kind, ()))
     return any(name in re.split(r"[.\[\]]", entry["at"]) for entry in entries if entry)
@@ -139,7 +139,7 @@ def _output_types(recorded: Recorded) -> set[str]:
 
 
 def _is_compared(at: str, then: Summary, now: Summary, same_items: bool) -> bool:
-    """Whether a difference at a place matters: not where only one of the answers has what holds it."""
+    """Tell whether a difference at a place matters: not where the object around it is in one of the answers alone."""
     if at in then and at in now:
         return True
     parent = at.rpartition("[" if at.endswith("]") else ".")[0]
@@ -149,7 +149,7 @@ def _is_compared(at: str, then: Summary, now: Summary, same_items: bool) -> bool
 
 
 def render_by_mock(live: Recorded, world: World) -> Recorded | None:
-    """The mock's answer to the same request with the same items; None where the mock cannot render one.
+    """Render the mock's answer to the same request with the same items; None where the mock cannot render one.
 
     `world` has learned from the live answers before.
     """

@@ -1,4 +1,4 @@
-"""The ids that the live API gives in place of recorded ones, so that later requests name what exists now."""
+"""Pairs recorded ids with those of the live API, so that later requests name what exists now."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ID_MEMBERS = re.compile(r"(?:.*_)?id|encrypted_content")
 
 
 def translate_ids(value: Any, live_ids: Mapping[str, str]) -> Any:
-    """A JSON value with each recorded id replaced by its live one, also within texts."""
+    """Replace the recorded ids in a JSON value by live ones, also within texts."""
     return map_strings(value, lambda text: live_ids[text] if text in live_ids else _translate_text(text, live_ids))
 
 
@@ -28,23 +28,23 @@ def pair_ids(recorded: Any, live: Any) -> Iterator[tuple[str, str]]:
     """Each id of a recorded answer with the id at the same place of the live one; items are paired by type."""
     if isinstance(recorded, dict) and isinstance(live, dict):
         for name in recorded.keys() & live.keys():
-            one, other = recorded[name], live[name]
-            if ID_MEMBERS.fullmatch(name) and isinstance(one, str) and isinstance(other, str):
-                yield one, other
-            yield from pair_ids(one, other)
+            before, after = recorded[name], live[name]
+            if ID_MEMBERS.fullmatch(name) and isinstance(before, str) and isinstance(after, str):
+                yield before, after
+            yield from pair_ids(before, after)
     elif isinstance(recorded, list) and isinstance(live, list):
         for type, items in _group_by_type(recorded).items():
-            for one, other in zip(items, _group_by_type(live).get(type, ()), strict=False):
-                yield from pair_ids(one, other)
+            for before, after in zip(items, _group_by_type(live).get(type, ()), strict=False):
+                yield from pair_ids(before, after)
 
 
 def ids_in(answer: Any) -> set[str]:
-    """The ids in an answer."""
+    """Collect the ids in an answer."""
     return {id for id, _ in pair_ids(answer, answer)}
 
 
 def type_of(value: Any) -> str:
-    """The type of an item or event; of an event of a run its name."""
+    """Name the type of an item or event; of an event of a run its name."""
     return str(value.get("type", value.get("event", ""))) if isinstance(value, dict) else ""
 
 

@@ -59,7 +59,7 @@ class ResendPlan(NamedTuple):
 
 
 def plan_resending(paths: Sequence[Path], dialect: str) -> ResendPlan:
-    """The plan for these recordings and an API of this dialect; UnreadableRecording for a missing path."""
+    """Plan to send these recordings to an API of this dialect; UnreadableRecording for a missing path."""
     conversations = defaultdict[str, RecordedConversation](lambda: RecordedConversation([], []))
     left_out = Counter[str]()
     for file in files(paths):
@@ -70,13 +70,13 @@ def plan_resending(paths: Sequence[Path], dialect: str) -> ResendPlan:
         except HarnessError as problem:
             left_out[f"unreadable: {problem}"] += 1
     planned = list(conversations.values())
-    requests = chain.from_iterable(each.requests for each in planned)
-    events = (event.recorded for each in planned for event in chain(*each.sockets))
+    requests = chain.from_iterable(conversation.requests for conversation in planned)
+    events = (event.recorded for conversation in planned for event in chain(*conversation.sockets))
     return ResendPlan(planned, left_out, sum_budgets(map(estimate_resending, chain(requests, events))))
 
 
 def estimate_resending(recorded: Recorded) -> Budget:
-    """The cost of a recorded request: at least its recorded usage, which counts the history that it refers to."""
+    """Estimate the cost of a recorded request: at least the recorded usage, which counts the history behind it."""
     body = request_body(recorded) or b""
     cost = estimate_request(recorded.method, recorded.path, body, recorded.status < 400)
     answer = answer_object(recorded)
@@ -85,7 +85,7 @@ def estimate_resending(recorded: Recorded) -> Budget:
 
 
 def request_body(recorded: Recorded) -> bytes | None:
-    """The bytes of a recorded request; None if it has no body."""
+    """Find the bytes of a recorded request; None if it has no body."""
     if recorded.raw is not None:
         return recorded.raw
     return None if recorded.request is None else orjson.dumps(recorded.request)
@@ -114,7 +114,7 @@ def _sort_exchanges(
 def _sendable_events(
     interaction: Interaction, exchanges: Sequence[Recorded], dialect: str, left_out: Counter[str]
 ) -> Iterator[SocketEvent]:
-    """The events of a WebSocket that can be sent again; `exchanges` are those of its events that began a response."""
+    """Yield the events of a WebSocket that can be sent again; `exchanges` belong to the events that began a response."""
     events, remaining = split_by_client_event(interaction), iter(exchanges)
     if why := _explain_entangled([event for event, _ in events]):
         left_out[why] += len(events)
@@ -136,7 +136,7 @@ def _explain_entangled(events: Sequence[SocketExchange]) -> str:
 
 
 def _with_request(recorded: Recorded, event: SocketExchange) -> Recorded:
-    """The exchange of a warm-up with its request, which the judge reads as one with an empty input."""
+    """Give the exchange of a warm-up its request, which the judge reads as one with an empty input."""
     if event.is_request:
         return recorded
     request = {"input": [], **to_http_request(event.event)}

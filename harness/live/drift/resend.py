@@ -54,7 +54,7 @@ SendRequest = Callable[[Recorded], tuple[Recorded, str]]
 
 
 class ResentExchange(NamedTuple):
-    """One exchange sent again: `why` it was not compared, or the differences found; neither if there is none."""
+    """One exchange sent again: `why` it was not compared, or the differences found; neither if they agree."""
 
     id: str
     why: str = ""
@@ -144,7 +144,7 @@ class _Resender:
 
 
 def _affected_ids(request: Recorded) -> set[str]:
-    """The ids of what a request may change: those in its path, and its conversation."""
+    """List the ids of what a request may change: those in its path, and its conversation."""
     body = request.request if isinstance(request.request, dict) else {}
     return {*request.path.split("/"), conversation_id(body) or ""}
 
@@ -177,7 +177,7 @@ def _collect_verdicts(recorded: Recorded, world: World) -> Verdicts:
 
 
 def _has_lost_id(request: Recorded, lost: set[str]) -> bool:
-    """Whether a request repeats an id of the recording that the live API did not give."""
+    """Tell whether a request repeats an id of the recording that the live API did not give."""
     sent = orjson.dumps([request.path, request.query, request.request]).decode() if lost else ""
     return any(f'"{id}"' in sent or f"/{id}" in sent for id in lost)
 

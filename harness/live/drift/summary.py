@@ -26,7 +26,7 @@ Summary = Mapping[str, frozenset[str]]
 
 
 def render_values(values: frozenset[str]) -> str:
-    """The kinds or values at a place, as a difference shows them."""
+    """Render the kinds or values at a place, as a difference shows them."""
     return ", ".join(sorted(values))
 
 
@@ -34,14 +34,14 @@ SUMMARY = Profile(render=render_values)
 
 
 def summarize_answer(recorded: Recorded) -> Summary:
-    """The summary of an answer or of the events of a stream."""
+    """Summarize an answer or the events of a stream."""
     found: dict[str, set[str]] = defaultdict(set)
     if recorded.events is None:
         _add_value(found, ANSWER, recorded.answer, True)
     else:
         events = [event for event in recorded.events if type_of(event) not in UNORDERED_EVENTS]
         _add_value(found, EVENTS, events, False)
-    return {at: frozenset(values) for at, values in found.items()}
+    return {place: frozenset(values) for place, values in found.items()}
 
 
 def _add_value(found: dict[str, set[str]], at: str, value: Any, outer: bool) -> None:
@@ -50,8 +50,8 @@ def _add_value(found: dict[str, set[str]], at: str, value: Any, outer: bool) -> 
         for element in value:
             _add_value(found, f"{at}[{type_of(element)}]", element, False)
     elif isinstance(value, dict):
-        for name, own in value.items():
-            _add_member(found, f"{at}.{name}", name, own, outer)
+        for name, member in value.items():
+            _add_member(found, f"{at}.{name}", name, member, outer)
 
 
 def _add_member(found: dict[str, set[str]], at: str, name: str, value: Any, outer: bool) -> None:
