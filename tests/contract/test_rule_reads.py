@@ -19,6 +19,7 @@ from harness.core.errors import ApiError
 from harness.core.exchange import Json
 from harness.verify.examples import play_case
 from harness.verify.run import verify_recordings
+from harness.world.options import WorldOptions
 from harness.world.world import World
 from tests.support.rule_examples import BODIES, CASES, request_for
 from tests.support.shared import PRESENT, RECORDINGS
@@ -46,7 +47,10 @@ class TestEveryRule:
         self, excesses: Excesses, bodies: list[Json], limited: bool, azure: bool
     ) -> None:
         account = Organization(verified=False) if limited else Organization()
-        check(request_for(*bodies, dialect="azure" if azure else "openai"), World(organization=account))
+        check(
+            request_for(*bodies, dialect="azure" if azure else "openai"),
+            World(options=WorldOptions(organization=account)),
+        )
         assert excesses == {}
 
 
