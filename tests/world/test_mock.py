@@ -13,8 +13,8 @@ from harness.world.mock import Mock
 from harness.world.world import World
 
 DOCUMENTED = {
-    *("script", "when", "mcp", "gate", "organization", "learn", "refuses", "route", "file", "vector_store"),
-    *("container", "container_file"),
+    *("script", "when", "mcp", "gate", "organization", "add_model", "learn", "refuses"),
+    *("route", "file", "vector_store", "container", "container_file"),
     *("agent", "connection", "deployment", "index", "dataset", "memory_store", "skill", "toolbox"),
     *("automatic", "citations", "advance", "skip"),
     *("exchanges", "said", "calls", "approvals", "lanes", "flow", "losses", "explore"),
