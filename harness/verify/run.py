@@ -20,7 +20,7 @@ import orjson
 
 from harness.cassettes.listing import files
 from harness.contract.own_contract import OwnContract
-from harness.core.errors import HarnessError
+from harness.core.errors import ConfigError, HarnessError
 from harness.core.exchange import Json
 from harness.core.text.redact import redact
 from harness.verify.judging.gateways import adopt_gateway, looks_like_gateway
@@ -282,6 +282,8 @@ def judge_exchange(recorded: Recorded, world: World, respelled: bool = False) ->
     for judges in (judge_rerendering, judge) if respelled else (judge,):  # judge() changes the World, so it comes last
         try:
             yield from judges(recorded, world)
+        except ConfigError as problem:  # a package is missing, which the user can install
+            yield Verdict(VerdictKind.UNREADABLE, {"file": recorded.id, "message": str(problem)})
         except Exception as problem:
             *_, last = extract_tb(problem.__traceback__)
             message = (

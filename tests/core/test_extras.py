@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from base64 import b64encode
+from pathlib import Path
 
 import orjson
 import pytest
@@ -14,6 +15,7 @@ from harness.core.extras import missing_extra, require_extra
 from harness.items import message
 from harness.server.mock_api import MockApi
 from tests.support.command_line import run_cli
+from tests.support.recordings import exchange, judged, write_jsonl
 
 KEY = "sk-extras"
 
@@ -64,3 +66,15 @@ def test_a_request_with_a_picture_needs_images(monkeypatch: pytest.MonkeyPatch) 
         'a request with a picture needs pillow: pip install "responses-harness[images]"'
     )
     assert [str(problem) for _, problem in api.worlds[KEY].problems] == [answer.body["error"]["message"]]
+
+
+def test_a_recording_with_a_picture_cannot_be_judged_without_images(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    url = f"data:image/png;base64,{b64encode(b'a picture of a recording').decode()}"
+    body = {"model": "gpt-4.1", "input": [{"role": "user", "content": [{"type": "input_image", "image_url": url}]}]}
+    _, report = judged(tmp_path, write_jsonl(tmp_path, [exchange(1, body, 200, {})]))
+    assert [entry["message"] for entry in report["unreadable"]] == [
+        'a request with a picture needs pillow: pip install "responses-harness[images]"'
+    ]
