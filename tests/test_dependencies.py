@@ -42,8 +42,8 @@ OPTIONAL = (
     "harness/cassettes/recording/proxy.py",
     "harness/cassettes/recording/websocket_proxy.py",
     "harness/server/observe/metrics.py",
-    "harness/server/observe/summed_metrics.py",
-    "harness/server/sharing/redis_log.py",
+    "harness/cluster/summed_metrics.py",
+    "harness/cluster/sharing/redis_log.py",
 )
 """What is only imported where an extra is installed."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,13 +12,13 @@ import typer
 
 from harness.cli.serve_command import run_with_mock
 from harness.cli.serve_options import ANY_KEY, TOKEN_VARIABLE, ServeOptions, check_options
-from harness.cli.support.foreground import Entrance, listen, serve_foreground
+from harness.cli.support.app import call_on_signals, print_text
+from harness.cli.support.collection import rare_collections
+from harness.cli.support.foreground import Entrance, listen, print_summary, serve_foreground
 from harness.cli.support.observers import add_observers, watch_app
 from harness.cli.support.options import takes_options
-from harness.cli.support.shared_store import make_shared_app, settings_record
 from harness.cli.support.summaries import summarize_worlds
 from harness.cli.support.tls import Secured, context_of, secure
-from harness.cli.support.workers import serve_workers
 
 if TYPE_CHECKING:
     from harness.server.asgi import App
@@ -44,12 +44,14 @@ def serve(context: typer.Context, options: ServeOptions) -> None:
     if options.command:
         add_observers(mock, options.log, otel=options.otel)
         raise typer.Exit(run_with_mock(options, mock, access, secured))
-    if options.workers > 1:
-        _serve_with_workers(options, mock, access, secured)
-        return
-    app = watch_app(_make_app(options, mock, access), options.log, metrics=options.metrics, otel=options.otel)
+    app = options.cluster.make_app(mock, access)  # what is wrong with the store is told before a worker starts
+    watch = partial(watch_app, log=options.log, metrics=options.metrics, otel=options.otel)
     entrance = _entrance(options, access)
-    serve_foreground(app, options.host, options.port_or_default, entrance, lambda: summarize_worlds(mock), secured)
+    if options.workers > 1:
+        _serve_with_workers(options, app, watch, entrance, secured)
+        return
+    port = options.port_or_default
+    serve_foreground(watch(app), options.host, port, entrance, lambda: summarize_worlds(mock), secured)
 
 
 def _replay_recordings(options: ServeOptions, recordings: Path, secured: Secured | None) -> None:
@@ -74,40 +76,30 @@ def _entrance(options: ServeOptions, access: ControlAccess) -> Entrance:
     return Entrance(API_ROOTS[dialect], lambda origin: {**server_variables(origin, dialect, options.key), **shown})
 
 
-def _make_app(options: ServeOptions, mock: MockApi, access: ControlAccess, *, is_tried: bool = False) -> App:
-    """Make the app of a mock, or of one that shares its Worlds with other servers."""
-    from harness.server.asgi import App
+def _serve_with_workers(
+    options: ServeOptions, app: App, watch: Callable[[App], App], entrance: Entrance, secured: Secured | None
+) -> None:
+    """Serve with several processes until a signal; each prints what it has to say at its end."""
 
-    if not options.is_shared:
-        return App(mock, access)
-    return make_shared_app(
-        mock,
-        access,
-        options.store,
-        options.store_prefix,
-        options.store_seconds,
-        settings_record(options.decisive),
-        options.limits.worlds,
-        is_tried=is_tried,
-    )
+    def report(line: str) -> None:
+        print_text(f"harness: {line}", err=True)
 
+    def summarize(app: App, cut_off: int) -> None:
+        print_summary(cut_off, summarize_worlds(app.api))
 
-def _serve_with_workers(options: ServeOptions, mock: MockApi, access: ControlAccess, secured: Secured | None) -> None:
-    from harness.server.workers.request_key import KeyReader
-
-    app = _make_app(options, mock, access)  # what is wrong with the store is told before a worker starts
-    listening, announce = listen(options.host, options.port_or_default, _entrance(options, access), secured)
-    serve_workers(
-        partial(_make_app, options, mock, access, is_tried=True) if options.is_shared else lambda: app,
-        partial(watch_app, log=options.log, metrics=options.metrics, otel=options.otel),
-        options.workers,
-        listening,
-        KeyReader(options.dialect or None, options.key_names or None),
-        announce,
-        loses_worlds=not options.is_shared,
-        sums_metrics=options.metrics,
-        tls=context_of(secured),
-    )
+    listening, announce = listen(options.host, options.port_or_default, entrance, secured)
+    cluster, tls = options.cluster, context_of(secured)
+    with (
+        cluster.dispatcher(
+            app, listening, watch, report, summarize, sums_metrics=options.metrics, tls=tls
+        ) as dispatcher,
+        call_on_signals(lambda _: dispatcher.stop()),
+        closing(listening),
+        rare_collections(),
+    ):
+        dispatcher.start()
+        announce()
+        dispatcher.run()
 
 
 def _make_mock(options: ServeOptions) -> MockApi:
@@ -115,25 +107,15 @@ def _make_mock(options: ServeOptions) -> MockApi:
     from harness.core.text.vocabulary import JSON, PYTHON_FILE
     from harness.faults.pace import parse_pace
     from harness.overrides.project_file import load_contract
-    from harness.server.mock_api import MockApi
     from harness.unscripted.default_model import small_talk
 
-    made, limits = MockApi, options.limits
-    if options.is_shared:
-        from harness.server.sharing.replicated_api import ReplicatedApi
-
-        made, limits = ReplicatedApi, replace(limits, worlds=None)  # the app drops Worlds of its process
-    elif options.workers > 1:
-        from harness.server.workers.worker import WorkerApi
-
-        made, limits = WorkerApi, replace(limits, worlds=limits.worlds and -(-limits.worlds // options.workers))
     words = PYTHON_FILE if options.script and options.script.suffix == ".py" else JSON
-    return made(
+    return options.cluster.api_type(
         options.key_names or None,
         organization=options.account,
         fallback=None if options.scripted else small_talk,
         pace=parse_pace(options.pace) if options.pace else None,
-        limits=limits,
+        limits=options.cluster.limits_of_mock(options.limits),
         dialect=options.dialect or None,
         as_of=parse_as_of(options.as_of, "--as-of") if options.as_of else CONTRACT_DATE,
         own_contract=load_contract(options.contract, Path()),

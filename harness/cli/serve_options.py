@@ -11,8 +11,7 @@ import typer
 from harness.cli.support.command_report import LOSSES, UNUSED
 from harness.cli.support.observers import check_observers
 from harness.cli.support.options import given_options, refuse_others
-from harness.cli.support.shared_store import DEFAULT_PREFIX, MEMORY, check_store
-from harness.cli.support.workers import check_workers
+from harness.cluster.cluster import DEFAULT_PREFIX, MEMORY, Cluster
 from harness.core.limits import SERVER_LIMITS, STORED_SECONDS, UNLIMITED, Limits
 from harness.report.formats import FORMATS, check_writable
 
@@ -145,9 +144,10 @@ class ServeOptions:
         return split_names(self.allowed_host)
 
     @property
-    def is_shared(self) -> bool:
-        """Whether Worlds are in a store that servers share."""
-        return self.store != MEMORY
+    def cluster(self) -> Cluster:
+        """How many processes answer, and where their Worlds are."""
+        prefix, seconds = self.store_prefix, self.store_seconds
+        return Cluster(self.workers, self.store, prefix, seconds, self.decisive, self.limits.worlds)
 
     @property
     def port_or_default(self) -> int:
@@ -206,12 +206,14 @@ def check_options(options: ServeOptions, context: typer.Context) -> None:
         raise typer.BadParameter("--paced is the pace of recordings: give --replay DIR, too.")
     if not options.command and given.keys() & COMMAND_OPTIONS:
         raise typer.BadParameter("--unused, --losses and --report are about what a COMMAND did: give one after --.")
-    if check_store(options.store, options.store_prefix, options.script) and options.command:
+    if options.command and options.workers > 1:
+        raise typer.BadParameter("a COMMAND has a mock of its own: --workers is for servers without one.")
+    options.cluster.check(options.script)
+    if options.command and options.cluster.is_shared:
         raise typer.BadParameter("a COMMAND has a mock of its own: --store is for servers without one.")
-    if "store_seconds" in given and not options.is_shared:
+    if "store_seconds" in given and not options.cluster.is_shared:
         raise typer.BadParameter("--store-seconds: it is for a shared --store, redis://HOST:PORT/NUMBER.")
     check_observers(options.log, metrics=options.metrics, otel=options.otel)
-    check_workers(options.workers, options.command, options.script)
     if options.command and options.metrics:
         raise typer.BadParameter(
             "a COMMAND ends before its metrics could be read: --metrics is for a server without one."

@@ -45,7 +45,7 @@ class KeyedWorlds:
         self.options = options
         self.dialect = check_dialect(options.dialect)
         self.as_of = parse_as_of(options.as_of)
-        self._keys = None if keys is None else frozenset(keys)
+        self.known_keys = None if keys is None else frozenset(keys)
         self._prepare = prepare
         self._on_closed = on_closed
         self._aliases: dict[str, str] = {}
@@ -114,7 +114,7 @@ class KeyedWorlds:
             return None
         if world := self._known_world(key):
             return world
-        return self._open_world(key) if opens_world(key, dialect, self._keys) else None
+        return self._open_world(key) if opens_world(key, dialect, self.known_keys) else None
 
     def _known_world(self, key: str) -> World | None:
         """The World of a key or an alias that has one, which is used now."""

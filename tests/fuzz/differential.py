@@ -18,12 +18,12 @@ from uvicorn import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
+from harness.cluster.workers.worker_connection import WorkerConnection
 from harness.core.exchange import Answer
 from harness.fast_path.joined_writes import JoinedWrites
 from harness.fast_path.posts_at_once import PostsAtOnce
 from harness.server.transport.answer_bytes import send_answer
 from harness.server.transport.connection import HttpConnection
-from harness.server.workers.worker_connection import WorkerConnection
 from tests.fuzz.parsers.connection import Wire
 
 METHODS = (

@@ -18,6 +18,7 @@ from harness.analysis.loss import losses_of
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.recording.routed import recorded
 from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
+from harness.cluster.sharing.snapshot import Snapshot, decode_snapshot, encode_snapshot
 from harness.core.errors import ConfigError, HarnessError
 from harness.core.exchange import Answer, Json, Request
 from harness.explain.render import render_verdict
@@ -27,7 +28,6 @@ from harness.report.fill_case import fill_case
 from harness.report.report import Report, ReportCase, summary_line
 from harness.report.unknown_models import count_unknown_models
 from harness.server.mock_api import MockApi
-from harness.server.sharing.snapshot import Snapshot, decode_snapshot, encode_snapshot
 from harness.world.mock import Mock
 from harness.world.scripting.document import parse_sent_script
 from harness.world.scripting.load import load_script_file

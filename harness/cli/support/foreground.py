@@ -43,7 +43,6 @@ def serve_foreground(
     A signal stops the server, which gives answers under way a few seconds, and is ended after these if it hangs; a second
     one ends it at once.
     """
-    from harness.core.text.shorten import pluralize
     from harness.server.asgi import App, uvicorn_config
     from harness.server.transport.stoppable_server import StoppableServer
 
@@ -53,10 +52,17 @@ def serve_foreground(
     with _stopped_by_signals(server, secured), closing(listening), rare_collections():
         announce()
         server.run(sockets=[listening])
-        if server.cut_off:
-            print_text(f"harness: stopped; {pluralize(server.cut_off, 'request')} had no whole answer yet.", err=True)
-        for line in summarize():
-            print_text(line, err=True)
+        print_summary(server.cut_off, summarize())
+
+
+def print_summary(cut_off: int, lines: Iterable[str]) -> None:
+    """Print at the end of a server how many requests had no whole answer, and what its Worlds had."""
+    from harness.core.text.shorten import pluralize
+
+    if cut_off:
+        print_text(f"harness: stopped; {pluralize(cut_off, 'request')} had no whole answer yet.", err=True)
+    for line in lines:
+        print_text(line, err=True)
 
 
 def listen(host: str, port: int, entrance: Entrance, secured: Secured | None) -> tuple[Listening, Callable[[], None]]:

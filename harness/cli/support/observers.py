@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -33,8 +32,8 @@ def check_observers(log: str, *, metrics: bool, otel: bool) -> None:
         check_packages()
 
 
-def watch_app(app: App, log: str, *, metrics: bool, otel: bool, folder: Path | None = None) -> App:
-    """Observe the requests to an app, and let it answer what Prometheus asks; workers add their metrics up in a `folder`."""
+def watch_app(app: App, log: str, *, metrics: bool, otel: bool) -> App:
+    """Observe the requests to an app, and let it answer what Prometheus asks."""
     observers: list[Observer] = []
     if metrics:
         from harness.server.observe.metrics import Metrics
@@ -42,11 +41,6 @@ def watch_app(app: App, log: str, *, metrics: bool, otel: bool, folder: Path | N
         counted = Metrics(app.api, lambda: app.open_streams)
         observers.append(counted.note)
         app.metrics = counted.answer
-        if folder is not None:
-            from harness.server.observe.summed_metrics import SummedMetrics
-
-            summed = SummedMetrics(counted, folder)
-            app.metrics, app.tick = summed.answer, summed.write
     app.flush = add_observers(app.api, log, otel=otel, more=observers, tells_refusals=True)
     return app
 

@@ -7,10 +7,10 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from harness.cluster.workers.request_key import HeadReader
 from harness.fast_path.posts_at_once import LateAnswer, ReadyAnswer
 from harness.server.transport.connection import ConnectionState, HttpConnection
 from harness.server.transport.request_parser import BadRequest, RequestHead
-from harness.server.workers.request_key import HeadReader
 
 IsOwn = Callable[[bytes, Mapping[bytes, bytes]], bool]
 """Whether the request with this address and these headers belongs to the worker."""

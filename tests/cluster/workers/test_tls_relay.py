@@ -12,9 +12,9 @@ from typing import Any, cast
 
 import pytest
 
+from harness.cluster.workers.tls_relay import MOST_HELD, SecuredSocket, TlsRelay
 from harness.server.tls.certificate import ServerCertificate, make_certificate
 from harness.server.transport.faulty_delivery import disconnect
-from harness.server.workers.tls_relay import MOST_HELD, SecuredSocket, TlsRelay
 
 MUCH = b"0123456789abcdef" * 200_000
 

@@ -14,10 +14,10 @@ from contextlib import suppress
 from itertools import count
 from typing import Any
 
-from harness.server.sharing.applied_logs import AppliedLogs, ControlPlane, Submitted, fail
-from harness.server.sharing.gate_watch import GateWatch
-from harness.server.sharing.key_watch import LOOK_SECONDS, KeyWatch
-from harness.server.sharing.log_entries import (
+from harness.cluster.sharing.applied_logs import AppliedLogs, ControlPlane, Submitted, fail
+from harness.cluster.sharing.gate_watch import GateWatch
+from harness.cluster.sharing.key_watch import LOOK_SECONDS, KeyWatch
+from harness.cluster.sharing.log_entries import (
     Append,
     LogDropped,
     LogGone,
@@ -26,9 +26,9 @@ from harness.server.sharing.log_entries import (
     StoreLost,
     Tail,
 )
-from harness.server.sharing.logged_request import LEFT, LoggedRequest
-from harness.server.sharing.replicated_api import ReplicatedApi
-from harness.server.sharing.snapshot import SnapshotError
+from harness.cluster.sharing.logged_request import LEFT, LoggedRequest
+from harness.cluster.sharing.replicated_api import ReplicatedApi
+from harness.cluster.sharing.snapshot import SnapshotError
 
 MOST_SENT = 64
 """Requests that are appended at once."""

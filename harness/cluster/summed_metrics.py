@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -12,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
 
 from harness.core.exchange import Answer
-from harness.server.observe.metrics import CONTENT_TYPE, Metrics
+from harness.server.observe.metrics import CONTENT_TYPE
 
 _GREATEST = ("harness_build_info", "harness_uptime_seconds")
 """Of these the greatest value is told, not the sum."""
@@ -24,14 +24,14 @@ _COUNTS = ("counter", "histogram")
 class SummedMetrics(Collector):
     """The metrics of this worker and of those that write into the same `folder`, where a file is named by its process."""
 
-    def __init__(self, own: Metrics, folder: Path) -> None:
+    def __init__(self, own: Callable[[], Answer], folder: Path) -> None:
         self._own = own
         self._folder = folder
 
     def write(self) -> None:
         """Tell the others; they see a file whole or not at all."""
         made = self._folder / f"{os.getpid()}.new"
-        made.write_bytes(self._own.render())
+        made.write_bytes(self._own().body)
         made.replace(made.with_suffix(".prom"))
 
     def answer(self) -> Answer:

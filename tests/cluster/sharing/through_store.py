@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 import harness.server.asgi
+from harness.cluster.sharing.redis_log import RedisLog
+from harness.cluster.sharing.replicated_api import ReplicatedApi
+from harness.cluster.sharing.server_record import ServerRecord
+from harness.cluster.sharing.shared_app import SharedApp
 from harness.core.exchange import Exchange
 from harness.server.mock_api import MockApi
-from harness.server.sharing.redis_log import RedisLog
-from harness.server.sharing.replicated_api import ReplicatedApi
-from harness.server.sharing.server_record import ServerRecord
-from harness.server.sharing.shared_app import SharedApp
 
 SAID: dict[str, list[Any]] = {}
 

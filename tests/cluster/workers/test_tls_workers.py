@@ -23,8 +23,8 @@ pytestmark = pytest.mark.slow
 ASK = {"model": "gpt-4.1", "input": "hi"}
 HELD = {"script": [[{"message": "Once upon a time"}, {"pause": {"until": "never", "after": 3}}], "again"]}
 QUICK = """
-import harness.server.transport.connection, harness.server.workers.dispatcher
-harness.server.transport.connection.REQUEST_SECONDS = harness.server.workers.dispatcher.HEAD_SECONDS = 1
+import harness.server.transport.connection, harness.cluster.workers.dispatcher
+harness.server.transport.connection.REQUEST_SECONDS = harness.cluster.workers.dispatcher.HEAD_SECONDS = 1
 """
 
 

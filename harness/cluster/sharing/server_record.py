@@ -41,6 +41,15 @@ class ServerRecord(NamedTuple):
         return f"its servers were started with other values of {', '.join(names)}." if names else ""
 
 
+def digest_settings(settings: Mapping[str, object]) -> dict[str, str]:
+    """List options by name for comparison between servers: files by content, others by value."""
+    return {f"--{name}": _digest(value) if isinstance(value, Path) else str(value) for name, value in settings.items()}
+
+
+def _digest(file: Path) -> str:
+    return blake2b(file.read_bytes(), digest_size=8).hexdigest()
+
+
 @cache
 def digest_code() -> str:
     """A digest of the harness's own files: two builds may answer in different ways, whatever they are called."""

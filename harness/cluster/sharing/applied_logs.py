@@ -12,13 +12,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from harness.cluster.sharing.log_entries import LOST, LogLine, StoredSnapshot, StoreLost, Tail
+from harness.cluster.sharing.logged_request import BYTES, CONTROL, HTTP, TEXT, UPGRADE, LoggedRequest, decode_request
+from harness.cluster.sharing.redis_log import SNAPSHOT_EVERY
+from harness.cluster.sharing.replicated_api import ReplicatedApi
+from harness.cluster.sharing.snapshot import Snapshot, SnapshotError, decode_snapshot, encode_snapshot
 from harness.core.delivery import Delivery
 from harness.core.exchange import Answer, Json
-from harness.server.sharing.log_entries import LOST, LogLine, StoredSnapshot, StoreLost, Tail
-from harness.server.sharing.logged_request import BYTES, CONTROL, HTTP, TEXT, UPGRADE, LoggedRequest, decode_request
-from harness.server.sharing.redis_log import SNAPSHOT_EVERY
-from harness.server.sharing.replicated_api import ReplicatedApi
-from harness.server.sharing.snapshot import Snapshot, SnapshotError, decode_snapshot, encode_snapshot
 from harness.server.websocket.session import SocketSession
 
 MOST_SESSIONS = 1_000

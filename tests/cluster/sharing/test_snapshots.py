@@ -11,11 +11,11 @@ import pytest
 from websockets.sync.client import connect
 
 from harness.api.project.agent_sessions import new_session
+from harness.cluster.sharing.replicated_api import ReplicatedApi
+from harness.cluster.sharing.snapshot import Snapshot, SnapshotError, decode_snapshot, encode_snapshot
 from harness.core.limits import Limits
 from harness.items import message
 from harness.server.observe.observed import observe
-from harness.server.sharing.replicated_api import ReplicatedApi
-from harness.server.sharing.snapshot import Snapshot, SnapshotError, decode_snapshot, encode_snapshot
 from harness.world.project_resources import RESOURCES, make_resource
 from harness.world.scripting.document import parse_document
 from tests.support.servers.every_request import Conversation, everything
@@ -23,7 +23,7 @@ from tests.support.servers.json_client import ask, create, text_of
 from tests.support.servers.redis_server import say
 from tests.support.servers.served import serving
 
-SHORT = "import harness.server.sharing.redis_log as log; log.MOST_ENTRIES, log.SNAPSHOT_EVERY = {}"
+SHORT = "import harness.cluster.sharing.redis_log as log; log.MOST_ENTRIES, log.SNAPSHOT_EVERY = {}"
 EACH = SHORT.format((2, 1))
 """Every request makes a snapshot, and hardly anything stays in a log."""
 KEY = "sk-team"
@@ -220,7 +220,7 @@ def test_one_that_is_too_large_is_neither_made_nor_read(api, monkeypatch):
     post(api, {"model": "gpt-4.1", "input": "hi" * 1000})
     snapshot = Snapshot(api.worlds[KEY], OrderedDict())
     made = encode_snapshot(snapshot, api.own_objects)
-    monkeypatch.setattr("harness.server.sharing.snapshot.MOST_BYTES", 1000)
+    monkeypatch.setattr("harness.cluster.sharing.snapshot.MOST_BYTES", 1000)
     with pytest.raises(SnapshotError, match="more than 1,000 bytes"):
         encode_snapshot(snapshot, api.own_objects)
     with pytest.raises(SnapshotError, match="more than 1,000 bytes"):
@@ -244,7 +244,7 @@ class Call:
         (zlib.compress(pickle.dumps(Call(eval, "1"))), "builtins.eval is no part of a World"),
         (zlib.compress(pickle.dumps(Call(print, "hi"))), "builtins.print is no part of a World"),
         (zlib.compress(pickle.dumps(((), Limits(1, 2), OrderedDict()))), "it holds something else"),
-        (zlib.compress(pickle.dumps(encode_snapshot)), "harness.server.sharing.snapshot.encode_snapshot is no class"),
+        (zlib.compress(pickle.dumps(encode_snapshot)), "harness.cluster.sharing.snapshot.encode_snapshot is no class"),
     ],
 )
 def test_bytes_that_are_none(api, bytes_, says):

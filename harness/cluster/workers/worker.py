@@ -13,14 +13,14 @@ from typing import Any
 import orjson
 
 from harness.api.http.websocket_mode import UPGRADE
+from harness.cluster.workers import hang
+from harness.cluster.workers.channel import CONNECTION, STRAY, Channel, ChannelClosed, Message
+from harness.cluster.workers.request_key import KeyReader
+from harness.cluster.workers.worker_connection import WorkerConnection
 from harness.core.exchange import Answer, Request, Stray
 from harness.server.asgi import App, fast_path, uvicorn_config
 from harness.server.mock_api import MockApi
 from harness.server.transport.stoppable_server import STOP_SECONDS, TICK, StoppableServer
-from harness.server.workers import hang
-from harness.server.workers.channel import CONNECTION, STRAY, Channel, ChannelClosed, Message
-from harness.server.workers.request_key import KeyReader
-from harness.server.workers.worker_connection import WorkerConnection
 
 MOST_OWN_KEYS = 50_000
 """Keys that a worker remembers as its own; the first process tells it again."""

@@ -15,8 +15,7 @@ from redis.asyncio import ConnectionPool
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
-from harness.core.errors import ConfigError
-from harness.server.sharing.log_entries import (
+from harness.cluster.sharing.log_entries import (
     Append,
     LogDropped,
     LogGone,
@@ -28,7 +27,8 @@ from harness.server.sharing.log_entries import (
     parse_line,
     parse_snapshot,
 )
-from harness.server.sharing.server_record import ServerRecord
+from harness.cluster.sharing.server_record import ServerRecord
+from harness.core.errors import ConfigError
 
 APPEND = (Path(__file__).parent / "append.lua").read_bytes()
 SNAPSHOT = (Path(__file__).parent / "snapshot.lua").read_bytes()

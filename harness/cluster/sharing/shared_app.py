@@ -9,6 +9,11 @@ from functools import partial
 from time import perf_counter
 from typing import Any, cast
 
+from harness.cluster.sharing.applied_logs import ControlAnswer, SessionEvents
+from harness.cluster.sharing.log_entries import RequestLog, StoreLost
+from harness.cluster.sharing.logged_request import BYTES, CONTROL, HTTP, TEXT, UPGRADE, LoggedRequest
+from harness.cluster.sharing.replicas import Replicas
+from harness.cluster.sharing.replicated_api import ReplicatedApi
 from harness.core.delivery import Delivery
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer, Json
@@ -18,11 +23,6 @@ from harness.server.api_observers import AnsweredRequest
 from harness.server.asgi import App, needs_asgi, read_body
 from harness.server.control_plane.access import LOOPBACK_ACCESS, ControlAccess
 from harness.server.mock_api import CONTROL_ROOT
-from harness.server.sharing.applied_logs import ControlAnswer, SessionEvents
-from harness.server.sharing.log_entries import RequestLog, StoreLost
-from harness.server.sharing.logged_request import BYTES, CONTROL, HTTP, TEXT, UPGRADE, LoggedRequest
-from harness.server.sharing.replicas import Replicas
-from harness.server.sharing.replicated_api import ReplicatedApi
 from harness.server.transport.answer_bytes import send_answer
 from harness.server.transport.asgi_types import AsgiApp, Receive, Scope, Send
 

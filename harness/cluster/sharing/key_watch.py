@@ -6,7 +6,7 @@ import asyncio
 from collections import OrderedDict
 from typing import NamedTuple
 
-from harness.server.sharing.log_entries import RequestLog
+from harness.cluster.sharing.log_entries import RequestLog
 
 LOOK_SECONDS = 1.0
 """Seconds between two looks at the logs, which nobody may ask here for."""

@@ -52,7 +52,7 @@ class ReplicatedApi(MockApi):
 
     def make_empty(self) -> MockApi:
         """A mock that knows the same keys and has no World."""
-        return MockApi(None if self._keys is None else sorted(self._keys), dialect=self.dialect)
+        return MockApi(None if self.known_keys is None else sorted(self.known_keys), dialect=self.dialect)
 
     def world_key(self, path: str, headers: Mapping[str, str], query: Mapping[str, Any] = EMPTY_MAPPING) -> str:
         """The key of the World that a request belongs to; empty when it belongs to none."""
@@ -64,4 +64,4 @@ class ReplicatedApi(MockApi):
         if key is None:
             return ""
         key = self._aliases.get(key, key)
-        return key if key in self.worlds or opens_world(key, dialect, self._keys) else ""
+        return key if key in self.worlds or opens_world(key, dialect, self.known_keys) else ""

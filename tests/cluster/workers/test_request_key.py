@@ -9,8 +9,8 @@ import pytest
 from uvicorn.server import ServerState
 
 from harness.api.http.body import parse_query
+from harness.cluster.workers.request_key import HeadReader, KeyReader
 from harness.server.asgi import uvicorn_config
-from harness.server.workers.request_key import HeadReader, KeyReader
 from tests.fuzz.parsers.connection import Wire
 
 KEYS = KeyReader(None, None)

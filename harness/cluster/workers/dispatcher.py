@@ -15,11 +15,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from zlib import crc32
 
+from harness.cluster.workers.channel import CONNECTION, STRAY, Channel, ChannelClosed, open_channel
+from harness.cluster.workers.hang import HUNG
+from harness.cluster.workers.request_key import HeadReader, KeyReader
+from harness.cluster.workers.tls_relay import READ_SIZE, SecuredSocket, TlsRelay
+from harness.core.errors import ConfigError
 from harness.server.tls.context import ServerContext
-from harness.server.workers.channel import CONNECTION, STRAY, Channel, ChannelClosed, open_channel
-from harness.server.workers.hang import HUNG
-from harness.server.workers.request_key import HeadReader, KeyReader
-from harness.server.workers.tls_relay import READ_SIZE, SecuredSocket, TlsRelay
 
 RELAY_SECONDS = 1.0
 """Seconds in which the last bytes of workers that have ended go to their clients."""
@@ -33,10 +34,6 @@ MOST_FAILURES = 5
 
 RunWorker = Callable[[int, Channel, Sequence[str]], int]
 """Runs a worker by its number until it ends, with the keys of Worlds that were lost; returns the exit code."""
-
-
-class WorkersFailed(Exception):
-    """A worker ends again and again, as soon as it is started."""
 
 
 @dataclass(slots=True)
@@ -108,7 +105,7 @@ class Dispatcher:
             self._start(number, [], 0)
 
     def run(self) -> None:
-        """Serve until `stop`; then wait for the workers. WorkersFailed when they cannot be kept running."""
+        """Serve until `stop`; then wait for the workers. ConfigError when they cannot be kept running."""
         self._selector.register(self.listening, selectors.EVENT_READ, self._accept)
         self._selector.register(self._woken, selectors.EVENT_READ, None)
         try:
@@ -243,7 +240,7 @@ class Dispatcher:
         failures = worker.failures + 1 if not is_killed and time.monotonic() - worker.begun < LEAST_SECONDS else 0
         if failures >= MOST_FAILURES:
             del self._workers[worker.number]
-            raise WorkersFailed(f"worker {worker.number + 1} ends as soon as it is started, {how}")
+            raise ConfigError(f"--workers: worker {worker.number + 1} ends as soon as it is started, {how}.")
         self._start(worker.number, lost, failures)
 
     def _start(self, number: int, lost: Sequence[str], failures: int) -> None:
