@@ -64,7 +64,7 @@ class Adapter:
         raise NotImplementedError(f"{type(self).__name__} has no `run`: see `Adapter`")
 
     def declare(self) -> Declaration:
-        """What this adapter says of itself."""
+        """Declare what this adapter can do."""
         client = f"{self.package} ({self.part})" if self.part else self.package
         with suppress(PackageNotFoundError):
             client = f"{client} {version(self.package)}"
@@ -81,7 +81,7 @@ class Adapter:
 
 
 def command_for(adapter: str) -> list[str]:
-    """The command of an adapter: a ready one by its name, or `MODULE:ATTRIBUTE` of Python."""
+    """Find the command of an adapter: a ready one by its name, or `MODULE:ATTRIBUTE` of Python."""
     target = ADAPTERS.get(adapter, adapter)
     if target.endswith(".mjs"):
         return ["node", str(_HERE / target)]
@@ -94,7 +94,7 @@ def command_for(adapter: str) -> list[str]:
 
 
 def split_command(command: str) -> list[str]:
-    """The words of `--command`."""
+    """Split the words of `--command`."""
     try:
         words = shlex.split(command)
     except ValueError as problem:

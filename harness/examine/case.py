@@ -1,4 +1,4 @@
-"""What a case is: something that the API may do, the task during which it does it, and what a correct client shows."""
+"""A case: something that the API may do, the task during which it does so, and what a correct client shows."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class ToolCall(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ObservedRun:
-    """What came of a case: what the client showed, what the mock saw (`mock`), and the tools that really ran."""
+    """The result of a case: what the client showed, what the mock saw (`mock`), and the tools that really ran."""
 
     task: Task
     outcome: Outcome
@@ -113,7 +113,7 @@ CASES: Registry[ClientCase] = Registry("case")
 
 
 def turns(*each: Turn) -> Script:
-    """A script of these turns, whatever is asked."""
+    """Make a script of these turns, whatever is asked."""
     return lambda mock: mock.script(*each)
 
 

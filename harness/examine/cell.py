@@ -56,7 +56,7 @@ class Cell:
 
     @classmethod
     def from_json(cls, members: Json) -> Cell:
-        """The cell of JSON that `as_json` made."""
+        """Make a cell of the JSON that `as_json` made."""
         lists = {name: tuple(value) for name, value in members.items() if isinstance(value, list)}
         drawn = members.get("sequence")  # results of before have none
         sequence = SequenceDiagram.from_json(drawn) if drawn else NO_MESSAGES

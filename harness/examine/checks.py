@@ -79,14 +79,14 @@ def outputs(*parts: str) -> Check:
 
     def check(seen: ObservedRun) -> Iterator[str]:
         got = [_read_output(value) for call in seen.mock.calls for _, value in call.outputs]
-        if len(got) != len(parts) or not all(part in each for part, each in zip(parts, got, strict=True)):
+        if len(got) != len(parts) or not all(part in output for part, output in zip(parts, got, strict=True)):
             yield f"the model got {_quote_all(got)} for its calls, due were {_quote_all(list(parts))}"
 
     return check
 
 
 def _read_output(value: Any) -> str:
-    """The text of an output, as it is and, where it is JSON, without the escapes of that."""
+    """Read the text of an output as it is and, where it is JSON, without its escapes."""
     text = value if isinstance(value, str) else "".join(str(part.get("text", "")) for part in value)
     try:
         return f"{text} {json.dumps(json.loads(text), ensure_ascii=False)}"
@@ -109,7 +109,7 @@ def requests(least: int, most: int | None = None) -> Check:
     """How many requests the client sends to the model; with `most` from `least` up to so many."""
 
     def check(seen: ObservedRun) -> Iterator[str]:
-        sent = sum(asks_model(each.request) for each in seen.exchanges)
+        sent = sum(asks_model(exchange.request) for exchange in seen.exchanges)
         if not least <= sent <= (least if most is None else most):
             yield f"the client sent {sent} requests, {least}{f' to {most}' if most not in (None, least) else ''} are due"
 
@@ -165,7 +165,7 @@ def offers(link: str) -> Check:
     def check(seen: ObservedRun) -> Iterator[str]:
         outcome = seen.outcome
         shown = (*(outcome.interruptions or ()), *outcome.texts, str((outcome.error or {}).get("message")))
-        if not any(link in each for each in shown):
+        if not any(link in text for text in shown):
             yield f"the user does not get the link {quote(link)}, but sees {quote(outcome.text)}"
 
     return check
@@ -176,7 +176,7 @@ def declines(text: str) -> Check:
 
     def check(seen: ObservedRun) -> Iterator[str]:
         shown = (seen.outcome.refusal or "", seen.outcome.text, str((seen.outcome.error or {}).get("message")))
-        if not any(text in each for each in shown):
+        if not any(text in answer for answer in shown):
             yield f"the user does not see the refusal {quote(text)}, but {quote(seen.outcome.text)}"
 
     return check
@@ -227,7 +227,7 @@ def hides(text: str) -> Check:
     """No final answer with this text."""
 
     def check(seen: ObservedRun) -> Iterator[str]:
-        if any(text in each for each in seen.outcome.texts):
+        if any(text in answer for answer in seen.outcome.texts):
             yield f"the user sees {_quote_all(list(seen.outcome.texts))}, with {quote(text)}"
 
     return check
@@ -237,7 +237,7 @@ def mcp_runs(*tools: str) -> Check:
     """The tools of MCP servers that were called after an approval, each once, in any order."""
 
     def check(seen: ObservedRun) -> Iterator[str]:
-        ran = sorted(each.name for each in seen.mock.approvals for _ in range(each.executed))
+        ran = sorted(approval.name for approval in seen.mock.approvals for _ in range(approval.executed))
         if ran != sorted(tools):
             yield f"the server ran {ran} after approvals, due were {sorted(tools)}"
 

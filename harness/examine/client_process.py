@@ -80,7 +80,7 @@ class ClientProcess:
             raise ConfigError(f"{' '.join(command)} does not declare what it is: {problem}") from problem
 
     def do(self, task: Task, seconds: float) -> Done:
-        """The outcome of a task; Crashed or Hung when there is none."""
+        """Have the client do a task; returns the outcome, Crashed or Hung without one."""
         line = json.dumps({"task": task.as_json()}) + "\n"
         try:
             assert self._process.stdin
@@ -111,7 +111,7 @@ class ClientProcess:
                 pipe.close()
 
     def _read_object(self, member: str, seconds: float) -> tuple[dict[str, Any], list[str]]:
-        """The next line that is a JSON object with that member, and the other lines before it."""
+        """Read the next line that is a JSON object with that member, and the other lines before it."""
         until = time.monotonic() + seconds
         printed: list[str] = []
         while True:
@@ -137,7 +137,7 @@ class ClientProcess:
         return line.decode("utf-8", "replace")
 
     def _last_words(self) -> str:
-        """The exit code of a process that has ended, and the last that it wrote to stderr."""
+        """Tell the exit code of a process that has ended, and its last words on stderr."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(1)
         self._errors.seek(0, os.SEEK_END)

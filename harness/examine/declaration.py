@@ -1,4 +1,4 @@
-"""What an adapter says of itself before its first task: which client it drives and what that can do."""
+"""The declaration of an adapter before its first task: its client and the client's abilities."""
 
 from __future__ import annotations
 
@@ -42,17 +42,19 @@ class Declaration:
 
     @classmethod
     def from_json(cls, body: object) -> Declaration:
-        """The declaration of a JSON value; Malformed says what of it is wrong."""
+        """Make a declaration of a JSON value; Malformed says which member is wrong."""
         if not isinstance(body, dict) or not isinstance(body.get("client"), str):
             raise Malformed('a declaration is an object with the name of the client: {"client": "openai 3.0.0", …}')
-        known = [each.name for each in fields(cls)]
+        known = [member.name for member in fields(cls)]
         for name, value in body.items():
             if name not in known:
                 raise Malformed(f"a declaration has no member {name!r}. {suggest_name(name, known)}")
             if name in _KNOWN:
                 _check_names(name, value, _KNOWN[name])
         hosted = body.get("hosted")
-        if not (hosted is None or (isinstance(hosted, list) and all(isinstance(each, str) for each in hosted))):
+        if not (
+            hosted is None or (isinstance(hosted, list) and all(isinstance(tool_type, str) for tool_type in hosted))
+        ):
             raise Malformed("declaration.hosted must be a list of types of tools, or null for all")
         states_of = body.get("states_of", {})
         if not isinstance(states_of, dict):
@@ -71,6 +73,6 @@ class Declaration:
 def _check_names(name: str, value: object, known: Iterable[object]) -> None:
     if not isinstance(value, list):
         raise Malformed(f"declaration.{name} must be a list")
-    for each in value:
-        if each not in known:
-            raise Malformed(f"declaration.{name}: {each!r} is unknown. {suggest_name(each, map(str, known))}")
+    for element in value:
+        if element not in known:
+            raise Malformed(f"declaration.{name}: {element!r} is unknown. {suggest_name(element, map(str, known))}")

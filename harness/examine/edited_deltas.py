@@ -1,4 +1,4 @@
-"""Deltas that say something else than the text of which they are, whose `done` has it right."""
+"""Deltas that differ from their text, which `done` has right."""
 
 from __future__ import annotations
 

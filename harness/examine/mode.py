@@ -27,7 +27,7 @@ class Mode:
 
 
 def parse_mode(text: str) -> Mode:
-    """The mode of a text like `stream,chain` or `plain,replay,azure`; ConfigError for another."""
+    """Parse a mode like `stream,chain` or `plain,replay,azure`; ConfigError for another text."""
     for stream, state, dialect in product((False, True), STATES, API_ROOTS):
         if str(made := Mode(stream, state, dialect)) == text:
             return made
@@ -35,7 +35,7 @@ def parse_mode(text: str) -> Mode:
 
 
 def parse_modes(texts: Iterable[str]) -> Callable[[Mode], bool]:
-    """Which modes are meant by texts like `stream`, `plain,chain` or `azure`; all when there is none.
+    """Select the modes that are meant by texts like `stream`, `plain,chain` or `azure`; all without one.
 
     A mode is meant by each text whose words it has; one with both a way and a state is a whole mode, of that dialect.
     """
@@ -56,7 +56,7 @@ def _is_meant(mode: Mode, words: frozenset[str]) -> bool:
 
 
 def modes_of(case: ClientCase, declared: Declaration) -> Iterator[Mode]:
-    """The modes in which a client can run a case; none when it supports too little."""
+    """Yield the modes in which a client can run a case; none when it supports too little."""
     if case.area not in declared.areas or not case.needs <= declared.features:
         return
     if declared.hosted is not None and not {tool["type"] for tool in case.task.hosted_tools} <= set(declared.hosted):

@@ -1,4 +1,4 @@
-"""What a client showed of a task, as its adapter tells it: one line of JSON."""
+"""The outcome of a task as an adapter reports it: one line of JSON."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ class Outcome:
 
     @classmethod
     def from_json(cls, body: object) -> Outcome:
-        """The outcome of a JSON value; Malformed says which member is wrong."""
+        """Make an outcome of a JSON value; Malformed says which member is wrong."""
         if not isinstance(body, dict):
             raise Malformed(f"an outcome is an object, not {type(body).__name__}")
-        known = [each.name for each in fields(cls)]
+        known = [member.name for member in fields(cls)]
         for name, value in body.items():
             if name not in known:
                 raise Malformed(f"an outcome has no member {name!r}. {suggest_name(name, known)}")
@@ -77,12 +77,12 @@ class Outcome:
 
 def describe_error(error: Exception) -> Json:
     """An exception as the `error` of an outcome; `status` is that of the HTTP answer, if it was one."""
-    statuses = (status for each in _causes(error) if (status := getattr(each, "status_code", None)) is not None)
+    statuses = (status for cause in _causes(error) if (status := getattr(cause, "status_code", None)) is not None)
     return {"type": type(error).__name__, "message": str(error), "status": next(statuses, None)}
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """An exception and what led to it, each once: clients make circles of them."""
+    """Yield an exception and what led to it, each once: clients make circles of them."""
     met: set[int] = set()
     cause: BaseException | None = error
     while cause is not None and id(cause) not in met:

@@ -45,12 +45,12 @@ class ClientExamination:
 
 
 def select_cases(pattern: str = "*") -> list[ClientCase]:
-    """The cases whose ids match a pattern like `streams/*`; several are separated by commas. ConfigError when none does."""
-    wanted = [each.strip() for each in pattern.split(",")]
-    for each in wanted:
-        if not any(fnmatchcase(id, each) for id in CASES):
-            raise ConfigError(f"no case {each!r}. {suggest_name(each, CASES)}")
-    return [made for id, made in CASES.items() if any(fnmatchcase(id, each) for each in wanted)]
+    """Select the cases whose ids match a pattern like `streams/*`, several separated by commas; else ConfigError."""
+    wanted = [glob.strip() for glob in pattern.split(",")]
+    for glob in wanted:
+        if not any(fnmatchcase(id, glob) for id in CASES):
+            raise ConfigError(f"no case {glob!r}. {suggest_name(glob, CASES)}")
+    return [made for id, made in CASES.items() if any(fnmatchcase(id, glob) for glob in wanted)]
 
 
 def examine(
@@ -74,7 +74,7 @@ def examine(
         open_until_end.callback(clients.end)
         declared = clients.first()
         plan = [(case, list(modes_of(case, declared))) for case in cases]
-        runs = [(case, mode) for case, own in plan for mode in own if modes(mode)]
+        runs = [(case, mode) for case, supported in plan for mode in supported if modes(mode)]
         planned(len(runs))
         ran: dict[int, Cell] = {}
 
@@ -85,7 +85,7 @@ def examine(
                 done(cell)
 
         complete = _run_all(run_one, len(runs), jobs, clients)
-        skipped = [_not_applicable(case, declared) for case, own in plan if not own] if complete else []
+        skipped = [_not_applicable(case, declared) for case, supported in plan if not supported] if complete else []
         cells = (*(ran[number] for number in sorted(ran)), *skipped)
         return ClientExamination(declared, cells, time.monotonic() - began, complete)
 
@@ -115,7 +115,7 @@ class _Clients:
         self.killed = False
 
     def first(self) -> Declaration:
-        """What the client declares."""
+        """Start a client, and read its declaration."""
         client = self._start()
         self._idle.put(client)
         return client.declared
@@ -126,7 +126,7 @@ class _Clients:
         return client
 
     def do(self, case: ClientCase, task: Task) -> Done:
-        """The outcome of a task."""
+        """Have a client do a task, and return the outcome."""
         try:
             client = self._idle.get_nowait()
         except Empty:
@@ -150,7 +150,7 @@ class _Clients:
 
 
 def run_case(case: ClientCase, mode: Mode, do: DoTask, server: Server, tools: ToolServer) -> Cell:
-    """One case in one mode; `do` has the client do its task."""
+    """Run one case in one mode; `do` has the client do its task."""
     name = f"{case.id}[{mode}]"
     run = blake2b(name.encode(), digest_size=8).hexdigest()
     base_url = server.base_url.removesuffix(API_ROOTS["openai"]) + API_ROOTS[mode.dialect]

@@ -1,4 +1,4 @@
-"""What a Python adapter mostly is: a session of a client that says one prompt after the other, and notes what it shows."""
+"""A session of a client for adapters in Python: sends one prompt after the other, and notes the answers."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class ClientSession:
         raise NotImplementedError(f"{type(self).__name__} has no `say`: see `ClientSession`")
 
     def closing(self, client: Client) -> Client:
-        """A client whose `close` is awaited after the last prompt."""
+        """Close a client after the last prompt: its `close` is awaited."""
         self._open.append(client)
         return client
 
@@ -88,7 +88,7 @@ class ClientSession:
         return self.task.agents or (Agent("assistant", self.task.instructions, names),)
 
     def tools_of(self, agent: Agent) -> list[Tool]:
-        """The tools of an agent."""
+        """List the tools of an agent."""
         return [tool for tool in self.task.tools if tool.name in agent.tools]
 
     @property
@@ -97,7 +97,7 @@ class ClientSession:
         return [_as_sent(tool) for tool in self.task.tools]
 
     def run_function(self, name: str, arguments: str) -> str:
-        """The output of a call, for clients whose users run the tools: whatever one raises, the model is told."""
+        """Run a function for clients whose users run the tools, and return the output: the model is told of an exception."""
         try:
             returned = self.functions[name](**json.loads(arguments or "{}"))
         except Exception as error:
@@ -105,19 +105,19 @@ class ClientSession:
         return returned if isinstance(returned, str) else json.dumps(returned)
 
     def run_custom(self, name: str, text: str) -> str:
-        """The output of a call of a custom tool."""
+        """Run a custom tool, and return its output."""
         try:
             return str(run_tool(next(tool for tool in self.task.tools if tool.name == name), text))
         except Exception as error:
             return f"error: {type(error).__name__}: {error}"
 
     def add_delta(self, text: str) -> None:
-        """The stream showed more text."""
+        """Note more text of the stream."""
         if self.streamed is not None:
             self.streamed[-1] += text
 
     def read_parts(self, parts: Iterable[Any]) -> str:
-        """The text of the parts of a message as the `openai` package has them; their annotations and refusal are noted."""
+        """Read the text of a message's parts in the form of the `openai` package, and note annotations and refusal."""
         every = list(parts)
         self.annotations = [dict(note) for part in every for note in getattr(part, "annotations", None) or ()]
         self.refusal = next((part.refusal for part in every if part.type == "refusal"), None)
@@ -142,15 +142,15 @@ class ClientSession:
             self.error = {"type": status, "message": f"the response was {status}"} | own
 
     def approves(self, tool: str) -> bool:
-        """What the user says when the client asks for a tool: the next answer for it; without one, no."""
+        """Answer as the user whether a tool may run: by the next answer for it; without one, no."""
         self.interruptions = [*(self.interruptions or ()), tool]
-        answer = next((each for each in self._answers if each.tool == tool), None)
+        answer = next((candidate for candidate in self._answers if candidate.tool == tool), None)
         if answer:
             self._answers.remove(answer)
         return bool(answer and answer.approve)
 
     def outcome(self) -> Outcome:
-        """All that was shown."""
+        """Make the outcome of all that was shown."""
         named = ("texts", "streamed", "annotations", "refusal", "reasoning", "usage", "interruptions", "error")
         return Outcome(incomplete=self.incomplete, **{name: getattr(self, name) for name in named})
 
@@ -190,7 +190,7 @@ class SessionAdapter(Adapter):
 
 
 def _origin(error: Exception) -> str:
-    """The module that raised."""
+    """Name the module that raised."""
     frame = error.__traceback__
     while frame and frame.tb_next:
         frame = frame.tb_next

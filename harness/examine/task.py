@@ -12,14 +12,14 @@ NO_PARAMETERS: Mapping[str, Any] = {"type": "object", "properties": {}, "additio
 
 
 def string_parameters(*names: str) -> Json:
-    """The JSON Schema of a tool whose arguments are strings of these names, all of them required."""
+    """Make the JSON Schema of a tool whose arguments are strings of these names, all of them required."""
     properties = {name: {"type": "string"} for name in names}
     return {"type": "object", "properties": properties, "required": list(names), "additionalProperties": False}
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A function that the client offers the model; it runs by a POST of its arguments to `url`, which counts it.
+    """A function that the client offers the model; it runs by a POST of its arguments to `url`, where runs are counted.
 
     `returns` is what it returns; with `raises` it raises an error of that text instead. `needs_approval` says that the
     client asks its user before it runs. A `custom` tool takes a text instead of arguments, a `deferred` one is declared
@@ -62,7 +62,7 @@ class UserAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What the client is to do: say each prompt of `prompts` in one and the same session, and tell what came of it.
+    """The task of a client: to send each prompt of `prompts` in one session, and to report what came.
 
     The first of `agents` gets the prompts; without any, the client is a single one with `instructions` and all `tools`.
     `hosted_tools` are tools of the API, as the request has them. `options` are members of the request that the client
@@ -102,10 +102,10 @@ class Task:
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> Task:
-        """The task of a JSON object that `as_json` made; members it does not know are left out."""
+        """Make a task of the JSON object that `as_json` made; unknown members are left out."""
         own = {name: value for name, value in body.items() if name in cls.__dataclass_fields__}
         kinds = {"agents": Agent, "tools": Tool, "approvals": UserAnswer}
-        lists = {name: tuple(kind(**_tuples(each)) for each in own.get(name, ())) for name, kind in kinds.items()}
+        lists = {name: tuple(kind(**_tuples(entry)) for entry in own.get(name, ())) for name, kind in kinds.items()}
         return cls(**{**_tuples(own), **lists})
 
 

@@ -20,7 +20,7 @@ class ToolFailedError(Exception):
 
 
 def functions_of(task: Task) -> dict[str, Callable[..., Any]]:
-    """The functions of a task's tools, by name; each call is counted."""
+    """Make the functions of a task's tools, by name; each call is counted."""
     return {tool.name: _make_function(tool) for tool in task.tools}
 
 
@@ -41,7 +41,7 @@ def _make_function(tool: Tool) -> Callable[..., Any]:
 
     function.__name__ = function.__qualname__ = tool.name
     function.__doc__ = tool.description or f"Run {tool.name}."
-    function.__annotations__ = {**{each.name: each.annotation for each in parameters}, "return": str}
+    function.__annotations__ = {**{parameter.name: parameter.annotation for parameter in parameters}, "return": str}
     vars(function)["__signature__"] = inspect.Signature(parameters, return_annotation=str)
     return function
 

@@ -24,7 +24,7 @@ class ToolServer:
         self._executions: dict[str, list[ToolCall]] = defaultdict(list)
 
     def offer(self, run: str, task: Task) -> Task:
-        """A task whose tools have the addresses at which they run."""
+        """Give the tools of a task the addresses at which they run."""
         tools = [replace(tool, url=f"{self._address}/{run}/{tool.name}") for tool in task.tools]
         self._tools |= {f"/{run}/{tool.name}": tool for tool in tools}
         return replace(task, tools=tuple(tools))
@@ -35,7 +35,7 @@ class ToolServer:
         return self._executions.pop(run, [])
 
     def run(self, path: str, body: bytes) -> tuple[int, Any]:
-        """Run the tool at a path: 200 and its result, 500 and its error's text, 404 when there is none."""
+        """Run the tool at a path: 200 and its result, 500 and its error's text, 404 for an unknown path."""
         if (tool := self._tools.get(path)) is None:
             return 404, f"no tool at {path}"
         try:
@@ -58,7 +58,7 @@ class _Server(ThreadingHTTPServer):
 
 @contextmanager
 def serve_tools() -> Iterator[ToolServer]:
-    """A server of tools on a free port of the loopback address, for the time of a `with` block."""
+    """Serve tools on a free port of the loopback address, for the time of a `with` block."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:

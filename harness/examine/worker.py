@@ -27,7 +27,7 @@ GRACE = 0.05
 
 
 def load(target: str) -> Adapter:
-    """The adapter of a class, function or object `MODULE:ATTRIBUTE`."""
+    """Load the adapter: a class, function or object `MODULE:ATTRIBUTE`."""
     module, _, attribute = target.partition(":")
     found: Any = import_module(module)
     for name in attribute.split("."):
@@ -59,13 +59,13 @@ def main(target: str) -> int:
 
 
 async def _run(adapter: Adapter, task: Task, kept: Counter[str]) -> dict[str, Any]:
-    """Do a task; what it left behind is counted, beside what earlier ones did (`kept`)."""
+    """Do a task, and count what it left behind beside what earlier tasks did (`kept`)."""
     outcome = await adapter.run(task)
     if not isinstance(outcome, Outcome):
         raise TypeError(f"{type(adapter).__name__}.run returned a {type(outcome).__name__}, not an Outcome")
     if under_way := asyncio.all_tasks() - {asyncio.current_task()}:
         await asyncio.wait(under_way, timeout=GRACE)
-    left = Counter(_name(each) for each in asyncio.all_tasks() if each is not asyncio.current_task())
+    left = Counter(_name(left_task) for left_task in asyncio.all_tasks() if left_task is not asyncio.current_task())
     # One task of each kind may live as long as the process: some clients have a worker of their own.
     leaked = sum(count - max(kept[name], 1) for name, count in left.items() if count > max(kept[name], 1))
     kept |= left

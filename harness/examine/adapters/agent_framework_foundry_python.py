@@ -25,13 +25,15 @@ class FoundrySession(AgentFrameworkSession):
             tools = [*self._tools.values()]
             return FoundryAgent(agent_name=named, agent_version="1", tools=tools, name=name, **of_project)
         chat = FoundryChatClient(model=self.task.model, **of_project)
-        own = next(each for each in self.agents if each.name == name)
-        tools = [*(self._tools[each] for each in own.tools), *map(self._host, self.task.hosted_tools)]
+        own = next(agent for agent in self.agents if agent.name == name)
+        tools = [*(self._tools[tool_name] for tool_name in own.tools), *map(self._host, self.task.hosted_tools)]
         return Agent(chat, own.instructions, name=name, tools=tools, default_options=self._options)
 
     async def _run(self, given: Any) -> Any:
         response = await super()._run(given)
-        links = [each.consent_link for each in response.user_input_requests if each.type == "oauth_consent_request"]
+        links = [
+            request.consent_link for request in response.user_input_requests if request.type == "oauth_consent_request"
+        ]
         if links:
             self.interruptions = [*(self.interruptions or ()), *links]
         return response if not links else _Consented(response.text)

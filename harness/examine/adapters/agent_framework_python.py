@@ -23,17 +23,17 @@ class AgentFrameworkSession(ClientSession):
         self._chat = OpenAIChatClient(model=task.model, async_client=self._client)
         self._options = {**task.options, **self.stateless}
         self._tools: dict[str, Any] = {}
-        for each in task.tools:
-            mode = "always_require" if each.needs_approval else "never_require"
-            self._tools[each.name] = tool(self.functions[each.name], schema=each.parameters, approval_mode=mode)
+        for made in task.tools:
+            mode = "always_require" if made.needs_approval else "never_require"
+            self._tools[made.name] = tool(self.functions[made.name], schema=made.parameters, approval_mode=mode)
         self._agent = self._make_agent(self.agents[0].name)
         self._session: Any = None
 
     def _make_agent(self, name: str) -> Any:
-        own = next(each for each in self.agents if each.name == name)
-        asked = [self._make_agent(other).as_tool(name=f"ask_{other}", arg_name="input") for other in own.ask]
-        tools = [*(self._tools[each] for each in own.tools), *asked, *map(self._host, self.task.hosted_tools)]
-        return Agent(self._chat, own.instructions, name=name, tools=tools, default_options=self._options)
+        agent = next(member for member in self.agents if member.name == name)
+        asked = [self._make_agent(helper).as_tool(name=f"ask_{helper}", arg_name="input") for helper in agent.ask]
+        tools = [*(self._tools[made] for made in agent.tools), *asked, *map(self._host, self.task.hosted_tools)]
+        return Agent(self._chat, agent.instructions, name=name, tools=tools, default_options=self._options)
 
     def _host(self, tool: Any) -> Any:
         """A tool of the API: the client has a function for those of MCP servers, and takes others as they are."""
@@ -52,7 +52,7 @@ class AgentFrameworkSession(ClientSession):
         response = await self._run(prompt)
         while response.user_input_requests:
             asked = response.user_input_requests
-            given = [each.to_function_approval_response(self.approves(each.function_call.name)) for each in asked]
+            given = [call.to_function_approval_response(self.approves(call.function_call.name)) for call in asked]
             response = await self._run(Message("user", given))
         return str(response.text)
 

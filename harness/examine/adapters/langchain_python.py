@@ -28,12 +28,12 @@ class LangChainSession(ClientSession):
 
     def _make_agent(self, agent: Agent, checkpointer: Any = None) -> Any:
         own, tools = self.tools_of(agent), []
-        for each in own:
-            told = {"name": each.name, "description": each.description, "args_schema": dict(each.parameters)}
-            tools.append(StructuredTool.from_function(self.functions[each.name], **told))
-        tools += [self._make_question(each) for each in self.agents if each.name in agent.ask]
+        for tool in own:
+            told = {"name": tool.name, "description": tool.description, "args_schema": dict(tool.parameters)}
+            tools.append(StructuredTool.from_function(self.functions[tool.name], **told))
+        tools += [self._make_question(colleague) for colleague in self.agents if colleague.name in agent.ask]
         tools += map(dict, self.task.hosted_tools)
-        gated = {each.name: True for each in own if each.needs_approval}
+        gated = {tool.name: True for tool in own if tool.needs_approval}
         rest = {"middleware": [HumanInTheLoopMiddleware(gated)] if gated else [], "checkpointer": checkpointer}
         return create_agent(self._chat, tools, system_prompt=agent.instructions, **rest)
 
@@ -50,7 +50,7 @@ class LangChainSession(ClientSession):
         known = len((await self._agent.aget_state(THREAD)).values.get("messages", ()))
         await self._run({"messages": [("user", prompt)]})
         while waiting := (await self._agent.aget_state(THREAD)).interrupts:
-            asked = [each["name"] for one in waiting for each in one.value["action_requests"]]
+            asked = [action["name"] for interrupt in waiting for action in interrupt.value["action_requests"]]
             given = [{"type": "approve"} if self.approves(name) else {"type": "reject"} for name in asked]
             await self._run(Command(resume={"decisions": given}))
         messages = (await self._agent.aget_state(THREAD)).values["messages"]

@@ -20,11 +20,11 @@ class LiteLLMSession(OpenAISession):
         return await litellm.aresponses(**{**asked, **own})
 
     async def _respond(self, given: list[Any]) -> Any:
-        """The response; litellm leaves items of unknown types as they came."""
+        """Ask for a response; litellm leaves items of unknown types as they came."""
         response = await super()._respond(given)
         if response is not None:
             response.output = [
-                BaseModel.construct(**each) if isinstance(each, dict) else each for each in response.output
+                BaseModel.construct(**item) if isinstance(item, dict) else item for item in response.output
             ]
         return response
 

@@ -22,10 +22,10 @@ class OpenAIAgentsSession(ClientSession):
         super().__init__(task)
         self._client = self.closing(AsyncOpenAI(**self.connection))
         self._history, self._state = list[Any](), dict[str, Any]()
-        team = {each.name: self._make_agent(each) for each in self.agents}
-        for each, own in zip(self.agents, team.values(), strict=True):
-            own.handoffs = [agents.handoff(team[to], tool_name_override=f"transfer_to_{to}") for to in each.handoffs]
-            own.tools += [team[name].as_tool(f"ask_{name}", f"Ask {name}.") for name in each.ask]
+        team = {member.name: self._make_agent(member) for member in self.agents}
+        for member, made in zip(self.agents, team.values(), strict=True):
+            made.handoffs = [agents.handoff(team[to], tool_name_override=f"transfer_to_{to}") for to in member.handoffs]
+            made.tools += [team[name].as_tool(f"ask_{name}", f"Ask {name}.") for name in member.ask]
         self._agent = team[self.agents[0].name]
 
     def _make_agent(self, agent: Agent) -> Any:
@@ -33,7 +33,7 @@ class OpenAIAgentsSession(ClientSession):
         settings = agents.ModelSettings(store=kept("store"), response_include=kept("include"), extra_body=more)
         model = agents.OpenAIResponsesModel(self.task.model, self._client)
         make, hosted = agents.function_tool, [HOSTED[tool["type"]](tool) for tool in self.task.hosted_tools]
-        own = [make(self.functions[one.name], needs_approval=one.needs_approval) for one in self.tools_of(agent)]
+        own = [make(self.functions[tool.name], needs_approval=tool.needs_approval) for tool in self.tools_of(agent)]
         made: Any = agents.Agent(agent.name, instructions=agent.instructions, model=model, model_settings=settings)
         judge, word = agents.GuardrailFunctionOutput, self.task.guardrail
         guard = agents.OutputGuardrail(lambda *said: judge(None, tripwire_triggered=word in said[-1]))

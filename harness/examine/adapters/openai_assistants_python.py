@@ -40,7 +40,7 @@ class OpenAIAssistantsSession(ClientSession):
             self.error = {"type": run.status, "message": getattr(run.last_error, "message", run.status)}
         self.add_usage(run.usage, ("prompt_tokens", "completion_tokens", "total_tokens"))
         listed = await self._beta.threads.messages.list(self._thread, run_id=run.id, order="asc")
-        texts = [part.text for each in listed.data for part in each.content if part.type == "text"]
+        texts = [part.text for message in listed.data for part in message.content if part.type == "text"]
         self.annotations = [note.model_dump() for text in texts for note in text.annotations]
         return "".join(text.value for text in texts)
 

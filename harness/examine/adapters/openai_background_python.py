@@ -14,7 +14,7 @@ ENDINGS = ("response.completed", "response.incomplete", "response.failed")
 
 
 async def send(client: AsyncOpenAI, asked: dict[str, Any]) -> Any:
-    """The response of a request, or its stream; one in the background is waited for, its stream read on where it was cut."""
+    """Send a request and return its response, or its stream; a background one is polled, its stream resumed."""
     answered = await client.responses.create(**asked)
     if not asked.get("background"):
         return answered
@@ -22,13 +22,13 @@ async def send(client: AsyncOpenAI, asked: dict[str, Any]) -> Any:
 
 
 async def compact(client: AsyncOpenAI, model: str, history: list[Any]) -> list[Any]:
-    """A history that the API has shortened."""
+    """Have the API shorten a history."""
     made = await client.responses.compact(model=model, input=history)
     return [item.model_dump(exclude_unset=True) for item in made.output]
 
 
 async def poll(client: AsyncOpenAI, response: Any) -> Any:
-    """A response once it has ended."""
+    """Poll a response until it has ended."""
     while response.status in ("queued", "in_progress"):
         await asyncio.sleep(PAUSE)
         response = await client.responses.retrieve(response.id)
@@ -36,7 +36,7 @@ async def poll(client: AsyncOpenAI, response: Any) -> Any:
 
 
 async def resume(client: AsyncOpenAI, stream: Any) -> AsyncIterator[Any]:
-    """The events of a stream; when it is cut, it is read on after the last one that came. One that brings none ends it."""
+    """Yield the events of a stream, and resume it when it is cut, until a stream brings none."""
     id, last, seen = "", -1, -2
     while seen < last or not id:
         seen = last

@@ -58,7 +58,7 @@ class OpenAISession(ClientSession):
         return await send(self._client, asked)
 
     def _answer(self, item: Any) -> Any:
-        """What goes back for an item: the output of a call, the user's answer to a question, or nothing."""
+        """Answer an item: by the output of a call, by the user's answer to a question, or by nothing."""
         if item.type == "mcp_approval_request":
             decision = self.approves(item.name)
             return {"type": "mcp_approval_response", "approval_request_id": item.id, "approve": decision}

@@ -30,9 +30,9 @@ class PydanticAISession(ClientSession):
         self._messages: list[Any] = []
 
     def _make_agent(self, agent: tasks.Agent) -> Any:
-        own = {each.name: each.needs_approval for each in self.tools_of(agent)}
+        own = {tool.name: tool.needs_approval for tool in self.tools_of(agent)}
         tools = [Tool(self.functions[name], requires_approval=asks) for name, asks in own.items()]
-        tools += [self._make_question(each) for each in self.agents if each.name in agent.ask]
+        tools += [self._make_question(colleague) for colleague in self.agents if colleague.name in agent.ask]
         return Agent(self._model, instructions=agent.instructions, tools=tools, output_type=[str, DeferredToolRequests])
 
     def _make_question(self, agent: tasks.Agent) -> Any:

@@ -39,7 +39,7 @@ HELPER: Json = {"kind": "prompt", "model": "gpt-4.1", "instructions": "You are h
 
 
 def agent(definition: Json, *said: Turn) -> Script:
-    """A project that keeps the agent `helper`, which answers with these turns."""
+    """Make a project that keeps the agent `helper`, which answers with these turns."""
 
     def script(mock: Mock) -> None:
         mock.organization(agents={"helper": definition})

@@ -35,9 +35,9 @@ def continues() -> Check:
 
     def check(seen: ObservedRun) -> Iterator[str]:
         accepted = _accepted(seen)
-        named = [_session_of(each.request.body) for each in accepted]
+        named = [_session_of(exchange.request.body) for exchange in accepted]
         if seen.task.state == "chain":
-            wanted: list[Any] = [None, *(each.answer.body["id"] for each in accepted[:-1])]
+            wanted: list[Any] = [None, *(exchange.answer.body["id"] for exchange in accepted[:-1])]
         else:
             wanted = named[:1] * len(named) if named and named[0] else ["a conversation"]
         if named != wanted and seen.task.state in ("chain", "conversation"):
@@ -72,7 +72,7 @@ def compacts(*gone: str) -> Check:
     """The last request holds a compaction item, and none of these texts of the assistant."""
 
     def check(seen: ObservedRun) -> Iterator[str]:
-        items = [item for each in _accepted(seen)[-1:] for item in _items(each)]
+        items = [item for exchange in _accepted(seen)[-1:] for item in _items(exchange)]
         if not any(item.get("type") == "compaction" for item in items):
             yield "the last request has no compaction item"
         texts = [_text_of(item) for item in items if item.get("role") == "assistant"]
@@ -85,7 +85,7 @@ def kept_apart(instructions: str, *texts: str) -> Check:
     """No request of the agent with these instructions holds any of these texts, and it has sent one."""
 
     def check(seen: ObservedRun) -> Iterator[str]:
-        own = [each for each in _accepted(seen) if instructions in _instructions_of(each)]
+        own = [accepted for accepted in _accepted(seen) if instructions in _instructions_of(accepted)]
         if not own:
             yield f"no request came with the instructions {quote(instructions)}"
         for exchange in own:
@@ -103,7 +103,7 @@ def _instructions_of(exchange: Exchange) -> str:
 
 
 def _accepted(seen: ObservedRun) -> Sequence[Exchange]:
-    return [each for each in seen.exchanges if asks_model(each.request) and each.status == 200]
+    return [exchange for exchange in seen.exchanges if asks_model(exchange.request) and exchange.status == 200]
 
 
 def _items(exchange: Exchange) -> Sequence[Json]:

@@ -19,7 +19,7 @@ class _ResultChangedError(Exception):
 def find_combined(
     steps: Sequence[Step], fails: Callable[[Sequence[Step]], T | None], seed: int, examples: int
 ) -> tuple[Sequence[Step], T] | None:
-    """The smallest of so many combinations of steps that fails, and what came of it; None when none does."""
+    """Find the smallest of so many combinations of steps that fails, and its result; None when all pass."""
     try:
         from hypothesis import strategies
     except ImportError as problem:
@@ -34,7 +34,7 @@ def find_combined(
 
 
 def find_generated(strategy: Any, fails: Callable[[Any], T | None], seed: int, examples: int) -> tuple[Any, T] | None:
-    """The smallest of so many examples of a strategy that fails, and what came of it; None when none does."""
+    """Find the smallest of so many examples of a strategy that fails, and its result; None when all pass."""
     from hypothesis import HealthCheck, Phase, given, settings
     from hypothesis import seed as seeded
 

@@ -79,7 +79,7 @@ def explore_scripts(scenario: Scenario, fresh: FreshMock, strategy: Any, seed: i
     def fails(script: Sequence[Sequence[Any]]) -> _ScenarioRun | None:
         nonlocal tried
         tried += 1
-        ran = _run(scenario, fresh, (), [[each.build() for each in turn] for turn in script])
+        ran = _run(scenario, fresh, (), [[line.build() for line in turn] for turn in script])
         return ran if ran.error or ran.problems else None
 
     if (found := find_generated(strategy, fails, seed, examples)) is None:
@@ -92,12 +92,12 @@ def explore_scripts(scenario: Scenario, fresh: FreshMock, strategy: Any, seed: i
 
 
 def select_variations(pattern: str) -> list[Variation]:
-    """The kinds whose ids match a pattern like `streams/*`; several are separated by commas. ConfigError when none does."""
-    wanted = [each.strip() for each in pattern.split(",")]
-    for each in wanted:
-        if not any(fnmatchcase(id, each) for id in VARIATIONS):
-            raise ConfigError(f"explore: no variation {each!r}. {suggest_name(each, VARIATIONS)}")
-    return [made for id, made in VARIATIONS.items() if any(fnmatchcase(id, each) for each in wanted)]
+    """Select the kinds whose ids match a pattern like `streams/*`, several separated by commas; else ConfigError."""
+    wanted = [glob.strip() for glob in pattern.split(",")]
+    for glob in wanted:
+        if not any(fnmatchcase(id, glob) for id in VARIATIONS):
+            raise ConfigError(f"explore: no variation {glob!r}. {suggest_name(glob, VARIATIONS)}")
+    return [made for id, made in VARIATIONS.items() if any(fnmatchcase(id, glob) for glob in wanted)]
 
 
 def _choose(steps: list[Step], seed: int) -> list[Step]:
@@ -110,7 +110,7 @@ def _choose(steps: list[Step], seed: int) -> list[Step]:
 def _find_smallest(
     steps: list[Step], fails: Callable[[Sequence[Step]], _ScenarioRun | None]
 ) -> tuple[Sequence[Step], _ScenarioRun] | None:
-    """The first step that changes the result: they are ordered from small to large. One without an error goes first."""
+    """Find the first step, from small to large, that changes the result; one without an error goes first."""
     raised: tuple[Sequence[Step], _ScenarioRun] | None = None
     for step in steps:
         if ran := fails([step]):
@@ -127,7 +127,7 @@ def _describe(id: str, lossless: bool, steps: Sequence[Step], ran: _ScenarioRun,
 
 
 def _run_plain(scenario: Scenario, fresh: FreshMock) -> _ScenarioRun:
-    """What comes of a scenario without variations; ConfigError when it can be compared with nothing."""
+    """Run a scenario without variations; ConfigError when its result can be compared with nothing."""
     plain = _run(scenario, fresh, ())
     if plain.error:
         raise plain.error
@@ -159,7 +159,7 @@ def _run(scenario: Scenario, fresh: FreshMock, steps: Sequence[Step], turns: Seq
 
 
 def _call(scenario: Scenario, mock: Mock) -> Any:
-    """What a scenario returns; an async one runs in an event loop of its own, also where one runs already."""
+    """Call a scenario; an async one runs in an event loop of its own, also where one runs already."""
     if not inspect.iscoroutinefunction(scenario):
         return scenario(mock)
     with ThreadPoolExecutor(1) as pool:

@@ -18,7 +18,7 @@ class OtherDeltas(Fault):
     size: int
 
     def apply(self, lines: Sequence[TurnLine]) -> list[TurnLine]:
-        """The lines of a turn with these deltas."""
+        """Give the lines of a turn these deltas."""
         return [replace(line, deltas=self._deltas(line)) if isinstance(line, Item) else line for line in lines]
 
     def _deltas(self, item: Item) -> Deltas:
@@ -31,7 +31,7 @@ class OtherDeltas(Fault):
 
 
 def _texts_of(item: Item) -> Iterator[tuple[tuple[str, int], str]]:
-    """The texts of a message without logprobs, and the arguments of a call, each with its place among the deltas."""
+    """Yield the texts of a message without logprobs, and the arguments of a call, each with its place among the deltas."""
     if item.type == "message":
         for number, part in enumerate(item.members["content"]):
             if part["type"] == "output_text" and not part.get("logprobs"):

@@ -35,8 +35,8 @@ class Built:
     args: Sequence[Any]
 
     def build(self) -> Any:
-        """What the builder makes."""
-        return self.builder(*(each.build() if isinstance(each, Built) else each for each in self.args))
+        """Call the builder."""
+        return self.builder(*(argument.build() if isinstance(argument, Built) else argument for argument in self.args))
 
     def __repr__(self) -> str:
         return f"{self.builder.__name__}({', '.join(map(repr, self.args))})"
@@ -64,7 +64,7 @@ def scripts(
 
 
 def _join(parts: Sequence[Sequence[Built]]) -> list[Built]:
-    return [each for part in parts for each in part]
+    return [piece for part in parts for piece in part]
 
 
 def _built(builder: Callable[..., Any], *args: st.SearchStrategy[Any]) -> st.SearchStrategy[Built]:
@@ -108,7 +108,7 @@ def _values(schema: Mapping[str, Any], root: Mapping[str, Any]) -> st.SearchStra
         return st.sampled_from(schema["enum"] if "enum" in schema else [schema["const"]])
     if "anyOf" in schema:
         simplest_first = sorted(schema["anyOf"], key=lambda each: each.get("type") != "null")
-        return st.one_of([_values(each, root) for each in simplest_first])
+        return st.one_of([_values(alternative, root) for alternative in simplest_first])
     kinds = schema.get("type", ["null", "boolean", "integer", "string"])
     simplest_first = [kinds] if isinstance(kinds, str) else sorted(kinds, key=lambda kind: kind != "null")
     return st.one_of([_of_type(kind, schema, root) for kind in simplest_first])
@@ -133,9 +133,11 @@ def _of_type(kind: str, schema: Mapping[str, Any], root: Mapping[str, Any]) -> s
             items = _values(schema.get("items", {}), root)
             return st.lists(items, min_size=schema.get("minItems", 0), max_size=schema.get("maxItems"))
         case "object":
-            members = {name: _values(each, root) for name, each in schema.get("properties", {}).items()}
-            needed = {name: each for name, each in members.items() if name in schema.get("required", ())}
+            members = {
+                name: _values(member_schema, root) for name, member_schema in schema.get("properties", {}).items()
+            }
+            needed = {name: member for name, member in members.items() if name in schema.get("required", ())}
             return st.fixed_dictionaries(
-                needed, optional={name: each for name, each in members.items() if name not in needed}
+                needed, optional={name: member for name, member in members.items() if name not in needed}
             )
     raise ConfigError(f"scripts: the type {kind!r} in a tool's parameters is none of JSON Schema's.")

@@ -1,4 +1,4 @@
-"""A result compared with an earlier one: what fails that did not, what no longer does."""
+"""Compares a result with an earlier one: new failures, and mended ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.examine.report.results import ClientResult, ExaminationResults
 
 
 class BaselineComparison(NamedTuple):
-    """Failures that the baseline does not have, failures that it has, and those of it that are mended."""
+    """Failures beside those of the baseline, failures in both, and mended ones."""
 
     new: Sequence[Cell]
     known: Sequence[Cell]
@@ -19,7 +19,7 @@ class BaselineComparison(NamedTuple):
 
 
 def compare_with_baseline(result: ClientResult, baseline: ExaminationResults) -> BaselineComparison:
-    """A result against the earlier one of the same client, of any release; ConfigError when there is none."""
+    """Compare a result with the earlier one of the same client, of any release; ConfigError without one."""
     before = {(cell.case, cell.mode) for cell in _find_earlier(result, baseline).failures}
     new = [cell for cell in result.failures if (cell.case, cell.mode) not in before]
     known = [cell for cell in result.failures if (cell.case, cell.mode) in before]
@@ -32,12 +32,12 @@ def compare_with_baseline(result: ClientResult, baseline: ExaminationResults) ->
 
 
 def _find_earlier(result: ClientResult, baseline: ExaminationResults) -> ClientResult:
-    same = [each for each in baseline.clients if each.name == result.name]
-    if exact := [each for each in same if each.client == result.client]:
+    same = [earlier for earlier in baseline.clients if earlier.name == result.name]
+    if exact := [earlier for earlier in same if earlier.client == result.client]:
         same = exact
     if len(same) == 1:
         return same[0]
-    held = ", ".join(each.client for each in baseline.clients)
+    held = ", ".join(earlier.client for earlier in baseline.clients)
     problem = "several results" if same else "no result"
     raise ConfigError(
         f"--baseline: it has {problem} of {result.name} (it holds {held}). Give the file of one earlier run."

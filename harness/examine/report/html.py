@@ -12,11 +12,11 @@ _PAGE = Path(__file__).with_name("page.html")
 
 
 def render(results: ExaminationResults) -> str:
-    """The page: the template with the results as data."""
+    """Render the page: the template with the results as data."""
     data = {
         "areas": results.areas,
         "cases": dict(results.cases),
-        "clients": [each.as_json() for each in results.clients],
+        "clients": [client.as_json() for client in results.clients],
         "verdicts": VERDICTS,
     }
     return fill_page(_PAGE, f'<script type="application/json" id="results">{script_safe_json(data)}</script>')

@@ -18,17 +18,17 @@ _HINT = "Give a file that harness examine --report FILE.json wrote."
 
 
 def render(results: ExaminationResults) -> str:
-    """The results as JSON."""
+    """Render the results as JSON."""
     document = {
         "version": RESULTS_VERSION,
         "cases": list(results.cases.values()),
-        "clients": [each.as_json() for each in results.clients],
+        "clients": [client.as_json() for client in results.clients],
     }
     return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
 
 
 def read_results(file: Path) -> ExaminationResults:
-    """The results in a file; ConfigError when it holds none."""
+    """Read the results in a file; ConfigError for any other file."""
     try:
         raw = read_bounded(file, RAISE_ADVICE)
         refuse_many_values(raw, size_limit(), RAISE_ADVICE)

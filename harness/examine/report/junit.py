@@ -10,7 +10,7 @@ from harness.report.formats.junit import render_xml, replace_invalid
 
 
 def render(results: ExaminationResults) -> str:
-    """The results as XML."""
+    """Render the results as XML."""
     suites = Xml.Element("testsuites", {"name": "examine"})
     for result in results.clients:
         _add_suite(suites, result, results)

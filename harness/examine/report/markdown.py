@@ -17,12 +17,12 @@ BADGE_ROOT = "https://img.shields.io/badge/"
 
 
 def render(results: ExaminationResults) -> str:
-    """The results as Markdown."""
-    return "\n".join([line for each in results.clients for line in _lines(each, results.areas)])
+    """Render the results as Markdown."""
+    return "\n".join([line for client in results.clients for line in _lines(client, results.areas)])
 
 
 def badge(result: ClientResult) -> str:
-    """A badge that says how many runs pass: `openai 3.54.0 | 312 of 320 pass`."""
+    """Write a badge with the number of runs that pass: `openai 3.54.0 | 312 of 320 pass`."""
     count = result.count()
     runs = sum(count.values()) - count["not applicable"]
     color = "red" if any(count[verdict] for verdict in RED) else "yellow" if count["warn"] else "brightgreen"
@@ -44,7 +44,7 @@ def _lines(result: ClientResult, areas: list[str]) -> Iterator[str]:
     if groups:
         yield "\n| case | severity | modes | | why |\n|---|---|---|---|---|"
     for group in groups[:MAX_LISTED]:
-        cell, modes = group[0], " ".join(dict.fromkeys(one.mode for one in group))
+        cell, modes = group[0], " ".join(dict.fromkeys(alike.mode for alike in group))
         cells = (name_cases(group), cell.severity, shorten(modes, 100), cell.verdict, cell.reason)
         yield f"| {' | '.join(map(escape_cell, cells))} |"
     if (hidden := len(groups) - MAX_LISTED) > 0:

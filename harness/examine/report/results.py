@@ -56,7 +56,7 @@ class ClientResult:
         return Counter(cell.verdict for cell in self.cells if not area or area_of(cell.case) == area)
 
     def reproduce(self, cell: Cell) -> str:
-        """The command that runs a cell again."""
+        """Write the command that runs a cell again."""
         return f"harness examine {self.adapter} --case {cell.case} --modes {cell.mode}"
 
     def as_json(self) -> Json:
@@ -65,7 +65,7 @@ class ClientResult:
 
     @classmethod
     def from_json(cls, members: Json) -> ClientResult:
-        """The result of JSON that `as_json` made."""
+        """Make a result of the JSON that `as_json` made."""
         return cls(**{**members, "cells": tuple(map(Cell.from_json, members["cells"]))})
 
 
@@ -83,18 +83,18 @@ class ExaminationResults:
 
 
 def area_of(case: str) -> str:
-    """The area of a case, by its id."""
+    """Find the area of a case, by its id."""
     return case.partition("/")[0]
 
 
 def case_json(case: ClientCase) -> Json:
-    """What a case is about, as JSON."""
+    """Describe a case as JSON."""
     names = ("id", "area", "severity", "title", "does", "source", "shows")
     return {**{name: getattr(case, name) for name in names}, "needs": sorted(case.needs)}
 
 
 def collect_results(found: ClientExamination, cases: Sequence[ClientCase], adapter: str) -> ExaminationResults:
-    """The results of one examination."""
+    """Collect the results of one examination."""
     result = ClientResult(
         client=str(_shortened(found.declared.client)),
         adapter=adapter,
@@ -109,19 +109,19 @@ def merge_results(several: Iterable[ExaminationResults]) -> ExaminationResults:
     """Results side by side; two clients of one name are told apart by a number."""
     clients: list[ClientResult] = []
     cases: dict[str, Json] = {}
-    for each in several:
-        cases |= each.cases
-        clients += each.clients
+    for examination in several:
+        cases |= examination.cases
+        clients += examination.clients
     times: Counter[str] = Counter()
-    for number, one in enumerate(clients):
-        times[one.client] += 1
-        if times[one.client] > 1:
-            clients[number] = replace(one, client=f"{one.client} ({times[one.client]})")
+    for number, client in enumerate(clients):
+        times[client.client] += 1
+        if times[client.client] > 1:
+            clients[number] = replace(client, client=f"{client.client} ({times[client.client]})")
     return ExaminationResults(tuple(clients), cases)
 
 
 def group_by_reason(cells: Iterable[Cell]) -> list[list[Cell]]:
-    """The cells that are no pass; those with the same verdict and reason, of whichever modes and cases, are one group.
+    """Group the failed cells by verdict and reason, over all modes and cases.
 
     Those that make the examination fail come first.
     """
@@ -134,14 +134,14 @@ def group_by_reason(cells: Iterable[Cell]) -> list[list[Cell]]:
 
 
 def name_cases(cells: Iterable[Cell]) -> str:
-    """The cases of a group, the first by name."""
+    """Name the cases of a group, the first by name."""
     names = list(dict.fromkeys(cell.case for cell in cells))
     more = len(names) - _NAMED_CASES
     return ", ".join(names[:_NAMED_CASES]) + (f" and {more} more" if more > 0 else "")
 
 
 def is_untold(cell: Cell) -> bool:
-    """Whether a case says nothing of the client for the one reason that the adapter does not tell of cut answers."""
+    """Tell whether a case says nothing of the client only because the adapter does not report cut answers."""
     return cell.reason.startswith("the adapter does not declare incomplete ")
 
 

@@ -33,7 +33,7 @@ def write_starter(folder: Path, language: str) -> Path:
 
 
 def starter_command(file: Path) -> str:
-    """The command that examines with a written adapter, from where `--init` was given."""
+    """Write the command that examines with a written adapter, from where `--init` was given."""
     if file.suffix == ".mjs":
         return f"harness examine --command {quote(f'node {quote(str(file))}')}"
     command = f"harness examine {file.stem}:MyAdapter"

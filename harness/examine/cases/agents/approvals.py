@@ -29,7 +29,7 @@ def _approval(name: str, title: str, answers: list[UserAnswer], said: list[Turn]
     case(
         f"agents/approval-{name}",
         *checks,
-        interrupts(*(each.tool for each in answers)),
+        interrupts(*(answer.tool for answer in answers)),
         title=title,
         does=words.pop("does", f"{title}: the functions need the user's approval."),
         source=words.pop("source", FRAMEWORKS),

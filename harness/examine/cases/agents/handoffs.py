@@ -20,7 +20,7 @@ FRAMEWORKS = "what openai-agents, agent-framework and others document as a hand-
 
 
 def team(planner: list[Turn], ops: list[Turn]) -> Script:
-    """A script with the turns of each agent."""
+    """Make a script with the turns of each agent."""
 
     def script(mock: Mock) -> None:
         mock.when(instructions="planner").script(*planner)

@@ -34,7 +34,7 @@ def _approval(name: str, title: str, answers: list[UserAnswer], said: list[Turn]
     case(
         f"agents/mcp-approval-{name}",
         *checks,
-        interrupts(*(each.tool for each in answers)),
+        interrupts(*(answer.tool for answer in answers)),
         title=title,
         does=f"{title}: the output has an `mcp_approval_request` for each call.",
         source="API reference, `require_approval` of the tool `mcp`, 2026-10; recorded",

@@ -22,7 +22,7 @@ FRAMEWORKS = "what openai-agents, agent-framework and others document as an agen
 
 
 def team(planner: list[Turn], researcher: list[Turn]) -> Script:
-    """A script with the turns of each agent."""
+    """Make a script with the turns of each agent."""
 
     def script(mock: Mock) -> None:
         mock.when(instructions="planner").script(*planner)
