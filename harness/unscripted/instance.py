@@ -26,6 +26,8 @@ MAX_DEPTH = 100
 """How deep a schema may be nested, its references followed."""
 MAX_SAID = 10_000
 """Characters of what the user says that are looked at."""
+MAX_PHRASES = 5
+"""Quoted texts, and names, that are tried for each text."""
 EXAMPLE_TEXT = "example"
 QUERY_MEMBERS = frozenset(("input", "message", "prompt", "query", "question", "request", "user_input", "user_query"))
 """Members that are for all that the user says, as clients name them."""
@@ -77,7 +79,7 @@ class UserValues:
         self._said = text.casefold()
         self._query = [text.strip()] if text.strip() and len(said) <= MAX_SAID else []
         self._numbers = [float(number) for number in _NUMBER.findall(text)]
-        self._quoted, self._names = _QUOTED.findall(text), _NAME.findall(text)
+        self._quoted, self._names = (pattern.findall(text)[:MAX_PHRASES] for pattern in (_QUOTED, _NAME))
 
     def order(self, values: Sequence[Any]) -> Sequence[Any]:
         """Put values to choose from in order, first those that the user says."""

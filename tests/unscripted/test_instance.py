@@ -252,6 +252,14 @@ def test_a_small_schema_of_a_huge_instance_costs_a_bounded_search(schema: Any, b
         make_instance(schema)
 
 
+def test_many_texts_that_fit_nowhere_cost_a_bounded_search() -> None:
+    text = {"type": "string", "minLength": 70}
+    schema = {"properties": {f"a{n}": text for n in range(1_000)}, "required": [f"a{n}" for n in range(1_000)]}
+    began = process_time()
+    make_instance(schema, "'quoted' " * 1_000)
+    assert process_time() - began < 1
+
+
 def test_what_is_within_the_bounds_is_made() -> None:
     assert len(make_instance({"type": "array", "items": {"type": "null"}, "minItems": MAX_STEPS - 1})) == MAX_STEPS - 1
     assert make_instance({"enum": list(range(100_000))}) == 0
