@@ -40,27 +40,27 @@ class Line(NamedTuple):
         return linecache.getline(self.file, self.number).strip()
 
     def show(self, root: str) -> str:
-        """The line in words, its file relative to the folder `root`: `app.py:3, at import: client = openai.OpenAI()`."""
+        """Show the line in words, its file relative to `root`: `app.py:3, at import: client = openai.OpenAI()`."""
         return f"{self.file.removeprefix(f'{root}{os.sep}')}:{self.number}, {self.where}: {self.source}"
 
 
 def asking_frames() -> list[FrameType]:
-    """The frames of the project's own code on the stack of this thread, the innermost first; none in a resolver's thread."""
+    """List the frames of the project's code on the stack of this thread, the innermost first; none in a resolver's."""
     return [frame for frame in _stack() if is_of_project(frame.f_code.co_filename)]
 
 
 def is_of_project(file: str | None) -> bool:
-    """Whether a file is neither of Python, nor of an installed package, nor the harness's own."""
+    """Tell whether a file is neither of Python, nor of an installed package, nor of the harness."""
     return bool(file) and not str(file).startswith(("<", *_FOREIGN))
 
 
 def asking_client() -> Any:
-    """The SDK's client on the stack of this thread, None without one."""
+    """Find the SDK's client on the stack of this thread, if there is one."""
     return client_in(_stack())
 
 
 def client_in(stack: Iterable[FrameType]) -> Any:
-    """The SDK's client that asks in the frames of a stack, None without one."""
+    """Find the SDK's client in the frames of a stack, if there is one."""
     kinds = _client_kinds()
     owners = (frame.f_locals.get("self") for frame in stack) if kinds else ()
     return next((owner for owner in owners if issubclass(type(owner), kinds)), None)
@@ -89,13 +89,13 @@ def trace_key(key: str, root: str) -> tuple[list[str], list[str]]:
 
 
 def _is_in_http(stack: Sequence[FrameType]) -> bool:
-    """Whether a thread waits for an answer in a library for HTTP."""
+    """Tell whether a thread waits for an answer in a library for HTTP."""
     waiting = itertools.takewhile(lambda frame: not is_of_project(frame.f_code.co_filename), stack)
     return any(str(frame.f_globals.get("__name__")).startswith(_HTTP_MODULES) for frame in waiting)
 
 
 def show_line(frame: FrameType, root: str) -> str:
-    """The line of a frame in words: `app.py:3, in answer: client.responses.create()`."""
+    """Show the line of a frame in words: `app.py:3, in answer: client.responses.create()`."""
     return Line(frame.f_code.co_filename, frame.f_lineno, f"in {frame.f_code.co_name}").show(root)
 
 
@@ -121,7 +121,7 @@ def _held_clients() -> list[Any]:
 def find_origin(
     client: Any, fixtures: Mapping[str, tuple[Any, CodeType]], frames: Sequence[FrameType] | None = None
 ) -> Line | None:
-    """The line that made a client; `fixtures` are the values that a test has been given, each with its function's code.
+    """Find the line that made a client; `fixtures` are the values that a test has been given, each with its function's code.
 
     `frames` are those that may hold it, if not those of this thread.
     """
@@ -145,7 +145,7 @@ def _stack() -> list[FrameType]:
 
 
 def frames_of(innermost: FrameType) -> list[FrameType]:
-    """The frames of a stack, the innermost first."""
+    """List the frames of a stack, the innermost first."""
     frame: FrameType | None = innermost
     frames = []
     while frame:
@@ -179,15 +179,15 @@ def _parts(value: Any) -> list[Any]:
 
 
 def _definition_line(code: CodeType) -> int:
-    """The line of a function's `def`, which may stand below its decorators."""
+    """Find the line of a function's `def`, which may stand below its decorators."""
     lines = linecache.getlines(code.co_filename)
     numbers = range(code.co_firstlineno, len(lines) + 1)
     starts = ("def ", "async def ")
-    return next((one for one in numbers if lines[one - 1].lstrip().startswith(starts)), code.co_firstlineno)
+    return next((number for number in numbers if lines[number - 1].lstrip().startswith(starts)), code.co_firstlineno)
 
 
 def _assigning_line(file: str, name: str, within: range | None) -> int:
-    """The last line that assigns a name in a range of lines, or the first outside of functions; 0 if there is none."""
+    """Find the last line that assigns a name in a range of lines, or the first outside of functions; else 0."""
     try:
         tree = ast.parse("".join(linecache.getlines(file)))
     except SyntaxError:
@@ -203,30 +203,30 @@ def _assigning_line(file: str, name: str, within: range | None) -> int:
 
 
 def _function_at(file: str, number: int) -> str:
-    """The function in which a line stands, in words; empty for none."""
+    """Name the function in which a line stands, in words; empty at import."""
     tree = ast.parse("".join(linecache.getlines(file)))
-    functions = (one for one in ast.walk(tree) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef))
-    inside = [one for one in functions if one.lineno < number <= (one.end_lineno or 0)]
+    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    inside = [function for function in functions if function.lineno < number <= (function.end_lineno or 0)]
     return f"in {inside[-1].name}" if inside else ""
 
 
 def _is_placeholder(node: ast.AST) -> bool:
-    """Whether a statement only prepares a name: `client = None`."""
+    """Tell whether a statement only prepares a name: `client = None`."""
     return isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
 
 
 def _outside_functions(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes that run at import, and functions themselves; in functions only what assigns a global name."""
+    """Yield the nodes that run at import, and functions themselves; in functions only those that assign a global name."""
     for child in ast.iter_child_nodes(node):
         yield child
         if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             yield from _outside_functions(child)
-        elif names := {name for one in ast.walk(child) if isinstance(one, ast.Global) for name in one.names}:
-            yield from (one for one in ast.walk(child) if not names.isdisjoint(_bound_names(one)))
+        elif names := {name for inner in ast.walk(child) if isinstance(inner, ast.Global) for name in inner.names}:
+            yield from (inner for inner in ast.walk(child) if not names.isdisjoint(_bound_names(inner)))
 
 
 def _bound_names(node: ast.AST) -> Iterator[str]:
-    """The names that a statement binds."""
+    """Yield the names that a statement binds."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         yield node.name
     targets = (

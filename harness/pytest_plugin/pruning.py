@@ -49,13 +49,13 @@ class _Pruner:
         if report.when == "call" and session and session.mode != "replay":
             item.stash[_PASSED_STASH_KEY] = report.passed and not hasattr(report, "wasxfail")
         if report.when == "teardown" and session and session.mode != "replay":
-            siblings = [each for each in item.session.items if _cassette_of(each) == str(session.path)]
+            siblings = [test for test in item.session.items if _cassette_of(test) == str(session.path)]
             use = {
                 "cassette": str(session.path),
                 "used": session.used_numbers,
                 "passed": report.passed and item.stash.get(_PASSED_STASH_KEY, False),
-                "tests": [each.nodeid for each in siblings],
-                "marks": sorted({_marked_place(each) for each in siblings}),
+                "tests": [test.nodeid for test in siblings],
+                "marks": sorted({_marked_place(test) for test in siblings}),
                 "narrowed": str(session.path) in self._config.stash[_DESELECTED_STASH_KEY],
             }
             setattr(report, _USE_ATTRIBUTE, use)
@@ -115,12 +115,12 @@ class _Pruner:
 
 
 def _marked_place(item: pytest.Item) -> str:
-    """The function, class or module that the mark of a test is on, as pytest names it."""
+    """Name the function, class or module that has the mark of a test."""
     return next(node.nodeid.partition("[")[0] for node, _ in item.iter_markers_with_node("cassette"))
 
 
 def _cassette_of(item: pytest.Item) -> str:
-    """The file of the cassette that the mark of a test names; empty without one."""
+    """Find the file of the cassette that the mark of a test names; empty without a mark."""
     marker = item.get_closest_marker("cassette")
     if marker is None or not marker.args:
         return ""

@@ -1,4 +1,4 @@
-"""Calls of the tools that have no names of their own: those that the API executes, and the shell, patches and screens.
+"""Calls of tools without names: those that the API executes, and the shell, patches and screens.
 
 What the API executes is followed by a message; what the client executes ends the turn.
 """
@@ -46,14 +46,14 @@ _CONTAINERS = ("container_auto", "container_reference")
 
 
 def needs_client(turn: Sequence[Item]) -> bool:
-    """Whether a turn ends here, for the client to act."""
+    """Tell whether a turn ends here, for the client to act."""
     last = turn[-1]
     own = last.type in CLIENT_CALL_NAMES and last.members.get("execution") != "server"
     return own or last.type == "mcp_approval_request"
 
 
 def call_hosted(tool: Json, choice: Any, reading: Reading) -> list[Item]:
-    """The items of a call of a tool; `choice` is the `tool_choice`, which may name a tool of a server."""
+    """Call a tool; `choice` is the `tool_choice`, which may name a tool of a server."""
     if tool["type"] in SERVER_TYPES:
         server = tool if tool["type"] == "mcp" else label_server(tool)
         return _call_server(server, choice if isinstance(choice, dict) else {}, reading)
@@ -61,7 +61,7 @@ def call_hosted(tool: Json, choice: Any, reading: Reading) -> list[Item]:
 
 
 def call_approved(response: Json, reading: Reading) -> list[Item]:
-    """The call that an approval allows; empty where it is denied, or made by a scripted server."""
+    """Make the call that an approval allows; none if it is denied or the server is scripted."""
     requests = [item for item in reading.items if item.get("type") == "mcp_approval_request"]
     asked = next((item for item in requests if item.get("id") == response.get("approval_request_id")), None)
     if not (asked and response.get("approve")) or reading.world.mcp_servers.tools_of(asked) is not None:
@@ -87,9 +87,9 @@ def _call_server(tool: Json, choice: Json, reading: Reading) -> list[Item]:
 
 
 def _known_tools(tool: Json, choice: Json, listed: Sequence[Json]) -> list[Json]:
-    """The tools of a server: those listed before, else those that the request names, else one."""
+    """List the tools of a server: as listed before, as the request names them, or one example."""
     if listed:
-        return [found for item in listed for found in item.get("tools") or ()]
+        return [listed_tool for item in listed for listed_tool in item.get("tools") or ()]
     allowed = tool.get("allowed_tools") or ()
     names = allowed.get("tool_names") or () if isinstance(allowed, dict) else allowed
     asked = [choice["name"]] if choice.get("name") else []
@@ -128,18 +128,18 @@ def _search_web(tool: Json, reading: Reading) -> list[Item]:
 
 
 def web_site(reading: Reading) -> str:
-    """The site that a search of the web finds: the first that the tool allows, else an example."""
+    """Find the site for a search of the web: the first that the tool allows, else an example."""
     filters = (tool.get("filters") or {} for tool in reading.tools if tool["type"].startswith("web_search"))
     return next((site for tool in filters for site in tool.get("allowed_domains") or ()), EXAMPLE_SITE)
 
 
 def page_of(site: str) -> str:
-    """The page of a site that a search finds."""
+    """Make the address of the page that a search finds on a site."""
     return f"https://{site}/"
 
 
 def is_client_search(tool: Json) -> bool:
-    """Whether a `tool_search` is one that the client executes."""
+    """Tell whether a tool is a `tool_search` that the client executes."""
     return tool["type"] == "tool_search" and tool.get("execution") == "client"
 
 

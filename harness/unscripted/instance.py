@@ -122,13 +122,13 @@ def make_instance(schema: Any, said: str = "", of: str = "the schema") -> Any:
 
 
 def _describe_problem(problem: Exception) -> str:
-    """What is wrong with a schema, in a line that begins with the place."""
+    """Say what is wrong with a schema, in a line that begins with the place."""
     place = ".".join(map(str, getattr(problem, "instance_path", ())))
     return shorten(f"{place}: {problem}".removeprefix(": ").partition("\n")[0], 200)
 
 
 def compact_json(value: Any) -> str:
-    """A value as JSON without blanks."""
+    """Write a value as JSON without blanks."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -143,7 +143,7 @@ class _Search:
     depth: int = 0
 
     def least_value(self, schema: Any, open_refs: tuple[str, ...]) -> Any:
-        """The least value for a schema inside `root`; `open_refs` are the references that led to it."""
+        """Find the least value for a schema inside `root`; `open_refs` are the references that led there."""
         self._count_steps(1)
         self.depth += 1
         if self.depth > MAX_DEPTH:
@@ -184,7 +184,7 @@ class _Search:
         return self.least_value(self._merge(beside, resolve_pointer(name, self.root)), (*open_refs, name))
 
     def _least_of_all_of(self, schema: Json, open_refs: tuple[str, ...]) -> Any:
-        """The least instance of `allOf` and what stands beside it."""
+        """Find the least instance of `allOf` and the keywords beside it."""
         names = tuple(part["$ref"] for part in schema["allOf"] if "$ref" in part)
         if not set(names).isdisjoint(open_refs):
             raise _EndlessError
@@ -241,7 +241,7 @@ class _Search:
 
 
 def _first_possible(make: Callable[[Any], Any], choices: Sequence[Any]) -> Any:
-    """What the first choice that has an instance makes; the problem of the last one when none has."""
+    """Make the first choice that has an instance; raise the problem of the last if none has."""
     *others, last = choices
     for choice in others:
         with suppress(_EndlessError, ValueError):

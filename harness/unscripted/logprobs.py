@@ -16,7 +16,7 @@ OTHER_TOKENS = (
 
 
 def make_logprobs(text: str, body: Json) -> list[Json]:
-    """One entry a token of a text, with the `top_logprobs` that the request asks for; empty unless it includes them."""
+    """Make an entry for each token of a text, with as many `top_logprobs` as are asked for; none if not included."""
     if LOGPROBS not in (body.get("include") or ()):
         return []
     tokens, number = split_into_tokens(text), int(body.get("top_logprobs") or 0)
@@ -26,7 +26,7 @@ def make_logprobs(text: str, body: Json) -> list[Json]:
 
 
 def _most_likely(token: str, number: int) -> list[Json]:
-    tokens = [token, *(other for other in OTHER_TOKENS if other != token)][:number]
+    tokens = [token, *(likely for likely in OTHER_TOKENS if likely != token)][:number]
     return [_entry(likely, place) for place, likely in enumerate(tokens)]
 
 

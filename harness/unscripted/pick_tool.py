@@ -1,4 +1,4 @@
-"""Which tool a model without a script calls: one that `tool_choice` demands, or one whose name the user says."""
+"""The tool that a model without a script calls: demanded by `tool_choice`, or named by the user."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ANY_TOOL = re.compile(r"\b(?:call|use) (?:a|one of your|the|this|your) (?:funct
 
 
 def pick_tool(tools: Sequence[CallableTool], choice: str | Json, said: str) -> CallableTool | None:
-    """Pick the tool that is called, None when none is: of those that the choice leaves, the one most named by the user.
+    """Pick the tool that is called, if any: of those that the choice leaves, the one most named by the user.
 
     Without a demand a tool is called only if the user, who `said` this, names it by a word of its name or says to use it.
     """
@@ -47,7 +47,7 @@ def required_mode(choice: str | Json) -> str:
 
 
 def _is_chosen(tool: Json, choice: Json) -> bool:
-    """Whether one entry of a choice names a tool; the `name` beside a server is that of a tool which it has."""
+    """Tell whether an entry of a choice names a tool; beside a server `name` is a tool of the server."""
     if _VERSION.sub("", tool["type"]) != _VERSION.sub("", str(choice.get("type", tool["type"]))):
         return False
     members = ("server_label",) if tool["type"] == "mcp" else ("name",)

@@ -1,4 +1,4 @@
-"""Calls of the tools that only a Foundry project has, with what they return, as the service makes them.
+"""Calls of the tools of Foundry projects, with their outputs, as the service makes them.
 
 What a tool is made of is not checked before, so all of it may be of any form. Arguments and outputs have the forms that were
 recorded 2026-02 to 2026-06; those of a browser and of a function in Azure are assumed.
@@ -40,7 +40,7 @@ ToolCall = Callable[[Json, Reading], list[Item]]
 
 
 def label_server(tool: Json) -> Json:
-    """A tool behind which a server stands, as one of type `mcp`; without a label it has the last name of its connection."""
+    """Write a tool with a server behind it as an `mcp`; without a label, by the last name of its connection."""
     label = as_string(tool.get("server_label"))
     connection = as_string(tool.get("project_connection_id")).rstrip("/").rpartition("/")[2]
     asked = as_string(tool.get("require_approval")) or as_object(tool.get("require_approval"))
@@ -49,7 +49,7 @@ def label_server(tool: Json) -> Json:
 
 
 def _search_with(call: Callable[..., Item], result: Callable[..., Item], output: Any) -> ToolCall:
-    """A call with the words of the user as its query, and an output."""
+    """Make a function that calls a tool with the words of the user as the query, and gives an output."""
     return lambda tool, reading: [call({"query": reading.query}), result(output)]
 
 
@@ -81,7 +81,7 @@ def _pick_function(tool: Json, reading: Reading) -> Json:
 
 
 def _functions_of(tool: Json) -> list[Json]:
-    """The functions of an `azure_function` or an `openapi`, as those of a client are declared."""
+    """List the functions of an `azure_function` or an `openapi`, declared as those of a client are."""
     if tool["type"] == "azure_function":
         own = as_object(as_object(tool.get("azure_function")).get("function"))
         return [_function(as_string(own.get("name")) or "function", own.get("parameters"))]
@@ -98,7 +98,7 @@ def _function(name: str, parameters: Any) -> Json:
 
 
 def _parameters_of(operation: Json) -> Json:
-    """What an operation requires."""
+    """Write the required parameters of an operation as a schema."""
     declared = objects_in(operation.get("parameters"))
     properties = {
         as_string(parameter.get("name")): as_object(parameter.get("schema"))
@@ -118,7 +118,7 @@ def _capture(tool: Json, reading: Reading) -> list[Item]:
 
 
 def _search_memories(tool: Json, reading: Reading) -> list[Item]:
-    """What the store remembers of the scope, after updates that still wait; then what the user says begins another."""
+    """Search the memories of the scope, after updates that still wait; the words of the user begin another update."""
     world, scope = reading.world, as_string(tool.get("scope"))
     store = world.store.memory_stores.get(as_string(tool.get("memory_store_name")))
     if not (store and scope):
@@ -132,7 +132,7 @@ def _search_memories(tool: Json, reading: Reading) -> list[Item]:
 
 
 def first_memory(turn: Sequence[Item]) -> str:
-    """The first memory that a search in a turn has found; empty without one."""
+    """Return the first memory that a search in a turn has found; empty without one."""
     found = (memory for item in turn if item.type == "memory_search_call" for memory in item.members["memories"])
     return next((as_string(as_object(memory.get("memory_item")).get("content")) for memory in found), "")
 

@@ -1,4 +1,4 @@
-"""What a model without a script reads: the request, and what came before it as far as that matters."""
+"""A request as a model without a script reads it, with earlier items as far as they matter."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Reading:
 
     @cached_property
     def own(self) -> Sequence[Json]:
-        """The items of the request as they were sent: most of what matters is there, and they need no look-up."""
+        """The items of the request as they were sent; reading them needs no look-up."""
         return input_items(self.body)
 
     @property
@@ -152,14 +152,14 @@ class Reading:
                     yield CallableTool(inner, tool["name"] if has_space else None, path)
 
     def shell_container(self) -> str:
-        """The container in which an automatic shell runs: that of the last such call, or a new one."""
+        """Choose the container of an automatic shell: as in the last such call, or a new one."""
         calls = reversed(self.transcript.items_of("shell_call"))
         used = (id for item in calls if (id := (item.get("environment") or {}).get("container_id")))
         return next(used, None) or self.world.ids.hex(CONTAINER_ID_PREFIX, 48)
 
 
 def user_text(item: Json) -> str:
-    """The text of a user's message; empty for an item of another kind."""
+    """Return the text of a user's message; empty for other items."""
     content = item.get("content") if item.get("role") == "user" else None
     parts = content if isinstance(content, list) else [{"text": content}]
     return " ".join(text for part in parts if isinstance(part, dict) and isinstance(text := part.get("text"), str))
