@@ -6,6 +6,7 @@ import pytest
 
 from harness.analysis.lanes import HandOff
 from harness.items import function_call, message
+from tests.support.in_process import post
 from tests.support.tools import functions
 
 PLANNER, OPS = "You are the planner.", "You are ops."
@@ -218,7 +219,7 @@ def test_a_malformed_request_has_a_lane_too(world, ask, members):
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[1]", b'"x"'])
 def test_a_body_that_is_no_object_is_the_lane_of_nobody_known(world, api, body):
-    api.handle("POST", "/v1/responses", {"authorization": "Bearer sk-test"}, {}, body)
+    post(api, body, key="sk-test")
     assert lanes(world) == {"agent 1": [1]}
 
 

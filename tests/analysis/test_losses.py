@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
 import pytest
 
 from harness.analysis.loss import losses_of
@@ -26,7 +25,7 @@ from harness.core.exchange import Answer, Exchange, Json, Request
 from harness.ending import completed, failed
 from harness.items import custom_tool_call, function_call, mcp_approval_request, message, reasoning, shell_call
 from harness.world.mock import Mock
-from tests.support.in_process import Client
+from tests.support.in_process import Client, post
 from tests.support.websockets import Socket
 
 
@@ -87,8 +86,7 @@ class TestAConversationIsFollowed:
         client = Client()
         client.mock.script(REPLY)
         for asked in ([PROMPT], [PROMPT, assistant(TEXT), PROMPT, assistant(TEXT)]):
-            body = orjson.dumps({"model": "gpt-4.1", "input": asked})
-            client.api.handle("POST", f"{path}/responses", {"authorization": "Bearer sk-unit"}, {}, body)
+            post(client.api, {"model": "gpt-4.1", "input": asked}, f"{path}/responses")
         assert ids(client.world) == ["history-replayed"]
 
     def test_through_a_conversation_and_what_is_put_into_it(self, client: Client) -> None:

@@ -6,7 +6,6 @@ import sys
 from base64 import b64encode
 from pathlib import Path
 
-import orjson
 import pytest
 
 from harness.cli.support.observers import check_observers
@@ -15,9 +14,8 @@ from harness.core.extras import missing_extra, require_extra
 from harness.items import message
 from harness.server.mock_api import MockApi
 from tests.support.command_line import run_cli
+from tests.support.in_process import KEY, post
 from tests.support.recordings import exchange, judged, write_jsonl
-
-KEY = "sk-extras"
 
 
 @pytest.fixture
@@ -59,8 +57,7 @@ def test_a_request_with_a_picture_needs_images(monkeypatch: pytest.MonkeyPatch) 
     api = MockApi(fallback=lambda _: [message("Nice.")])
     url = f"data:image/png;base64,{b64encode(b'a picture of a test').decode()}"
     content = [{"type": "input_image", "image_url": url}]
-    body = orjson.dumps({"model": "gpt-4.1", "input": [{"role": "user", "content": content}]})
-    answer = api.handle("POST", "/v1/responses", {"authorization": f"Bearer {KEY}"}, {}, body)
+    answer = post(api, {"model": "gpt-4.1", "input": [{"role": "user", "content": content}]})
     assert answer.status == 418
     assert answer.body["error"]["message"] == (
         'a request with a picture needs pillow: pip install "responses-harness[images]"'

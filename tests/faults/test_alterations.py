@@ -28,14 +28,9 @@ from harness.faults import (
 from harness.items import message
 from harness.server.asgi import Server, serve_in_thread
 from harness.server.mock_api import MockApi
-from tests.support.in_process import Client
+from tests.support.in_process import Client, post
 
 ONCE = message(["Grüße ", "aus ", "Köln."])
-
-
-@pytest.fixture
-def client() -> Client:
-    return Client()
 
 
 @pytest.fixture(scope="module")
@@ -46,8 +41,7 @@ def server() -> Iterator[Server]:
 
 def streamed(client: Client, turn: Any) -> Answer:
     client.mock.script(turn)
-    body = orjson.dumps({"model": "gpt-4.1", "input": "hi", "stream": True})
-    return client.api.handle("POST", "/v1/responses", {"authorization": "Bearer sk-unit"}, {}, body)
+    return post(client.api, {"model": "gpt-4.1", "input": "hi", "stream": True})
 
 
 def types(answer: Answer) -> list[str]:

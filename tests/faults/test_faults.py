@@ -24,7 +24,7 @@ from harness.items import (
     refusal,
     web_search_call,
 )
-from tests.support.in_process import Client
+from tests.support.in_process import Client, post
 from tests.support.threads import Desk
 from tests.support.tools import functions
 from tests.support.websockets import Socket
@@ -35,24 +35,13 @@ WHOLE = 11
 AZURE = {"api-key": "key-of-azure"}
 
 
-@pytest.fixture
-def client() -> Client:
-    return Client()
-
-
 TOOLS = [*functions("f"), {"type": "custom", "name": "run"}, {"type": "web_search"}]
 
 
 def asked(client: Client, *turns: Any, **members: Any) -> Answer:
     """The answer to a request that takes the first of these turns."""
     client.mock.script(*turns)
-    return client.api.handle(
-        "POST",
-        "/v1/responses",
-        {"authorization": "Bearer sk-unit"},
-        {},
-        orjson.dumps({"model": "gpt-4.1", "input": "hi", **members}),
-    )
+    return post(client.api, {"model": "gpt-4.1", "input": "hi", **members})
 
 
 def streamed(client: Client, *turns: Any, **members: Any) -> Answer:

@@ -16,7 +16,7 @@ from harness.items import function_call, message
 from harness.server.mock_api import MockApi
 from harness.world.scripting.document import parse_sent_script
 from tests.support.command_line import run_cli
-from tests.support.in_process import Client
+from tests.support.in_process import Client, post
 
 WORDS = ["Once ", "upon ", "a time"]
 
@@ -99,8 +99,7 @@ class TestTheDefault:
 
     def test_holds_for_a_whole_server(self) -> None:
         api = MockApi(fallback=lambda _: [message("ok")], pace=Pace(ttft=2))
-        raw = b'{"model": "gpt-4.1", "input": "hi", "stream": true}'
-        answer = api.handle("POST", "/v1/responses", {"authorization": "Bearer sk-x"}, {}, raw)
+        answer = post(api, {"model": "gpt-4.1", "input": "hi", "stream": True})
         assert max(times(answer)) == 2
 
 

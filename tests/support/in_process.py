@@ -17,6 +17,12 @@ from harness.server.mock_api import MockApi
 KEY = "sk-unit"
 
 
+def post(api: MockApi, body: Any, path: str = "/v1/responses", key: str = KEY, **headers: str) -> Answer:
+    """The answer to one request, whatever it is; a body of bytes is sent as it stands."""
+    raw = body if isinstance(body, bytes) else orjson.dumps(body)
+    return api.handle("POST", path, {"authorization": f"Bearer {key}", **headers}, {}, raw)
+
+
 class Client:
     """Sends requests as `POST /responses`, with these `tools` if there are any; without a script the answer is `ok`."""
 

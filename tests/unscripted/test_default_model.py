@@ -12,6 +12,7 @@ from harness.server.mock_api import MockApi
 from harness.unscripted.default_model import CUSTOM_TOOL_INPUT, GREETING, THANKS, small_talk
 from harness.world.api_call import ApiCall
 from harness.world.world import World
+from tests.support.in_process import post
 
 WEATHER = {
     "type": "function",
@@ -133,7 +134,6 @@ def test_the_mock_answers_an_impossible_schema_with_what_to_do() -> None:
     mock = MockApi(fallback=small_talk)
     schema = {"type": "object", "properties": {"x": {"type": "string", "pattern": "^[xyz]{40}$"}}, "required": ["x"]}
     wanted = {"type": "json_schema", "name": "n", "schema": {**schema, "additionalProperties": False}}
-    raw = json.dumps({"model": "gpt-4.1", "input": "hi", "text": {"format": wanted}}).encode()
-    answer = mock.handle("POST", "/v1/responses", {"authorization": "Bearer sk-a"}, {}, raw)
+    answer = post(mock, {"model": "gpt-4.1", "input": "hi", "text": {"format": wanted}})
     assert answer.status == 418
     assert "no example of text.format" in answer.body["error"]["message"]

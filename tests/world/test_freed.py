@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from typing import Any
 from weakref import ref
 
-import orjson
 import pytest
 
 from harness.items import function_call, message
 from harness.server.mock_api import MockApi
 from harness.world.world import World
+from tests.support.in_process import KEY, post
 
-KEY = "sk-freed"
 HEADERS = {"authorization": f"Bearer {KEY}", "content-type": "application/json"}
 FORM = b"""--b\r
 content-disposition: form-data; name="purpose"\r
@@ -36,22 +35,22 @@ def _no_collection() -> Iterator[None]:
     gc.enable()
 
 
-def post(api: MockApi, path: str, body: Any, **headers: str) -> Any:
-    raw = body if isinstance(body, bytes) else orjson.dumps(body)
-    answer = api.handle("POST", f"/v1{path}", HEADERS | headers, {}, raw)
+def read_through(api: MockApi, path: str, body: Any, **headers: str) -> Any:
+    """An answer of which all events were read."""
+    answer = post(api, body, f"/v1{path}", **headers)
     for _ in answer.events or ():
         pass
     return answer
 
 
 def ask(api: MockApi, **members: Any) -> Any:
-    return post(api, "/responses", {"model": "gpt-4.1", "input": "hi", "tools": [WEATHER], **members})
+    return read_through(api, "/responses", {"model": "gpt-4.1", "input": "hi", "tools": [WEATHER], **members})
 
 
 def upload(api: MockApi) -> None:
-    uploaded = post(api, "/files", FORM, **{"content-type": "multipart/form-data; boundary=b"})
+    uploaded = read_through(api, "/files", FORM, **{"content-type": "multipart/form-data; boundary=b"})
     assert uploaded.status == 200
-    post(api, "/vector_stores", {"file_ids": [uploaded.body["id"]]})
+    read_through(api, "/vector_stores", {"file_ids": [uploaded.body["id"]]})
 
 
 def background(api: MockApi) -> None:
@@ -62,8 +61,8 @@ def background(api: MockApi) -> None:
 def run_of_a_thread(api: MockApi) -> None:
     beta = {"openai-beta": "assistants=v2"}
     thread = {"messages": [{"role": "user", "content": "hi"}]}
-    made = post(api, "/assistants", {"model": "gpt-4.1"}, **beta)
-    assert post(api, "/threads/runs", {"assistant_id": made.body["id"], "thread": thread}, **beta).status == 200
+    made = read_through(api, "/assistants", {"model": "gpt-4.1"}, **beta)
+    assert read_through(api, "/threads/runs", {"assistant_id": made.body["id"], "thread": thread}, **beta).status == 200
 
 
 def unanswered(api: MockApi) -> None:
@@ -77,9 +76,9 @@ USES = {
     "a stream": lambda api: ask(api, stream=True),
     "a refusal": lambda api: ask(api, colour="blue"),
     "an unknown response": lambda api: ask(api, previous_response_id="resp_none"),
-    "invalid JSON": lambda api: post(api, "/responses", b"{"),
-    "an unknown path": lambda api: post(api, "/nowhere", {}),
-    "a conversation": lambda api: post(api, "/conversations", {"items": []}),
+    "invalid JSON": lambda api: read_through(api, "/responses", b"{"),
+    "an unknown path": lambda api: read_through(api, "/nowhere", {}),
+    "a conversation": lambda api: read_through(api, "/conversations", {"items": []}),
     "uploads": upload,
     "a background response": background,
     "a run": run_of_a_thread,

@@ -36,6 +36,7 @@ from harness.world.script import Script
 from harness.world.scripting.document import parse_sent_script
 from harness.world.scripting.load import load_script_file
 from harness.world.world import World
+from tests.support.in_process import post
 
 ITEMS = [
     message("Hi.", annotations=[url_citation("https://example.org", "A guide", 0, 2)]),
@@ -68,9 +69,7 @@ def scripted(*turns: Any) -> list[list[Any]]:
 def response(**members: Any) -> Json:
     api = MockApi()
     api.open("sk-a").script(reasoning("**Planning**"), message('{"city":"Paris"}'))
-    body = json.dumps({"model": "gpt-4.1", "input": "x"}).encode()
-    headers = {"authorization": "Bearer sk-a", "content-type": "application/json"}
-    answers = [api.handle("POST", "/v1/responses", headers, {}, body).body for _ in range(2)]
+    answers = [post(api, {"model": "gpt-4.1", "input": "x"}, key="sk-a").body for _ in range(2)]
     return {**answers[1], "output": [item for answer in answers for item in answer["output"]], **members}
 
 

@@ -8,6 +8,7 @@ from harness.analysis.history.items import hash_sequence, item_key
 from harness.analysis.history.request import NO_ITEMS
 from harness.items import message
 from harness.server.mock_api import MockApi
+from tests.support.in_process import post
 
 ITEMS = st.sampled_from(
     [
@@ -33,11 +34,10 @@ def test_a_transcript_knows_the_same_however_it_came_together(parts):
 
 
 def test_the_losses_of_a_chain_read_each_item_a_few_times(monkeypatch):
-    api, previous = MockApi(fallback=lambda call: [message(f"To {call.request.body['input']}: yes.")]), b""
+    api, previous = MockApi(fallback=lambda call: [message(f"To {call.request.body['input']}: yes.")]), {}
     for number in range(40):
-        body = b'{"model":"gpt-4.1","input":"question %d"%s}' % (number, previous)
-        answer = api.handle("POST", "/v1/responses", {"authorization": "Bearer sk-1"}, {}, body)
-        previous = b',"previous_response_id":"%s"' % answer.body["id"].encode()
+        answer = post(api, {"model": "gpt-4.1", "input": f"question {number}", **previous}, key="sk-1")
+        previous = {"previous_response_id": answer.body["id"]}
     read = []
     monkeypatch.setattr(history_request, "item_key", lambda item: read.append(item) or item_key(item))
     assert api.open("sk-1").losses == []

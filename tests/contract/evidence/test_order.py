@@ -8,11 +8,11 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Any
 
-import orjson
 import pytest
 
 from harness.server.mock_api import MockApi
 from harness.verify.examples import OK_TURN
+from tests.support.in_process import post
 
 ABSENT = object()
 BODY = {"model": "gpt-5.6-terra", "input": "ping"}
@@ -98,9 +98,8 @@ def refusal(*faults: dict[str, Any]) -> dict[str, Any]:
     body = dict(BODY)
     for fault in reversed(faults):
         body = {name: value for name, value in body.items() if name not in fault} | fault
-    bytes_ = orjson.dumps({name: value for name, value in body.items() if value is not ABSENT})
-    mock = MockApi(fallback=lambda _: OK_TURN)
-    answer = mock.handle("POST", "/v1/responses", {"authorization": "Bearer sk-order"}, {}, bytes_)
+    sent = {name: value for name, value in body.items() if value is not ABSENT}
+    answer = post(MockApi(fallback=lambda _: OK_TURN), sent)
     assert answer.status >= 400, "the mock took it"
     return answer.body["error"]
 

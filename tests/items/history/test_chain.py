@@ -1,7 +1,5 @@
 """A chain knows of itself what a full walk would find, and a turn walks only what is new."""
 
-import json
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +9,7 @@ from harness.items import message
 from harness.items.history.chain import EMPTY_CHAIN, ItemChain, collect_calls, collect_outputs
 from harness.items.history.transcript import Transcript
 from harness.server.mock_api import MockApi
+from tests.support.in_process import post
 
 IDS = st.sampled_from(["c1", "c2", "c3"])
 ITEMS = st.one_of(
@@ -55,8 +54,7 @@ def test_a_transcript_counts_all_tokens_and_finds_all_types(links, added):
 def test_a_turn_of_a_chain_does_not_walk_what_was_said_before(monkeypatch):
     api, previous = MockApi(fallback=lambda request: [message("Yes.")]), {}
     for number in range(3):
-        body = {"model": "gpt-4.1", "input": f"question {number}", **previous}
-        answer = api.handle("POST", "/v1/responses", {"authorization": "Bearer sk-1"}, {}, json.dumps(body).encode())
+        answer = post(api, {"model": "gpt-4.1", "input": f"question {number}", **previous})
         assert answer.status == 200
         previous = {"previous_response_id": answer.body["id"]}
         monkeypatch.setattr(ItemChain, "__iter__", None)
