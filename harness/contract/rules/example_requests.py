@@ -36,7 +36,7 @@ FORM_HEADERS = {"authorization": "Bearer sk-harness-example", "content-type": f"
 
 
 def upload(*fields: str, data: str | None = "Paris", name: str = "a.txt", **members: Any) -> Case:
-    """An upload as an example: `fields` are `name=value`, without `data` it has no file."""
+    """Make an example that uploads a file: `fields` are `name=value`; without `data` the form has no file."""
     parts = [f'name="{field.partition("=")[0]}"\r\n\r\n{field.partition("=")[2]}' for field in fields]
     if data is not None:
         parts.insert(0, f'name="file"; filename="{name}"\r\ncontent-type: text/plain\r\n\r\n{data}')

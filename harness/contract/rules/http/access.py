@@ -26,7 +26,7 @@ CHALLENGE = {"www-authenticate": 'Bearer realm="OpenAI API"'}
 
 
 def mask_key(key: str) -> str:
-    """A key as the API prints it: up to 12 characters as they are, else the first 8 and the last 4 with stars between."""
+    """Mask a key as the API prints it: up to 12 characters stay, of more the first 8 and the last 4 with stars between."""
     if not key:
         return "''"
     return key if len(key) <= 12 else f"{key[:8]}{'*' * (len(key) - 12)}{key[-4:]}"

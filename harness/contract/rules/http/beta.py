@@ -18,7 +18,7 @@ ASSISTANTS_OPERATIONS = ("* /assistants*", "* /threads*")
 
 
 def is_assistants_operation(operation: str) -> bool:
-    """Whether an operation is one of the Assistants API."""
+    """Tell whether an operation belongs to the Assistants API."""
     return matches_operation(ASSISTANTS_OPERATIONS, operation)
 
 

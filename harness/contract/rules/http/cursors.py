@@ -24,7 +24,7 @@ LIKE_FILES = "that it is refused as is reported of files; the words are those fo
 
 
 def _unknown_cursors(request: Request, world: WorldView) -> Iterator[Json]:
-    """The cursors that the list does not have, by what its endpoint declares."""
+    """Yield the facts of each cursor that the list does not have, as its endpoint declares them."""
     listed = OPERATIONS.find(request.operation).cursors
     named = {name: id for name in ("after", "before") if (id := request.query.get(name))}
     if listed and named:

@@ -96,7 +96,7 @@ def project_data_action_missing(request: Request, world: WorldView) -> Iterator[
 
 
 def _operation_path(request: Request) -> str:
-    """The path below a project as a refusal names it: `/openai/*`, `/assistants/{assistantId}`."""
+    """Shorten the path below a project as a refusal names it: `/openai/*`, `/assistants/{assistantId}`."""
     below = _PROJECT_ROOT.sub("", request.root) + request.path
     for start in _PATHS_OF_MANY:
         if below.startswith(f"{start}/") or below == start:

@@ -52,7 +52,7 @@ def hosted_agent_guarded(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 def _hosted_definition(request: Request, world: WorldView) -> Json | None:
-    """The definition of the hosted agent that a request names; None for other requests."""
+    """Find the definition of the hosted agent that a request names; None for other requests."""
     version = find_answering_version(request, world) if request.dialect == FOUNDRY else None
     definition: Json = version["definition"] if version else {}
     return definition if definition.get("kind") == "hosted" else None

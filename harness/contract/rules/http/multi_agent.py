@@ -21,7 +21,7 @@ _ENABLED: Json = {"model": "gpt-5.6-sol", "multi_agent": {"enabled": True}}
 
 
 def agents_case(**members: object) -> Case:
-    """A request with agents as an example."""
+    """Make an example whose request has agents."""
     return Case({**_ENABLED, **members}, headers=_HEADERS)
 
 
@@ -89,7 +89,7 @@ _OUTPUT: Json = {"type": "function_call_output", "call_id": "call_1", "output": 
 
 
 def inject_case(id: str = "{0.id}", **members: object) -> Case:
-    """A `response.inject` as an example."""
+    """Make an example that sends `response.inject`."""
     body = {"type": INJECT_EVENT, "response_id": id, "input": [_OUTPUT], **members}
     return event_case(body, absent=("model",), headers=_SOCKET_HEADERS)
 

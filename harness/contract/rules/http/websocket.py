@@ -50,11 +50,11 @@ class ConnectionView(Protocol):
     open_responses: Mapping[str, Any]
 
     def held(self, id: str) -> LaneResponseView | None:
-        """The response of this id if it is the last one of a lane, else None."""
+        """Find the response with this id if it is the last one of a lane, else None."""
 
 
 def event_case(body: Any = None, *, absent: tuple[str, ...] = (), **more: Any) -> Case:
-    """An example that is a client event: `body` over the smallest `response.create`, without the members `absent`."""
+    """Make an example that sends a client event: `body` over the smallest `response.create` without the members `absent`."""
     return Case(body, on=SOCKET, absent=absent, **more)
 
 

@@ -112,7 +112,7 @@ NOT_ALLOWED = "Not allowed when agent is specified."
 
 
 def find_settled_members(request: Request, as_of: str) -> list[str]:
-    """What a request says although its agent settles it, by name; null and empty members say nothing."""
+    """Name the members that a request sends although its agent settles them; null and empty members count as not sent."""
     if not agent_of(request):
         return []
     return [

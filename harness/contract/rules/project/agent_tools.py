@@ -17,7 +17,7 @@ _SECRET_ENDINGS = ("-key", "-secret", "-token")
 
 
 def _with_headers(**headers: str) -> Case:
-    """A version of an agent whose server gets these headers; `_` stands for `-`."""
+    """Make an example that adds a version of an agent whose server gets these headers; `_` stands for `-`."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     server: Json = {"type": "mcp", "server_label": "crm", "server_url": "https://mcp.example.org", "headers": named}
     return Case({"definition": {"kind": "prompt", "model": "mine", "tools": [server]}}, on=ON_VERSIONS)

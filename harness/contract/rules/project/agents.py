@@ -68,8 +68,8 @@ def agent_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 
 def check_agent_exists(world: WorldView, name: str, version: str | None) -> Iterator[Json]:
     """Yield the facts of an agent, or a version of it, that does not exist."""
-    known = [each["version"] for each in foundry_agents.versions_of(world, name)]
-    if not known or (version is not None and version not in known):
+    versions = [stored["version"] for stored in foundry_agents.versions_of(world, name)]
+    if not versions or (version is not None and version not in versions):
         yield {"name": name, "version": f"{version} " if version is not None else ""}
 
 
@@ -172,15 +172,15 @@ def agent_member_type(request: Request) -> Iterator[Json]:
 
 
 def _values_at(part: Any, path: list[str], place: str) -> Iterator[tuple[str, Any]]:
-    """The values at a path of member names, `*` for each member or item, with their places as JSON pointers."""
+    """Walk a path of member names (`*` for any member or item) and yield each value with its place as a JSON pointer."""
     if not path:
         yield place, part
         return
     name, *rest = path
     members = dict(enumerate(part)) if isinstance(part, list) and name == "*" else as_object(part)
-    for each, value in members.items():
-        if name in ("*", each):
-            yield from _values_at(value, rest, f"{place}/{each}")
+    for member, value in members.items():
+        if name in ("*", member):
+            yield from _values_at(value, rest, f"{place}/{member}")
 
 
 @rule(

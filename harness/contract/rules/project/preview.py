@@ -23,7 +23,7 @@ ASKED = "2026-03-06"
 
 
 class Preview(NamedTuple):
-    """A feature in preview: the text that asks for it, what the error calls it (nothing of operations), and its days."""
+    """A feature in preview: the text that asks for it, its title in the error (empty for operations), and its days."""
 
     flag: str
     title: str = ""
@@ -101,13 +101,13 @@ def preview_feature_required(request: Request, world: WorldView) -> Iterator[Jso
     needed = _needed_preview(request)
     if needed is None or not is_valid_on(world.as_of, needed.since, needed.until):
         return
-    asked = {each.partition("=")[0].strip() for each in request.headers.get(HEADER, "").split(",")}
+    asked = {entry.partition("=")[0].strip() for entry in request.headers.get(HEADER, "").split(",")}
     if needed.flag.partition("=")[0] not in asked:
         yield {"title": needed.title and f"{needed.title} is in preview. ", "flag": needed.flag}
 
 
 def _needed_preview(request: Request) -> Preview | None:
-    """The feature that a request needs, by its operation or by the kind of agent that it defines."""
+    """Find the preview that a request needs, by its operation or by the kind of agent in its body."""
     for pattern, preview in OPERATIONS.items():
         if fnmatchcase(request.operation, pattern):
             return preview

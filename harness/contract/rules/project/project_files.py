@@ -15,7 +15,7 @@ from harness.core.exchange import Json, Request
 
 
 def _attach(name: str) -> Case:
-    """A file of this name that is taken into a project's vector store."""
+    """Make an example that takes a file of this name into a project's vector store."""
     uploaded = upload("purpose=assistants", name=name)
     root = f"!{PROJECT_PATH}/openai/v1"
     return after(

@@ -76,7 +76,7 @@ def _is_no_string(place: str) -> Json:
 
 
 def _find_missing(item: Json, place: str) -> list[Json]:
-    """What an assistant's message lacks, as the service tells it; nothing of a whole one."""
+    """List what an assistant's message lacks, in the service's words; empty for a complete message."""
     untyped = [] if "type" in item else [_is_missing("type", place)]
     unannotated = [
         _is_missing("annotations", f"{place}/content/{index}")
@@ -102,7 +102,7 @@ LONGER_LIST_SINCE = "2026-09-02"
 
 
 def known_types(as_of: str) -> Sequence[str]:
-    """The types of items that a project names in an error on a day."""
+    """List the types of items that a project names in an error on a day."""
     return sorted(item_types()) if is_valid_on(as_of, LONGER_LIST_SINCE, "") else TYPES_UNTIL_SUMMER
 
 

@@ -84,7 +84,7 @@ def resource_incomplete(request: Request, world: WorldView) -> Iterator[Json]:
         yield from _check_members(body, MEMBERS[request.operation], "/")
     elif request.headers.get("content-type", "").startswith(CONTENT_TYPE):
         yield from _check_members(body, {"files": list}, "/")
-        if not all(isinstance(each, dict) for each in body["files"]):
+        if not all(isinstance(file, dict) for file in body["files"]):
             yield {"message": 'type: Value is "string" but should be "file"', "path": "/files"}
     else:
         yield from _check_members(body, {"inline_content": dict}, "/")

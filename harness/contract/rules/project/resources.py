@@ -23,13 +23,13 @@ _REMEMBERED = {"name": "mine", "definition": {"kind": "default", "chat_model": "
 
 
 def on_project(call: str) -> str:
-    """The operation of a request below a project: `GET /toolboxes/x`."""
+    """Write the operation of a request below a project: `GET /toolboxes/x`."""
     method, _, path = call.partition(" ")
     return f"{method} !{PROJECT_PATH}{path}?api-version=v1"
 
 
 def project_case(call: str, body: Any = None) -> Case:
-    """A request below a project by a client that asks for previews."""
+    """Make an example that asks a project as a client with previews does."""
     return Case(body, on=on_project(call), headers=PREVIEWS)
 
 
@@ -241,7 +241,7 @@ def skill_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 def _find_missing(request: Request, table: Mapping[str, Versioned]) -> Iterator[Json]:
-    """Yield the facts of a named resource, or of the version of it that a request means, that is not there."""
+    """Yield the facts of a named resource, or of the version that a request means, if the project lacks it."""
     name, known = request.params["name"], known_versions(table, request.params["name"])
     body = request.body if isinstance(request.body, dict) else {}
     version = request.params.get("version", body.get("default_version"))

@@ -28,7 +28,7 @@ EXPIRED_SOURCES = [
 
 
 def file_in_container(content: str = "Paris", name: str = "a.txt", container: str = "{0.id}") -> Case:
-    """An upload into a container as an example."""
+    """Make an example that uploads a file into a container."""
     part = f'--x\r\ncontent-disposition: form-data; name="file"; filename="{name}"\r\n\r\n{content}\r\n--x--\r\n'
     return Case(raw=part.encode(), headers=FORM_HEADERS, on=f"POST /containers/{container}/files")
 

@@ -25,7 +25,7 @@ CREATE_UPLOAD = Case(ANNOUNCED, on="POST /uploads")
 
 
 def part(data: str | None = "Paris", account: Organization | None = None) -> Case:
-    """A part as an example; without `data` the form is empty."""
+    """Make an example that adds a part; without `data` the form is empty."""
     field = (
         "" if data is None else f'--x\r\ncontent-disposition: form-data; name="data"; filename="a"\r\n\r\n{data}\r\n'
     )
@@ -34,7 +34,7 @@ def part(data: str | None = "Paris", account: Organization | None = None) -> Cas
 
 
 def complete(*parts: str, **members: str) -> Case:
-    """The completion of the first answer's upload as an example."""
+    """Make an example that completes the upload of the first answer."""
     return Case({"part_ids": list(parts), **members}, on="POST /uploads/{0.id}/complete")
 
 

@@ -157,7 +157,7 @@ def outputs_missing(request: Request, world: WorldView) -> Iterator[Json]:
     action = _find_run(request, world)["required_action"]
     what = "outputs" if action["type"] == "submit_tool_outputs" else "approvals"
     expected = [call["id"] for call in action[action["type"]]["tool_calls"]]
-    got = [each.get("tool_call_id") for each in request.body.get(f"tool_{what}") or ()]
+    got = [output.get("tool_call_id") for output in request.body.get(f"tool_{what}") or ()]
     if sorted(expected) != sorted(map(str, got)):
         yield {"what": what, "expected": expected, "got": got}
 

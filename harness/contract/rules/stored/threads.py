@@ -179,7 +179,7 @@ def thread_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 def _check_in_thread(request: Request, world: WorldView, name: str, table: str) -> Iterator[Json]:
-    """The id of this name in the path if the thread's table does not have it."""
+    """Yield the id of this name in the path if the thread's table does not have it."""
     id = request.params[name]
     known: Mapping[str, Any] = getattr(world.store.threads[request.params["thread_id"]], table)
     if id not in known:

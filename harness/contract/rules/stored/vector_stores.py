@@ -244,7 +244,7 @@ def batch_of_both(request: Request) -> Iterator[Json]:
 def files_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """Only what was uploaded with the same key can be taken into a vector store."""
     body = request.body
-    named = [body.get("file_id"), *(body.get("file_ids") or ()), *(one["file_id"] for one in body.get("files") or ())]
+    named = [body.get("file_id"), *(body.get("file_ids") or ()), *(sent["file_id"] for sent in body.get("files") or ())]
     named += [
         file
         for owner in (body, body.get("thread") or {})
@@ -313,7 +313,7 @@ def file_search_store_not_found(request: Request, world: WorldView) -> Iterator[
 
 
 def _missing_stores(request: Request, world: WorldView) -> Iterator[list[str]]:
-    """The ids of each `file_search` that name no vector store of a key that has stored something."""
+    """Yield, for each `file_search`, the ids of vector stores that do not exist, once the key has stored something."""
     for tool in request.body.get("tools") or ():
         is_checked = tool["type"] == "file_search" and world.uploads.has_known_files
         if missing := [id for id in tool["vector_store_ids"] if world.uploads.store(id) is None] if is_checked else []:

@@ -98,7 +98,7 @@ def image_not_valid(request: Request) -> Iterator[Json]:
 
 
 def _join_lines(data: str) -> str:
-    """The beginning of base64 that may be broken into lines, as MIME does: recorded in 2025-08."""
+    """Join the beginning of base64 that may be broken into lines, as MIME does: recorded in 2025-08."""
     return re.sub(r"[\r\n]", "", data[: 2 * CHECKED_CHARACTERS])
 
 

@@ -260,7 +260,7 @@ def program_output_not_json(request: Request, transcript: Transcript) -> Iterato
 
 def _functions(body: Json) -> list[Json]:
     tools = body.get("tools") or []
-    return [*tools, *(one for tool in tools for one in tool.get("tools") or () if isinstance(one, dict))]
+    return [*tools, *(inner for tool in tools for inner in tool.get("tools") or () if isinstance(inner, dict))]
 
 
 def _is_programs(item: Json) -> bool:

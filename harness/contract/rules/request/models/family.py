@@ -11,21 +11,21 @@ FAMILY = ("model", "world.models")
 
 
 def family_of(request: Request, world: WorldView) -> Model | None:
-    """The model's family; None for an unlisted model and with a prompt template: then all features are accepted."""
+    """Find the model's family; None for an unlisted model and with a prompt template: then all features are accepted."""
     return world.models.find(request.body.get("model") or "")
 
 
 def is_missing_model(name: str, world: WorldView) -> bool:
-    """Whether the API has no model of this name, on the World's day."""
+    """Tell whether the API has no model of this name on the World's day."""
     family = world.models.find(name)
     return is_nonexistent_model(name) or (family is not None and family.has_ended(world.as_of))
 
 
 def reasoning_options(request: Request) -> Json:
-    """The member `reasoning`, empty if it is absent."""
+    """Read the member `reasoning`, empty if it is absent."""
     return request.body.get("reasoning") or {}
 
 
 def tool_types(request: Request) -> list[str]:
-    """The types of the declared tools, without version suffixes."""
+    """List the types of the declared tools, without version suffixes."""
     return [tool["type"].partition("_2025")[0] for tool in request.body.get("tools") or ()]

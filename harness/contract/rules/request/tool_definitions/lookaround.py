@@ -97,21 +97,21 @@ def schema_with_lookaround(request: Request, world: WorldView) -> Iterator[Json]
 
 
 def _find_lookarounds(schema: Any) -> Iterator[str]:
-    """The places of patterns with a lookaround in a schema, in its order; each list and map of it holds schemas."""
+    """Yield the places of patterns with a lookaround in a schema, in its order; each of its lists and maps holds schemas."""
     waiting: list[tuple[Any, str, bool]] = [(schema, "$", False)]
     while waiting:
         node, place, is_map = waiting.pop()
         if isinstance(node, list):
-            waiting += [(each, f"{place}[{index}]", False) for index, each in reversed([*enumerate(node)])]
+            waiting += [(part, f"{place}[{index}]", False) for index, part in reversed([*enumerate(node)])]
         elif isinstance(node, dict):
             if not is_map and isinstance(pattern := node.get("pattern"), str) and _has_lookaround(pattern):
                 yield f"{place}.pattern"
-            inner = [(each, f"{place}{_step(name)}", not is_map and name in _MAPS) for name, each in node.items()]
-            waiting += [each for each in reversed(inner) if is_map or each[1] != f"{place}.pattern"]
+            inner = [(part, f"{place}{_step(name)}", not is_map and name in _MAPS) for name, part in node.items()]
+            waiting += [part for part in reversed(inner) if is_map or part[1] != f"{place}.pattern"]
 
 
 def _has_lookaround(pattern: str) -> bool:
-    return any(found[1] for found in _LOOKAROUND.finditer(pattern))
+    return any(match[1] for match in _LOOKAROUND.finditer(pattern))
 
 
 def _step(name: str) -> str:

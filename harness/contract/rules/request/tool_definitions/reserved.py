@@ -69,7 +69,7 @@ def _agents(*names: str, **of_message: bool) -> Json:
 
 
 def _agent_namespaces(request: Request, world: WorldView) -> list[Json]:
-    """The namespaces `collaboration` of a request to a model that has one of its own."""
+    """List the namespaces `collaboration` in a request to a model that has such a namespace itself."""
     family = family_of(request, world)
     if family is None or not family.name.startswith(_WITH_AGENTS):
         return []
@@ -115,7 +115,7 @@ _NAMESPACE = ("namespace", "collaboration")
 )
 def function_schema_reserved(request: Request, world: WorldView) -> Iterator[Json]:
     """The functions by which a model speaks to its agents have the schema that it knows: their `message` is encrypted."""
-    for function in [each for space in _agent_namespaces(request, world) for each in space.get("tools") or ()]:
+    for function in [tool for space in _agent_namespaces(request, world) for tool in space.get("tools") or ()]:
         if function.get("name") in ("followup_task", "send_message", "spawn_agent") and not _is_encrypted(function):
             yield {"name": function["name"]}
 

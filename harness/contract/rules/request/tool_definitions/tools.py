@@ -17,13 +17,13 @@ FUNCTION_TOOL: Json = {"type": "function", "name": "f"}
 
 
 def _chosen_tool_names(choice: object) -> list[str]:
-    """The names of the chosen tools in errors; none if the choice is free."""
+    """Name the chosen tools as errors do; empty if the choice is free."""
     if isinstance(choice, str):
         return [choice] if choice == "required" else []
     if not isinstance(choice, dict):
         return []
     choices = choice["tools"] if choice.get("type") == "allowed_tools" else [choice]
-    return [str(one.get("server_label") or one.get("name") or one.get("type")) for one in choices]
+    return [str(chosen.get("server_label") or chosen.get("name") or chosen.get("type")) for chosen in choices]
 
 
 @rule(
@@ -141,9 +141,9 @@ def tool_choice_not_found(request: Request) -> Iterator[Json]:
     if choice.get("type") != "allowed_tools":
         yield from () if _is_declared(choice, tools) else ({"name": choice["type"]},)
         return
-    for one in choice["tools"]:
-        if not _is_declared(one, tools):
-            yield from ({"name": name} for name in _chosen_tool_names(one))
+    for chosen in choice["tools"]:
+        if not _is_declared(chosen, tools):
+            yield from ({"name": name} for name in _chosen_tool_names(chosen))
 
 
 _NAMED_BY = {"function": "name", "custom": "name", "namespace": "name", "mcp": "server_label"}
@@ -151,16 +151,16 @@ _NAMED_BY = {"function": "name", "custom": "name", "namespace": "name", "mcp": "
 
 
 def _is_declared(choice: Json, tools: Sequence[Json]) -> bool:
-    """Whether a choice is one of these tools or of those in their namespaces."""
+    """Tell whether a choice is among these tools or among those in their namespaces."""
     kind = _plain_type(choice.get("type"))
     member = _NAMED_BY.get(kind)
-    inner = [one for tool in tools for one in tool.get("tools") or () if isinstance(one, dict)]
+    inner = [inner_tool for tool in tools for inner_tool in tool.get("tools") or () if isinstance(inner_tool, dict)]
     alike = [tool for tool in (*tools, *inner) if _plain_type(tool.get("type")) == kind]
     return any(member is None or tool.get(member) == choice.get(member) for tool in alike)
 
 
 def _plain_type(type: Any) -> str:
-    """A tool type without its version: any of `web_search` and `web_search_preview` chooses the other, as of `computer`."""
+    """Strip a tool type of its version: `web_search_preview` is `web_search`, `computer_use_preview` is `computer`."""
     return str(type).partition("_20")[0].removesuffix("_preview").removesuffix("_use")
 
 
