@@ -14,7 +14,6 @@ from harness.api.http.upstream import AZURE_VARIABLE, PROJECT_VARIABLES
 from harness.cassettes.format.interaction import PYTEST_COMMAND, RECORD_COMMAND
 from harness.cassettes.format.serializer import CassetteContent
 from harness.contract.rule import RULES
-from harness.live.rule_questions import examples_of, explain_left_out
 
 RULE_FOLDERS = ("rules", "accepts")
 """The folders of what the API was asked about the rules: `<folder>/<dialect>/rules/<rule>.yaml`."""
@@ -50,6 +49,8 @@ def record_command(file: Path, content: CassetteContent, root: Path, stale_after
 
 def _rules_command(file: Path, dialect: str, stale_after: int) -> str:
     """Find the command that asks about the rules of an area that are not fresh; empty if this one cannot be asked about."""
+    from harness.live.rule_questions import examples_of, explain_left_out  # late: it needs an extra
+
     rule = RULES.get(cassette_name(file))
     if rule is None or all(explain_left_out(rule, case, dialect) for _, case in examples_of(rule)):
         return ""
