@@ -42,7 +42,7 @@ OPTIONAL = (
     "harness/cassettes/recording/proxy.py",
     "harness/cassettes/recording/websocket_proxy.py",
     "harness/server/observe/metrics.py",
-    "harness/cluster/summed_metrics.py",
+    "harness/cluster/worker_metrics.py",
     "harness/cluster/sharing/redis_log.py",
 )
 """What is only imported where an extra is installed."""

@@ -150,9 +150,13 @@ class Cluster:
         keys = KeyReader(app.api.dialect, app.api.known_keys)
 
         def run_worker(number: int, channel: Channel, lost: Sequence[str]) -> int:
+            if folder:
+                os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder  # prometheus_client reads it when it is imported
             own = watch(self._make_app(app.api, app.access))
             if folder:
-                _sum_metrics(own, Path(folder))
+                from harness.cluster.worker_metrics import WorkerMetrics
+
+                own.metrics = WorkerMetrics(Path(folder), own.tick).answer
             own.api.mark_dropped(lost)
             cut_off = Worker(own, channel, keys, is_first=number == 0).run()
             own.flush()
@@ -167,12 +171,3 @@ class Cluster:
 async def _try_store(log: RedisLog) -> None:
     await log.open()
     await log.close()
-
-
-def _sum_metrics(app: App, folder: Path) -> None:
-    """Let an app answer with the metrics of all workers that write theirs into a folder."""
-    from harness.cluster.summed_metrics import SummedMetrics
-
-    assert app.metrics
-    summed = SummedMetrics(app.metrics, folder)
-    app.metrics, app.tick = summed.answer, summed.write

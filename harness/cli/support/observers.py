@@ -40,7 +40,7 @@ def watch_app(app: App, log: str, *, metrics: bool, otel: bool) -> App:
 
         counted = Metrics(app.api, lambda: app.open_streams)
         observers.append(counted.note)
-        app.metrics = counted.answer
+        app.metrics, app.tick = counted.answer, counted.update
     app.flush = add_observers(app.api, log, otel=otel, more=observers, tells_refusals=True)
     return app
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
-from prometheus_client.metrics_core import Metric
-from prometheus_client.registry import Collector
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from harness.core.exchange import Answer
 from harness.server.mock_api import MockApi
 from harness.server.observe.health import harness_version, uptime
 from harness.server.observe.observed import ObservedRequest
+from harness.world.world import World
 
 BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
 """Upper bounds, in seconds, of the time that an answer takes to be made."""
@@ -27,7 +25,7 @@ class Metrics:
 
     def __init__(self, api: MockApi, open_streams: Callable[[], int] = lambda: 0) -> None:
         self._registry = CollectorRegistry()
-        self._registry.register(_State(api, open_streams))
+        self._state = _State(api, open_streams, self._registry)
         labels = ("operation", "status", "dialect")
         self._requests = Counter("harness_requests", "Requests answered.", labels, registry=self._registry)
         self._refusals = Counter("harness_refusals", "Requests refused, by rule.", ("rule",), registry=self._registry)
@@ -51,47 +49,85 @@ class Metrics:
         if one.answer.events is not None:
             self._streams.labels(one.operation).inc()
 
+    def update(self) -> None:
+        """Read of the mock what is not counted with its requests."""
+        self._state.read()
+
     def render(self) -> bytes:
         """All metrics in the text format."""
+        self.update()
         return generate_latest(self._registry)
 
     def answer(self) -> Answer:
         """The same as an answer."""
-        return Answer(200, self.render(), {"content-type": CONTENT_TYPE, "cache-control": "no-store"})
+        return metrics_answer(self.render())
 
 
-class _State(Collector):
-    """What is read of a mock when its metrics are asked for."""
+def metrics_answer(text: bytes) -> Answer:
+    """Answer Prometheus with metrics in the text format."""
+    return Answer(200, text, {"content-type": CONTENT_TYPE, "cache-control": "no-store"})
 
-    def __init__(self, api: MockApi, open_streams: Callable[[], int]) -> None:
+
+def _count(count: Callable[[World], int]) -> Callable[[MockApi], int]:
+    """Add up a count of all open Worlds."""
+    return lambda api: sum(map(count, list(api.worlds.values())))
+
+
+_COUNTS: tuple[tuple[str, str, Callable[[MockApi], int]], ...] = (
+    ("harness_worlds", "Worlds that are open.", lambda api: len(api.worlds)),
+    (
+        "harness_turns_left",
+        "Scripted turns, and listed answers of routes, that no request has taken.",
+        _count(lambda world: len(world.unused)),
+    ),
+    (
+        "harness_exchanges_kept",
+        "Exchanges in the journals of open Worlds.",
+        _count(lambda world: len(world.exchanges)),
+    ),
+    (
+        "harness_exchanges_dropped",
+        "Exchanges of open Worlds that journals dropped.",
+        _count(lambda world: world.exchange_count - len(world.exchanges)),
+    ),
+    (
+        "harness_refusals_unexpected",
+        "Refusals of open Worlds that nobody expected.",
+        _count(lambda world: len(world.refusals.unasked)),
+    ),
+    ("harness_unanswered", "Requests of open Worlds without a turn.", _count(lambda world: len(world.problems))),
+)
+"""What is read of a mock: a gauge, what it tells, and its value."""
+
+
+class _State:
+    """The metrics that are read of a mock when they are asked for; of several processes they are those that still run."""
+
+    def __init__(self, api: MockApi, open_streams: Callable[[], int], registry: CollectorRegistry) -> None:
         self._api = api
         self._open_streams = open_streams
+        settings = ("version", "as_of", "dialect")
+        build = Gauge("harness_build_info", "What serves.", settings, registry=registry, multiprocess_mode="livemax")
+        build.labels(harness_version(), api.as_of, api.dialect or "any").set(1)
+        self._uptime = Gauge(
+            "harness_uptime_seconds", "Seconds since the start.", registry=registry, multiprocess_mode="livemax"
+        )
+        self._dropped = Counter(
+            "harness_worlds_dropped", "Worlds dropped to keep no more than --worlds.", registry=registry
+        )
+        self._dropped_before = 0
 
-    def collect(self) -> Iterator[Metric]:
-        worlds = list(self._api.worlds.values())
-        build = GaugeMetricFamily("harness_build_info", "What serves.", labels=("version", "as_of", "dialect"))
-        build.add_metric((harness_version(), self._api.as_of, self._api.dialect or "any"), 1)
-        yield build
-        yield GaugeMetricFamily("harness_uptime_seconds", "Seconds since the start.", uptime())
-        yield GaugeMetricFamily("harness_worlds", "Worlds that are open.", len(worlds))
-        yield CounterMetricFamily(
-            "harness_worlds_dropped", "Worlds dropped to keep no more than --worlds.", self._api.dropped_count
-        )
-        yield GaugeMetricFamily("harness_streams_open", "Streams that are on their way.", self._open_streams())
-        turns = sum(len(world.unused) for world in worlds)
-        yield GaugeMetricFamily(
-            "harness_turns_left", "Scripted turns, and listed answers of routes, that no request has taken.", turns
-        )
-        kept = sum(len(world.exchanges) for world in worlds)
-        yield GaugeMetricFamily("harness_exchanges_kept", "Exchanges in the journals of open Worlds.", kept)
-        dropped = sum(world.exchange_count for world in worlds) - kept
-        yield GaugeMetricFamily("harness_exchanges_dropped", "Exchanges of open Worlds that journals dropped.", dropped)
-        unexpected = sum(len(world.refusals.unasked) for world in worlds)
-        yield GaugeMetricFamily(
-            "harness_refusals_unexpected", "Refusals of open Worlds that nobody expected.", unexpected
-        )
-        yield GaugeMetricFamily(
-            "harness_unanswered",
-            "Requests of open Worlds without a turn.",
-            sum(len(world.problems) for world in worlds),
-        )
+        def add_gauge(name: str, documentation: str) -> Gauge:
+            return Gauge(name, documentation, registry=registry, multiprocess_mode="livesum")
+
+        self._streams = add_gauge("harness_streams_open", "Streams that are on their way.")
+        self._gauges = [(add_gauge(name, documentation), count) for name, documentation, count in _COUNTS]
+
+    def read(self) -> None:
+        """Read the mock."""
+        self._uptime.set(uptime())
+        self._dropped.inc(self._api.dropped_count - self._dropped_before)
+        self._dropped_before = self._api.dropped_count
+        self._streams.set(self._open_streams())
+        for gauge, count in self._gauges:
+            gauge.set(count(self._api))

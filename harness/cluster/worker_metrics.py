@@ -1,0 +1,56 @@
+"""The metrics of all workers of a server: each counts in files of a folder, and the one that is asked adds them up."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.metrics_core import Metric
+from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
+
+from harness.core.exchange import Answer
+from harness.server.observe.metrics import metrics_answer
+
+
+class WorkerMetrics(Collector):
+    """The metrics in a `folder`; `update` brings there what this process does not count with its requests.
+
+    What a worker has counted stays when it has ended, what it had open does not.
+    """
+
+    def __init__(self, folder: Path, update: Callable[[], object]) -> None:
+        self._folder = folder
+        self._update = update
+
+    def answer(self) -> Answer:
+        """The sums in the text format."""
+        self._update()
+        registry = CollectorRegistry()
+        registry.register(self)
+        return metrics_answer(generate_latest(registry))
+
+    def describe(self) -> list[Metric]:
+        """Nothing: what there is depends on the files."""
+        return []
+
+    def collect(self) -> Iterable[Metric]:
+        """The families of all files, added up."""
+        files = sorted(file for file in self._folder.glob("*.db") if _counts(file))
+        merge: Callable[[Iterable[str]], Iterable[Metric]] = MultiProcessCollector.merge
+        return merge(map(str, files))
+
+
+def _counts(file: Path) -> bool:
+    """Whether the values of a file, `gauge_livesum_PID.db` or `counter_PID.db`, belong to the sums."""
+    return not file.name.startswith("gauge_live") or _is_running(int(file.stem.rpartition("_")[2]))
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
