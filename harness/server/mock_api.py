@@ -21,9 +21,14 @@ from harness.contract.check import check
 from harness.contract.rules.http.websocket import UPGRADE_RULES
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer, Json, Request, Stray
+from harness.core.limits import UNLIMITED
 from harness.endpoints import azure
 from harness.endpoints.request import read_request
+from harness.fast_path import is_enabled
+from harness.fast_path.prepared import PreparedRequests
 from harness.server.answering import (
+    Admit,
+    admit,
     answer_routed,
     call_handler,
     check_and_answer,
@@ -71,6 +76,8 @@ class MockApi(KeyedWorlds):
         self.request_count = 0
         self.stray_count = 0
         self._reserved = reserved
+        is_prepared = is_enabled() and self.options.limits is not UNLIMITED  # what a test sends hardly comes again
+        self._admit: Admit = PreparedRequests().admit if is_prepared else admit
 
     def takes_form(self, method: str, path: str) -> bool:
         """Whether the body of such a request is a form; `path` is the whole of it."""
@@ -119,7 +126,7 @@ class MockApi(KeyedWorlds):
             return request, reserved
         if world is not None and world.routed and (routed := find_routed(world.routed, request)):
             return answer_routed(*routed, world)
-        return request, check_and_answer(request, world, call_handler)
+        return request, check_and_answer(request, world, call_handler, self._admit)
 
     def open_session(
         self, path: str, headers: Mapping[str, str], query: Mapping[str, Any], *, is_own: bool = True
