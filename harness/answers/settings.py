@@ -10,6 +10,7 @@ from harness.answers.response import PROMPT_TEMPLATE_MODEL, build_initial_respon
 from harness.api.models import Model, Models
 from harness.api.tokens import TOKENS_PER_TOOL, estimate_tokens
 from harness.core.exchange import Json
+from harness.items.history.transcript import conversation_id
 
 TOOL_BRINGERS = frozenset({"additional_tools", "tool_search_output"})
 """The items with which a transcript adds to the tools of a response, so that they are not in its settings alone."""
@@ -23,10 +24,10 @@ class Settings(NamedTuple):
     tokens: int
 
 
-def read_settings(body: Json, conversation: str | None, loaded: Sequence[Json], models: Models, as_of: str) -> Settings:
+def read_settings(body: Json, loaded: Sequence[Json], models: Models, as_of: str) -> Settings:
     """Read the settings of a body without null members; `loaded` are the items that bring tools."""
     family = models.defaults(body.get("model") or PROMPT_TEMPLATE_MODEL)
-    initial = build_initial_response(body, "", 0, conversation=conversation, items=loaded, models=models)
+    initial = build_initial_response(body, "", 0, conversation=conversation_id(body), items=loaded, models=models)
     apply_day(initial, body, family, as_of)
     return Settings(family, initial, estimate_settings_tokens(body))
 

@@ -13,8 +13,7 @@ from harness.contract.check import drop_nulls
 from harness.core.exchange import Answer, Json, Request
 from harness.endpoints.create.answer import build_answer
 from harness.endpoints.create.model_run import run_model
-from harness.endpoints.create.prompt import read_prompt
-from harness.endpoints.create.turn import note_approvals, take_turn
+from harness.endpoints.create.turn import find_prompt, note_approvals, take_turn
 from harness.world.api_call import ApiCall
 from harness.world.world import World
 
@@ -22,7 +21,7 @@ from harness.world.world import World
 @operation("POST", "/responses", body="CreateResponse", answer="Response")
 def create(call: ApiCall) -> Answer:
     """Run the model once: the next turn of the script, as one JSON object or as a stream of events."""
-    prompt = read_prompt(call)
+    prompt = call.prompt or find_prompt(call)
     turn = take_turn(prompt, call)
     run = run_model(prompt, turn, call.world)
     note_approvals(prompt, turn, run, call.world)

@@ -1,28 +1,36 @@
-"""What requests share that differ in their `input` alone, decided once: most rules, and how the response begins.
+"""What requests share that came before, decided once.
 
-That holds for the headers, the account, the models and the day for which it was decided, in a World without a contract of
-its own. It is kept of requests of which another came before, as what comes once is not worth it.
+Requests that differ in their `input` alone share most rules, and how the response begins. Those that are the same byte for
+byte share all that their body decides, unless it names something stored. That holds for the headers, the account, the
+models and the day for which it was decided, in a World without a contract of its own. It is kept when it comes again, for
+what comes once is not worth it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import orjson
 
-from harness.answers.settings import Settings, read_settings
-from harness.api.http.dialects import OPENAI
+from harness.answers.prompt import Prompt, find_loaded, read_prompt
+from harness.answers.settings import TOOL_BRINGERS, Settings, read_settings
+from harness.api.http.dialects import OPENAI, ApiPath
 from harness.api.models import Models
 from harness.contract.check import Settled, Violation, check_request, drop_nulls, settle
-from harness.contract.rule import CREATE_RESPONSE
+from harness.contract.rule import CREATE_RESPONSE, Rule
+from harness.contract.rule_plan import SHARED_FACTS
 from harness.core.account import Organization
-from harness.core.exchange import Request
+from harness.core.exchange import Json, Request
 from harness.core.limits import RepeatCache
-from harness.items.history.transcript import conversation_id
+from harness.endpoints.request import read_request
+from harness.items.history.transcript import Transcript, find_references
 from harness.world.api_call import ApiCall
 
-MAX_KEY = 16 * 1024
+MAX_SETTINGS = 16 * 1024
 """Bytes of the longest bodies without their `input` of which anything is kept."""
+MAX_BODY = 64 * 1024
+"""Bytes of the longest bodies that are kept whole."""
 
 Key = tuple[tuple[tuple[str, str], ...], bytes]
 """The headers of a request but for the size of its body, and the body without its `input`."""
@@ -44,43 +52,123 @@ class Prepared(NamedTuple):
         return self.account is world.account or self.account == world.account
 
 
+class WholeRequest(NamedTuple):
+    """A request that was accepted, and what it asks; `is_decided` says that it is accepted whatever is stored."""
+
+    request: Request
+    prompt: Prompt
+    prepared: Prepared
+    is_decided: bool
+
+    def admit(self, request: Request, world: Any) -> ApiCall | Violation:
+        """Check a request with the same bytes."""
+        if not self.is_decided and (
+            violation := check_request(request, world, settled=self.prepared.settled).violation
+        ):
+            return violation
+        return ApiCall(request, world, self.prompt.transcript, self.prompt)
+
+
 class PreparedRequests:
     """What is decided about the requests of one server, of bounded size."""
 
     def __init__(self) -> None:
         self._prepared: RepeatCache[Key, Prepared] = RepeatCache()
+        self._whole: RepeatCache[bytes, WholeRequest] = RepeatCache()
+
+    def read(
+        self,
+        method: str,
+        place: ApiPath,
+        headers: Mapping[str, str],
+        query: Mapping[str, Any],
+        raw: bytes,
+        form: Json | None,
+    ) -> Request:
+        """Read a request as `read_request` does, with the body of one that came before."""
+        whole = self._whole.get(raw)
+        if whole and method == "POST" and not query:
+            request = whole.request
+            if place == (request.dialect, request.root, request.path) and headers == request.headers:
+                return request._replace(raw=raw)  # an object of its own, for a journal tells requests apart
+        return read_request(method, place, headers, query, raw, form)
 
     def admit(self, request: Request, world: Any) -> ApiCall | Violation:
-        """Check a request, as `harness.server.answering.admit` does, without what is decided about it."""
-        key = _key_of(request) if world is not None else None
-        prepared = self._prepared.get(key) if key else None
-        if prepared and not prepared.holds_in(world):
-            prepared = None
-        violation, admitted, transcript = check_request(request, world, settled=prepared and prepared.settled)
-        if violation:
-            return violation
-        if key and not prepared and self._prepared.has_seen(key):
-            self._prepare(key, admitted, world)
-        return ApiCall(admitted, world, transcript, prepared and prepared.settings)
+        """Check a request as a whole server does, but for what is decided about it."""
+        if world is None or request.operation != CREATE_RESPONSE or request.dialect != OPENAI or request.query:
+            return _check(request, world, None)
+        whole = self._whole.get(request.raw)
+        if whole and whole.request.body is request.body and whole.prepared.holds_in(world):
+            return whole.admit(request, world)
+        if (key := _key_of(request)) is None:
+            return _check(request, world, None)
+        prepared = self._prepared.get(key)
+        if prepared is None or not prepared.holds_in(world):
+            admitted = _check(request, world, None)
+            if isinstance(admitted, ApiCall) and self._prepared.has_seen(key) and (made := _prepare(request, world)):
+                self._prepared.put(key, made, len(key[1]))
+            return admitted
+        admitted = _check(request, world, prepared)
+        if isinstance(admitted, ApiCall) and admitted.prompt:
+            self._keep_whole(request, admitted.prompt, prepared)
+        return admitted
 
-    def _prepare(self, key: Key, request: Request, world: Any) -> None:
-        if settled := settle(request, world):
-            body = drop_nulls(request.body)
-            settings = read_settings(body, conversation_id(body), (), world.models, world.as_of)
-            prepared = Prepared(settled, settings, world.account, world.models, world.as_of)
-            self._prepared.put(key, prepared, len(key[1]))
+    def _keep_whole(self, request: Request, prompt: Prompt, prepared: Prepared) -> None:
+        """Keep a request that was accepted before with the same bytes, unless it names something stored."""
+        if len(request.raw) <= MAX_BODY and self._whole.has_seen(request.raw) and not _names_stored(prompt):
+            settled = prepared.settled
+            plan = settled.about_items if isinstance(request.body["input"], list) else settled.about_text
+            rules = [rule for rule, _ in (*plan.before, *plan.narrow(request, prompt.transcript))]
+            whole = WholeRequest(request, prompt, prepared, not any(map(_reads_world, rules)))
+            self._whole.put(request.raw, whole, len(request.raw))
+
+
+def _check(request: Request, world: Any, prepared: Prepared | None) -> ApiCall | Violation:
+    checked = check_request(request, world, settled=prepared and prepared.settled)
+    if checked.violation:
+        return checked.violation
+    prompt = _read_prompt(request, checked.transcript, prepared, world) if prepared else None
+    return ApiCall(checked.request, world, checked.transcript, prompt)
+
+
+def _read_prompt(request: Request, transcript: Transcript | None, prepared: Prepared, world: Any) -> Prompt:
+    body, settings = drop_nulls(request.body), prepared.settings
+    transcript = transcript or world.store.transcript(body)
+    if not transcript.types.isdisjoint(TOOL_BRINGERS):
+        settings = read_settings(body, find_loaded(transcript), world.models, world.as_of)
+    return read_prompt(body, transcript, settings)
+
+
+def _prepare(request: Request, world: Any) -> Prepared | None:
+    """Decide what a request that was accepted shares with others; None if that is nothing."""
+    settled = settle(request, world)
+    if settled is None:
+        return None
+    settings = read_settings(drop_nulls(request.body), (), world.models, world.as_of)
+    return Prepared(settled, settings, world.account, world.models, world.as_of)
+
+
+def _names_stored(prompt: Prompt) -> bool:
+    """Whether a request names a response, a conversation or an item that is stored."""
+    body, given = prompt.body, prompt.body["input"]
+    if body.get("previous_response_id") is not None or body.get("conversation") is not None:
+        return True
+    return isinstance(given, list) and bool(find_references(given))
+
+
+def _reads_world(rule: Rule) -> bool:
+    """Whether a rule reads of the World what other requests may change."""
+    return rule.reads is None or any(name.startswith("world") and name not in SHARED_FACTS for name in rule.reads)
 
 
 def _key_of(request: Request) -> Key | None:
     """The key of a request of which something may be kept."""
-    if request.operation != CREATE_RESPONSE or request.dialect != OPENAI or request.query or request.fault:
-        return None
     body = request.body
-    if not isinstance(body, dict) or "input" not in body:
+    if request.fault or not isinstance(body, dict) or "input" not in body:
         return None
     try:
         others = orjson.dumps({name: value for name, value in body.items() if name != "input"})
     except orjson.JSONEncodeError:  # an integer beyond 64 bits
         return None
     headers = tuple([header for header in request.headers.items() if header[0] != "content-length"])
-    return (headers, others) if len(others) <= MAX_KEY else None
+    return (headers, others) if len(others) <= MAX_SETTINGS else None

@@ -49,6 +49,7 @@ class Item:
     holds: int = 0
     _encoded: bytes = field(default=b"", init=False, repr=False, compare=False)
     _is_text: bool = field(default=False, init=False, repr=False, compare=False)
+    _text_wire: Json | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def is_text(self) -> bool:
@@ -61,6 +62,14 @@ class Item:
             object.__setattr__(self, "_is_text", self.type == "message" and _has_only_texts(self.members))
             object.__setattr__(self, "_encoded", orjson.dumps(_without_quotes(self)))
         return self._encoded
+
+    def render_text(self) -> Json:
+        """Render a text without its id; once for all responses that it is in, so it must not be changed."""
+        wire = self._text_wire
+        if wire is None:
+            wire = render_without_id(self)
+            object.__setattr__(self, "_text_wire", wire)
+        return wire
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,8 +252,11 @@ def render_item(item: Item, ids: Ids, response_id: str, now: int, status: str = 
     `now` is unix seconds. A `call_id`, `container_id`, `search_id` or `update_id` of None is generated; a tool search that
     the API executes has no `call_id`.
     """
+    id = ids.item(ITEMS.find(item.type).prefix, response_id, now)
+    if item.is_text and status == "completed":
+        return {**item.render_text(), "id": id}
     wire = render_without_id(item, status)
-    wire["id"] = ids.item(ITEMS.find(item.type).prefix, response_id, now)
+    wire["id"] = id
     if item.is_text:
         return wire
     for name, make in _MADE_IDS.items():

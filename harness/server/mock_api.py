@@ -27,7 +27,6 @@ from harness.endpoints.request import read_request
 from harness.fast_path import is_enabled
 from harness.fast_path.prepared import PreparedRequests
 from harness.server.answering import (
-    Admit,
     admit,
     answer_routed,
     call_handler,
@@ -76,8 +75,10 @@ class MockApi(KeyedWorlds):
         self.request_count = 0
         self.stray_count = 0
         self._reserved = reserved
-        is_prepared = is_enabled() and self.options.limits is not UNLIMITED  # what a test sends hardly comes again
-        self._admit: Admit = PreparedRequests().admit if is_prepared else admit
+        self._read, self._admit = read_request, admit
+        if is_enabled() and self.options.limits is not UNLIMITED:  # what a test sends hardly comes again
+            prepared = PreparedRequests()
+            self._read, self._admit = prepared.read, prepared.admit
 
     def takes_form(self, method: str, path: str) -> bool:
         """Whether the body of such a request is a form; `path` is the whole of it."""
@@ -103,7 +104,7 @@ class MockApi(KeyedWorlds):
         """
         begun = perf_counter()
         place, world = self._find_world(path, headers, query)
-        request = read_request(method, place, headers, query, raw, form)
+        request = self._read(method, place, headers, query, raw, form)
         request, answer = self._answer(request, world)
         answer = self._note(request, self._add_headers(request, answer, world), world, is_own=is_own)
         if is_own and self.observers.all:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from harness.answers.settings import Settings
+from harness.answers.prompt import Prompt
 from harness.core.exchange import Request
 from harness.items.history.transcript import Transcript
 from harness.world.world import World
@@ -13,11 +13,11 @@ from harness.world.world import World
 class ApiCall(NamedTuple):
     """A request on its way to an answer.
 
-    `transcript` is what the rules have read, None where none of them was asked; `settings` are those of another request that
-    differs from it by its `input` alone, if there was one.
+    `transcript` is what the rules have read, None where none of them was asked; `prompt` is what it asks of the model, where
+    that is known already.
     """
 
     request: Request
     world: World
     transcript: Transcript | None = None
-    settings: Settings | None = None
+    prompt: Prompt | None = None

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from harness.answers.parameters import items_of_day
+from harness.answers.prompt import Prompt
 from harness.answers.response import add_billing
 from harness.answers.writer import render_events
 from harness.core.exchange import Answer, Json
 from harness.ending import TurnLine, to_api_error
-from harness.endpoints.create.prompt import Prompt
 from harness.endpoints.create.turn import Turn
 from harness.faults import ends_early
 from harness.faults.broken_off import apply_faults

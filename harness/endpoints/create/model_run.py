@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from harness.answers.parameters import items_of_day
+from harness.answers.prompt import Prompt
 from harness.api.http.dialects import AGENT_REFERENCE
 from harness.api.multi_agent import enables_agents
 from harness.api.project.agent_kinds import kind_of_agent
@@ -15,7 +16,6 @@ from harness.api.tools import declared_tools, namespace_of
 from harness.core.exchange import Json
 from harness.ending import Ending, incomplete
 from harness.endpoints.create import output_limits
-from harness.endpoints.create.prompt import Prompt
 from harness.endpoints.create.turn import Turn
 from harness.items.agents import ROOT_AGENT, by_agent
 from harness.items.history.transcript import Transcript

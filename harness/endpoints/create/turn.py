@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from harness.analysis.approval_ledger import concerns_approvals
+from harness.answers.prompt import Prompt, find_loaded, read_prompt
+from harness.answers.settings import read_settings
+from harness.contract.check import drop_nulls
 from harness.contract.rules.request.limits import exceeds_window
 from harness.ending import Ending, failed, split_ending
-from harness.endpoints.create.prompt import Prompt
 from harness.items.kind import Item
 from harness.world.api_call import ApiCall
 from harness.world.mcp_approvals import ModelTurn
@@ -27,6 +29,13 @@ class Turn(NamedTuple):
     items: Sequence[Item]
     ending: Ending
     held: Taken | None = None
+
+
+def find_prompt(call: ApiCall) -> Prompt:
+    """Find what a request asks of a model of its World, of which nothing is changed."""
+    world, body = call.world, drop_nulls(call.request.body)
+    transcript = call.transcript or world.store.transcript(body)
+    return read_prompt(body, transcript, read_settings(body, find_loaded(transcript), world.models, world.as_of))
 
 
 def take_turn(prompt: Prompt, call: ApiCall) -> Turn:
@@ -50,6 +59,6 @@ def note_approvals(prompt: Prompt, turn: Turn, run: PendingResponse, world: Worl
     """Note the approvals that a request answers or its response asks for, and what waits for them."""
     if turn.held:
         world.mcp_servers.hold_for_approval(run.output, turn.held)
-    if turn.taken is not OVERFLOW and (prompt.answers_approvals or concerns_approvals(run.output)):
+    if turn.taken is not OVERFLOW and (concerns_approvals(prompt.own_input) or concerns_approvals(run.output)):
         number = world.exchange_count + 1
         world.approval_ledger.add_exchange(number, run.previous, run.own_input, run.output)

@@ -120,7 +120,7 @@ def input_items(body: Json) -> list[Json]:
 def resolve_transcript(stored: ItemChain, body: Json, items: Mapping[str, Json]) -> Transcript:
     """Resolve the transcript of a request: stored items first, then its own; stored items stand in place of references."""
     given = input_items(body)
-    references = _references(given) if given is body.get("input") else ()
+    references = find_references(given) if given is body.get("input") else ()
     if not references:
         return Transcript(stored, given)
     named = {id(item) for item in references}
@@ -129,7 +129,7 @@ def resolve_transcript(stored: ItemChain, body: Json, items: Mapping[str, Json])
     return Transcript(stored, [item for item in read if item is not None], tuple(missing))
 
 
-def _references(given: Sequence[Json]) -> list[Json]:
+def find_references(given: Sequence[Json]) -> list[Json]:
     """Return the items that are references to stored ones; their type may be absent."""
     return [
         item

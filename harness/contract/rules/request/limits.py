@@ -72,6 +72,7 @@ def organization_unverified(request: Request, world: WorldView) -> Iterator[Json
         {"model": "my-deployment", "input": "more " * 8_193},
     ],
     fix="Shorten the input, or set `truncation: auto`.",
+    reads=("input", "instructions", "request.raw", "stream", "truncation", *FAMILY),
 )
 def context_length_exceeded(request: Request, world: WorldView) -> Iterator[Json]:
     """The input must fit the model; refused is what cannot fit it, for no token spans two words.

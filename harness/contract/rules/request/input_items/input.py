@@ -69,6 +69,7 @@ shape(
         after({"input": "hi"}, {"input": "", "previous_response_id": "{0.id}"}),
     ],
     fix="Send at least one item, or continue something.",
+    reads=("input", "previous_response_id", "conversation", "prompt"),
 )
 def input_empty(request: Request) -> Iterator[Json]:
     """There must be something to answer: an empty `input`, list or text, needs something it continues.

@@ -1,0 +1,330 @@
+"""What is decided once for requests that came before changes no answer: neither to the same bytes nor to another input."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from harness.contract.rule import RULES, Case
+from harness.core import limits
+from harness.core.exchange import Answer, Json, Request
+from harness.core.limits import UNLIMITED, Limits
+from harness.ending import failed, incomplete
+from harness.fast_path import prepared
+from harness.fast_path.prepared import PreparedRequests
+from harness.fast_path.whole_answers import encode_whole
+from harness.faults import cut, hang_up, rate_limit, server_error
+from harness.items import function_call, message, reasoning, web_search_call
+from harness.server.judgement import judge_world
+from harness.server.mock_api import MockApi
+from harness.verify.examples import EXAMPLE_KEY, OK_TURN, CasePlayer
+from harness.world.mock import Mock
+
+KEY = "sk-repeated"
+HEADERS = {"authorization": f"Bearer {KEY}", "content-type": "application/json"}
+PATH = "/v1/responses"
+TIMES = 4
+SERVED = Limits(exchanges=1_000, responses=1_000, worlds=10)
+"""What makes a World a served one, whose requests are kept; a test's World keeps all else, and no requests."""
+
+
+@pytest.fixture
+def api() -> MockApi:
+    return MockApi(fallback=lambda _: OK_TURN, limits=SERVED)
+
+
+@pytest.fixture
+def mock(api: MockApi) -> Mock:
+    return api.open(KEY)
+
+
+def send(api: MockApi, body: Json, headers: Mapping[str, str] = HEADERS) -> Answer:
+    """The answer to a request whose bytes are new, as those of each request are."""
+    return api.handle("POST", PATH, headers, {}, json.dumps(body).encode())
+
+
+def send_again(api: MockApi, body: Json) -> list[Answer]:
+    return [send(api, body) for _ in range(TIMES)]
+
+
+def prepared_of(api: MockApi) -> PreparedRequests:
+    """What a server has decided about requests."""
+    kept = getattr(api._admit, "__self__", None)
+    assert isinstance(kept, PreparedRequests)
+    return kept
+
+
+def is_kept(api: MockApi, body: Json) -> bool:
+    return prepared_of(api)._whole.get(json.dumps(body).encode()) is not None
+
+
+def cases() -> Iterator[tuple[str, Case]]:
+    for rule in RULES.values():
+        for number, case in enumerate([*rule.rejects.values(), *rule.accepts]):
+            yield f"{rule.id}-{number}", case
+
+
+def repeat(case: Case) -> list[Case]:
+    return [case] * TIMES
+
+
+def vary(case: Case) -> list[Case]:
+    """A case several times, each with an input of its own."""
+    if case.raw is not None or case.on or not isinstance(case.body, dict | None):
+        return repeat(case)
+    body: Json = case.body or {}
+    own = body.get("input", "hi")
+    inputs = {
+        str: lambda number: f"{own} {number}",
+        list: lambda number: [*own, {"role": "user", "content": str(number)}],
+    }.get(type(own), lambda _: own)
+    return [replace(case, body={**body, "input": inputs(number)}) for number in range(TIMES)]
+
+
+def play(
+    case: Case, limits: Limits, sequence: Callable[[Case], list[Case]]
+) -> tuple[list[tuple[int, Any, bytes | None]], str]:
+    """The answers to a sequence of requests made of a case, and what is said of its World."""
+    player = CasePlayer()
+    player.api = MockApi(fallback=lambda _: OK_TURN, limits=limits)
+    player.mock = player.api.open(EXAMPLE_KEY)
+    before = player.prepare(case)
+    answers = [*before, *[player.send(each, before) for each in sequence(case)]]
+    assert len(player.mock.exchanges) <= len(answers) + 1
+    seen = [
+        (each.status, each.body, None if each.body is None or not each.status else encode_whole(each))
+        for each in answers
+    ]
+    return seen, judge_world(player.mock, verbose=True).report
+
+
+@pytest.mark.parametrize("sequence", [repeat, vary], ids=["the same", "inputs of their own"])
+@pytest.mark.parametrize("area", sorted({rule.area for rule in RULES.values()}))
+def test_every_example_of_a_rule_gets_the_same_answers_whether_anything_is_kept_or_not(
+    area: str, sequence: Callable[[Case], list[Case]]
+) -> None:
+    for name, case in cases():
+        if RULES[name.rpartition("-")[0]].area == area:
+            assert play(case, SERVED, sequence) == play(case, UNLIMITED, sequence), name
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"model": "gpt-4.1", "input": "hi"},
+        {"model": "gpt-4.1", "input": [{"role": "user", "content": "hi"}], "stream": True},
+        {
+            "model": "gpt-5",
+            "instructions": "Be brief.",
+            "tools": [{"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}],
+            "input": [
+                {"role": "user", "content": "hi"},
+                {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"},
+                {"type": "function_call_output", "call_id": "call_1", "output": "1"},
+            ],
+        },
+    ],
+    ids=["text", "stream", "tools"],
+)
+def test_what_nothing_stored_decides_is_kept_when_it_comes_again(api: MockApi, body: Json) -> None:
+    send(api, body)
+    assert not is_kept(api, body)
+    send_again(api, body)
+    assert is_kept(api, body)
+    assert {answer.status for answer in send_again(api, body)} == {200}
+
+
+def test_a_test_of_its_own_keeps_no_requests() -> None:
+    assert not isinstance(getattr(MockApi()._admit, "__self__", None), PreparedRequests)
+
+
+class TestWhatDecidesIsLookedAtEachTime:
+    BODY: Json = {"model": "gpt-4.1", "input": "hi"}  # noqa: RUF012
+
+    def test_the_account(self, api: MockApi, mock: Mock) -> None:
+        send_again(api, self.BODY)
+        mock.organization(models=["gpt-5"])
+        assert [answer.status for answer in send_again(api, self.BODY)] == [400] * TIMES
+
+    def test_the_day(self, api: MockApi, mock: Mock) -> None:
+        body = {"model": "gpt-5", "input": "hi"}
+        send_again(api, body)
+        mock.world.set_date("2025-05-01")
+        unkept = MockApi(fallback=lambda _: OK_TURN)
+        unkept.open(KEY).world.set_date("2025-05-01")
+        assert send(api, body).body.keys() == send(unkept, body).body.keys()
+
+    def test_another_key_with_another_account(self, api: MockApi, mock: Mock) -> None:
+        send_again(api, self.BODY)
+        api.open("sk-other").organization(models=["gpt-5"])
+        assert send(api, self.BODY, {**HEADERS, "authorization": "Bearer sk-other"}).status == 400
+
+    def test_headers(self, api: MockApi, mock: Mock) -> None:
+        send_again(api, self.BODY)
+        assert send(api, self.BODY, {**HEADERS, "content-type": "text/plain"}).status == 400
+        assert send(api, self.BODY, {"content-type": "application/json"}).status == 401
+
+    def test_a_stored_response_that_is_deleted(self, api: MockApi, mock: Mock) -> None:
+        first = send(api, self.BODY).body["id"]
+        body = {**self.BODY, "previous_response_id": first}
+        assert [answer.status for answer in send_again(api, body)] == [200] * TIMES
+        assert not is_kept(api, body)
+        api.handle("DELETE", f"{PATH}/{first}", HEADERS, {}, b"")
+        assert send(api, body).status == 400
+
+    def test_a_stored_item_that_is_referred_to(self, api: MockApi, mock: Mock) -> None:
+        said = send(api, self.BODY).body
+        body = {"model": "gpt-4.1", "input": [{"type": "item_reference", "id": said["output"][0]["id"]}]}
+        send_again(api, body)
+        assert not is_kept(api, body)
+
+    def test_a_closed_world(self, api: MockApi, mock: Mock) -> None:
+        send_again(api, self.BODY)
+        api.close(KEY)
+        assert send(api, self.BODY).status == 200
+        assert api.worlds[KEY].exchange_count == 1
+
+
+class TestRequestsThatShareAllButTheirInput:
+    SETTINGS: Json = {  # noqa: RUF012
+        "model": "gpt-5.2",
+        "instructions": "Be brief.",
+        "tools": [{"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}],
+        "text": {"verbosity": "low"},
+    }
+    INPUTS = (
+        "one",
+        "two words",
+        [{"role": "user", "content": "three"}],
+        [
+            {"type": "additional_tools", "role": "developer", "tools": [{"type": "custom", "name": "c"}]},
+            {"role": "user", "content": "four"},
+        ],
+        "five",
+        [{"role": "user", "content": "six"}, {"role": "assistant", "content": "seven"}],
+    )
+
+    @pytest.mark.parametrize("members", [{}, {"stream": True}, {"max_output_tokens": 16}, {"metadata": {"n": "1"}}])
+    def test_get_the_answers_that_they_get_alone(self, members: Json) -> None:
+        def said(limits: Limits) -> list[bytes | None]:
+            api = MockApi(limits=limits)
+            api.open(KEY).script(*[message("word " * 8)] * 12)
+            bodies = [{**self.SETTINGS, **members, "input": each} for each in self.INPUTS * 2]
+            return [encode_whole(send(api, body)) for body in bodies]
+
+        assert said(SERVED) == said(UNLIMITED)
+
+    def test_are_read_once(self, api: MockApi, mock: Mock) -> None:
+        for number in range(TIMES):
+            send(api, {**self.SETTINGS, "input": f"hi {number}"})
+        [(kept, _)] = prepared_of(api)._prepared._values.values()
+        assert (kept.settings.initial_response["id"], kept.settings.initial_response["output"]) == ("", [])
+
+    def test_are_read_again_on_another_day(self, api: MockApi, mock: Mock) -> None:
+        def keys(api: MockApi) -> list[Any]:
+            return [sorted(send(api, {"model": "gpt-5", "input": str(number)}).body) for number in range(3)]
+
+        newest = keys(api)
+        mock.world.set_date("2025-09-01")
+        unkept = MockApi(fallback=lambda _: OK_TURN)
+        unkept.open(KEY).world.set_date("2025-09-01")
+        assert keys(api) == keys(unkept) != newest
+
+    def test_may_have_numbers_beyond_64_bits(self, api: MockApi, mock: Mock) -> None:
+        parameters = {"type": "object", "properties": {"n": {"type": "integer", "maximum": 2**70}}}
+        tool = {"type": "function", "name": "f", "parameters": parameters, "strict": False}
+        answers = [send(api, {"model": "gpt-4.1", "input": f"hi {n}", "tools": [tool]}) for n in range(TIMES)]
+        assert {answer.status for answer in answers} == {200}
+        assert len({json.dumps(answer.body["tools"]) for answer in answers}) == 1
+
+
+def test_a_function_of_the_script_that_changes_what_it_is_given_changes_one_request(api: MockApi, mock: Mock) -> None:
+    seen: list[Json] = []
+
+    def spoil(request: Request) -> Any:
+        seen.append(json.loads(json.dumps(request.body)))
+        request.body["input"] = "spoilt"
+        request.body["tools"] = [{"type": "nonsense"}]
+        return message("ok")
+
+    mock.script(*[spoil] * 6)
+    body = {"model": "gpt-4.1", "input": "hi"}
+    assert [send(api, body).body["tools"] for _ in range(6)] == [[]] * 6
+    assert seen == [body] * 6
+    assert mock.exchanges[-1].request.body == body
+
+
+def test_the_journal_tells_requests_apart(api: MockApi, mock: Mock) -> None:
+    send_again(api, {"model": "gpt-4.1", "input": "hi"})
+    requests = [exchange.request for exchange in mock.exchanges]
+    assert len({id(request) for request in requests}) == len({id(request.raw) for request in requests}) == TIMES
+
+
+def test_a_request_without_a_turn_is_told_of_the_one_it_was(api: MockApi, mock: Mock) -> None:
+    mock.script(*[message("ok")] * 3)
+    answers = send_again(api, {"model": "gpt-4.1", "input": "hi"})
+    assert [answer.status for answer in answers] == [200, 200, 200, 418]
+    assert [request for request, _ in mock.world.problems] == [mock.exchanges[-1].request]
+    assert mock.world.problems[0][0] is mock.exchanges[-1].request
+
+
+def test_turns_that_differ_are_each_said_as_they_are(api: MockApi, mock: Mock) -> None:
+    tools = [{"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}]
+    said = [message("one"), message("two"), function_call("f", {}), message("one"), message("three")]
+    mock.script(*said)
+    body = {"model": "gpt-4.1", "input": "hi", "tools": tools, "max_output_tokens": 16}
+    outputs = [send(api, body).body["output"][0] for _ in said]
+    assert [item.get("content", [{"text": item["type"]}])[0]["text"] for item in outputs] == [
+        *("one", "two", "function_call", "one", "three")
+    ]
+    assert len({item["id"] for item in outputs}) == len(outputs)
+
+
+@pytest.mark.parametrize(
+    "members", [{}, {"stream": True}, {"stream": True, "service_tier": "default"}, {"store": False}]
+)
+def test_every_kind_of_turn_is_the_same_whether_its_request_is_kept_or_not(members: Json) -> None:
+    body = {"model": "gpt-5", "input": "hi", "tools": [{"type": "web_search"}], "max_output_tokens": 50, **members}
+    turns: list[Any] = [
+        message("one"),
+        [web_search_call("weather"), message("two", annotations=[{"type": "url_citation", "url": "https://x.org"}])],
+        [message("three"), failed()],
+        [reasoning("hm"), message("four"), incomplete()],
+        [message("five"), message("six")],
+        message("word " * 60),
+        rate_limit(after="1s"),
+        server_error(),
+        hang_up(),
+        cut(message("seven"), after=2),
+        "eight",
+        message("one"),
+    ]
+
+    def said(limits: Limits) -> list[bytes | None]:
+        api = MockApi(limits=limits)
+        api.open(KEY).script(*turns, *turns)
+        return [encode_whole(send(api, body)) for _ in range(2 * len(turns))]
+
+    assert said(SERVED) == said(UNLIMITED)
+
+
+def test_what_is_kept_is_bounded(api: MockApi, mock: Mock, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MAX_CACHE_SIZE", 3 * 9_000)
+    monkeypatch.setattr(limits, "MAX_SEEN", 8)
+    bodies = [{"model": "gpt-4.1", "input": f"hi {number}"} for number in range(6)]
+    for body in bodies:
+        send_again(api, body)
+    assert [is_kept(api, body) for body in bodies] == [False] * 3 + [True] * 3
+    for number in range(20):
+        send(api, {"model": "gpt-4.1", "input": f"once {number}"})
+    assert len(prepared_of(api)._whole._seen) <= 8
+
+
+def test_a_long_body_is_not_kept(api: MockApi, mock: Mock) -> None:
+    body = {"model": "gpt-4.1", "input": "word " * prepared.MAX_BODY}
+    send_again(api, body)
+    assert not is_kept(api, body)
