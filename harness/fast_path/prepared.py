@@ -22,8 +22,8 @@ from harness.contract.rule import CREATE_RESPONSE, Rule
 from harness.contract.rule_plan import SHARED_FACTS
 from harness.core.account import Organization
 from harness.core.exchange import Json, Request
-from harness.core.limits import RepeatCache
 from harness.endpoints.request import read_request
+from harness.fast_path.repeat_cache import RepeatCache
 from harness.items.history.transcript import Transcript, find_references
 from harness.world.api_call import ApiCall
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import httptools
 
 from harness.core.headers import ENCODING
-from harness.core.limits import RepeatCache
+from harness.fast_path.repeat_cache import RepeatCache
 
 LONGEST = 64 * 1024
 """Bytes of the longest body that is looked at."""

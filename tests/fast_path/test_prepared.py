@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 
 from harness.contract.rule import RULES, Case
-from harness.core import limits
 from harness.core.exchange import Answer, Json, Request
 from harness.core.limits import UNLIMITED, Limits
 from harness.ending import failed, incomplete
-from harness.fast_path import prepared
+from harness.fast_path import prepared, repeat_cache
 from harness.fast_path.prepared import PreparedRequests
 from harness.fast_path.whole_answers import encode_whole
 from harness.faults import cut, hang_up, rate_limit, server_error
@@ -313,8 +312,8 @@ def test_every_kind_of_turn_is_the_same_whether_its_request_is_kept_or_not(membe
 
 
 def test_what_is_kept_is_bounded(api: MockApi, mock: Mock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "MAX_CACHE_SIZE", 3 * 9_000)
-    monkeypatch.setattr(limits, "MAX_SEEN", 8)
+    monkeypatch.setattr(repeat_cache, "MAX_CACHE_SIZE", 3 * 9_000)
+    monkeypatch.setattr(repeat_cache, "MAX_SEEN", 8)
     bodies = [{"model": "gpt-4.1", "input": f"hi {number}"} for number in range(6)]
     for body in bodies:
         send_again(api, body)
