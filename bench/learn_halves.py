@@ -24,12 +24,12 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from bench.forget import Forgotten, choose_forgotten, forget
-from harness.contract.own_contract_file import parse_contract
+from harness.contract.overrides_file import parse_overrides
 from harness.contract.rule import RULES
-from harness.overrides.derive import Derived, derive_contract, is_worse
+from harness.overrides.derive import Derived, derive_overrides, is_worse
 from harness.overrides.observe import Seen, observe
 from harness.overrides.propose import exemption_key, is_about_model, refusal_key
-from harness.overrides.render import render_contract
+from harness.overrides.render import render_overrides
 
 REFUSED, MISSED = "requests.refused", "refusals.missed"
 OTHER = (MISSED, "refusals.different")
@@ -73,8 +73,8 @@ class Half(NamedTuple):
 
 def learn_half(own: Path, other: Path) -> Half:
     """Learn from `own`, judge `other` before and after."""
-    derived = derive_contract([own])
-    contract = parse_contract(render_contract(derived.contract))
+    derived = derive_overrides([own])
+    contract = parse_overrides(render_overrides(derived.overrides))
     kinds = frozenset(kind_of(seen) for seen in derived.before)
     before = {seen.key: seen for seen in observe([other]).seen}
     return Half(derived, kinds, before, observe([other], contract).seen)

@@ -11,7 +11,7 @@ from harness.cli.support.app import print_text
 from harness.core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from harness.contract.own_contract import OwnContract
+    from harness.contract.overrides import Overrides
     from harness.overrides.derive import Derived
 
 
@@ -41,42 +41,42 @@ def learn(
 
     What was learned is one readable file; serve, verify and pytest load it.
     """
-    from harness.overrides.derive import derive_contract, relative_evidence
+    from harness.overrides.derive import derive_overrides, relative_evidence
     from harness.overrides.project_file import (
         DEFAULT_NAME,
-        find_project_contract,
-        merge_contracts,
-        read_contract,
-        scrub_contract,
-        write_contract,
+        find_project_file,
+        merge_overrides,
+        read_overrides,
+        scrub_overrides,
+        write_overrides,
     )
     from harness.verify.judging.gateways import parse_host
     from harness.verify.report_cases import path_from_root
 
     beside = paths[0] if paths[0].is_dir() else paths[0].parent
-    file = contract or find_project_contract(Path()) or beside / DEFAULT_NAME
-    old = read_contract(file) if file.exists() and not share else None
-    derived = derive_contract(paths, hosts=[parse_host(text) for text in host or ()])
+    file = contract or find_project_file(Path()) or beside / DEFAULT_NAME
+    old = read_overrides(file) if file.exists() and not share else None
+    derived = derive_overrides(paths, hosts=[parse_host(text) for text in host or ()])
     if share:
         _write_bundle(derived, share)
         return
-    learned = relative_evidence(derived.contract, lambda name: path_from_root(Path(name)))
-    learned, left_out = scrub_contract(learned)
+    learned = relative_evidence(derived.overrides, lambda name: path_from_root(Path(name)))
+    learned, left_out = scrub_overrides(learned)
     gone: list[str] = []
     if old:
         judged = {path_from_root(Path(name)) for name in derived.judged_files}
-        learned, gone = merge_contracts(old, learned, judged)
+        learned, gone = merge_overrides(old, learned, judged)
     _print_learned(derived, learned)
     for line in left_out:
         print_text(f"not learned: {line}")
     for line in gone:
         print_text(f"no longer needed: {line}")
     if learned.entries or old:
-        write_contract(learned, file)
+        write_overrides(learned, file)
         print_text(f"written: {file.as_posix()}")
 
 
-def _print_learned(derived: Derived, learned: OwnContract) -> None:
+def _print_learned(derived: Derived, learned: Overrides) -> None:
     from harness.core.text.shorten import pluralize, shorten
     from harness.overrides.derive import explain_foreign
     from harness.overrides.project_file import describe_entry

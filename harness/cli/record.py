@@ -189,10 +189,10 @@ def _open_watch(file: Path, api: Upstream, wanted: bool) -> Iterator[RecordingJu
         return
     from tempfile import TemporaryDirectory
 
-    from harness.overrides.project_file import load_contract
+    from harness.overrides.project_file import load_overrides
     from harness.verify.watch import RecordingJudge
 
-    own = load_contract(None, Path())
+    own = load_overrides(None, Path())
     with TemporaryDirectory(prefix="harness-record-") as folder:
         yield RecordingJudge(file.as_posix(), api, Path(folder), _print_stderr, own)
 

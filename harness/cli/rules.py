@@ -47,9 +47,9 @@ def rules(
 
     The list is in order of precedence: the API reports one error, the first.
     """
-    from harness.contract.own_contract import AREA
+    from harness.contract.overrides import AREA
     from harness.contract.rule import RULES
-    from harness.overrides.project_file import exemption_rows, load_contract
+    from harness.overrides.project_file import exemption_rows, load_overrides
     from harness.report.catalogue import rule_json, rule_row, rule_sections
     from harness.verify.rule_records import load_kept_records
 
@@ -60,7 +60,7 @@ def rules(
             raise typer.BadParameter("--coverage is of all rules; give it alone, or with --json.")
         print_coverage(load_kept_records(), as_json)
         return
-    own = load_contract(contract, Path())
+    own = load_overrides(contract, Path())
     known = {**RULES, **(own.rules if own else {})}
     if words and len(words) == 1 and words[0] in known:
         rule = known[words[0]]

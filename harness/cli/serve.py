@@ -106,7 +106,7 @@ def _make_mock(options: ServeOptions) -> MockApi:
     from harness.core.dates import CONTRACT_DATE, parse_as_of
     from harness.core.text.vocabulary import JSON, PYTHON_FILE
     from harness.faults.pace import parse_pace
-    from harness.overrides.project_file import load_contract
+    from harness.overrides.project_file import load_overrides
     from harness.unscripted.default_model import small_talk
 
     words = PYTHON_FILE if options.script and options.script.suffix == ".py" else JSON
@@ -118,7 +118,7 @@ def _make_mock(options: ServeOptions) -> MockApi:
         limits=options.cluster.limits_of_mock(options.limits),
         dialect=options.dialect or None,
         as_of=parse_as_of(options.as_of, "--as-of") if options.as_of else CONTRACT_DATE,
-        own_contract=load_contract(options.contract, Path()),
+        overrides=load_overrides(options.contract, Path()),
         vocabulary=words.for_command() if options.command else words,
         prepare=_make_prepare(options),
     )

@@ -110,15 +110,15 @@ def _count_processors() -> int:
 def _verify_recordings(options: VerifyOptions) -> None:
     from tempfile import TemporaryDirectory
 
-    from harness.overrides.project_file import find_unused, load_contract
+    from harness.overrides.project_file import find_unused, load_overrides
     from harness.verify.judging.gateways import parse_host
     from harness.verify.run import verify_recordings
     from harness.verify.shards import ShardWriter, parse_shard
 
     paths, as_json, reports = options.paths or [], options.as_json, options.reports or []
-    gateways, own_contract = [parse_host(text) for text in options.host or []], load_contract(options.contract, Path())
+    gateways, overrides = [parse_host(text) for text in options.host or []], load_overrides(options.contract, Path())
     shard = parse_shard(options.shard) if options.shard else None
-    written = ShardWriter(shard, gateways, own_contract, respelled=options.respell) if shard else None
+    written = ShardWriter(shard, gateways, overrides, respelled=options.respell) if shard else None
     make_observer = _case_collector(reports)
     with TemporaryDirectory(prefix="harness-verify-") as folder:
         with progress("judging") as advance:
@@ -129,7 +129,7 @@ def _verify_recordings(options: VerifyOptions) -> None:
                 choose=written.choose if written else None,
                 hosts=gateways,
                 respelled=options.respell,
-                own_contract=own_contract,
+                overrides=overrides,
                 make_observer=make_observer,
                 progress=advance,
             )
@@ -143,8 +143,8 @@ def _verify_recordings(options: VerifyOptions) -> None:
         why = _explain_gaps(tally, gateways)
         _write_reports(Path(folder), reports, paths[0], why)
         _print_tally(tally, as_json, why, options.verbose)
-        if own_contract and as_json != Path("-"):
-            for line in find_unused(own_contract, tally.acted, tally.judged_files):
+        if overrides and as_json != Path("-"):
+            for line in find_unused(overrides, tally.acted, tally.judged_files):
                 print_text(line)
     _exit_by(tally, why)
 

@@ -19,7 +19,7 @@ from harness.api.multi_agent import omit_agents
 from harness.contract import first_violation, schema
 from harness.contract.body_places import repair_body
 from harness.contract.dialect_body import PROMPT_SCHEMAS, apply_known_definition, read_answer_by_schema, read_by_schema
-from harness.contract.own_contract import Entry, Exemption, OwnContract
+from harness.contract.overrides import Entry, Exemption, Overrides
 from harness.contract.rule import RULES, Rule
 from harness.contract.rule_plan import AREAS_BEFORE_SCHEMA, BoundRule, RulePlan, plan_rules, plan_rules_about_input
 from harness.contract.rules import ITEMS_MEMBER
@@ -30,10 +30,10 @@ from harness.core.exchange import Finding, Request
 from harness.items.history.transcript import Transcript
 
 IsExempt = Callable[[Rule, Mapping[str, Any], ApiError], bool]
-"""Whether the World's own contract exempts a request, as it was sent, from a rule with these facts."""
+"""Whether the World's overrides exempt a request, as it was sent, from a rule with these facts."""
 
 MAX_REPAIRS = 100
-"""Places of one body that a World's own contract exempts at most."""
+"""Places of one body that a World's overrides exempt at most."""
 MEANINGFUL_NULLS = ("model", "input", "metadata", "attributes")
 """Members whose null has a meaning: an update may set the metadata of a conversation to null."""
 
@@ -51,9 +51,9 @@ class CheckedRequest(NamedTuple):
     """A request as the contract sees it.
 
     `violation` is the first one, None if the API would accept the request. `request` is what rules and endpoints may read:
-    without what its schema forbids and the World's own contract exempts. `transcript` is what the rules about items have
+    without what its schema forbids and the World's overrides exempt. `transcript` is what the rules about items have
     read, None where none of them was asked; it is that of a Foundry agent's definition, too. `acted` are the entries of the
-    World's own contract that changed the outcome.
+    World's overrides that changed the outcome.
     """
 
     violation: Violation | None
@@ -103,9 +103,9 @@ def check_request(
         return checked
     if account is not None and world is not None:
         world = _WorldWithAccount(world, account)
-    if world is None or world.own_contract is None:
+    if world is None or world.overrides is None:
         return _check_rules(request, world, None)
-    own: OwnContract = world.own_contract
+    own: Overrides = world.overrides
     admitted, exemptions = _admit(request, world)
     acted: list[Entry] = [*exemptions]
 
@@ -133,7 +133,7 @@ def settle(request: Request, world: Any) -> Settled | None:
 
     That is so of a Foundry agent, which adds what is stored of it, and of a World with a contract of its own.
     """
-    if world is None or world.own_contract is not None or request.dialect == FOUNDRY or not request.schema:
+    if world is None or world.overrides is not None or request.dialect == FOUNDRY or not request.schema:
         return None
     root = schema.load(request.schema, world.as_of)
     if not isinstance(request.body, dict) or "input" not in root.get("properties", ()):
@@ -159,8 +159,8 @@ def _check_input(request: Request, world: Any, settled: Settled) -> CheckedReque
 
 
 def _admit(request: Request, world: Any) -> tuple[Request, list[Exemption]]:
-    """Take from a request what its schema forbids and the World's own contract exempts; returns the exemptions, too."""
-    own: OwnContract = world.own_contract
+    """Take from a request what its schema forbids and the World's overrides exempt; returns the exemptions, too."""
+    own: Overrides = world.overrides
     exemptions: list[Exemption] = []
     if not own.exemptions or not request.schema or not isinstance(request.body, dict):
         return request, exemptions

@@ -1,4 +1,4 @@
-"""Derives the contract of one's own from recordings: proposes entries, judges all recordings with them, narrows and drops.
+"""Derives overrides from recordings: proposes entries, judges all recordings with them, narrows and drops.
 
 An entry that turns a right judgement into a wrong one anywhere in the recordings is narrowed until it does not, or dropped.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from harness.cassettes.listing import files
 from harness.contract.body_places import is_place
-from harness.contract.own_contract import Evidence, Exemption, OwnContract, OwnMember, OwnRefusal
+from harness.contract.overrides import AddedMember, AddedRefusal, Evidence, Exemption, Overrides
 from harness.core.errors import ConfigError
 from harness.overrides.generalize import join_types, propose_entries
 from harness.overrides.narrow import narrow_proposal
@@ -30,9 +30,9 @@ _BADNESS: Mapping[VerdictKind | None, int] = {
 
 @dataclass
 class Derived:
-    """The contract; how many exchanges disagreed `before` and disagree `after`; what was not learned, with the reason."""
+    """The overrides; how many exchanges disagreed `before` and disagree `after`; what was not learned, with the reason."""
 
-    contract: OwnContract
+    overrides: Overrides
     exchanges: int
     before: list[Seen] = field(default_factory=list)
     after: list[Seen] = field(default_factory=list)
@@ -43,28 +43,28 @@ class Derived:
     learned_from: dict[int, tuple[Seen, ...]] = field(default_factory=dict)
 
 
-def derive_contract(
+def derive_overrides(
     paths: Sequence[Path], *, hosts: Collection[str] = (), progress: Callable[[str], None] | None = None
 ) -> Derived:
-    """Derive a contract from every recording at `paths`, files or folders; ConfigError when nothing there is judged."""
+    """Derive overrides from every recording at `paths`, files or folders; ConfigError when nothing there is judged."""
     recordings = list(dict.fromkeys(files(paths)))
     first = observe(recordings, None, hosts)
     if not first.seen:
         raise ConfigError(_explain_nothing(paths, first))
-    derived = Derived(OwnContract(), len(first.seen), unreadable=first.unreadable, foreign=first.foreign)
+    derived = Derived(Overrides(), len(first.seen), unreadable=first.unreadable, foreign=first.foreign)
     derived.judged_files = frozenset(seen.file for seen in first.seen)
     derived.before = list(iterate_disagreements(first.seen))
     verdicts = {seen.key: seen.verdict for seen in first.seen}
     proposals, members = join_types(propose_entries(derived.before)), _propose_members(first.seen)
     touched = {seen.key for seen in derived.before}
     for _ in range(MAX_ROUNDS):
-        contract = OwnContract(
+        overrides = Overrides(
             exemptions=tuple(proposal.entry for proposal in proposals if isinstance(proposal.entry, Exemption)),
-            refusals=tuple(proposal.entry for proposal in proposals if isinstance(proposal.entry, OwnRefusal)),
+            refusals=tuple(proposal.entry for proposal in proposals if isinstance(proposal.entry, AddedRefusal)),
             members=members,
         )
-        now = observe(recordings, contract, hosts)
-        derived.contract, derived.after = contract, list(iterate_disagreements(now.seen))
+        now = observe(recordings, overrides, hosts)
+        derived.overrides, derived.after = overrides, list(iterate_disagreements(now.seen))
         worse = [seen for seen in now.seen if seen.acted and is_worse(seen.verdict, verdicts[seen.key])]
         kept = _narrow_wrong(proposals, worse, derived)
         more = _propose_more(now.seen, kept, touched)
@@ -72,8 +72,8 @@ def derive_contract(
             break
         proposals = join_types([*kept, *more])
     else:
-        derived.contract = _drop_wrong(derived.contract, worse)
-    derived.contract, derived.learned_from = _drop_idle(derived.contract, proposals, now)
+        derived.overrides = _drop_wrong(derived.overrides, worse)
+    derived.overrides, derived.learned_from = _drop_idle(derived.overrides, proposals, now)
     return derived
 
 
@@ -82,13 +82,13 @@ def is_worse(verdict: VerdictKind | None, before: VerdictKind | None) -> bool:
     return _BADNESS.get(verdict, 0) > _BADNESS.get(before, 0)
 
 
-def _drop_wrong(contract: OwnContract, worse: Sequence[Seen]) -> OwnContract:
+def _drop_wrong(overrides: Overrides, worse: Sequence[Seen]) -> Overrides:
     """Drop the entries that made anything worse."""
     wrong = {id for seen in worse for id in seen.acted}
     return replace(
-        contract,
-        exemptions=tuple(exemption for exemption in contract.exemptions if id(exemption) not in wrong),
-        refusals=tuple(refusal for refusal in contract.refusals if id(refusal) not in wrong),
+        overrides,
+        exemptions=tuple(exemption for exemption in overrides.exemptions if id(exemption) not in wrong),
+        refusals=tuple(refusal for refusal in overrides.refusals if id(refusal) not in wrong),
     )
 
 
@@ -122,42 +122,42 @@ def _propose_more(seen: Sequence[Seen], proposals: Sequence[Proposal], touched: 
     return [made for made in propose_entries(again) if replace(made.entry, seen=()) not in entries]
 
 
-def _propose_members(seen: Sequence[Seen]) -> tuple[OwnMember, ...]:
+def _propose_members(seen: Sequence[Seen]) -> tuple[AddedMember, ...]:
     by_place: dict[tuple[str, str], list[Seen]] = {}
     for exchange in seen:
         for place in exchange.drift:
             by_place.setdefault(place, []).append(exchange)
     return tuple(
-        OwnMember(root, member_place, evidence_of(group))
+        AddedMember(root, member_place, evidence_of(group))
         for (root, member_place), group in by_place.items()
         if is_place(member_place)
     )
 
 
 def _drop_idle(
-    contract: OwnContract, proposals: Sequence[Proposal], now: Observed
-) -> tuple[OwnContract, dict[int, tuple[Seen, ...]]]:
+    overrides: Overrides, proposals: Sequence[Proposal], now: Observed
+) -> tuple[Overrides, dict[int, tuple[Seen, ...]]]:
     """Drop the entries that made nothing right, and find what each of the others is made from."""
     acted = {id for seen in now.seen if seen.verdict not in DISAGREEMENTS for id in seen.acted}
-    kept = OwnContract(
-        tuple(exemption for exemption in contract.exemptions if id(exemption) in acted),
-        tuple(refusal for refusal in contract.refusals if id(refusal) in acted),
-        contract.members,
+    kept = Overrides(
+        tuple(exemption for exemption in overrides.exemptions if id(exemption) in acted),
+        tuple(refusal for refusal in overrides.refusals if id(refusal) in acted),
+        overrides.members,
     )
     return kept, {id(proposal.entry): proposal.made_from for proposal in proposals if id(proposal.entry) in acted}
 
 
-def relative_evidence(contract: OwnContract, name: Callable[[str], str]) -> OwnContract:
-    """Rename the files of a contract's evidence."""
+def relative_evidence(overrides: Overrides, name: Callable[[str], str]) -> Overrides:
+    """Rename the files in the evidence of overrides."""
 
     def renamed(seen: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
         return tuple(replace(evidence, file=name(evidence.file)) for evidence in seen)
 
     return replace(
-        contract,
-        exemptions=tuple(replace(exemption, seen=renamed(exemption.seen)) for exemption in contract.exemptions),
-        refusals=tuple(replace(refusal, seen=renamed(refusal.seen)) for refusal in contract.refusals),
-        members=tuple(replace(member, seen=renamed(member.seen)) for member in contract.members),
+        overrides,
+        exemptions=tuple(replace(exemption, seen=renamed(exemption.seen)) for exemption in overrides.exemptions),
+        refusals=tuple(replace(refusal, seen=renamed(refusal.seen)) for refusal in overrides.refusals),
+        members=tuple(replace(member, seen=renamed(member.seen)) for member in overrides.members),
     )
 
 

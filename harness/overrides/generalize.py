@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from harness.contract.own_contract import Exemption, MemberCondition
+from harness.contract.overrides import Exemption, MemberCondition
 from harness.contract.rule import RULES
 from harness.overrides.observe import Seen
 from harness.overrides.propose import (

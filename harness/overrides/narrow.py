@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from harness.contract.body_places import kind_of, type_of
-from harness.contract.own_contract import Exemption, MemberCondition
+from harness.contract.overrides import Exemption, MemberCondition
 from harness.overrides.observe import Seen, atoms_of
 from harness.overrides.propose import (
     ACCIDENTAL,

@@ -1,4 +1,4 @@
-"""Judges recordings one exchange at a time, and keeps what a contract of one's own is derived from."""
+"""Judges recordings one exchange at a time, and keeps what overrides are derived from."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.api.models import is_of_other_vendor
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.body_places import normalize_path
 from harness.contract.check import Violation
-from harness.contract.own_contract import OwnContract, family_of
+from harness.contract.overrides import Overrides, family_of
 from harness.contract.schema import RESPONSE_EVENT_SCHEMA
 from harness.core.dates import is_day
 from harness.core.errors import HarnessError
@@ -35,8 +35,8 @@ class Seen(NamedTuple):
 
     `key` names it in all passes; `verdict` is that on the request, None where nothing was decided. `violation`
     is why the mock refuses it, `error` the recorded error with its status. `family` is that of the model. `drift` are
-    members of the answer that no schema knows, each with the schema. `acted` are the entries, by identity, of the
-    contract that changed anything.
+    members of the answer that no schema knows, each with the schema. `acted` are the overrides, by
+    identity, that changed anything.
     """
 
     key: str
@@ -63,8 +63,8 @@ class Observed(NamedTuple):
     foreign: dict[str, str]
 
 
-def observe(recordings: Iterable[Path], contract: OwnContract | None = None, hosts: Collection[str] = ()) -> Observed:
-    """Judge recordings by the mock with a contract of one's own, or without."""
+def observe(recordings: Iterable[Path], overrides: Overrides | None = None, hosts: Collection[str] = ()) -> Observed:
+    """Judge recordings by the mock, with overrides or without."""
     seen: list[Seen] = []
     unreadable: dict[str, str] = {}
     foreign: dict[str, str] = {}
@@ -74,7 +74,7 @@ def observe(recordings: Iterable[Path], contract: OwnContract | None = None, hos
             for number, read in read_numbered(recording):
                 recorded = adopt_gateway(read, hosts)
                 world = world_of_file(worlds, recorded.file)
-                world.own_contract = contract
+                world.overrides = overrides
                 if model := _foreign_model(recorded):
                     foreign[f"{recording.as_posix()}#{number}"] = model
                 elif one := _observe_one(recorded, world, recording, number):

@@ -6,17 +6,17 @@ import shlex
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
-from harness.contract.own_contract import OwnContract
+from harness.contract.overrides import Overrides
 from harness.core.errors import HarnessError
 from harness.core.text.shorten import pluralize, shorten
-from harness.overrides.derive import derive_contract, relative_evidence
+from harness.overrides.derive import derive_overrides, relative_evidence
 from harness.overrides.observe import Seen, iterate_disagreements, observe
 from harness.overrides.project_file import (
     DEFAULT_NAME,
     describe_entry,
-    find_project_contract,
-    read_contract,
-    scrub_contract,
+    find_project_file,
+    read_overrides,
+    scrub_overrides,
 )
 from harness.verify.judging.verdict import VerdictKind
 
@@ -27,23 +27,23 @@ MAX_SHOWN = 5
 def offer_learning(recordings: Sequence[Path], root: Path, hosts: Collection[str] = ()) -> list[str]:
     """Describe the disagreements in recordings, what would be learned, and the command, a line each; empty without any.
 
-    The contract of the project at `root` counts: what it knows is not offered again. `hosts` are gateways of the API.
+    The overrides of the project at `root` count: what they hold is not offered again. `hosts` are gateways of the API.
     """
     try:
-        file = find_project_contract(root)
-        known = read_contract(file) if file and file.exists() else None
+        file = find_project_file(root)
+        known = read_overrides(file) if file and file.exists() else None
         lines = _offer(recordings, known, file or recordings[0].parent / DEFAULT_NAME, hosts)
         return [line.replace(f"{root.absolute().as_posix()}/", "") for line in lines]
     except HarnessError:  # nothing there can be judged, or the project's own file has a mistake: others say so
         return []
 
 
-def _offer(recordings: Sequence[Path], known: OwnContract | None, file: Path, hosts: Collection[str]) -> Iterator[str]:
+def _offer(recordings: Sequence[Path], known: Overrides | None, file: Path, hosts: Collection[str]) -> Iterator[str]:
     judged = observe(recordings, known, hosts).seen
     differ = list(iterate_disagreements(judged))
     if not differ and not any(exchange.drift for exchange in judged):
         return
-    learned, _ = scrub_contract(relative_evidence(derive_contract(recordings, hosts=hosts).contract, str))
+    learned, _ = scrub_overrides(relative_evidence(derive_overrides(recordings, hosts=hosts).overrides, str))
     old = {describe_entry(entry) for entry in known.entries} if known else ()
     entries = [text for text in map(describe_entry, learned.entries) if text not in old]
     yield f"{pluralize(len(judged), 'exchange')}, and the API did otherwise than the mock in {len(differ)}:"

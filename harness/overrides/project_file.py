@@ -1,4 +1,4 @@
-"""The file of a contract of one's own: where a project has it, how it is read, scrubbed and written."""
+"""The file with a project's overrides, `contract.yaml`: finds, reads, scrubs and writes it."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from harness.contract.own_contract import AREA, Exemption, OwnContract, OwnMember, OwnRefusal
-from harness.contract.own_contract_file import parse_contract
+from harness.contract.overrides import AREA, AddedMember, AddedRefusal, Exemption, Overrides
+from harness.contract.overrides_file import parse_overrides
 from harness.core.errors import ConfigError
 from harness.core.registry import suggest_name
 from harness.core.text.redact import redact
-from harness.overrides.render import render_contract
+from harness.overrides.render import render_overrides
 
 if TYPE_CHECKING:
     from harness.cassettes.scrubbing.mask_text import Masker
 
-AnyEntry = Exemption | OwnRefusal | OwnMember
-Entry = TypeVar("Entry", Exemption, OwnRefusal, OwnMember)
+AnyEntry = Exemption | AddedRefusal | AddedMember
+Entry = TypeVar("Entry", Exemption, AddedRefusal, AddedMember)
 DEFAULT_NAME = "contract.yaml"
 MAX_BYTES = 10_000_000
 PROJECT_SETTINGS = ("contract",)
 """What `[tool.harness]` of pyproject.toml may set."""
 
 
-def read_contract(file: Path) -> OwnContract:
-    """Read the contract in a file; ConfigError when it cannot be read or has a mistake, with the line."""
+def read_overrides(file: Path) -> Overrides:
+    """Read the overrides in a file; ConfigError when it cannot be read or has a mistake, with the line."""
     try:
         if file.stat().st_size > MAX_BYTES:
             raise ConfigError(f"{file}: it has more than {MAX_BYTES:,} bytes, and is no contract.")
@@ -39,10 +39,10 @@ def read_contract(file: Path) -> OwnContract:
         raise ConfigError(f"{file}: not UTF-8, and no contract.") from None
     # The first place on earth where it is this day: a recording of a machine ahead of this one is none of the future.
     today = (datetime.now(UTC) + timedelta(hours=14)).date().isoformat()
-    return parse_contract(text, file.as_posix(), today)
+    return parse_overrides(text, file.as_posix(), today)
 
 
-def find_project_contract(root: Path, ini: str = "") -> Path | None:
+def find_project_file(root: Path, ini: str = "") -> Path | None:
     """Find the file that a project names: `[tool.harness] contract` in pyproject.toml, or `ini`; ConfigError for two."""
     settings = root / "pyproject.toml"
     named = ""
@@ -65,14 +65,14 @@ def find_project_contract(root: Path, ini: str = "") -> Path | None:
     return root / (named or ini) if named or ini else None
 
 
-def load_contract(option: Path | None, root: Path) -> OwnContract | None:
-    """Load the contract that an option names, else the one of the project at `root`, else None."""
-    file = option or find_project_contract(root)
-    return read_contract(file) if file else None
+def load_overrides(option: Path | None, root: Path) -> Overrides | None:
+    """Load the overrides of the file that an option names, else the one of the project at `root`, else None."""
+    file = option or find_project_file(root)
+    return read_overrides(file) if file else None
 
 
-def scrub_contract(contract: OwnContract) -> tuple[OwnContract, list[str]]:
-    """Mask the secrets of a contract, and tell in a line each what was left out because masking would change it."""
+def scrub_overrides(overrides: Overrides) -> tuple[Overrides, list[str]]:
+    """Mask the secrets of overrides, and tell in a line each what was left out because masking would change it."""
     from harness.cassettes.scrubbing.mask_text import Masker  # most that read a contract write none
 
     masker = Masker()
@@ -83,13 +83,13 @@ def scrub_contract(contract: OwnContract) -> tuple[OwnContract, list[str]]:
     left_out: list[str] = []
     refusals = tuple(
         replace(refusal, error=replace(refusal.error, message=clean(refusal.error.message)))
-        for refusal in contract.refusals
+        for refusal in overrides.refusals
     )
     cleaned = replace(
-        contract,
-        exemptions=tuple(_without_secrets(contract.exemptions, masker, left_out)),
+        overrides,
+        exemptions=tuple(_without_secrets(overrides.exemptions, masker, left_out)),
         refusals=tuple(_without_secrets(refusals, masker, left_out)),
-        members=tuple(_without_secrets(contract.members, masker, left_out)),
+        members=tuple(_without_secrets(overrides.members, masker, left_out)),
     )
     return cleaned, left_out
 
@@ -105,7 +105,7 @@ def _without_secrets(entries: Iterable[Entry], masker: Masker, left_out: list[st
 
 def _texts_of(entry: AnyEntry) -> Iterator[str]:
     """Yield the texts that an entry has from a recording, except the message of an error, which may be masked."""
-    if isinstance(entry, OwnMember):
+    if isinstance(entry, AddedMember):
         yield entry.at
         return
     if isinstance(entry, Exemption):
@@ -118,11 +118,11 @@ def _texts_of(entry: AnyEntry) -> Iterator[str]:
         yield from (value for value in member.values if isinstance(value, str))
 
 
-def write_contract(contract: OwnContract, file: Path) -> None:
-    """Write a contract; ConfigError when it would hold a secret, or cannot be written."""
+def write_overrides(overrides: Overrides, file: Path) -> None:
+    """Write overrides to a file; ConfigError when it would hold a secret, or cannot be written."""
     from harness.cassettes.scrubbing.leak_check import secrets_in
 
-    text = render_contract(contract)
+    text = render_overrides(overrides)
     if leaks := [place for place in secrets_in(text) if "no cassette" not in place and "form of a key" in place]:
         raise ConfigError(f"{file}: not written: {leaks[0]}.")
     try:
@@ -132,8 +132,8 @@ def write_contract(contract: OwnContract, file: Path) -> None:
         raise ConfigError(f"{file}: cannot be written: {problem.strerror}.") from None
 
 
-def merge_contracts(old: OwnContract, new: OwnContract, judged: Iterable[str]) -> tuple[OwnContract, list[str]]:
-    """Add to the new contract the old entries that other recordings justify, or that no recording does.
+def merge_overrides(old: Overrides, new: Overrides, judged: Iterable[str]) -> tuple[Overrides, list[str]]:
+    """Add to the new overrides the old entries that other recordings justify, or that no recording does.
 
     Also the old entries that these recordings no longer justify, or contradict, a line each.
     """
@@ -146,17 +146,17 @@ def merge_contracts(old: OwnContract, new: OwnContract, judged: Iterable[str]) -
     merged = replace(
         new,
         exemptions=(*new.exemptions, *(entry for entry in kept if isinstance(entry, Exemption))),
-        refusals=(*new.refusals, *(entry for entry in kept if isinstance(entry, OwnRefusal))),
-        members=(*new.members, *(entry for entry in kept if isinstance(entry, OwnMember))),
+        refusals=(*new.refusals, *(entry for entry in kept if isinstance(entry, AddedRefusal))),
+        members=(*new.members, *(entry for entry in kept if isinstance(entry, AddedMember))),
     )
     return merged, [f"{old.file}:{entry.line}: {describe_entry(entry)}" for entry in gone]
 
 
-def _is_overruled(old: AnyEntry, new: OwnContract) -> bool:
+def _is_overruled(old: AnyEntry, new: Overrides) -> bool:
     """Tell whether newer recordings contradict or repeat an entry for all requests that it is about."""
     if isinstance(old, Exemption):
         return any(refusal.is_contradicted_by(old) for refusal in new.refusals)
-    if isinstance(old, OwnMember):
+    if isinstance(old, AddedMember):
         return any((member.root, member.at) == (old.root, old.at) for member in new.members)
     again = any(refusal.instead == old.instead and refusal.condition.covers(old.condition) for refusal in new.refusals)
     return again or any(old.is_contradicted_by(exemption) for exemption in new.exemptions)
@@ -170,7 +170,7 @@ def describe_entry(entry: AnyEntry) -> str:
     """Describe an entry in a line."""
     if isinstance(entry, Exemption):
         about = f"{entry.rule} does not hold{f' at {entry.at}' if entry.at else ''}"
-    elif isinstance(entry, OwnRefusal):
+    elif isinstance(entry, AddedRefusal):
         about = f"refused: {entry.error.status} {entry.error.message}"
     else:
         return f"known in {entry.root}: {entry.at}"
@@ -184,19 +184,19 @@ def describe_entry(entry: AnyEntry) -> str:
     return f"{about} ({'; '.join(parts)})" if parts else about
 
 
-def exemption_rows(contract: OwnContract) -> list[dict[str, str]]:
+def exemption_rows(overrides: Overrides) -> list[dict[str, str]]:
     """List the exemptions as rows of `harness rules`: what of which rule does not hold."""
     return [
         {"id": exemption.rule, "area": AREA, "level": "recorded", "summary": describe_entry(exemption)}
-        for exemption in contract.exemptions
+        for exemption in overrides.exemptions
     ]
 
 
-def find_unused(contract: OwnContract, acted: Iterable[int], judged: Iterable[str]) -> list[str]:
+def find_unused(overrides: Overrides, acted: Iterable[int], judged: Iterable[str]) -> list[str]:
     """List the entries that changed nothing although their recordings were judged, a line each with the file's line."""
     used, files = set(acted), [Path(name).resolve() for name in judged]
     return [
-        f"{contract.file}:{entry.line}: changes nothing any more: {describe_entry(entry)}"
-        for entry in contract.entries
+        f"{overrides.file}:{entry.line}: changes nothing any more: {describe_entry(entry)}"
+        for entry in overrides.entries
         if entry.line not in used and entry.seen and any(Path(seen.file).resolve() in files for seen in entry.seen)
     ]

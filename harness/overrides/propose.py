@@ -10,13 +10,13 @@ from typing import Any
 from harness.api.models import MODELS
 from harness.contract.body_places import ABSENT, is_place, kind_of, normalize_path, type_of, value_at
 from harness.contract.check import Violation
-from harness.contract.own_contract import (
+from harness.contract.overrides import (
     WHOLE_PLACES,
+    AddedRefusal,
     Condition,
     Evidence,
     Exemption,
     MemberCondition,
-    OwnRefusal,
     body_about,
     violation_path,
 )
@@ -57,7 +57,7 @@ _SHAPING = ("tools", "tool_choice", "reasoning", "text", "previous_response_id",
 class Proposal:
     """An entry and the exchanges that it is made from. It `is_narrowed` if the entry before spoke of more."""
 
-    entry: Exemption | OwnRefusal
+    entry: Exemption | AddedRefusal
     made_from: tuple[Seen, ...]
     is_narrowed: bool = False
 
@@ -90,7 +90,7 @@ def place_of(seen: Seen) -> tuple[str, Any, Any]:
 def exemption_key(seen: Seen) -> tuple[Any, ...] | None:
     """Make a key of what a wrong refusal is about; one entry covers equal keys. None where nothing can be learned."""
     if seen.violation is None or seen.violation.rule.id not in RULES:
-        return None  # an entry of one's own that refuses too much is narrowed, not excepted from
+        return None  # an added refusal that refuses too much is narrowed, not excepted from
     path, holder, value = place_of(seen)
     rule, words = seen.violation.rule, _words_of(seen.violation.rule, seen.violation.facts)
     at = normalize_path(path)
@@ -265,7 +265,7 @@ def propose_refusal(group: Sequence[Seen]) -> Proposal:
         (*_refused_members(group), *(() if is_of_shape else _effort_members(group))),
     )
     instead = first.violation.rule.id if first.violation else ""
-    return Proposal(OwnRefusal(error, condition, instead, evidence_of(group)), tuple(group))
+    return Proposal(AddedRefusal(error, condition, instead, evidence_of(group)), tuple(group))
 
 
 def _refused_members(group: Sequence[Seen]) -> tuple[MemberCondition, ...]:

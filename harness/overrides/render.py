@@ -1,4 +1,4 @@
-"""Writes a contract of one's own as the text that `contract/own_contract_file.py` reads."""
+"""Writes overrides as the text that `contract/overrides_file.py` reads."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import yaml
 
-from harness.contract.own_contract import Condition, Evidence, Exemption, OwnContract, OwnMember, OwnRefusal
-from harness.contract.own_contract_file import FORMAT
+from harness.contract.overrides import AddedMember, AddedRefusal, Condition, Evidence, Exemption, Overrides
+from harness.contract.overrides_file import FORMAT
 from harness.contract.rule import CREATE_RESPONSE
 from harness.core.exchange import Json
 
@@ -26,12 +26,12 @@ class _ContractDumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: i
         return True
 
 
-def render_contract(contract: OwnContract) -> str:
-    """Render the text of a contract."""
+def render_overrides(overrides: Overrides) -> str:
+    """Render overrides as text."""
     parts: list[tuple[str, Sequence[Any], Callable[[Any], Json]]] = [
-        ("exemptions", contract.exemptions, _exemption_json),
-        ("refusals", contract.refusals, _refusal_json),
-        ("members", contract.members, _member_json),
+        ("exemptions", overrides.exemptions, _exemption_json),
+        ("refusals", overrides.refusals, _refusal_json),
+        ("members", overrides.members, _member_json),
     ]
     document = {"format": FORMAT} | {
         name: [write(entry) for entry in entries] for name, entries, write in parts if entries
@@ -44,13 +44,13 @@ def _exemption_json(entry: Exemption) -> Json:
     return _drop_empty({**first, **_condition_json(entry.condition), "seen": _seen_json(entry.seen)})
 
 
-def _refusal_json(entry: OwnRefusal) -> Json:
+def _refusal_json(entry: AddedRefusal) -> Json:
     error = {"status": entry.error.status, **entry.error.members()}
     first: Json = {"error": error, "instead": entry.instead}
     return _drop_empty({**first, **_condition_json(entry.condition), "seen": _seen_json(entry.seen)})
 
 
-def _member_json(entry: OwnMember) -> Json:
+def _member_json(entry: AddedMember) -> Json:
     return _drop_empty({"in": entry.root, "at": entry.at, "seen": _seen_json(entry.seen)})
 
 

@@ -43,7 +43,7 @@ class WorldExplorer:
         strays, api.strays = api.strays, StrayLog()
         try:
             made = api.open(world.api_key, world.name, world.base_url, world.vocabulary)
-            made.world.dialect, made.world.own_contract = world.dialect, world.own_contract
+            made.world.dialect, made.world.overrides = world.dialect, world.overrides
             made.world.set_date(world.as_of)
             with record_runs(made.world.tool_runs, ""):
                 yield made

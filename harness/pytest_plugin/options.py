@@ -13,7 +13,7 @@ from harness.core.dates import parse_as_of
 from harness.core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from harness.contract.own_contract import OwnContract
+    from harness.contract.overrides import Overrides
 
 UNUSED_VALUES = ("fail", "allow")
 LOSSES_VALUES = ("fail", "allow", "strict")
@@ -37,7 +37,7 @@ file that `harness learn` wrote, below the root of the project; with `tls` (True
 REFUSALS_INI = "harness_refusals"
 CONTRACT_INI = "harness_contract"
 CONTRACT_OPTION = "--contract"
-_CONTRACTS_STASH_KEY = pytest.StashKey[dict[Path, "OwnContract"]]()
+_CONTRACTS_STASH_KEY = pytest.StashKey[dict[Path, "Overrides"]]()
 
 
 def add_ini_options(parser: pytest.Parser) -> None:
@@ -57,9 +57,9 @@ def add_ini_options(parser: pytest.Parser) -> None:
     )
 
 
-def own_contract_of(node: pytest.Item) -> OwnContract | None:
+def overrides_of(node: pytest.Item) -> Overrides | None:
     """The contract of a test: that of its marker, else of the command line, else of the project; read once a run."""
-    from harness.overrides.project_file import find_project_contract, read_contract
+    from harness.overrides.project_file import find_project_file, read_overrides
 
     config, marked = node.config, read_marker_options(node).get("contract")
     option = config.getoption(CONTRACT_OPTION)
@@ -67,13 +67,13 @@ def own_contract_of(node: pytest.Item) -> OwnContract | None:
         file = config.rootpath / marked
     elif option:
         file = Path(config.invocation_params.dir, option)
-    elif found := find_project_contract(config.rootpath, config.getini(CONTRACT_INI)):
+    elif found := find_project_file(config.rootpath, config.getini(CONTRACT_INI)):
         file = found
     else:
         return None
     known = config.stash.setdefault(_CONTRACTS_STASH_KEY, {})
     if file not in known:
-        read = read_contract(file)
+        read = read_overrides(file)
         known[file] = replace(read, file=read.file.replace(f"{config.rootpath.as_posix()}/", ""))
     return known[file]
 

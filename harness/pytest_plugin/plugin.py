@@ -23,7 +23,7 @@ from harness.pytest_plugin.exploring import WorldExplorer
 from harness.pytest_plugin.guard import is_live_api_refused
 from harness.pytest_plugin.hints import hide_library_frames, may_come_of_silence
 from harness.pytest_plugin.late import late_requests
-from harness.pytest_plugin.options import add_ini_options, allowed_refusals, own_contract_of, read_marker_options
+from harness.pytest_plugin.options import add_ini_options, allowed_refusals, overrides_of, read_marker_options
 from harness.pytest_plugin.tls import tls_server
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def openai_mock(
     world.dialect = dialect
     if as_of := options.get("as_of"):
         world.set_date(as_of)
-    world.own_contract = own_contract_of(request.node)
+    world.overrides = overrides_of(request.node)
     late_requests(request.config).begin(request.node, name, urlsplit(mock_server.base_url).netloc)
     for text in allowed_refusals(request.node):
         world.refusals.expect(text, required=False)

@@ -19,7 +19,7 @@ from typing import Protocol
 import orjson
 
 from harness.cassettes.listing import files
-from harness.contract.own_contract import OwnContract
+from harness.contract.overrides import Overrides
 from harness.core.errors import ConfigError, HarnessError
 from harness.core.exchange import Json
 from harness.core.text.redact import redact
@@ -54,7 +54,7 @@ class Tally:
     An exchange counts once under a verdict, however many differences are listed; `streams.events` counts events.
     `spools` are files of JSON lines, `[verdict, entry]` each (others are passed over), in the order of the recordings.
     `respelled` says whether answers were compared with the mock's own. `bare_paths` are those of the paths given that held
-    no exchange, and nothing unreadable. `acted` are the lines of those entries of the user's own contract that changed
+    no exchange, and nothing unreadable. `acted` are the lines of those entries of the user's overrides that changed
     anything, `judged_files` all files that were read.
     """
 
@@ -125,14 +125,14 @@ def verify_recordings(
     choose: Callable[[Sequence[Path]], Sequence[Path]] | None = None,
     hosts: Collection[str] = (),
     respelled: bool = False,
-    own_contract: OwnContract | None = None,
+    overrides: Overrides | None = None,
     make_observer: Callable[[Path, Path], JudgeObserver] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Tally:
     """Judge every recording at `paths`, files or folders; `folder` is an empty folder for the findings.
 
     `choose` leaves out files that are judged elsewhere. `hosts` are gateways, whose exchanges are judged as OpenAI's. With
-    `respelled` every answer is also compared with the mock's own (`judging.rerender`). `own_contract` overrules the mock.
+    `respelled` every answer is also compared with the mock's own (`judging.rerender`). `overrides` overrules the mock.
     `make_observer` is called in the process that judges a recording, with its path and that of a file in `folder`
     (`<n>.seen`) which the observer may write. `progress` is called with the number of judged files and of all files.
     HarnessError when a path does not exist; a file that is no recording is counted, an unreadable one is listed.
@@ -147,7 +147,7 @@ def verify_recordings(
         _judge_file,
         hosts=tuple(hosts),
         respelled=respelled,
-        own_contract=own_contract,
+        overrides=overrides,
         make_observer=make_observer,
     )
     tallies = _judge_files(judge_one, recordings, spools, [file in named for file in recordings], jobs)
@@ -193,11 +193,11 @@ def _judge_file(
     *,
     hosts: Collection[str],
     respelled: bool,
-    own_contract: OwnContract | None,
+    overrides: Overrides | None,
     make_observer: Callable[[Path, Path], JudgeObserver] | None,
 ) -> Tally:
     observer = make_observer(recording, spool.with_suffix(OBSERVER_SUFFIX)) if make_observer else None
-    verdicts = _judge_recording(recording, explicit, hosts, respelled, own_contract, observer)
+    verdicts = _judge_recording(recording, explicit, hosts, respelled, overrides, observer)
     tally = tally_verdicts(_observe(verdicts, observer) if observer else verdicts, spool)
     tally.judged_files = {recording.as_posix()}
     if observer:
@@ -251,7 +251,7 @@ def _judge_recording(
     explicit: bool,
     hosts: Collection[str],
     respelled: bool,
-    own_contract: OwnContract | None,
+    overrides: Overrides | None,
     observer: JudgeObserver | None,
 ) -> Iterator[Verdict]:
     worlds: OrderedDict[str, World] = OrderedDict()
@@ -259,7 +259,7 @@ def _judge_recording(
         for number, read in read_numbered(recording):
             recorded = adopt_gateway(read, hosts)
             world = world_of_file(worlds, recorded.file)
-            world.own_contract = own_contract
+            world.overrides = overrides
             if observer:
                 observer.begin_exchange(number, recorded, world)
             yield Verdict(VerdictKind.EXCHANGE)

@@ -18,7 +18,7 @@ from typing import IO
 
 import orjson
 
-from harness.contract.own_contract import OwnContract
+from harness.contract.overrides import Overrides
 from harness.core.dates import CONTRACT_DATE
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
@@ -63,16 +63,14 @@ def parse_shard(text: str) -> Shard:
 class ShardWriter:
     """Chooses the files of a shard, and writes what was found; the options are those of `verify_recordings`."""
 
-    def __init__(
-        self, shard: Shard, hosts: Sequence[str], own_contract: OwnContract | None, *, respelled: bool
-    ) -> None:
+    def __init__(self, shard: Shard, hosts: Sequence[str], overrides: Overrides | None, *, respelled: bool) -> None:
         self._shard = shard
         # What all parts of one report have in common.
         self._run: Json = {
             "harness": f"{version('responses-harness')}, contract of {CONTRACT_DATE}",
             "hosts": list(hosts),
             "respell": respelled,
-            "contract": _digest([repr(own_contract)]) if own_contract else "",
+            "contract": _digest([repr(overrides)]) if overrides else "",
         }
 
     def choose(self, files: Sequence[Path]) -> Sequence[Path]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from harness.api.http.upstream import Upstream
 from harness.cassettes.format.interaction import Interaction
-from harness.contract.own_contract import OwnContract
+from harness.contract.overrides import Overrides
 from harness.verify.judging.judge import predict_violation
 from harness.verify.judging.verdict import Verdict, VerdictKind
 from harness.verify.judging.websockets.exchanges import to_recorded
@@ -24,7 +24,7 @@ from harness.world.world import World
 class RecordingJudge:
     """Judges the exchanges of a recording: `tally` holds the outcome, `notice` is called for each refused request.
 
-    `name` is the name of the recording, `folder` an empty folder for the findings. `own_contract` overrules the mock.
+    `name` is the name of the recording, `folder` an empty folder for the findings. `overrides` overrules the mock.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class RecordingJudge:
         upstream: Upstream,
         folder: Path,
         notice: Callable[[str], None],
-        own_contract: OwnContract | None = None,
+        overrides: Overrides | None = None,
     ) -> None:
         self.tally = Tally(respelled=True)
         self._name = name
@@ -41,7 +41,7 @@ class RecordingJudge:
         self._folder = folder
         self._notice = notice
         self._world = World(name)
-        self._world.own_contract = own_contract
+        self._world.overrides = overrides
         self._thread = ThreadPoolExecutor(1, "harness-judge")
         self._ended_early: dict[int, Interaction | None] = {}
         self._next_number = 1

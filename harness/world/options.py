@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.contract.own_contract import OwnContract
+from harness.contract.overrides import Overrides
 from harness.core.account import DEFAULT_ORGANIZATION, Organization
 from harness.core.dates import CONTRACT_DATE
 from harness.core.delivery import Pace
@@ -20,7 +20,7 @@ class WorldOptions:
     `organization` is the account behind its key. `fallback` answers what was never scripted, `pace` is that of turns
     without one. `dialect` is the only one it speaks (openai, azure, foundry), None all of them: each has paths of its own.
     `as_of` is the day (YYYY-MM-DD, or given as YYYY-MM its last day) whose contract holds, by default the newest that this
-    release knows; a World of another day has the clock of that day. `own_contract` overrules the contract. `limits` bound
+    release knows; a World of another day has the clock of that day. `overrides` overrules the contract. `limits` bound
     what is kept, the oldest goes first. `vocabulary` words the advice to its user.
     """
 
@@ -29,7 +29,7 @@ class WorldOptions:
     pace: Pace | None = None
     dialect: str | None = None
     as_of: str = CONTRACT_DATE
-    own_contract: OwnContract | None = None
+    overrides: Overrides | None = None
     limits: Limits = UNLIMITED
     vocabulary: Vocabulary = PYTHON
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import harness.contract.rules  # noqa: F401  (registers every rule)
 from harness.analysis.lanes import PROBE_RULES
-from harness.contract.own_contract import AREA
+from harness.contract.overrides import AREA
 from harness.contract.rule import RULES
 from harness.core.exchange import Answer, Exchange, Json
 from harness.core.registry import suggest_name

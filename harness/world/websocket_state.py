@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 
 from harness.api.models import Models
-from harness.contract.own_contract import OwnContract
+from harness.contract.overrides import Overrides
 from harness.core.account import Organization
 from harness.core.exchange import Json
 from harness.world.script import Script
@@ -101,9 +101,9 @@ class ConnectionWorld:
         return replace(account, zdr=False) if account.zdr else account
 
     @property
-    def own_contract(self) -> OwnContract | None:
+    def overrides(self) -> Overrides | None:
         """What the user's recordings say against the mock."""
-        return self.world.own_contract
+        return self.world.overrides
 
     @property
     def as_of(self) -> str:

@@ -87,7 +87,7 @@ class World:
         self.limits = options.limits
         self.was_dropped = False
         self.account = options.organization
-        self.own_contract = options.own_contract
+        self.overrides = options.overrides
         self.models = MODELS
         self.ids = Ids(name)
         self.set_date(options.as_of)
@@ -114,7 +114,7 @@ class World:
     @property
     def rules(self) -> Mapping[str, Rule]:
         """The rules by which this World refuses, by their ids: the mock's, and those of a contract of its own."""
-        return {**RULES, **self.own_contract.rules} if self.own_contract else RULES
+        return {**RULES, **self.overrides.rules} if self.overrides else RULES
 
     def tick(self) -> int:
         """The World's time in unix seconds; each call is one second later."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from harness.contract.check import check, check_request
-from harness.contract.own_contract import Condition, Exemption, MemberCondition, OwnContract, OwnRefusal
+from harness.contract.overrides import AddedRefusal, Condition, Exemption, MemberCondition, Overrides
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.world.options import WorldOptions
@@ -16,7 +16,7 @@ from harness.world.world import World
 from tests.support.rule_examples import request_for
 
 BLUE = Exemption("unknown_parameter", "colour", Condition())
-RED = OwnRefusal(ApiError(400, "No red."), Condition(members=(MemberCondition("metadata.a", ("red",)),)))
+RED = AddedRefusal(ApiError(400, "No red."), Condition(members=(MemberCondition("metadata.a", ("red",)),)))
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ class TestAnotherAccount:
 class TestEntriesOfTheUsersContract:
     @pytest.fixture
     def world(self, world: World) -> World:
-        world.own_contract = OwnContract((BLUE,), (RED,))
+        world.overrides = Overrides((BLUE,), (RED,))
         return world
 
     def test_are_named_where_they_act(self, world: World) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from harness.contract import check as contract
 from harness.contract.check import CheckedRequest, Settled, Violation, check, check_request, settle
-from harness.contract.own_contract import OwnContract
+from harness.contract.overrides import Overrides
 from harness.contract.rule_plan import RulePlan
 from harness.core.exchange import Json, Request
 from harness.verify.examples import EXAMPLE_HEADERS, play_case
@@ -136,7 +136,7 @@ class TestNothingIsSettled:
         assert settle(request_for(), None) is None
 
     def test_where_recordings_overrule_the_contract(self, world: World) -> None:
-        world.own_contract = OwnContract()
+        world.overrides = Overrides()
         assert settle(request_for(), world) is None
 
     def test_of_a_project_whose_agents_add_what_is_stored(self, world: World) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.contract.check import check
-from harness.contract.own_contract import OwnContract
-from harness.contract.own_contract_file import parse_contract
+from harness.contract.overrides import Overrides
+from harness.contract.overrides_file import parse_overrides
 from harness.core.exchange import Request
 from harness.world.world import World
 from tests.support.recordings import HI, error, exchange, recorded
@@ -29,15 +29,15 @@ def refused(message: str, param: str | None, code: str | None = None, **body: An
     return {**one, "recorded_at": "2026-05-05T00:00:00Z"}
 
 
-def contract() -> OwnContract:
+def contract() -> Overrides:
     """The learned contract."""
-    return parse_contract(Path("contract.yaml").read_text())
+    return parse_overrides(Path("contract.yaml").read_text())
 
 
 def verdict(**body: Any) -> str:
     """What the mock with the learned contract says to a request: the message, or nothing."""
     world = World()
-    world.own_contract = contract()
+    world.overrides = contract()
     headers = {"authorization": "Bearer sk-x", "content-type": "application/json"}
     asked = Request(
         "POST", "/responses", headers, body={**ASK, **body}, operation="POST /responses", schema="CreateResponse"

@@ -29,7 +29,7 @@ class ReplicatedApi(MockApi):
         """What a World refers to and each process has of its own, by name."""
         return {
             "account": DEFAULT_ORGANIZATION,
-            "contract": self.options.own_contract,
+            "contract": self.options.overrides,
             "empty chain": EMPTY_CHAIN,
             "empty mapping": EMPTY_MAPPING,
             "ending": DEFAULT_ENDING,

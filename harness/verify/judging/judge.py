@@ -16,7 +16,7 @@ from harness.api.http.dialects import API_ROOTS, OPENAI, ApiPath, parse_api_path
 from harness.api.operations import Operation, find_operation
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.check import Violation, check, check_answer, check_request, conforms_to_schema
-from harness.contract.own_contract import Entry
+from harness.contract.overrides import Entry
 from harness.contract.rules.http.beta import ASSISTANTS_V2, is_assistants_operation
 from harness.contract.schema import RESPONSE_EVENT_SCHEMA
 from harness.contract.unknown_members import find_unknown_members
@@ -111,7 +111,7 @@ def _judge_parts(recorded: Recorded, world: World, operation: Operation, request
 
 
 def _check(request: Request, world: World) -> tuple[Violation | None, tuple[Entry, ...]]:
-    """Find the violation of a request, and the entries of the user's own contract that have acted."""
+    """Find the violation of a request, and the entries of the user's overrides that have acted."""
     checked = check_request(request, world)
     return checked.violation, checked.acted
 
@@ -206,8 +206,8 @@ def answer_root(recorded: Recorded, answer_schema: str | None) -> str | None:
 
 
 def _judge_member(kind: VerdictKind, finding: Finding, world: World, root: str, at: str) -> Verdict:
-    """Judge a member that no schema has: drift, unless the user's own contract has it."""
-    member = world.own_contract.find_member(root, at) if world.own_contract else None
+    """Judge a member that no schema has: drift, unless the user's overrides have it."""
+    member = world.overrides.find_member(root, at) if world.overrides else None
     return Verdict(VerdictKind.OVERRULED, acted=(member,)) if member else Verdict(kind, _finding_json(finding))
 
 

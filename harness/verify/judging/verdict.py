@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from harness.contract.check import Violation
-from harness.contract.own_contract import Entry
+from harness.contract.overrides import Entry
 from harness.core.exchange import Json, Request
 
 
@@ -16,7 +16,7 @@ class VerdictKind(StrEnum):
     EXCHANGE = "exchanges"
     """Only counts: it precedes the other verdicts on an exchange."""
     OVERRULED = "overruled"
-    """Does not count: it says which entries of the user's own contract have acted."""
+    """Does not count: it says which entries of the user's overrides that have acted."""
     SKIPPED = "skipped"
     HOST = "hosts"
     GATEWAY = "gateways"
@@ -90,7 +90,7 @@ class Verdict:
 
     `entry` is what the report lists of it, secrets masked; None when it only counts. A verdict on a request has the
     `request` as the mock would receive it, and the `violation` for which the mock refuses it, None if it does not. `acted`
-    are entries of the user's own contract.
+    are entries of the user's overrides.
     """
 
     kind: VerdictKind

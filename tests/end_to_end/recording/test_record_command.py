@@ -20,7 +20,7 @@ from typer.testing import Result
 
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.recording.writer import lock_cassette, read_cassette
-from harness.contract.own_contract_file import parse_contract
+from harness.contract.overrides_file import parse_overrides
 from harness.faults import Gate, pause, rate_limit
 from harness.items import message
 from harness.server.mock_api import MockApi
@@ -252,7 +252,7 @@ class TestAValidatingProxy:
 
     def test_offers_to_learn_where_the_live_api_differs(self, live, world, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
-        world.world.own_contract = parse_contract("format: 1\nexemptions: [{rule: unknown_parameter, at: colour}]")
+        world.world.overrides = parse_overrides("format: 1\nexemptions: [{rule: unknown_parameter, at: colour}]")
         command = (*ASKING, '{"model": "gpt-4.1", "input": "hi", "colour": "blue"}')
         offered = record(live, Path("a.yaml"), "--check", command=command).stderr
         for line in (

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.cassettes.recording.writer import read_cassette
-from harness.contract.own_contract_file import parse_contract
+from harness.contract.overrides_file import parse_overrides
 from harness.items import message
 from harness.server.asgi import serve_in_thread
 from harness.server.mock_api import MockApi
@@ -304,7 +304,7 @@ def test_one(client):
 
     @pytest.fixture(autouse=True)
     def _takes_more(self, live: Mock) -> None:
-        live.world.own_contract = parse_contract("format: 1\nexemptions: [{rule: unknown_parameter, at: colour}]")
+        live.world.overrides = parse_overrides("format: 1\nexemptions: [{rule: unknown_parameter, at: colour}]")
 
     def test_the_run_says_what_differs_where_and_how_to_learn_it(self, run) -> None:
         result = run(self.SOURCE, "--record")

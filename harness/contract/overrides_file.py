@@ -31,14 +31,14 @@ import yaml
 
 from harness.api.operations import OPERATIONS
 from harness.contract.body_places import KINDS, is_place
-from harness.contract.own_contract import (
+from harness.contract.overrides import (
+    AddedMember,
+    AddedRefusal,
     Condition,
     Evidence,
     Exemption,
     MemberCondition,
-    OwnContract,
-    OwnMember,
-    OwnRefusal,
+    Overrides,
 )
 from harness.contract.rule import CREATE_RESPONSE, RULES
 from harness.contract.schema import RESPONSE_EVENT_SCHEMA
@@ -117,7 +117,7 @@ def answer_roots() -> tuple[str, ...]:
     return (*sorted(own), "Error", RESPONSE_EVENT_SCHEMA)
 
 
-def parse_contract(text: str, file: str = "contract.yaml", today: str = "") -> OwnContract:
+def parse_overrides(text: str, file: str = "contract.yaml", today: str = "") -> Overrides:
     """The contract in a text; ConfigError with the line and the nearest name for a mistake in it.
 
     Nothing in it may have been seen after `today` (YYYY-MM-DD); empty for no limit.
@@ -136,7 +136,7 @@ def parse_contract(text: str, file: str = "contract.yaml", today: str = "") -> O
     refusals = tuple(_read_refusal(read, node) for node in read.items(top.get("refusals"), "`refusals`"))
     members = tuple(_read_member(read, node) for node in read.items(top.get("members"), "`members`"))
     _refuse_contradictions(read, exemptions, refusals, members)
-    return OwnContract(exemptions, refusals, members, file)
+    return Overrides(exemptions, refusals, members, file)
 
 
 def _read_exemption(read: _Reader, node: Lined) -> Exemption:
@@ -152,7 +152,7 @@ def _read_exemption(read: _Reader, node: Lined) -> Exemption:
     )
 
 
-def _read_refusal(read: _Reader, node: Lined) -> OwnRefusal:
+def _read_refusal(read: _Reader, node: Lined) -> AddedRefusal:
     own = read.members(node, "a refusal", (*_CONDITION_KEYS, "error", "instead", "seen"), ("error",))
     error = read.members(own["error"], "`error`", ("status", "message", "type", "param", "code"), ("status", "message"))
     status = error["status"].value
@@ -171,7 +171,7 @@ def _read_refusal(read: _Reader, node: Lined) -> OwnRefusal:
     texts: dict[str, str] = {"message": message, **optional}
     for name, text in texts.items():
         _check_template(read, error[name].line, text)
-    return OwnRefusal(
+    return AddedRefusal(
         ApiError(status, message, optional.get("param"), optional.get("code"), kind),
         condition,
         read.one_of(own.get("instead"), "the rule", RULES),
@@ -189,10 +189,10 @@ def _check_template(read: _Reader, line: int, text: str) -> None:
         raise read.fail(line, "a brace stands alone; write {{ or }}.")
 
 
-def _read_member(read: _Reader, node: Lined) -> OwnMember:
+def _read_member(read: _Reader, node: Lined) -> AddedMember:
     own = read.members(node, "a member", ("in", "at", "seen"), ("in", "at"))
     root = read.one_of(own["in"], "the schema", answer_roots())
-    return OwnMember(root, read.place(own["at"]), _read_seen(read, own.get("seen")), node.line)
+    return AddedMember(root, read.place(own["at"]), _read_seen(read, own.get("seen")), node.line)
 
 
 def _read_condition(read: _Reader, own: Mapping[str, Lined]) -> Condition:
@@ -231,7 +231,7 @@ def _read_seen(read: _Reader, node: Lined | None) -> tuple[Evidence, ...]:
 
 
 def _refuse_contradictions(
-    read: _Reader, exemptions: Sequence[Exemption], refusals: Sequence[OwnRefusal], members: Sequence[OwnMember]
+    read: _Reader, exemptions: Sequence[Exemption], refusals: Sequence[AddedRefusal], members: Sequence[AddedMember]
 ) -> None:
     """Entries of which one says that all requests of the other are taken, or refused, and the other something else."""
     for number, one in enumerate(refusals):

@@ -1,6 +1,6 @@
 """What a user's recordings say against the mock: exemptions, refusals and members, which overrule its rules and schemas.
 
-A World has at most one such contract. `own_contract_file` reads and writes it, `overrides/` derives it.
+A World may have them. `overrides_file` reads them, `harness.overrides` derives and writes them.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class Exemption:
 
 
 @dataclass(frozen=True, slots=True)
-class OwnRefusal:
+class AddedRefusal:
     """A refusal of the API that the mock does not make, with its recorded words.
 
     The texts of `error` may hold `{model}`, `{path}` and `{value}`: the model of the request, the place and the value of
@@ -170,7 +170,7 @@ class OwnRefusal:
 
 
 @dataclass(frozen=True, slots=True)
-class OwnMember:
+class AddedMember:
     """A member of answers that no schema knows: the schema of the answer or event (`root`) and the place in it."""
 
     root: str
@@ -179,17 +179,17 @@ class OwnMember:
     line: int = 0
 
 
-Entry = Exemption | OwnRefusal | OwnMember
+Entry = Exemption | AddedRefusal | AddedMember
 """What one entry of a file says."""
 
 
 @dataclass(frozen=True)
-class OwnContract:
+class Overrides:
     """All entries of a file."""
 
     exemptions: tuple[Exemption, ...] = ()
-    refusals: tuple[OwnRefusal, ...] = ()
-    members: tuple[OwnMember, ...] = ()
+    refusals: tuple[AddedRefusal, ...] = ()
+    members: tuple[AddedMember, ...] = ()
     file: str = ""
 
     @property
@@ -215,20 +215,20 @@ class OwnContract:
         """Find the exemption for a violation."""
         return next((entry for entry in self.exemptions if entry.covers(rule, facts, param, request, models)), None)
 
-    def find_refusal(self, request: Request, models: Models, instead: str) -> tuple[OwnRefusal, Rule, Json] | None:
+    def find_refusal(self, request: Request, models: Models, instead: str) -> tuple[AddedRefusal, Rule, Json] | None:
         """Find the refusal of a request that the mock takes, or refuses by the rule `instead`; its rule and facts, too."""
         for entry, rule in zip(self.refusals, self.rules.values(), strict=True):
             if entry.instead == instead and (facts := entry.find_facts(request, models)) is not None:
                 return entry, rule, facts
         return None
 
-    def find_member(self, root: str, at: str) -> OwnMember | None:
+    def find_member(self, root: str, at: str) -> AddedMember | None:
         """Find the entry for a member that no schema knows."""
         place = normalize_path(at)
         return next((entry for entry in self.members if (entry.root, entry.at) == (root, place)), None)
 
 
-def _rule_of(entry: OwnRefusal, file: str) -> Rule:
+def _rule_of(entry: AddedRefusal, file: str) -> Rule:
     """A refusal as a rule, whose area is `yours`; its source names the recording and the line of the file."""
     about = entry.error.param or entry.error.code or "request"
     name = re.sub(r"\W+", "_", f"{AREA} {entry.error.status} {about}".replace("{", "").replace("}", "")).strip("_")

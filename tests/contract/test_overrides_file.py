@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from harness.contract.own_contract import Condition, Evidence, Exemption, MemberCondition, OwnContract, OwnRefusal
-from harness.contract.own_contract_file import parse_contract
+from harness.contract.overrides import AddedRefusal, Condition, Evidence, Exemption, MemberCondition, Overrides
+from harness.contract.overrides_file import parse_overrides
 from harness.core.errors import ApiError, ConfigError
-from harness.overrides.render import render_contract
+from harness.overrides.render import render_overrides
 
 WHEN = Condition(
     models=("o3",), members=(MemberCondition("input[].status", (None, "x", 1, True), ("list",), "message"),)
@@ -16,15 +16,15 @@ SEEN = (Evidence("tests/a.yaml", 2, "2025-10-02"), Evidence("tests/b.yaml", 1))
 
 
 def test_what_is_written_is_read_again() -> None:
-    contract = OwnContract(
+    contract = Overrides(
         (Exemption("invalid_type", "input[].status", WHEN, {"kind": "call"}, SEEN),),
-        (OwnRefusal(ApiError(400, "No {value}: {{x}}", "{path}", "no"), WHEN, "invalid_value", SEEN),),
+        (AddedRefusal(ApiError(400, "No {value}: {{x}}", "{path}", "no"), WHEN, "invalid_value", SEEN),),
     )
-    again = parse_contract(render_contract(contract))
+    again = parse_overrides(render_overrides(contract))
     lines = [each.line for each in again.entries]
     assert all(lines)
     assert repr(again).replace(f"line={lines[0]}", "line=0").replace(f"line={lines[1]}", "line=0") == repr(
-        OwnContract(contract.exemptions, contract.refusals, file="contract.yaml")
+        Overrides(contract.exemptions, contract.refusals, file="contract.yaml")
     )
 
 
@@ -44,7 +44,7 @@ REFUSAL = "- error: {{status: 400, message: {message}}}\n  models: [o3]\n"
     ids=["some of the values", "another place", "some of the kinds"],
 )
 def test_entries_about_other_requests_contradict_nothing(text: str) -> None:
-    assert parse_contract(f"format: 1\n{text}").entries
+    assert parse_overrides(f"format: 1\n{text}").entries
 
 
 @pytest.mark.parametrize(
@@ -136,14 +136,14 @@ def test_entries_about_other_requests_contradict_nothing(text: str) -> None:
 )
 def test_a_mistake_is_named_with_its_line_and_the_nearest_name(text: str, problem: str) -> None:
     with pytest.raises(ConfigError) as raised:
-        parse_contract(text)
+        parse_overrides(text)
     assert problem in str(raised.value)
 
 
 def test_nothing_was_seen_in_the_future() -> None:
     text = "format: 1\nexemptions:\n- rule: invalid_type\n  seen: [{file: a, exchange: 1, date: 2026-05-02}]"
-    assert parse_contract(text, today="2026-05-02").exemptions[0].seen[0].date == "2026-05-02"
+    assert parse_overrides(text, today="2026-05-02").exemptions[0].seen[0].date == "2026-05-02"
     with pytest.raises(
         ConfigError, match=r"contract.yaml:4: `date` '2026-05-02' lies in the future: today is 2026-05-01"
     ):
-        parse_contract(text, today="2026-05-01")
+        parse_overrides(text, today="2026-05-01")
