@@ -1,4 +1,4 @@
-"""POSTs that have come whole; a head that came before is not parsed again."""
+"""POSTs that have come whole; a head that came before with a body of whatever length is not parsed again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from harness.fast_path.repeat_cache import RepeatCache
 
 LONGEST = 64 * 1024
 """Bytes of the longest body that is looked at."""
+_START = b"POST /"
 _HEAD_END = b"\r\n\r\n"
+_LENGTH = re.compile(rb"\r\ncontent-length: (0|[1-9]\d{0,7})\r\n", re.IGNORECASE)
 _PLAIN_PATH = re.compile(rb"/[\w./~-]*")
 
 
@@ -29,7 +31,7 @@ class PostReader:
     """Reads whole POSTs, from any connection of a server."""
 
     def __init__(self) -> None:
-        self._known: RepeatCache[bytes, PostHead] = RepeatCache()
+        self._known: RepeatCache[tuple[bytes, bytes], PostHead] = RepeatCache()
 
     def read(self, data: bytes, start: int = 0) -> tuple[PostHead, bytes, int] | None:
         """Read the POST that begins there: its head, its body, where it ends.
@@ -37,19 +39,23 @@ class PostReader:
         None for what is something else, not whole, or in any way out of the ordinary.
         """
         body_start = data.find(_HEAD_END, start) + len(_HEAD_END)
-        if body_start < len(_HEAD_END):
+        found = _LENGTH.search(data, start, body_start) if data.startswith(_START, start) else None
+        if found is None or (size := int(found[1])) > LONGEST or (end := body_start + size) > len(data):
             return None
-        head_bytes = data[start:body_start]
-        head = self._known.get(head_bytes) or self._parse_new(head_bytes)
-        if head is None or head.body_size > LONGEST:
+        length_start, length_end = found.span(1)
+        around_length = data[start:length_start], data[length_end:body_start]
+        head = self._known.get(around_length) or self._parse_new(data[start:body_start], around_length)
+        if head is None:
             return None
-        end = body_start + head.body_size
-        return (head, data[body_start:end], end) if end <= len(data) else None
+        if head.body_size != size:
+            head = PostHead(head.path, {**head.headers, "content-length": str(size)}, size)
+        return head, data[body_start:end], end
 
-    def _parse_new(self, head_bytes: bytes) -> PostHead | None:
-        head = parse_head(head_bytes) if head_bytes.startswith(b"POST /") else None
-        if head and self._known.has_seen(head_bytes):
-            self._known.put(head_bytes, head, len(head_bytes))
+    def _parse_new(self, head_bytes: bytes, around_length: tuple[bytes, bytes]) -> PostHead | None:
+        """Parse a head; one that comes again is kept by the bytes around the length of its body."""
+        head = parse_head(head_bytes)
+        if head and self._known.has_seen(around_length):
+            self._known.put(around_length, head, len(head_bytes))
         return head
 
 
@@ -89,12 +95,11 @@ class _HeadParts:
 
 
 def parse_head(head: bytes) -> PostHead | None:
-    """Parse the head of a POST; None for one that is out of the ordinary, or does not say how long the body is."""
+    """Parse the head of a POST; None for one that is out of the ordinary."""
     parts = _HeadParts()
     try:
         parts.parse(head)
     except (httptools.HttpParserError, httptools.HttpParserUpgrade):
         return None
     headers = {name.decode(ENCODING): value.decode(ENCODING) for name, value in parts.headers.items()}
-    length = headers.get("content-length", "")
-    return PostHead(parts.url.decode(), headers, int(length)) if length.isdecimal() else None
+    return PostHead(parts.url.decode(), headers, int(headers["content-length"]))
