@@ -130,7 +130,7 @@ def _search_web(tool: Json, reading: Reading) -> list[Item]:
 def web_site(reading: Reading) -> str:
     """Find the site for a search of the web: the first that the tool allows, else an example."""
     filters = (tool.get("filters") or {} for tool in reading.tools if tool["type"].startswith("web_search"))
-    return next((site for tool in filters for site in tool.get("allowed_domains") or ()), EXAMPLE_SITE)
+    return next((site for tool in filters for site in tool.get("allowed_domains") or () if site), EXAMPLE_SITE)
 
 
 def page_of(site: str) -> str:
