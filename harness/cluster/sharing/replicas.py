@@ -1,7 +1,19 @@
 """Puts the requests of one process into the logs of their keys, and follows the logs that it needs.
 
 A request is first appended to the log; its answer is what it gets when its turn comes. So all processes come to the same
-state, and no request is carried out twice or in half.
+state, and no request is carried out twice or in half. A key in one process:
+
+                ┌──a request: the snapshot, if there is one, and the log after it──┐
+                │                                                                  v
+    not here ───┘                                                              followed ──entries of all processes──┐
+       ^                                                                         │  ^                               │
+       │                                                                         │  └───────────────────────────────┘
+       ├──more than `keep` are here, and nobody is connected─────────────────────┤   its epoch stays known
+       ├──nobody has used the key for `seconds`──────────────────────────────────┤   nothing is expected of its log
+       ├──the log is another one (LogGone): who meant the World before gets 503──┤   noted in the log once, as LOST
+       └──the log has dropped what is not carried out here (LogDropped)──────────┘   503 without a snapshot
+
+The epoch, a random name of each log, tells one that the store has lost, or that has begun anew, from the one followed here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Messages between a server's first process and a worker, over a pair of Unix sockets; one may carry a connection."""
+"""Messages between a server's first process and a worker, over a pair of Unix sockets; one may carry a connection.
+
+kind  has a connection  size     bytes
+c     1                 !I       the head of its first request     to a worker, and given back by one
+s     0                 !I       a request without a World         from the first worker, to all others
+"""
 
 from __future__ import annotations
 

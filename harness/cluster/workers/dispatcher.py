@@ -1,6 +1,17 @@
 """The first process of a server with workers: it accepts connections, and hands each to the worker of its key.
 
-It answers nothing, so that nothing in it can wait. A worker that ends is started again.
+It answers nothing, so that nothing in it can wait. A connection:
+
+    accepted ──whole head, or HEAD_SECONDS──> handed over to the worker of its key
+                                                 ^      │
+                                                 └──────┘ given back when its next request has another key
+
+Over TLS a worker gets one end of a pair of sockets, and the connection stays here, as a relay, until one side ends it.
+A worker:
+
+    started ──> serving ──ends by itself, is killed, hangs──> started again, its keys marked as lost
+                   │                                             └──MOST_FAILURES in a row at once──> ConfigError
+                   └──SIGTERM once the server stops──> ending ──> ended
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""A worker: the process that answers all requests of its keys."""
+"""A worker: the process that answers all requests of its keys.
+
+serving ──SIGTERM, or the first process has ended──> stopping ──answers are sent, or their time is up──> ended
+└──────computes for HANG_SECONDS, stopping for STOP_SECONDS, without a turn of its loop──────────┴──> HUNG
+"""
 
 from __future__ import annotations
 

@@ -255,3 +255,16 @@ def test_metrics_are_those_of_all_workers():
         assert wait_until(lambda: counted(served.port)["harness_requests_total"] == 13, 5)
         _, _, said = served.end(signal.SIGTERM)
         assert said.count('"operation":"POST /responses"') == 13
+
+
+def test_workers_that_end_as_soon_as_they_are_started_end_the_server():
+    broken = (
+        "import harness.cluster.workers.worker as worker\ndef fail(self): raise SystemExit(3)\nworker.Worker.run = fail"
+    )
+    program = f"{broken}\nimport sys; from harness.cli import main; sys.exit(main())"
+    ended = run([sys.executable, "-c", program, "serve", "--port", "0", "--workers", "2"], cwd=ROOT)
+    assert ended.returncode == 2
+    assert re.search(r"harness: --workers: worker [12] ends as soon as it is started, with \d\.\s*$", ended.stderr), (
+        ended.stderr
+    )
+    assert "is started again" in ended.stderr
