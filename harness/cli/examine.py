@@ -132,7 +132,7 @@ def _print_starter(folder: Path, language: str) -> None:
 
 def _select(pattern: str, one: str) -> Sequence[ClientCase]:
     from harness.examine.case import CASES
-    from harness.examine.run import select_cases
+    from harness.examine.run_cases import select_cases
 
     if not one:
         return select_cases(pattern)
@@ -159,7 +159,7 @@ def _examine(
     from harness.examine.adapter import command_for, split_command
     from harness.examine.mode import parse_modes
     from harness.examine.report.results import collect_results
-    from harness.examine.run import examine as run_cases
+    from harness.examine.run_cases import examine as run_cases
 
     words, is_meant = split_command(command) if command else command_for(adapter), parse_modes(modes)
     counts = [0, 0]

@@ -219,8 +219,8 @@ def _print_tally(tally: Tally, as_json: Path | None, nothing_judged: str, verbos
 
 def _verify_server(options: VerifyOptions) -> None:
     from harness.live.conformance import score as score_output
+    from harness.live.conformance.examine_server import examine_server
     from harness.live.conformance.questions import DEFAULT_MODEL
-    from harness.live.conformance.run import examine_server
     from harness.verify.examples import EXAMPLE_KEY
 
     as_json = options.as_json

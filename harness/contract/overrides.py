@@ -57,22 +57,22 @@ class MemberCondition:
     of: str = ""
 
     def is_met(self, holder: Any, value: Any) -> bool:
-        """Whether a value in its place is one of those."""
+        """Tell whether a value in its place is one of those."""
         if self.of and type_of(holder) != self.of:
             return False
         if not self.values and not self.kinds:
             return value is not ABSENT
-        same = any(value == each and type(value) is type(each) for each in self.values)
+        same = any(value == wanted and type(value) is type(wanted) for wanted in self.values)
         return same or kind_of(value) in self.kinds
 
     def covers(self, other: MemberCondition) -> bool:
-        """Whether every member that another condition is about is one of these; the place is the same."""
+        """Tell whether every member that another condition is about is one of these; the place is the same."""
         if self.of and self.of != other.of:
             return False
         if not self.values and not self.kinds:
             return "absent" not in other.kinds
-        values = {(type(each), each) for each in self.values}
-        values_too = all((type(each), each) in values or kind_of(each) in self.kinds for each in other.values)
+        values = {(type(value), value) for value in self.values}
+        values_too = all((type(value), value) in values or kind_of(value) in self.kinds for value in other.values)
         return bool(other.values or other.kinds) and values_too and set(other.kinds) <= set(self.kinds)
 
 
@@ -86,7 +86,7 @@ class Condition:
     members: tuple[MemberCondition, ...] = ()
 
     def holds(self, request: Request, models: Models, facts: Mapping[str, Any] = EMPTY_MAPPING) -> bool:
-        """Whether a request is one of these; `facts` are those of a violation of it, whose items alone count then."""
+        """Tell whether a request is one of these; `facts` are those of a violation of it, whose items alone count then."""
         if request.operation != self.on or request.dialect != self.dialect:
             return False
         if self.models and family_of(request, models) not in self.models:
@@ -95,7 +95,7 @@ class Condition:
         return all(self._is_anywhere(member, body) for member in self.members)
 
     def covers(self, other: Condition) -> bool:
-        """Whether every request that another condition is about is one of these, as far as their places are the same."""
+        """Tell whether every request that another condition is about is one of these, as far as the places are the same."""
         if (self.on, self.dialect) != (other.on, other.dialect):
             return False
         if self.models and not (other.models and set(other.models) <= set(self.models)):
@@ -124,7 +124,7 @@ class Exemption:
     line: int = 0
 
     def covers(self, rule: str, facts: Mapping[str, Any], param: str | None, request: Request, models: Models) -> bool:
-        """Whether a violation of a request is one of these."""
+        """Tell whether a violation of a request is one of these."""
         path = violation_path(facts, param)
         if rule != self.rule or normalize_path(path) != self.at:
             return False
@@ -151,7 +151,7 @@ class AddedRefusal:
     line: int = 0
 
     def find_facts(self, request: Request, models: Models) -> Json | None:
-        """The facts of the error for a request; None where it is not refused so."""
+        """Find the facts of the error for a request; None where it is not refused so."""
         if not self.condition.holds(request, models):
             return None
         body = request.body if isinstance(request.body, dict) else {}
@@ -163,7 +163,7 @@ class AddedRefusal:
         return facts
 
     def is_contradicted_by(self, taken: Exemption) -> bool:
-        """Whether an exemption says that the API took all these requests."""
+        """Tell whether an exemption says that the API took all these requests."""
         if taken.rule != self.instead or taken.words or not taken.condition.covers(self.condition):
             return False
         return not taken.at or any(member.at == taken.at for member in self.condition.members)
@@ -229,11 +229,11 @@ class Overrides:
 
 
 def _rule_of(entry: AddedRefusal, file: str) -> Rule:
-    """A refusal as a rule, whose area is `yours`; its source names the recording and the line of the file."""
+    """Make a rule of a refusal, in the area `yours`; its source names the recording and the line of the file."""
     about = entry.error.param or entry.error.code or "request"
     name = re.sub(r"\W+", "_", f"{AREA} {entry.error.status} {about}".replace("{", "").replace("}", "")).strip("_")
     here = f"{file or 'contract.yaml'}{f':{entry.line}' if entry.line else ''}"
-    sources = tuple(recorded(f"{each.file}#{each.exchange} ({here})", each.date) for each in entry.seen)
+    sources = tuple(recorded(f"{exchange.file}#{exchange.exchange} ({here})", exchange.date) for exchange in entry.seen)
     return Rule(
         id=name.lower(),
         area=AREA,
@@ -249,7 +249,7 @@ def _rule_of(entry: AddedRefusal, file: str) -> Rule:
 
 
 def family_of(request: Request, models: Models) -> str:
-    """The family of a request's model, or its name if it belongs to none."""
+    """Find the family of a request's model; a name that belongs to none stands for itself."""
     name = request.body.get("model") if isinstance(request.body, dict) else None
     if not isinstance(name, str):
         return ""
@@ -258,7 +258,7 @@ def family_of(request: Request, models: Models) -> str:
 
 
 def body_about(body: Any, facts: Mapping[str, Any]) -> Any:
-    """A body with those input items alone that a violation names by `call_id` or `id`; all of it where it names none."""
+    """Keep of a body only the input items that a violation names by `call_id` or `id`; all of it where none is named."""
     named = {name for fact in SUBJECT_FACTS for name in str(facts.get(fact) or "").split(", ") if name}
     if not named or not isinstance(body, dict) or not isinstance(body.get("input"), list):
         return body
@@ -267,5 +267,5 @@ def body_about(body: Any, facts: Mapping[str, Any]) -> Any:
 
 
 def violation_path(facts: Mapping[str, Any], param: str | None) -> str:
-    """The place that a violation is about, empty if it names none."""
+    """Find the place that a violation is about, empty if it names none."""
     return str(facts.get("path") or param or "")

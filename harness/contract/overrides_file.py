@@ -112,13 +112,13 @@ class _Reader:
 
 
 def answer_roots() -> tuple[str, ...]:
-    """The schemas that a member of an answer may be in."""
+    """List the schemas that a member of an answer may be in."""
     own = {operation.answer_schema for operation in OPERATIONS.values() if operation.answer_schema}
     return (*sorted(own), "Error", RESPONSE_EVENT_SCHEMA)
 
 
 def parse_overrides(text: str, file: str = "contract.yaml", today: str = "") -> Overrides:
-    """The contract in a text; ConfigError with the line and the nearest name for a mistake in it.
+    """Parse a text as overrides; ConfigError with the line and the nearest name for a mistake in it.
 
     Nothing in it may have been seen after `today` (YYYY-MM-DD); empty for no limit.
     """
@@ -146,7 +146,7 @@ def _read_exemption(read: _Reader, node: Lined) -> Exemption:
         read.one_of(own["rule"], "the rule", RULES),
         read.place(own["at"]) if "at" in own else "",
         _read_condition(read, own),
-        {name: read.text(each, f"`words.{name}`") for name, each in words.items()},
+        {name: read.text(word, f"`words.{name}`") for name, word in words.items()},
         _read_seen(read, own.get("seen")),
         node.line,
     )
@@ -196,25 +196,25 @@ def _read_member(read: _Reader, node: Lined) -> AddedMember:
 
 
 def _read_condition(read: _Reader, own: Mapping[str, Lined]) -> Condition:
-    models = tuple(read.text(each, "a model") for each in read.items(own.get("models"), "`models`"))
-    members = tuple(_read_member_condition(read, each) for each in read.items(own.get("when"), "`when`"))
+    models = tuple(read.text(model, "a model") for model in read.items(own.get("models"), "`models`"))
+    members = tuple(_read_member_condition(read, member) for member in read.items(own.get("when"), "`when`"))
     on = read.one_of(own.get("operation"), "the operation", OPERATIONS, CREATE_RESPONSE)
     return Condition(on, read.one_of(own.get("dialect"), "the dialect", DIALECT_NAMES, "openai"), models, members)
 
 
 def _read_member_condition(read: _Reader, node: Lined) -> MemberCondition:
     own = read.members(node, "a condition", ("at", "value", "is", "of"), ("at",))
-    values = tuple(each.value for each in read.items(own.get("value"), "`value`"))
+    values = tuple(listed.value for listed in read.items(own.get("value"), "`value`"))
     if odd := [value for value in values if isinstance(value, dict | list)]:
         raise read.fail(own["value"].line, f"`value` lists texts, numbers, booleans and nulls, got {_show(odd[0])}.")
-    kinds = tuple(read.one_of(each, "the kind", KINDS) for each in read.items(own.get("is"), "`is`"))
+    kinds = tuple(read.one_of(kind, "the kind", KINDS) for kind in read.items(own.get("is"), "`is`"))
     return MemberCondition(read.place(own["at"]), values, kinds, read.text(own.get("of"), "`of`"))
 
 
 def _read_seen(read: _Reader, node: Lined | None) -> tuple[Evidence, ...]:
     found = []
-    for each in read.items(node, "`seen`"):
-        own = read.members(each, "an exchange", ("file", "exchange", "date"), ("file", "exchange"))
+    for exchange in read.items(node, "`seen`"):
+        own = read.members(exchange, "an exchange", ("file", "exchange", "date"), ("file", "exchange"))
         number = own["exchange"].value
         if not isinstance(number, int) or isinstance(number, bool) or number < 1:
             raise read.fail(own["exchange"].line, f"`exchange` is a number from 1, got {_show(number)}.")
@@ -233,27 +233,27 @@ def _read_seen(read: _Reader, node: Lined | None) -> tuple[Evidence, ...]:
 def _refuse_contradictions(
     read: _Reader, exemptions: Sequence[Exemption], refusals: Sequence[AddedRefusal], members: Sequence[AddedMember]
 ) -> None:
-    """Entries of which one says that all requests of the other are taken, or refused, and the other something else."""
-    for number, one in enumerate(refusals):
-        for other in refusals[:number]:
-            if one.instead == other.instead and other.condition.covers(one.condition):
-                what = "twice the same" if one.error == other.error else "another error for the same requests"
-                raise read.fail(one.line, f"it says {what} as line {other.line}; delete one of them.")
+    """Refuse two entries of which one says that all requests of the other are taken, or refused otherwise."""
+    for number, later in enumerate(refusals):
+        for earlier in refusals[:number]:
+            if later.instead == earlier.instead and earlier.condition.covers(later.condition):
+                what = "twice the same" if later.error == earlier.error else "another error for the same requests"
+                raise read.fail(later.line, f"it says {what} as line {earlier.line}; delete one of them.")
         for taken in exemptions:
-            if one.is_contradicted_by(taken):
+            if later.is_contradicted_by(taken):
                 raise read.fail(
-                    one.line,
+                    later.line,
                     f"the API refused these requests, but line {taken.line} says that it took them; delete one of them.",
                 )
-    for number, each in enumerate(exemptions):
+    for number, exemption in enumerate(exemptions):
         for before in exemptions[:number]:
-            same = (each.rule, each.at, each.words) == (before.rule, before.at, before.words)
-            if same and each.condition == before.condition:
-                raise read.fail(each.line, f"it says the same as line {before.line}; delete one of them.")
-    for number, known in enumerate(members):
+            same = (exemption.rule, exemption.at, exemption.words) == (before.rule, before.at, before.words)
+            if same and exemption.condition == before.condition:
+                raise read.fail(exemption.line, f"it says the same as line {before.line}; delete one of them.")
+    for number, member in enumerate(members):
         for first in members[:number]:
-            if (known.root, known.at) == (first.root, first.at):
-                raise read.fail(known.line, f"it says the same as line {first.line}; delete one of them.")
+            if (member.root, member.at) == (first.root, first.at):
+                raise read.fail(member.line, f"it says the same as line {first.line}; delete one of them.")
 
 
 def _compose(text: str, file: str) -> Lined:
@@ -285,7 +285,7 @@ def _convert(node: yaml.Node, loader: Any, depth: int) -> Lined:
             members[str(key.value)] = _convert(value, loader, depth + 1)
         return Lined(members, line)
     if isinstance(node, yaml.SequenceNode):
-        return Lined([_convert(each, loader, depth + 1) for each in node.value], line)
+        return Lined([_convert(child, loader, depth + 1) for child in node.value], line)
     value = node.value if node.tag.endswith(":timestamp") else loader.construct_object(node)
     return Lined(value, line)
 

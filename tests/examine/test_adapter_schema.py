@@ -13,7 +13,7 @@ from harness.api.http.dialects import API_ROOTS
 from harness.examine.case import AREAS, CASES, FEATURES, STATES
 from harness.examine.declaration import Declaration
 from harness.examine.outcome import Outcome
-from harness.examine.run import select_cases
+from harness.examine.run_cases import select_cases
 from harness.examine.task import Agent, Task, Tool, UserAnswer
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "schemas" / "adapter.json").read_text(encoding="utf-8"))

@@ -11,7 +11,7 @@ from harness.examine import adapters
 from harness.examine.adapter import ADAPTERS, command_for
 from harness.examine.cell import RED
 from harness.examine.mode import parse_modes
-from harness.examine.run import examine, select_cases
+from harness.examine.run_cases import examine, select_cases
 
 HERE = Path(adapters.__file__).parent
 LINES = 80

@@ -11,7 +11,7 @@ import pytest
 
 from harness.core.errors import ConfigError
 from harness.examine.adapter import command_for, split_command
-from harness.examine.run import examine, select_cases
+from harness.examine.run_cases import examine, select_cases
 
 pytestmark = pytest.mark.slow
 CASE = select_cases("tools/one-call")

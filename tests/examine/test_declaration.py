@@ -10,7 +10,7 @@ from harness.core.errors import Malformed
 from harness.examine.case import CASES
 from harness.examine.declaration import Declaration
 from harness.examine.mode import modes_of
-from harness.examine.run import select_cases
+from harness.examine.run_cases import select_cases
 
 
 def declared(**members):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.examine.case import AREAS
-from harness.examine.run import select_cases
+from harness.examine.run_cases import select_cases
 from tests.examine.reference.client import ReferenceClient
 from tests.examine.reference.in_process import open_bench
 

@@ -19,7 +19,7 @@ from harness.examine.report.baseline import compare_with_baseline
 from harness.examine.report.formats import check_writable, render_results, write_results
 from harness.examine.report.json_results import read_results
 from harness.examine.report.results import collect_results, group_by_reason, merge_results, name_cases
-from harness.examine.run import ClientExamination, select_cases
+from harness.examine.run_cases import ClientExamination, select_cases
 from tests.support.examined import cell, results
 
 RED = cell("answers/text", "fail", "plain,replay", "must", "it is not said", "in detail")

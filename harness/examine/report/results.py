@@ -14,7 +14,7 @@ from typing import Any
 from harness.core.exchange import Json
 from harness.examine.case import AREAS, ClientCase
 from harness.examine.cell import RED, Cell
-from harness.examine.run import ClientExamination
+from harness.examine.run_cases import ClientExamination
 from harness.report.sanitize import sanitize_value
 
 RESULTS_VERSION = 1

@@ -111,7 +111,7 @@ def _judge_parts(recorded: Recorded, world: World, operation: Operation, request
 
 
 def _check(request: Request, world: World) -> tuple[Violation | None, tuple[Entry, ...]]:
-    """Find the violation of a request, and the entries of the user's overrides that have acted."""
+    """Find the violation of a request, and which of the user's overrides have acted."""
     checked = check_request(request, world)
     return checked.violation, checked.acted
 

@@ -16,7 +16,7 @@ class VerdictKind(StrEnum):
     EXCHANGE = "exchanges"
     """Only counts: it precedes the other verdicts on an exchange."""
     OVERRULED = "overruled"
-    """Does not count: it says which entries of the user's overrides that have acted."""
+    """Does not count: it says which of the user's overrides have acted."""
     SKIPPED = "skipped"
     HOST = "hosts"
     GATEWAY = "gateways"

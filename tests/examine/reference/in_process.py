@@ -12,7 +12,7 @@ from harness.examine.case import ClientCase
 from harness.examine.cell import Cell
 from harness.examine.client_process import Crashed, Done
 from harness.examine.mode import Mode, modes_of
-from harness.examine.run import run_case
+from harness.examine.run_cases import run_case
 from harness.examine.task import Task
 from harness.examine.tool_server import ToolServer, serve_tools
 from harness.server.asgi import Server, serve_in_thread

@@ -20,7 +20,7 @@ from harness.examine.case import CASES, FEATURES, ClientCase, ObservedRun
 from harness.examine.cell import FIX, Cell, Verdict
 from harness.examine.client_process import ClientProcess, Crashed, Done, Hung
 from harness.examine.declaration import Declaration
-from harness.examine.judge import find_reasons
+from harness.examine.find_reasons import find_reasons
 from harness.examine.mode import Mode, modes_of
 from harness.examine.task import Task
 from harness.examine.tool_server import ToolServer, serve_tools

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harness.examine.adapter import command_for
-from harness.examine.run import examine, select_cases
+from harness.examine.run_cases import examine, select_cases
 
 
 def test_a_correct_client_passes():
