@@ -47,7 +47,7 @@ class Prepared(NamedTuple):
 
     def holds_in(self, world: Any) -> bool:
         """Whether it is the same in this World."""
-        if world.own_contract is not None or self.models is not world.models or self.as_of != world.as_of:
+        if world.overrides is not None or self.models is not world.models or self.as_of != world.as_of:
             return False
         return self.account is world.account or self.account == world.account
 
