@@ -75,10 +75,8 @@ class MockApi(KeyedWorlds):
         self.request_count = 0
         self.stray_count = 0
         self._reserved = reserved
-        self._read, self._admit = read_request, admit
-        if is_enabled() and self.options.limits is not UNLIMITED:  # what a test sends hardly comes again
-            prepared = PreparedRequests()
-            self._read, self._admit = prepared.read, prepared.admit
+        # What a test sends hardly comes again.
+        self._prepared = PreparedRequests() if is_enabled() and self.options.limits is not UNLIMITED else None
 
     def takes_form(self, method: str, path: str) -> bool:
         """Whether the body of such a request is a form; `path` is the whole of it."""
@@ -104,7 +102,8 @@ class MockApi(KeyedWorlds):
         """
         begun = perf_counter()
         place, world = self._find_world(path, headers, query)
-        request = self._read(method, place, headers, query, raw, form)
+        read = self._prepared.read if self._prepared else read_request
+        request = read(method, place, headers, query, raw, form)
         request, answer = self._answer(request, world)
         answer = self._note(request, self._add_headers(request, answer, world), world, is_own=is_own)
         if is_own and self.observers.all:
@@ -127,7 +126,9 @@ class MockApi(KeyedWorlds):
             return request, reserved
         if world is not None and world.routed and (routed := find_routed(world.routed, request)):
             return answer_routed(*routed, world)
-        return request, check_and_answer(request, world, call_handler, self._admit)
+        return request, check_and_answer(
+            request, world, call_handler, self._prepared.admit if self._prepared else admit
+        )
 
     def open_session(
         self, path: str, headers: Mapping[str, str], query: Mapping[str, Any], *, is_own: bool = True

@@ -52,9 +52,8 @@ def send_again(api: MockApi, body: Json) -> list[Answer]:
 
 def prepared_of(api: MockApi) -> PreparedRequests:
     """What a server has decided about requests."""
-    kept = getattr(api._admit, "__self__", None)
-    assert isinstance(kept, PreparedRequests)
-    return kept
+    assert api._prepared is not None
+    return api._prepared
 
 
 def is_kept(api: MockApi, body: Json) -> bool:
@@ -138,7 +137,7 @@ def test_what_nothing_stored_decides_is_kept_when_it_comes_again(api: MockApi, b
 
 
 def test_a_test_of_its_own_keeps_no_requests() -> None:
-    assert not isinstance(getattr(MockApi()._admit, "__self__", None), PreparedRequests)
+    assert MockApi()._prepared is None
 
 
 class TestWhatDecidesIsLookedAtEachTime:

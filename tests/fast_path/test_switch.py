@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -52,3 +56,13 @@ def test_a_stream_has_the_same_bytes_without_it(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("HARNESS_FAST_PATH", "0")
     monkeypatch.setattr(answer_bytes, "encode_stream", None)
     assert [send_stream() for _ in range(3)] == fast
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_the_tests_of_the_server_pass_without_it() -> None:
+    root = Path(__file__).parents[2]
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "tests/server"]
+    environment = {**os.environ, "HARNESS_FAST_PATH": "0"}
+    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=900, check=False)
+    assert done.returncode == 0, done.stdout[-4_000:]
