@@ -65,7 +65,7 @@ _PIECES = (
 
 
 def translate(pattern: str) -> str:
-    """A pattern of Go's RE2 as Python's `re` reads it, without what costs time and changes no secret."""
+    """Translate a pattern of Go's RE2 as Python's `re` reads it, without what costs time and changes no secret."""
     for old, new in _PIECES:
         pattern = pattern.replace(old, new)
     if pattern.startswith(r"\b"):
@@ -76,7 +76,7 @@ def translate(pattern: str) -> str:
 
 
 def _close_flags(pattern: str) -> str:
-    """A pattern in which `(?i)` within a group holds until its end, as a group of its own."""
+    """Close `(?i)` within a group of a pattern: where it holds until the end, it becomes a group of its own."""
     parts, open_groups, at = list[str](), [0], 0
     for token in re.finditer(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?i\)|\(|\)", pattern, re.S):
         parts.append(pattern[at : token.start()])
@@ -93,7 +93,7 @@ def _close_flags(pattern: str) -> str:
 
 
 def take_over(rules: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The entries of `rules.json` for the rules of a `gitleaks.toml`."""
+    """Make the entries of `rules.json` of the rules of a `gitleaks.toml`."""
     entries = []
     for rule in rules:
         if rule["id"] in LEFT_OUT:
@@ -114,7 +114,7 @@ def take_over(rules: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def read_toml(file: Path) -> Mapping[str, Any]:
-    """The rules in a `gitleaks.toml`, or in a program that carries one."""
+    """Read the rules in a `gitleaks.toml`, or in a program that carries one."""
     data = file.read_bytes()
     start = data.find(_FIRST_LINE)
     return tomllib.loads(data[max(start, 0) :].partition(b"\0")[0].decode())

@@ -112,9 +112,9 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
 
 
 def _describe_unanswered(item: pytest.Item) -> str:
-    """The first request that the cassette of a test could not answer, with the fix; the others a line each, with `-v` all.
+    """Describe the first request that the cassette of a test could not answer, with the fix; the others in a line each.
 
-    Empty when there are none.
+    Empty when every request was answered.
     """
     session = item.stash.get(CASSETTE_STASH_KEY, None)
     if not session or not session.failures:
@@ -167,7 +167,7 @@ def cassette(request: pytest.FixtureRequest) -> Callable[[str], list[Turn]]:
 
 
 def cassette_path(config: pytest.Config, name: str) -> Path:
-    """The file of a cassette; ConfigError for a name that leads out of the folder."""
+    """Find the file of a cassette; ConfigError for a name that leads out of the folder."""
     folder = Path(config.rootpath, config.getini("harness_cassettes"))
     path = folder / (name if name.endswith((".yaml", ".yml")) else f"{name}.yaml")
     if not isinstance(name, str) or not name or not path.resolve().is_relative_to(folder.resolve()):
@@ -241,7 +241,7 @@ def _fail_with_hint(hint: str) -> Iterator[None]:
 
 
 def _read_cassette_marker(node: pytest.Item) -> tuple[str, bool]:
-    """The cassette named by the marker of a test, and whether it is replayed at its recorded pace."""
+    """Read the cassette named by the marker of a test, and whether it is replayed at its recorded pace."""
     marker = node.get_closest_marker("cassette")
     args, options = (marker.args, marker.kwargs) if marker else ((), {})
     pace = options.get("pace", False)
@@ -270,7 +270,7 @@ def _record_mode(config: pytest.Config, path: Path) -> CassetteMode:
 
 
 def _is_recorded_in_run(path: Path, config: pytest.Config) -> bool:
-    """Whether an earlier test of the run has recorded the cassette, possibly in another process."""
+    """Tell whether an earlier test of the run has recorded the cassette, possibly in another process."""
     return path.exists() and path.stat().st_mtime >= config.stash[_STARTED_STASH_KEY]
 
 

@@ -22,9 +22,9 @@ def note_caught_errors(refusals: RefusalLedger) -> Iterator[None]:
     """Note the errors that a test catches during a `with` block."""
 
     def note(error: BaseException | None) -> None:
-        for each in _related_errors(error):
+        for related in _related_errors(error):
             with suppress(Exception):  # any class may be an error, with any `response`
-                refusals.note_caught(_answer_headers(each))
+                refusals.note_caught(_answer_headers(related))
 
     case = getattr(sys.modules.get("unittest.case"), "_AssertRaisesContext", None)
     with ExitStack() as stack:
@@ -45,7 +45,7 @@ def _noting_fill(fill: Callable[..., Any], note: Callable[[BaseException | None]
 
 
 def _noting_exit(leave: Callable[..., Any], note: Callable[[BaseException | None], None]) -> Callable[..., Any]:
-    """The exit of `assertRaises`, true when it takes the error."""
+    """Note the error at the exit of `assertRaises`, which is true when it takes the error."""
 
     def leave_block(self: Any, kind: Any, error: BaseException | None, traceback: Any) -> Any:
         if taken := leave(self, kind, error, traceback):
@@ -66,7 +66,7 @@ def _replaced(owner: Any, name: str, wrap: Callable[[Callable[..., Any]], Callab
 
 
 def _related_errors(error: BaseException | None) -> Iterator[BaseException]:
-    """An error, its causes and contexts, and the members of groups, each once."""
+    """Yield an error, its causes and contexts, and the members of groups, each once."""
     waiting, seen = [error], set[int]()
     while waiting:
         if (each := waiting.pop()) is None or id(each) in seen:

@@ -105,7 +105,7 @@ def _client_kinds() -> tuple[type, ...]:
 
 
 def find_clients(host: str) -> list[Any]:
-    """Find the SDK's client that asks a host now on the stack; else those with that address that the project holds."""
+    """Find the SDK's client on the stack that asks a host; else those of the project with that address."""
     if (asking := asking_client()) is not None:
         return [asking]
     return [client for client in _held_clients() if urlsplit(str(getattr(client, "base_url", ""))).hostname == host]
@@ -155,7 +155,7 @@ def frames_of(innermost: FrameType) -> list[FrameType]:
 
 
 def _names(client: Any) -> Iterator[tuple[str, str]]:
-    """Find the file and the name by which modules of the project hold a client, first those that hold it itself."""
+    """Find the file and the name by which modules of the project hold a client, direct holders first."""
     held = list(_held_by_project())
     yield from ((file, name) for file, name, value in held if value is client)
     yield from ((file, name) for file, name, value in held if any(part is client for part in _parts(value)))

@@ -73,7 +73,7 @@ def _set_session_environment(config: pytest.Config) -> None:
 
 
 def session_server(config: pytest.Config) -> OnDemandServer | None:
-    """The server that has its address before collection; None unless the environment is that of the session."""
+    """Find the server that has its address before collection; None unless the environment is that of the session."""
     return config.stash.get(_SERVER_STASH_KEY, None)
 
 
@@ -86,7 +86,7 @@ def _make_session_api(config: pytest.Config) -> MockApi:
 def set_environment(
     mock: Mock, config: pytest.Config, monkeypatch: pytest.MonkeyPatch, trusting: Mapping[str, str]
 ) -> None:
-    """Lead every OpenAI client that is made while the test runs to its World, which by the variables `trusting` it trusts.
+    """Lead every OpenAI client made while the test runs to its World, which the variables `trusting` let it trust.
 
     With the environment of the session its key remains: a client that is made in one test may be used in the next.
     """

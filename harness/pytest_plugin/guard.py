@@ -108,12 +108,12 @@ def _fail_for_refused(item: pytest.Item, *, swallowed: bool) -> Generator[None, 
 
 
 def is_live_api_refused(item: pytest.Item) -> bool:
-    """Whether a test has asked the live API."""
+    """Tell whether a test has asked the live API."""
     return bool(item.stash.get(_REFUSED_STASH_KEY, None))
 
 
 def error_chain(error: BaseException) -> Iterator[BaseException]:
-    """An error with those that led to it, and those of a group."""
+    """Yield an error, its causes, and the members of a group."""
     following: list[BaseException | None] = [error]
     for _ in range(_MAX_CHAIN):
         if not following:
@@ -127,7 +127,7 @@ def error_chain(error: BaseException) -> Iterator[BaseException]:
 def _is_caused_by_refusal(error: BaseException) -> bool:
     from harness.cassettes.recording.block_network import NetworkBlocked
 
-    return any(isinstance(found, NetworkBlocked) for found in error_chain(error))
+    return any(isinstance(cause, NetworkBlocked) for cause in error_chain(error))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -142,7 +142,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 
 def _explain(item: pytest.Item, address: str) -> str:
-    """Who asked the live API: the test, the line that made its client, the line that asks, and what to do."""
+    """Explain who asked the live API: the test, the line of the client, the line of the request, and what to do."""
     from harness.pytest_plugin.client_origin import Line, asking_frames, find_clients, find_origin
 
     host, root = address.partition(":")[0], str(item.config.rootpath)
@@ -165,7 +165,7 @@ def _explain(item: pytest.Item, address: str) -> str:
 
 
 def _fixes(item: pytest.Item, host: str, made: Sequence[Line], *, is_early: bool) -> tuple[str, ...]:
-    """What to do about a client that was made too early, or that has an address of its own."""
+    """Explain what to do about a client that was made too early, or that has an address of its own."""
     early = any(line.where == "at import" or line.where.startswith("in the fixture") for line in made) or is_early
     if not early or any("base_url" in line.source or "://" in line.source for line in made):
         return (_ADDRESS_FIX,)
@@ -175,11 +175,11 @@ def _fixes(item: pytest.Item, host: str, made: Sequence[Line], *, is_early: bool
 
 
 def _fixture_values(item: pytest.Item) -> dict[str, Any]:
-    """The fixtures of a test with their values and the code of their functions."""
+    """Find the fixtures of a test, with their values and the code of their functions."""
     definitions = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
     values = getattr(item, "funcargs", {})
     return {
         name: (values[name], code)
-        for name, found in definitions.items()
-        if name in values and (code := getattr(found[-1].func, "__code__", None))
+        for name, definition in definitions.items()
+        if name in values and (code := getattr(definition[-1].func, "__code__", None))
     }

@@ -104,7 +104,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
 
 
 def may_come_of_silence(call: pytest.CallInfo[None]) -> bool:
-    """Whether a failure can be that of a test whose client asked nobody: an assertion's, or one of a library that asks."""
+    """Tell whether a failure may come of a client that asked nobody: an assertion's, or one of a library that asks."""
     error = call.excinfo.value if call.excinfo else None
     if error is None or isinstance(error, AssertionError):
         return True
@@ -141,7 +141,7 @@ def _add_key_hint(config: pytest.Config, error: BaseException) -> None:
 
 def _name_hint(error: BaseException) -> str:
     """Say whose `harness` was imported, for an error that something is missing in it; empty for any other."""
-    failed = next((one for one in error_chain(error) if isinstance(one, ImportError)), None)
+    failed = next((cause for cause in error_chain(error) if isinstance(cause, ImportError)), None)
     if failed is None or str(failed.name).partition(".")[0] != "harness":
         return ""
     return (
@@ -152,7 +152,7 @@ def _name_hint(error: BaseException) -> str:
 
 def _key_hint(config: pytest.Config, error: BaseException) -> str:
     """How a client finds the mock, for an error that a key or an endpoint is missing; empty for any other."""
-    found = next(filter(None, (_KEY_IS_MISSING.search(str(one)) for one in error_chain(error))), None)
+    found = next(filter(None, (_KEY_IS_MISSING.search(str(cause)) for cause in error_chain(error))), None)
     if found is None or session_server(config):
         return ""
     if found[1]:
@@ -167,7 +167,7 @@ def _key_hint(config: pytest.Config, error: BaseException) -> str:
 
 
 def _fixture_hint(item: pytest.Item, error: AttributeError) -> str:
-    """Whose the fixture is that lacks a member of the SDK's client; empty for any other error."""
+    """Explain whose fixture lacks a member of the SDK's client; empty for any other error."""
     values = getattr(item, "funcargs", {})
     name = next((name for name in _OWN_NAMES if name in values and values[name] is error.obj), "")
     if not name or error.name not in (_mock_members() if name == "mock" else _CLIENT_MEMBERS):

@@ -87,7 +87,7 @@ class _LateRequests:
         self._told.append(world)
 
     def note(self, stray: Stray, running: World | None) -> None:
-        """Keep a request that nobody allows, unless the running test judges it: it has the key of no test that has ended."""
+        """Keep a request that nobody allows, unless the running test judges it: its key belongs to no ended test."""
         if (running is not None and not stray.owner) or self._is_allowed(stray):
             return
         if len(self._found) == _MAX_KEPT:
@@ -112,8 +112,8 @@ class _LateRequests:
 
             left = wait_until_quiet(self._address, self._root, self._known)
             self._notes += [
-                f"{what} after a wait of {WAIT_SECONDS:g} s: nobody sees what it asks from now on. End it in its test."
-                for what in left
+                f"{program} after a wait of {WAIT_SECONDS:g} s: nobody sees what it asks from now on. End it in its test."
+                for program in left
             ]
         self.until_end.close()
         self._explain(session)
@@ -181,7 +181,7 @@ class _LateRequests:
         return any(is_refused_by(exchange, text) for text in allowed)
 
     def _is_unasked(self, late: _Late) -> bool:
-        """Whether neither a test has caught a request, nor the failure of one has told it."""
+        """Tell whether neither a test has caught a request, nor the failure of one has told it."""
         world = late.world
         return world is None or not (
             any(world is told for told in self._told) or world.refusals.is_asked(late.stray.answer)

@@ -91,5 +91,5 @@ def _command_of(process: Path, address: str) -> str:
 
 
 def _has_ended(process: Path) -> bool:
-    """Whether nobody has taken the exit code of a program yet: then it has no command line any more."""
+    """Tell whether a program has ended and nobody has taken its exit code: then it has no command line any more."""
     return (process / "stat").read_text().rpartition(")")[2].split()[0] in "ZX"

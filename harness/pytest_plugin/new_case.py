@@ -32,7 +32,7 @@ def new_case(item: pytest.Item | pytest.Session, outcome: str, seconds: float = 
 
 
 def _checkout_prefix(root: Path) -> str:
-    """The path from the checkout to the root of the run: empty, or ending with a slash."""
+    """Find the path from the checkout to the root of the run: empty, or ending with a slash."""
     checkout = os.environ.get(CHECKOUT_VARIABLE)
     inside = root.relative_to(checkout).as_posix() if checkout and root.is_relative_to(checkout) else "."
     return "" if inside == "." else f"{inside}/"

@@ -58,7 +58,7 @@ def add_ini_options(parser: pytest.Parser) -> None:
 
 
 def overrides_of(node: pytest.Item) -> Overrides | None:
-    """The contract of a test: that of its marker, else of the command line, else of the project; read once a run."""
+    """Find the overrides of a test: of its marker, else of the command line, else of the project; read once a run."""
     from harness.overrides.project_file import find_project_file, read_overrides
 
     config, marked = node.config, read_marker_options(node).get("contract")
@@ -79,7 +79,7 @@ def overrides_of(node: pytest.Item) -> Overrides | None:
 
 
 def read_marker_options(node: pytest.Item) -> dict[str, Any]:
-    """The options of the `harness` markers of a test, the closest first; ConfigError for an invalid one."""
+    """Read the options of the `harness` markers of a test, the closest first; ConfigError for an invalid one."""
     chosen: dict[str, Any] = {
         "unused": UNUSED_VALUES[0],
         "losses": LOSSES_VALUES[0],
@@ -101,12 +101,12 @@ def read_marker_options(node: pytest.Item) -> dict[str, Any]:
 
 
 def allowed_refusals(node: pytest.Item) -> Sequence[str]:
-    """The rules and areas by which the requests of a test may be refused."""
+    """List the rules and areas by which the requests of a test may be refused."""
     return _allowed_names(read_marker_options(node)["refusals"])
 
 
 def project_refusals(config: pytest.Config) -> Sequence[str]:
-    """The rules and areas by which requests may be refused that belong to no test."""
+    """List the rules and areas by which requests that belong to no test may be refused."""
     return _allowed_names(_read_refusals_ini(config))
 
 
@@ -117,7 +117,7 @@ def _allowed_names(option: Any) -> Sequence[str]:
 
 
 def _read_refusals_ini(config: pytest.Config) -> Any:
-    """The ini option: one of `REFUSALS_VALUES`, or a list; ConfigError for any other."""
+    """Read the ini option: one of `REFUSALS_VALUES`, or a list; ConfigError for any other."""
     words: list[str] = config.getini(REFUSALS_INI)
     value = words[0] if len(words) == 1 and words[0] in REFUSALS_VALUES else words
     if problem := _describe_misfit("refusals", value):
@@ -126,7 +126,7 @@ def _read_refusals_ini(config: pytest.Config) -> Any:
 
 
 def _describe_misfit(name: str, value: Any) -> str:
-    """What is wrong with the value of an option; empty when nothing is."""
+    """Describe what is wrong with the value of an option; empty when nothing is."""
     if name == "key":
         is_text = isinstance(value, str) and value.strip()
         return "" if is_text else "give the API key that the program sends, as in key='sk-test'."
@@ -151,7 +151,7 @@ def _describe_misfit(name: str, value: Any) -> str:
 
 
 def _suggest(name: object, known: Iterable[str]) -> str:
-    """The nearest of the known names, as a sentence after another; empty when none is near."""
+    """Suggest the nearest of the known names, as a sentence after another; empty when none is near."""
     from harness.core.registry import suggest_name
 
     suggestion = suggest_name(name, known)

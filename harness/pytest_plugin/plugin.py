@@ -174,14 +174,14 @@ def _list_never_awaited() -> tuple[str, ...]:
 
 
 def _is_users_mistake(call: pytest.CallInfo[None]) -> bool:
-    """Whether the error of a test is one of the harness, whose text is the cause."""
+    """Tell whether the error of a test is one of the harness, whose text is the cause."""
     return call.excinfo is not None and isinstance(call.excinfo.value, HarnessError)
 
 
 def _report_sections(
     item: pytest.Item, world: World, report: pytest.TestReport, *, is_own: bool
 ) -> Iterator[tuple[str, str]]:
-    """The sections of a failure: cause and flow, with `-v` all details; the error itself is the cause when it `is_own`."""
+    """Yield the sections of a failure: cause and flow, with `-v` all details; the error is the cause when it `is_own`."""
     from harness.explain import render
     from harness.explain.stray import stray_cause
     from harness.explain.verdict import find_suspects, find_verdict
@@ -203,7 +203,7 @@ def _report_sections(
 
 
 def _disallowed_losses(node: pytest.Item, world: World, *, accepted_only: bool) -> list[Lost]:
-    """The losses that a test does not allow: all, or with `accepted_only` those that fail it."""
+    """List the losses that a test does not allow: all, or with `accepted_only` those that fail it."""
     from harness.analysis.loss import losses_in_accepted, losses_of
 
     losses_option = read_marker_options(node)["losses"]
@@ -226,12 +226,12 @@ def _is_unused_fatal(node: pytest.Item) -> bool:
 
 
 def _is_showing_judged(node: pytest.Item) -> bool:
-    """Whether what a client shows otherwise than it was said fails a test."""
+    """Tell whether a difference between what a client shows and what was said fails a test."""
     return bool(read_marker_options(node)["losses"] != "allow")
 
 
 def api_key_for(name: str) -> str:
-    """The API key of a test."""
+    """Find the API key of a test."""
     return f"sk-harness-{blake2b(name.encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"
 
 

@@ -190,7 +190,7 @@ class _Reporter:
 
 
 def _add_phase(progress: _TestProgress, report: pytest.TestReport, call: pytest.CallInfo[None]) -> _TestProgress:
-    """The progress of a test after one more phase."""
+    """Add one more phase to the progress of a test."""
     expected = hasattr(report, "wasxfail")
     outcome: str = report.outcome
     if report.when != "call" and report.failed:
@@ -206,7 +206,7 @@ def _add_phase(progress: _TestProgress, report: pytest.TestReport, call: pytest.
 
 
 def _cassette_journal(cassette: CassetteSession | None) -> World:
-    """The exchanges of a test with its cassette, as the journal of a World."""
+    """Make a World's journal of the exchanges of a test with its cassette."""
     from harness.verify.judging.to_journal import build_journal
 
     return build_journal(cassette.interactions if cassette else ())
@@ -215,7 +215,7 @@ def _cassette_journal(cassette: CassetteSession | None) -> World:
 def _summarize_test(
     item: pytest.Item, progress: _TestProgress, world: World, with_exchanges: bool, judged: bool
 ) -> dict[str, Any]:
-    """A test as plain values that pytest-xdist can send: totals, coverage and, `with_exchanges`, the whole case.
+    """Summarize a test as plain values that pytest-xdist can send: totals, coverage and, `with_exchanges`, the whole case.
 
     `judged` says whether losses fail the test.
     """
@@ -243,7 +243,10 @@ def _summarize_test(
         found, summary["case"] = case.found, case.to_json()
     else:
         found = [*collect_findings(world, exchanges, losses, passed, allowed, judged=judged), *strays]
-    return {"totals": list(count_totals(len(exchanges), found, sum(one.is_routed for one in exchanges))), **summary}
+    return {
+        "totals": list(count_totals(len(exchanges), found, sum(exchange.is_routed for exchange in exchanges))),
+        **summary,
+    }
 
 
 def _stray_findings(world: World) -> list[ReportFinding]:
@@ -257,14 +260,14 @@ def _stray_findings(world: World) -> list[ReportFinding]:
 
 
 def _summarize_late(case: Json) -> dict[str, Any]:
-    """A case of late requests, as a test is summarized."""
+    """Summarize a case of late requests, as a test is summarized."""
     from harness.report.report import ReportCase, count_totals
 
     return {"totals": count_totals(0, ReportCase.from_json(case).found), "hits": {}, "unknown_models": {}, "case": case}
 
 
 def _allowed_ids(options: dict[str, Any], losses: list[Lost]) -> set[str]:
-    """What the markers of a test allow: ids of losses, and `unused`."""
+    """List what the markers of a test allow: ids of losses, and `unused`."""
     losses_option = options["losses"]
     allowed = (
         {lost.loss for lost in losses}

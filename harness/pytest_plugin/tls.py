@@ -67,7 +67,7 @@ def _tls_server(mock_server: Server, pytestconfig: pytest.Config) -> TlsServer:
 
 
 def tls_server(request: pytest.FixtureRequest) -> TlsServer | None:
-    """The server of a test that speaks TLS: one that is marked so, or has a credential of Azure; None for all others."""
+    """Find the server of a test that speaks TLS: by its mark, or with a credential of Azure; None for all others."""
     wanted = read_marker_options(request.node).get("tls", CREDENTIAL in request.fixturenames)
     if not wanted:
         return None
@@ -79,7 +79,7 @@ def tls_server(request: pytest.FixtureRequest) -> TlsServer | None:
 
 
 def client_verification(request: pytest.FixtureRequest) -> Any:
-    """What a client of a test's mock takes as `verify`: a context that trusts it, or False over plain http."""
+    """Find what a client of a test's mock takes as `verify`: a context that trusts it, or False over plain http."""
     if not request.getfixturevalue("openai_mock").base_url.startswith("https:"):
         return False  # loading certificates would take 20 ms
     from harness.server.tls.trust import trusting_context

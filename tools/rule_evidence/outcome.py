@@ -52,7 +52,7 @@ OutcomeFactory = Callable[..., ProbeOutcome]
 
 
 def judge_probe(probe: Probe, run: Sequence[SourcedInteraction], fresh: bool = True) -> ProbeOutcome:
-    """What a run of the probe shows: the exchanges of its steps, up to the first that was refused."""
+    """Judge what a run of the probe shows: the exchanges of its steps, up to the first that was refused."""
     last, answers = run[-1], [answer for interaction in run for answer in answers_of(interaction)]
     outcome = partial(ProbeOutcome, probe, date=last.origin.date, fresh=fresh)
     if why := _explain_unfinished(probe, last, answers):
@@ -121,17 +121,17 @@ def _unverifiable_reason(verdicts: Mapping[VerdictKind, Verdict]) -> str:
 
 
 def _judge_last(run: Sequence[SourcedInteraction]) -> list[Verdict]:
-    """The verdicts on the last exchange of a run, after those before it; none on an event that is no request."""
+    """Judge the last exchange of a run, after those before it; an event that is no request has no verdict."""
     if (events := run[-1].socket_exchanges) and not events[-1].is_request:
         return []
     world, verdicts = World("probe"), list[Verdict]()
-    for recorded in (each for interaction in run for each in as_recorded(interaction)):
+    for recorded in (exchange for interaction in run for exchange in as_recorded(interaction)):
         verdicts = list(judge(recorded, world))
     return verdicts
 
 
 def _error_with_status(sourced: SourcedInteraction) -> Json:
-    """The members of the error in an answer, and its status."""
+    """Read the members of the error in an answer, and its status."""
     body = sourced.answer if isinstance(sourced.answer, dict) else {}
     error = body.get("error", body) or {"message": sourced.interaction.reason}
     return {"status": sourced.status, **(error if isinstance(error, dict) else {"message": error})}
@@ -142,32 +142,35 @@ def _summarize_error(sourced: SourcedInteraction) -> str:
 
 
 def as_recorded(sourced: SourcedInteraction) -> list[Recorded]:
-    """An exchange as the judge reads recordings; of a WebSocket each of its responses."""
+    """Parse an exchange as the judge reads recordings; of a WebSocket each of its responses."""
     interactions = enumerate(to_http_interactions(sourced.interaction), 1)
-    return [parse_recorded(replace(each, date=sourced.origin.date), "probe", number) for number, each in interactions]
+    return [
+        parse_recorded(replace(interaction, date=sourced.origin.date), "probe", number)
+        for number, interaction in interactions
+    ]
 
 
 def answers_of(sourced: SourcedInteraction) -> list[Answer]:
-    """The answer of an exchange, for a stream the object that it carries; of a WebSocket one for each client event."""
+    """List the answer of an exchange, for a stream its object; of a WebSocket one for each client event."""
     if sourced.interaction.frames:
         return [exchange.answer for exchange in sourced.socket_exchanges]
     return [Answer(sourced.status, answer_object(recorded)) for recorded in as_recorded(sourced)]
 
 
 def find_runs(probe: Probe, interactions: Sequence[SourcedInteraction]) -> list[tuple[int, ...]]:
-    """The runs of this probe among these exchanges, the oldest first, each as the indices of its exchanges."""
-    requests = [index for index, each in enumerate(interactions) if not each.interaction.frames]
+    """Find the runs of this probe among these exchanges, the oldest first, each as the indices of its exchanges."""
+    requests = [index for index, exchange in enumerate(interactions) if not exchange.interaction.frames]
     sockets: list[tuple[int, ...]] = [()]
     if probe.socket_step_count:
-        sockets = [(index,) for index, each in enumerate(interactions) if each.interaction.frames]
+        sockets = [(index,) for index, exchange in enumerate(interactions) if exchange.interaction.frames]
     count = len(probe.steps) - probe.socket_step_count
     starts = range(len(requests) - count + 1) if count else range(1)
     candidates = [(*requests[start : start + count], *socket) for start in starts for socket in sockets]
-    return [each for each in candidates if _is_run_of(probe, [interactions[index] for index in each])]
+    return [candidate for candidate in candidates if _is_run_of(probe, [interactions[index] for index in candidate])]
 
 
 def _is_run_of(probe: Probe, run: Sequence[SourcedInteraction]) -> bool:
-    """Whether these are the recorded steps of a probe, those over HTTP first."""
+    """Tell whether these are the recorded steps of a probe, those over HTTP first."""
     before, exchanges = list[Answer](), [(sourced, answer) for sourced in run for answer in answers_of(sourced)]
     events = iter(run[-1].socket_exchanges)
     if len(exchanges) != len(probe.steps):
@@ -187,7 +190,7 @@ def _is_run_of(probe: Probe, run: Sequence[SourcedInteraction]) -> bool:
 
 
 def _is_same_request(request: Interaction, sourced: SourcedInteraction) -> bool:
-    """Whether a request, scrubbed for a cassette, is the recorded one: target, body, headers and wrong key."""
+    """Tell whether a request, scrubbed for a cassette, is the recorded one: target, body, headers and wrong key."""
     interaction, url = sourced.interaction, urlsplit(sourced.interaction.uri)
     recorded = (interaction.method, select_headers(interaction.headers), sourced.origin.key)
     if (request.method, select_headers(request.headers), wrong_key(request)) != recorded:
@@ -202,5 +205,5 @@ def _is_same_event(request: Interaction, exchange: SocketExchange) -> bool:
 
 
 def build_interaction(request: Interaction, host: str) -> Interaction:
-    """A request as a cassette holds it: to the public path of the API, without keys."""
+    """Build a request as a cassette holds it: to the public path of the API, without keys."""
     return replace(request, uri=f"{host}{request.uri}", headers=select_headers(request.headers))

@@ -55,7 +55,7 @@ class Probe(Question):
 
 
 def probes_for_rules(rules: Iterable[Rule], dialect: str = OPENAI) -> tuple[list[Probe], Counter[str]]:
-    """The probes of these rules for an API of this dialect, and how many examples are left out, by the reason."""
+    """Make the probes of these rules for an API of this dialect, and count the examples left out, by the reason."""
     probes, left_out = list[Probe](), Counter[str]()
     for rule in rules:
         for message, case in examples_of(rule):
@@ -68,7 +68,7 @@ def probes_for_rules(rules: Iterable[Rule], dialect: str = OPENAI) -> tuple[list
 
 
 def _make_cheaper(rule: Rule, message: str | None, case: Case) -> Case:
-    """The example with cheaper steps, as far as the mock answers it the same way."""
+    """Make the example with cheaper steps, as far as the mock answers it the same way."""
     changes, expected = (_choose_cheaper_model(rule, (*case.before, case)), _limit_output), _mock_outcome(case, message)
     if _mock_outcome(cheapest := _change_steps(case, *changes), message) == expected:
         return cheapest
@@ -85,7 +85,7 @@ def _change_steps(case: Case, *changes: Callable[[Case], Case]) -> Case:
 
 
 def _mock_outcome(case: Case, message: str | None) -> tuple[Any, ...]:
-    """What a cheaper form of the example must not change in the answers of the mock."""
+    """Play an example: what a cheaper form of it must not change in the answers of the mock."""
     played = play_case(case)
     statuses = [(answer.status, answer.rule) for answer in (*played.before, played.answer)]
     if message is None:
@@ -95,7 +95,7 @@ def _mock_outcome(case: Case, message: str | None) -> tuple[Any, ...]:
 
 
 def _choose_cheaper_model(rule: Rule, steps: Sequence[Case]) -> Callable[[Case], Case]:
-    """What replaces the model of a step, unless the example is about models."""
+    """Choose what replaces the model of a step, unless the example is about models."""
     names_model = any(isinstance(step.body, Mapping) and "model" in step.body for step in steps)
     is_about_model = names_model and rule.area in (*MODEL_AREAS, "model", "limits")
 
@@ -122,7 +122,7 @@ def _is_create(case: Case) -> bool:
 
 
 def wrong_key(request: Interaction, dialect: str = OPENAI) -> str | None:
-    """The key of an example about keys, empty if it sends none; None if any valid key will do."""
+    """Find the key of an example about keys, empty if it sends none; None if any valid key will do."""
     if MockApi().world_of(request.headers, dialect) is not None:
         return None
     return request.headers.get("api-key") or bearer_key(request.headers) or ""

@@ -30,7 +30,7 @@ ProbeRun = Sequence[SourcedInteraction]
 
 
 def find_recorded_run(folder: Path, dialect: str, probe: Probe, where: str, since: str) -> ProbeRun | None:
-    """The newest run of this probe by the API at `where`, of the day `since` or later; None if there is none."""
+    """Find the newest run of this probe by the API at `where`, of the day `since` or later; None without any."""
     kinds = (RULES_FOLDER, ACCEPTS_FOLDER)
     cassettes = [_read_existing(_cassette_file(folder, dialect, kind, probe.rule.id)) for kind in kinds]
     runs = [[cassette[index] for index in run] for cassette in cassettes for run in find_runs(probe, cassette)]
@@ -47,10 +47,10 @@ def _read_existing(file: Path) -> ProbeRun:
 
 
 def is_storable(run: ProbeRun) -> bool:
-    """Whether a run may stand in a cassette: its answers are complete, a refusal has an error object."""
+    """Tell whether a run may stand in a cassette: its answers are complete, a refusal has an error object."""
     last = run[-1]
     error = last.answer.get("error") if isinstance(last.answer, dict) else None
-    is_complete = 0 < last.status < 500 and not any(each.interaction.cut for each in run)
+    is_complete = 0 < last.status < 500 and not any(sourced.interaction.cut for sourced in run)
     return bool(is_complete and (last.status < 400 or (isinstance(error, dict) and error)))
 
 
@@ -70,7 +70,7 @@ def _rewrite_cassette(file: Path, probes: Sequence[Probe], fresh: Sequence[Probe
     new = [
         interaction
         for run in fresh
-        for interaction in scrub_interactions([_normalize_reason(each.interaction) for each in run], secrets)
+        for interaction in scrub_interactions([_normalize_reason(sourced.interaction) for sourced in run], secrets)
     ]
     text = dump_cassette(build_header(file.stem, new), new) if new else ""
     if places := secrets_in(text, secrets):
@@ -86,13 +86,15 @@ def _rewrite_cassette(file: Path, probes: Sequence[Probe], fresh: Sequence[Probe
 
 
 def _normalize_reason(interaction: Interaction) -> Interaction:
-    """The interaction with the standard phrase of its status: that of a server depends on its version of HTTP."""
-    return replace(interaction, reason=next((each.phrase for each in HTTPStatus if each == interaction.status), ""))
+    """Replace the reason by the standard phrase of the status: that of a server depends on its version of HTTP."""
+    return replace(
+        interaction, reason=next((status.phrase for status in HTTPStatus if status == interaction.status), "")
+    )
 
 
 def _render_cassette(file: Path, existing: ProbeRun, old: Collection[int], new: Sequence[Interaction]) -> str:
-    """The new text of a file; what stays keeps its layout where that is possible."""
-    left = [each.interaction for index, each in enumerate(existing) if index not in old]
+    """Render the new text of a file; what stays keeps its layout where that is possible."""
+    left = [sourced.interaction for index, sourced in enumerate(existing) if index not in old]
     rendered = dump_cassette(build_header(file.stem, [*left, *new]), [*left, *new])
     spliced = splice(file.read_text(encoding="utf-8"), old, rendered)
     try:
@@ -102,10 +104,10 @@ def _render_cassette(file: Path, existing: ProbeRun, old: Collection[int], new: 
 
 
 def build_header(rule: str, interactions: Sequence[Interaction]) -> CassetteHeader:
-    """The header of a rule's cassette: the date and the dialect if they are the same in all, the best evidence level."""
-    dialects = {parse_api_path(urlsplit(each.uri).path).dialect for each in interactions}
-    dates = {str(each.origin["date"]) for each in interactions if each.origin.get("date")}
-    levels = sorted({each.origin["level"] for each in interactions}, key=LEVELS.index)
+    """Build the header of a rule's cassette: date and dialect if all have the same, the best evidence level."""
+    dialects = {parse_api_path(urlsplit(interaction.uri).path).dialect for interaction in interactions}
+    dates = {str(interaction.origin["date"]) for interaction in interactions if interaction.origin.get("date")}
+    levels = sorted({interaction.origin["level"] for interaction in interactions}, key=LEVELS.index)
     return CassetteHeader(
         recorded=dates.pop() if len(dates) == 1 else "",
         dialect=dialects.pop() if len(dialects) == 1 else "",

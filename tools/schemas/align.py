@@ -49,11 +49,11 @@ class SchemaAlternative:
         return next(iter(map(str, self.constants("type") or self.constants("event"))), self.type)
 
     def constants(self, member: str) -> tuple[Any, ...]:
-        """The constants of one of its members, without null."""
+        """List the constants of one of its members, without null."""
         return tuple(_constant_values(self.members.get(member, ({}, ""))[0]))
 
     def combine(self, other: SchemaAlternative, at: str) -> SchemaAlternative:
-        """The alternative that combines both, as in `allOf`."""
+        """Combine both alternatives, as in `allOf`."""
         return SchemaAlternative(
             at,
             self.keywords | other.keywords,
@@ -88,7 +88,7 @@ def align_schemas(ours: Json, theirs: Json, start: SchemaNode) -> Iterator[Align
 
 
 def _align_place(ours: list[SchemaAlternative], theirs: list[SchemaAlternative], at: str) -> AlignedPlace:
-    return AlignedPlace(at, ours, theirs, [(mine, other) for mine in ours for other in _most_similar(mine, theirs)])
+    return AlignedPlace(at, ours, theirs, [(mine, alike) for mine in ours for alike in _most_similar(mine, theirs)])
 
 
 def _shared_children(mine: SchemaAlternative, other: SchemaAlternative) -> Iterator[tuple[SchemaNode, SchemaNode]]:
@@ -97,7 +97,7 @@ def _shared_children(mine: SchemaAlternative, other: SchemaAlternative) -> Itera
 
 
 def alternatives(tree: Json, node: Any, at: str) -> list[SchemaAlternative]:
-    """The alternatives of a schema without null; references are followed, unions and `allOf` multiplied out."""
+    """List the alternatives of a schema without null; references are followed, unions and `allOf` multiplied out."""
     if not isinstance(node, dict):
         return [SchemaAlternative(at, {}, {}, {}, frozenset())]
     if "$ref" in node:
@@ -105,11 +105,11 @@ def alternatives(tree: Json, node: Any, at: str) -> list[SchemaAlternative]:
     result = [_own_alternative(node, at)]
     for index, part in enumerate(node.get("allOf", ())):
         more = alternatives(tree, part, f"{at}/allOf/{index}")
-        result = [form.combine(other, at) for form in result for other in more]
+        result = [form.combine(peer, at) for form in result for peer in more]
     for key in ("anyOf", "oneOf"):
         if key in node:
             branches = [f for i, branch in enumerate(node[key]) for f in alternatives(tree, branch, f"{at}/{key}/{i}")]
-            result = [form.combine(other, other.at) for form in result for other in branches]
+            result = [form.combine(branch_form, branch_form.at) for form in result for branch_form in branches]
     return [form for form in result if form.type != "null"]
 
 
@@ -130,7 +130,7 @@ def _most_similar(mine: SchemaAlternative, theirs: Sequence[SchemaAlternative]) 
 
 
 def _similarity(mine: SchemaAlternative, other: SchemaAlternative) -> float:
-    """The similarity of two alternatives, from 0: the key of a union decides, then `role`, then the shared members."""
+    """Measure how similar two alternatives are, from 0: a union's key decides, then `role`, then shared members."""
     if mine.type != other.type:
         return 0
     if mine.type != "object" or not (mine.members and other.members):
@@ -151,7 +151,7 @@ def _constant_values(schema: Json) -> Iterator[Any]:
 
 
 def resolve_pointer(tree: Any, pointer: str) -> Any:
-    """The value at a JSON pointer (`#/$defs/Name`); None without any."""
+    """Resolve the value at a JSON pointer (`#/$defs/Name`); None without any."""
     for step in pointer.split("/")[1:]:
         tree = tree.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(tree, dict) else None
     return tree

@@ -99,7 +99,7 @@ class OpenApiDocument:
 
 
 def read_document(source: str) -> OpenApiDocument:
-    """The document at a path or an https URL, JSON or YAML; SchemaError if it cannot be read."""
+    """Read the document at a path or an https URL, JSON or YAML; SchemaError if it cannot be read."""
     try:
         raw = _fetch(source) if source.startswith(("https://", "http://")) else Path(source).read_bytes()
         tree = orjson.loads(raw) if raw.lstrip().startswith(b"{") else yaml.load(raw, _LOADER)
@@ -116,36 +116,38 @@ def _fetch(url: str) -> bytes:
 
 
 def _query_as_object(node: Any) -> Any:
-    """A list of parameters as an object schema of the query; any other schema unchanged."""
+    """Make an object schema of the query from a list of parameters; any other schema unchanged."""
     if not isinstance(node, list):
         return node
     return {"type": "object", "properties": {item["name"]: item["schema"] for item in node if item["in"] == "query"}}
 
 
 def render_bounds_overlay(schemas: Mapping[str, Json], document: OpenApiDocument) -> str:
-    """The overlay file with the bounds of the document that the generated schemas lack: JSON, one entry per line.
+    """Render the overlay file with the bounds of the document that the generated schemas lack: JSON, one entry per line.
 
     A bound counts if every path to a definition has it; `roots` narrows it if another root has a different one.
     """
     homes, spots = _roots_by_target(schemas), dict[tuple[str, tuple[str, ...]], list[_SeenBounds]]()
     for root, schema in schemas.items():
         for place in _align_root(root, schema, document):
-            for mine, other in place.pairs:
+            for mine, theirs in place.pairs:
                 target, pointer = _overlay_target(root, schema, mine.at, homes)
                 peers = tuple(peer for peer, body in homes[target].items() if body == homes[target][root])
-                bounds = {name: other.keywords[name] for name in BOUND_KEYWORDS if name in other.keywords}
-                spots.setdefault((target + pointer, peers), []).append(_SeenBounds(root, bounds, other.at))
+                bounds = {name: theirs.keywords[name] for name in BOUND_KEYWORDS if name in theirs.keywords}
+                spots.setdefault((target + pointer, peers), []).append(_SeenBounds(root, bounds, theirs.at))
     found: dict[tuple[str, str], tuple[set[str], set[str]]] = {}
-    for at, peers in sorted(spots):
-        for roots, bounds in _agreed_bounds(peers, spots[at, peers]):
-            agreed, sources = found.setdefault((at, json.dumps(bounds)), (set(), set()))
+    for where, peers in sorted(spots):
+        for roots, bounds in _agreed_bounds(peers, spots[where, peers]):
+            agreed, sources = found.setdefault((where, json.dumps(bounds)), (set(), set()))
             agreed.update(roots)
             sources.update(
-                one.at for one in spots[at, peers] if one.root in roots and bounds.items() <= one.bounds.items()
+                spot.at for spot in spots[where, peers] if spot.root in roots and bounds.items() <= spot.bounds.items()
             )
     lines = [
-        _render_entry(at, bounds, roots if roots < homes[at.partition("#")[0]].keys() else set(), sources, document)
-        for (at, bounds), (roots, sources) in found.items()
+        _render_entry(
+            where, bounds, roots if roots < homes[where.partition("#")[0]].keys() else set(), sources, document
+        )
+        for (where, bounds), (roots, sources) in found.items()
     ]
     return "[\n" + ",\n".join(lines) + "\n]\n"
 
@@ -157,7 +159,7 @@ def _render_entry(at: str, bounds: str, roots: set[str], sources: set[str], docu
 
 
 def list_changes(schemas: Mapping[str, Json], document: OpenApiDocument) -> list[Change]:
-    """The other differences of the document: branches, enum values, members, required members.
+    """List the other differences of the document: branches, enum values, members, required members.
 
     `added` is only in the document, `removed` only in the schemas; a difference of several roots is listed once.
     """
@@ -166,10 +168,10 @@ def list_changes(schemas: Mapping[str, Json], document: OpenApiDocument) -> list
         if root not in ROOT_POINTERS or resolve_pointer(document.tree, ROOT_POINTERS[root]) is None:
             listed[ROOT_POINTERS.get(root, ""), "removed", "the document does not have this root"] = [root]
         for place in _align_root(root, schema, document):
-            for at, kind, text in _place_changes(place):
-                roots = listed.setdefault(("".join(_overlay_target(root, schema, at, homes)), kind, text), [])
+            for where, kind, text in _place_changes(place):
+                roots = listed.setdefault(("".join(_overlay_target(root, schema, where, homes)), kind, text), [])
                 roots += [root] * (root not in roots)
-    return [Change(", ".join(roots), at, kind, text) for (at, kind, text), roots in sorted(listed.items())]
+    return [Change(", ".join(roots), where, kind, text) for (where, kind, text), roots in sorted(listed.items())]
 
 
 def _place_changes(place: AlignedPlace) -> Iterator[tuple[str, str, str]]:
@@ -211,8 +213,8 @@ class _SeenBounds:
 
 def _agreed_bounds(peers: tuple[str, ...], seen: list[_SeenBounds]) -> Iterator[tuple[tuple[str, ...], Json]]:
     found: dict[tuple[str, ...], Json] = {}
-    for name, value in dict.fromkeys(bound for one in seen for bound in one.bounds.items()):
-        against = {one.root for one in seen if one.bounds.get(name) != value}
+    for name, value in dict.fromkeys(bound for spot in seen for bound in spot.bounds.items()):
+        against = {spot.root for spot in seen if spot.bounds.get(name) != value}
         if roots := tuple(root for root in peers if root not in against):
             found.setdefault(roots, {})[name] = value
     yield from found.items()
@@ -225,7 +227,7 @@ def _align_root(root: str, schema: Json, document: OpenApiDocument) -> Iterator[
 
 
 def _roots_by_target(schemas: Mapping[str, Json]) -> dict[str, dict[str, Json]]:
-    """The roots that contain each target of an overlay entry, and its schema in each of them."""
+    """Find the roots that contain each target of an overlay entry, and its schema in each of them."""
     homes: dict[str, dict[str, Json]] = {root: {root: schema} for root, schema in schemas.items()}
     for root, schema in schemas.items():
         for name, body in schema.get("$defs", {}).items():
@@ -237,7 +239,7 @@ def _roots_by_target(schemas: Mapping[str, Json]) -> dict[str, dict[str, Json]]:
 
 
 def _overlay_target(root: str, schema: Json, at: str, homes: Mapping[str, Any]) -> tuple[str, str]:
-    """The target and the pointer (`#/…` or empty) of an overlay entry for a place in a root."""
+    """Find the target and the pointer (`#/…` or empty) of an overlay entry for a place in a root."""
     steps = at.split("/")[1:]
     target = f"$defs/{schema.get('title')}"
     if steps[:1] == ["$defs"]:

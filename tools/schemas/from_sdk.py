@@ -165,7 +165,7 @@ def _root_schema(body: Json, definitions: Json, *, opened: bool) -> Json:
 
 
 def _list_page_schema(data: Json) -> Json:
-    """The schema of a list object of the API, with the schema of its `data`."""
+    """Make the schema of a list object of the API, with the schema of its `data`."""
     text = {"anyOf": [{"type": "string"}, {"type": "null"}]}
     members = {"object": {"const": "list", "type": "string"}, "data": data, "first_id": text, "last_id": text}
     return {
@@ -182,7 +182,7 @@ def _drop_const(stream: Json) -> Json:
 
 
 def strip_prose(node: Any, *, closed: bool) -> Any:
-    """A schema without titles and descriptions; `closed` forbids unknown members wherever members are listed."""
+    """Strip titles and descriptions from a schema; `closed` forbids unknown members wherever members are listed."""
     if isinstance(node, list):
         return [strip_prose(part, closed=closed) for part in node]
     if not isinstance(node, dict):
@@ -201,7 +201,7 @@ def strip_prose(node: Any, *, closed: bool) -> Any:
 
 
 def short_names(definitions: Json) -> dict[str, str]:
-    """A short name for each definition: its class if that is unique, or else its shortest unambiguous suffix.
+    """Find a short name for each definition: its class if that is unique, or else its shortest unambiguous suffix.
 
     Pydantic qualifies clashing classes with their module (`openai__types__responses__tool__Mcp`). Those with equal
     bodies share one name, and types of _LOW_PRIORITY_PREFIXES do not get the plain name if another type has it.
@@ -217,7 +217,9 @@ def short_names(definitions: Json) -> dict[str, str]:
 
 def _pick_suffix(name: str, bodies: Mapping[str, str], names: Mapping[str, str]) -> str:
     plain = name.rpartition("__")[2]
-    rivals = [other for other in names if other.rpartition("__")[2] == plain and bodies[other] != bodies[name]]
+    rivals = [
+        namesake for namesake in names if namesake.rpartition("__")[2] == plain and bodies[namesake] != bodies[name]
+    ]
     if names[name] != plain or not rivals:
         return names[name]
     if not name.startswith(_LOW_PRIORITY_PREFIXES) and all(
@@ -230,7 +232,7 @@ def _pick_suffix(name: str, bodies: Mapping[str, str], names: Mapping[str, str])
 
 
 def rename_references(node: Any, names: Mapping[str, str]) -> Any:
-    """A schema whose references use other names."""
+    """Rename the references in a schema."""
     if isinstance(node, list):
         return [rename_references(part, names) for part in node]
     if not isinstance(node, dict):
@@ -262,6 +264,6 @@ def _import_sdk_type(root: str, path: str) -> Any:
 
 
 def sdk_version() -> str:
-    """The version of the installed `openai`; ConfigError without it."""
+    """Find the version of the installed `openai`; ConfigError without it."""
     _import_name("openai", "__version__")
     return metadata.version("openai")

@@ -58,12 +58,12 @@ def sync(directory: Path, document: str | None = None) -> list[Path]:
 
 
 def check(directory: Path) -> list[str]:
-    """The problems of a schemas directory, one line each: files that differ from the lock, the SDK or the overlays."""
+    """List the problems of a schemas directory: files that differ from the lock, the SDK or the overlays."""
     return [*_check_lock(directory), *_check_sdk(directory), *_check_overlays(directory)]
 
 
 def diff(directory: Path, document: str | None = None) -> list[Change]:
-    """The changes of `schemas/openai` by the installed SDK; with a document, also the differences of the document."""
+    """List the changes of `schemas/openai` by the installed SDK; with a document, also the differences of the document."""
     stored = {root: schema.read_generated(directory, root) for root in schema.root_names(directory)}
     changes = list(_list_changes(stored, generate()))
     if document:
@@ -93,12 +93,12 @@ def _lay_out(value: Any, indent: int) -> str:
 
 def _check_lock(directory: Path) -> Iterator[str]:
     lock = _read_lock(directory)
-    for key, found in _hash_files(directory).items():
+    for key, digest in _hash_files(directory).items():
         locked = lock.get(key, {})
-        for name in sorted({*locked, *found}):
-            if name not in found:
+        for name in sorted({*locked, *digest}):
+            if name not in digest:
                 yield f"{name} is missing; run `python -m tools.schemas --sync`"
-            elif locked.get(name) != found[name]:
+            elif locked.get(name) != digest[name]:
                 yield f"{name} is not what lock.json says; run `python -m tools.schemas --sync`"
 
 
@@ -127,7 +127,7 @@ def _check_overlays(directory: Path) -> Iterator[str]:
 
 
 def _check_overlays_on(day: str, schemas: Mapping[str, Json], entries: Sequence[OverlayEntry]) -> Iterator[str]:
-    """The problems with the overlays that are valid on a day; they are applied to the schemas in place."""
+    """Yield the problems with the overlays that are valid on a day; they are applied to the schemas in place."""
     valid = [entry for entry in entries if is_valid_on(day, entry.since, entry.until)]
     for root, body in schemas.items():
         yield from apply_entries(root, body, valid)
@@ -146,7 +146,7 @@ def _unmatched_problem(entry: OverlayEntry, schemas: Mapping[str, Json]) -> str:
 
 
 def _list_changes(old: Mapping[str, Json], new: Mapping[str, Json]) -> Iterator[Change]:
-    """The changes from old to new schemas; one of several roots is listed once, its roots joined by commas."""
+    """List the changes from old to new schemas; one of several roots is listed once, its roots joined by commas."""
     shared: dict[tuple[str, str, str], list[str]] = {}
     for root in sorted({*old, *new}):
         if root not in old or root not in new:

@@ -22,7 +22,7 @@ def is_refused(reply: ServerReply) -> bool:
 
 
 def grade_reply(question: Question, before: list[ServerReply], reply: ServerReply | None) -> str:
-    """Grade the reply to a question; there is none when a request before it was not answered as expected.
+    """Grade the reply to a question; None when an earlier request was not answered as expected.
 
     Of a refusal: one of GRADES, else `other` (another refusal), `taken` or `failed` (no answer, 5xx). Of an accept: `taken`,
     `refused` or `failed`. Of both: one of UNGRADED.
