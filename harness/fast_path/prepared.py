@@ -2,7 +2,7 @@
 
 Requests that differ in their `input` alone share most rules, and how the response begins. Those that are the same byte for
 byte share all that their body decides, unless it names something stored. That holds for the headers, the account, the
-models and the day for which it was decided, in a World without a contract of its own. It is kept when it comes again, for
+models and the day for which it was decided, in a World without overrides. It is kept when it comes again, for
 what comes once is not worth it.
 """
 
