@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/commands.md").read_text(encoding="utf-8")
 LISTED = {
     row[1]: [cell.strip() for cell in row[2].split("|")[1:3]]
-    for row in re.finditer(r"^\| \[?`(\w+)`(?:\]\(\w+\.md\))? \|(.*)\|$", PAGE, re.M)
+    for row in re.finditer(r"^\| \[?`(\w+)`(?:\]\(\w+\.md\))? \|(.*\|.*\|.*)\|$", PAGE, re.M)
 }
 Prepare = Callable[[Path, pytest.MonkeyPatch], list[str]]
 
