@@ -1,4 +1,4 @@
-"""Places in the body of a request, written as `input[].status`: what stands there, of which kind, and a body without it."""
+"""Read and repair places in a request's body, written as `input[].status`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _INDEX = re.compile(r"\[\d+\]")
 
 
 def normalize_path(path: str) -> str:
-    """`input[3].status` as `input[].status`."""
+    """Write `input[3].status` as `input[].status`."""
     return _INDEX.sub("[]", path)
 
 
 def type_of(holder: Any) -> str:
-    """The type of an item, a part or a tool; a message needs none."""
+    """Read the type of an item, a part or a tool; a message may come without it."""
     if not isinstance(holder, dict):
         return ""
     kind = holder.get("type")
@@ -28,7 +28,7 @@ def type_of(holder: Any) -> str:
 
 
 def kind_of(value: Any) -> str:
-    """What kind of value it is, one of KINDS."""
+    """Classify a value as one of KINDS."""
     if value is ABSENT:
         return "absent"
     if value is None or isinstance(value, bool):
@@ -43,17 +43,17 @@ def kind_of(value: Any) -> str:
 
 
 def is_place(text: str) -> bool:
-    """Whether a text is a place: names, after a dot each, with `[]` for any member of a list."""
+    """Tell whether a text is a place: names, after a dot each, with `[]` for any member of a list."""
     return bool(_PLACE.fullmatch(text))
 
 
 def split_path(path: str) -> list[str | int]:
-    """`tools[0].name` as `["tools", 0, "name"]`; an index that is not given is -1."""
+    """Split `tools[0].name` into `["tools", 0, "name"]`; an index that is not given is -1."""
     return [name or (int(index) if index else -1) for name, index in _STEP.findall(path)]
 
 
 def value_at(body: Any, path: str) -> tuple[Any, Any]:
-    """The object that holds the member at a path, and the member's value; ABSENT where there is none."""
+    """Look up the member at a path: return the object that holds it and its value, or ABSENT."""
     holder, value = None, body
     for step in split_path(path):
         holder = value
@@ -66,12 +66,12 @@ def value_at(body: Any, path: str) -> tuple[Any, Any]:
 
 
 def find_places(body: Any, at: str) -> Iterator[tuple[Any, Any]]:
-    """Each object at a place like `input[].status`, and the value of the member in it, ABSENT where it has none."""
+    """Yield every object at a place like `input[].status` with the value of the member, or ABSENT."""
     return ((holder, value) for _, holder, value in walk_places(body, at))
 
 
 def walk_places(body: Any, at: str) -> Iterator[tuple[str, Any, Any]]:
-    """The same with the path of each."""
+    """Yield every member at a place: its path, its holder, its value."""
     yield from _walk("", None, body, split_path(at))
 
 
@@ -81,16 +81,16 @@ def _walk(path: str, holder: Any, value: Any, steps: Sequence[str | int]) -> Ite
         return
     step, rest = steps[0], steps[1:]
     if isinstance(step, int):
-        for index, each in enumerate(value if isinstance(value, list) else ()):
-            yield from _walk(f"{path}[{index}]", each, each, rest)
+        for index, part in enumerate(value if isinstance(value, list) else ()):
+            yield from _walk(f"{path}[{index}]", part, part, rest)
     elif isinstance(value, dict) and step in value:
         yield from _walk(f"{path}.{step}" if path else step, value, value[step], rest)
-    elif not any(isinstance(each, int) for each in rest):
+    elif not any(isinstance(part, int) for part in rest):
         yield f"{path}.{step}" if path else step, value if isinstance(value, dict) else {}, ABSENT
 
 
 def repair_body(body: Any, path: str, filler: Any) -> Any:
-    """A copy of a body without the member at a path; where it is missing, with `filler` there instead.
+    """Copy a body without the member at a path; if the member is missing, put `filler` there.
 
     What an exempted body holds against the schema would surprise the rules and endpoints that come after it.
     """
@@ -110,5 +110,5 @@ def _repair(value: Any, steps: Sequence[str | int], filler: Any) -> Any:
     if rest:
         return {**value, step: _repair(value[step], rest, filler)} if step in value else value
     if step in value:
-        return {name: each for name, each in value.items() if name != step}
+        return {name: member for name, member in value.items() if name != step}
     return {**value, step: filler}

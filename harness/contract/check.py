@@ -63,7 +63,7 @@ class CheckedRequest(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """What remains to be checked of requests that share with an accepted one all but their `input`.
+    """What remains to be checked of requests that equal an accepted request in all but their `input`.
 
     They have the same other members, headers and query, and come to the same World with the same account, models and day.
     `about_text` and `about_items` are the rules that may decide differently about them, by the form of the input, and
@@ -94,7 +94,7 @@ def check(request: Request, world: Any, account: Organization | None = None) -> 
 def check_request(
     request: Request, world: Any, account: Organization | None = None, settled: Settled | None = None
 ) -> CheckedRequest:
-    """Check a request in this World, or in one that differs from it by its account alone.
+    """Check a request in this World, or in the same World with another account.
 
     `world` is None if the key has no World. The body is not changed; null members at the top level count as absent. What is
     `settled` about the request is not checked again.
@@ -212,7 +212,7 @@ def _check_after_schema(
 
 
 def _with_raw_bytes(request: Request) -> Request:
-    """The request with its bytes, which rules search first for members that most histories lack."""
+    """Give a request its bytes, which rules search first for members that most histories lack."""
     if request.raw or not isinstance(request.body, dict) or not isinstance(request.body.get("input"), list):
         return request
     try:
@@ -222,7 +222,7 @@ def _with_raw_bytes(request: Request) -> Request:
 
 
 def _relocate_violation(violation: Violation, holder: str) -> Violation:
-    """A violation about `input` as one about the member that holds the items of this operation."""
+    """Turn a violation about `input` into one about the member that holds the items of this operation."""
     place = str(violation.facts.get("path", ""))
     path = f"{holder}{place[len('input') :]}" if place.startswith("input") else place
     facts = {**violation.facts, "path": path}
@@ -258,7 +258,7 @@ def _find_schema_violation(request: Request, as_of: str) -> first_violation.Sche
 
 
 def conforms_to_schema(request: Request, world: Any, violation: Violation | None) -> bool:
-    """Whether a request conforms to its schema; `violation` is what `check` found, which may precede the schema."""
+    """Tell whether a request conforms to its schema; `violation` is what `check` found, which may precede the schema."""
     if violation is None or violation.rule.area not in AREAS_BEFORE_SCHEMA:
         return violation is None or violation.rule.check is not None
     if violation.rule.area == "transport":
@@ -269,7 +269,7 @@ def conforms_to_schema(request: Request, world: Any, violation: Violation | None
 
 
 def check_answer(root: str, body: Any, as_of: str = CONTRACT_DATE, dialect: str = OPENAI) -> Finding | None:
-    """The first violation of the schema `root`, as it was on a day, by an answer in a dialect; None if it conforms.
+    """Find how an answer in a dialect first violates the schema `root` of a day; None if it conforms.
 
     Unknown members are allowed.
     """
@@ -280,10 +280,10 @@ def check_answer(root: str, body: Any, as_of: str = CONTRACT_DATE, dialect: str 
 
 
 def drop_nulls(body: Any, root: str = "") -> Any:
-    """A body without null members at the top level, which the API ignores, except those of MEANINGFUL_NULLS.
+    """Copy a body without null members at the top level, which the API ignores, except those of MEANINGFUL_NULLS.
 
-    An unknown member is one although it is null, where `root` is the schema of a body that a model reads (public probe,
-    project smg, 2026-08-21: `stop`).
+    A null member that is unknown stays where `root` is the schema of a body that a model reads: the API names it (public
+    probe, project smg, 2026-08-21: `stop`).
     """
     if not isinstance(body, dict) or None not in body.values():
         return body
@@ -301,7 +301,7 @@ def _to_violation(found: first_violation.SchemaViolation) -> Violation:
 
 
 def rule_for(keyword: str, named: str | None) -> Rule:
-    """The rule for a schema violation: the one that the schema names there, or else the one for the keyword."""
+    """Find the rule for a schema violation: the rule named in the schema there, or else that of the keyword."""
     if named and named in RULES:
         return RULES[named]
     by_keyword = _rules_by_keyword()

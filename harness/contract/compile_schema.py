@@ -18,15 +18,15 @@ MAX_PATTERN_CHARACTERS = 1 << 16
 
 
 def compile_schema(schema: Any) -> jsonschema_rs.Validator:
-    """A schema, compiled; ValueError when it is none or refers to anything outside itself (`$ref`, `$schema`).
+    """Compile a schema; ValueError when it is invalid or refers to another document (`$ref`, `$schema`).
 
-    What it names is neither fetched nor opened. A pattern that needs too many steps is no match.
+    Other documents are neither fetched nor opened. A pattern that needs too many steps does not match.
     """
     return jsonschema_rs.validator_for(schema, retriever=_refuse_reference)
 
 
 def compile_request_schema(schema: Any) -> jsonschema_rs.Validator:
-    """The schema of a tool or a format, compiled; ValueError, too, when it is too dear to compile or to walk."""
+    """Compile the schema of a tool or a format; ValueError, too, when it costs too much to compile or to walk."""
     parts, references, characters = _count_costly(schema)
     if parts > MAX_PARTS:
         raise ValueError(f"it has more than {MAX_PARTS:,} parts")
@@ -41,7 +41,7 @@ def compile_request_schema(schema: Any) -> jsonschema_rs.Validator:
 
 
 def _count_costly(schema: Any) -> tuple[int, int, int]:
-    """How many parts a schema has, up to one more than MAX_PARTS, the references and characters of patterns in these."""
+    """Count the parts of a schema, up to one more than MAX_PARTS, and their references and characters of patterns."""
     parts, references, characters, left = 0, 0, 0, [schema] if isinstance(schema, dict | list) else []
     while left and parts <= MAX_PARTS:
         part = left.pop()
@@ -50,9 +50,9 @@ def _count_costly(schema: Any) -> tuple[int, int, int]:
             references += isinstance(part.get("$ref"), str)
             named = part.get("patternProperties")
             patterns = (part.get("pattern"), *(named if isinstance(named, dict) else ()))
-            characters += sum(len(each) for each in patterns if isinstance(each, str))
+            characters += sum(len(pattern) for pattern in patterns if isinstance(pattern, str))
         inner = part.values() if isinstance(part, dict) else part
-        left += (each for each in inner if isinstance(each, dict | list))
+        left += (value for value in inner if isinstance(value, dict | list))
     return parts, references, characters
 
 
@@ -81,7 +81,7 @@ def unfolded_size(schema: Any) -> int:
 
 
 def resolve_pointer(pointer: str, root: Any) -> Any:
-    """What a reference such as `#/$defs/Name` names in a schema; LookupError when it names nothing or another document."""
+    """Find what a reference such as `#/$defs/Name` names in a schema; LookupError for another document or unknown name."""
     if not f"{pointer}/".startswith("#/"):
         raise LookupError(f"{pointer} is not followed: only references like #/$defs/Name are")
     found = root
@@ -95,9 +95,9 @@ def resolve_pointer(pointer: str, root: Any) -> Any:
 
 def _parts_of(part: Any, root: Any) -> Iterator[Any]:
     if isinstance(part, dict):
-        for name, each in part.items():
-            if isinstance(each, dict) or (isinstance(each, list) and name != "enum"):
-                yield each
+        for name, value in part.items():
+            if isinstance(value, dict) or (isinstance(value, list) and name != "enum"):
+                yield value
         if isinstance(reference := part.get("$ref"), str):
             try:
                 target = resolve_pointer(reference, root)
@@ -106,7 +106,7 @@ def _parts_of(part: Any, root: Any) -> Iterator[Any]:
             if isinstance(target, dict | list):
                 yield target
     elif isinstance(part, list):
-        yield from (each for each in part if isinstance(each, dict | list))
+        yield from (value for value in part if isinstance(value, dict | list))
 
 
 def _refuse_reference(uri: str) -> NoReturn:

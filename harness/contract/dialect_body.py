@@ -1,4 +1,4 @@
-"""A body as the schemas read it, which are those of OpenAI: without what only the dialect of the request has.
+"""Write bodies of other dialects as OpenAI's schemas read them: without what only the request's dialect has.
 
 An item or tool of a type that only the dialect knows is taken whatever its members are, but for the `id` of an item: another
 stands in its place, so that the index of what comes after it stays.
@@ -42,7 +42,7 @@ _VALID_BODY: Json = {"model": "gpt-4.1", "input": "hi"}
 
 
 def read_by_schema(request: Request) -> Any:
-    """The body, or else the query, as the schema of the request validates it."""
+    """Read the body, or else the query, as the schema of the request validates it."""
     members = omit_dialect_members(request)
     if request.dialect == OPENAI or request.body is None or not isinstance(members, dict):
         return members
@@ -53,7 +53,7 @@ def read_by_schema(request: Request) -> Any:
 
 
 def apply_known_definition(request: Request, project: FoundryProject, as_of: str) -> Request:
-    """A request to Foundry with what the definition of its agent gives, as far as its schema knows that.
+    """Add to a request to Foundry what the definition of its agent gives, as far as the request's schema knows that.
 
     The client has sent none of it with the request, so no schema refuses it.
     """
@@ -66,7 +66,7 @@ def apply_known_definition(request: Request, project: FoundryProject, as_of: str
 
 @lru_cache(maxsize=256)
 def _known_members(definition: bytes, root: str, as_of: str) -> Json:
-    """The members of a definition, and those of its tools, that conform to a schema of requests but for unknown members."""
+    """Keep the members of a definition, and of its tools, that conform to a schema of requests but for unknown members."""
 
     def conforms(name: str, value: Any) -> bool:
         request = Request("POST", "", body={**_VALID_BODY, name: value}, schema=root, dialect=FOUNDRY)
@@ -127,7 +127,7 @@ def _type_of(part: Json) -> str:
 
 
 def _replace_id(id: Any) -> Any:
-    """The id of a response, with that of an agent that makes its own as one of a model."""
+    """Replace the id of a response of an agent that makes its own ids by the beginning of a model's."""
     return "resp_" if isinstance(id, str) and id.startswith(RESPONSE_PREFIXES) else id
 
 
@@ -155,7 +155,7 @@ ITEM_ADDED = "response.output_item.added"
 
 
 def read_answer_by_schema(body: Any, dialect: str) -> Any:
-    """An answer, or an event of a stream, with the members that its dialect leaves out; other answers unchanged."""
+    """Add to an answer, or an event of a stream, the members that its dialect leaves out; other answers stay as they are."""
     if dialect != FOUNDRY or not isinstance(body, dict):
         return body
     if isinstance(response := body.get("response"), dict):

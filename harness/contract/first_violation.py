@@ -46,7 +46,7 @@ class SchemaViolation:
 
 
 def find_violation(root: str, body: Any, as_of: str = CONTRACT_DATE) -> SchemaViolation | None:
-    """The first violation of the schema `root`, as it was on a day, by `body`; None if it is valid.
+    """Find how `body` first violates the schema `root` of a day; None if it is valid.
 
     Linear in the size of `body`.
     """
@@ -95,15 +95,15 @@ def _to_schema_violation(error: ValidationError, body: Any) -> SchemaViolation:
 
 
 def _make_filler(error: ValidationError, schema: Json) -> Any:
-    """The emptiest value of a missing member, by its type; a list that must not be empty has an empty text."""
+    """Make the emptiest value for a missing member, by its type; a list that must not be empty has an empty text."""
     member = schema.get("properties", {}).get(error.validator_value, {})
-    for each in member.get("anyOf", [member]):
-        if "const" in each or "enum" in each:
-            return each.get("const", each.get("enum", [None])[0])
-        if each.get("type") == "array":
-            return [""] * each.get("minItems", 0)
-        if isinstance(each.get("type"), str):
-            return {"string": "", "integer": 0, "number": 0, "boolean": False}.get(each["type"], {})
+    for option in member.get("anyOf", [member]):
+        if "const" in option or "enum" in option:
+            return option.get("const", option.get("enum", [None])[0])
+        if option.get("type") == "array":
+            return [""] * option.get("minItems", 0)
+        if isinstance(option.get("type"), str):
+            return {"string": "", "integer": 0, "number": 0, "boolean": False}.get(option["type"], {})
     return {}
 
 

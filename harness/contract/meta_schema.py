@@ -30,7 +30,7 @@ _MAX_PATTERN_CHARACTERS = 1 << 15
 
 
 def find_schema_problem(schema: Any) -> str:
-    """What makes a JSON Schema an invalid one, the problem nearest to its top; empty when there is none."""
+    """Describe what makes a JSON Schema invalid, by the problem nearest to its top; empty when it is valid."""
     raw = orjson.dumps(schema)
     return _cached_problem(raw) if len(raw) <= _MAX_SMALL else _find_problem(schema, raw)
 
@@ -54,7 +54,7 @@ def _meta_validator() -> jsonschema_rs.Validator:
 
 
 def _find_misfits(schema: Any, *, every: bool) -> Iterator[tuple[int, str]]:
-    """The depth of each part of a wrong type, or of the first one that is found, and what is wrong with it."""
+    """Yield the depth and the problem of every part of a wrong type, or only of the first."""
     for error in _meta_validator().iter_errors(schema) if every else _first_error(schema):
         depth = len(error.instance_path)
         if isinstance(error.kind, jsonschema_rs.ValidationErrorKind.AnyOf):
@@ -73,7 +73,7 @@ def _first_error(schema: Any) -> list[jsonschema_rs.ValidationError]:
 
 
 def _find_patterns(node: Any, depth: int) -> Iterator[tuple[int, str]]:
-    """The depth and the text of each pattern."""
+    """Yield the depth and the text of each pattern."""
     if isinstance(node, list):
         for part in node:
             yield from _find_patterns(part, depth + 1)
@@ -87,7 +87,7 @@ def _find_patterns(node: Any, depth: int) -> Iterator[tuple[int, str]]:
 
 
 def _limit_patterns(found: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """The first patterns, which are not too dear to compile."""
+    """Yield the first patterns, as long as together they are cheap to compile."""
     left = _MAX_PATTERN_CHARACTERS
     for depth, text in islice(found, _MAX_PATTERNS):
         left -= len(text)

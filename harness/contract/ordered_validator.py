@@ -30,7 +30,7 @@ ValidationErrors = Iterator[ValidationError]
 
 
 def make_ordered_validator(schema: Json) -> Validator:
-    """A validator whose `iter_errors` walks a root's schema in the API's order; the schema must never be freed."""
+    """Make a validator whose `iter_errors` walks a root's schema in the API's order; the schema must never be freed."""
     keywords: dict[str, Any] = {
         "anyOf": partial(_check_union, schema),
         "oneOf": partial(_check_union, schema),
@@ -133,7 +133,7 @@ def _check_max_length(validator: Validator, limit: int, value: Any, schema: Json
 
 @cache
 def _compile_pattern(pattern: str) -> re.Pattern[str]:
-    """A pattern in which `$` matches only at the very end, as in JSON Schema; Python's also matches before a newline."""
+    """Compile a pattern whose `$` matches only at the very end, as in JSON Schema; in Python also before a last newline."""
     return re.compile(f"{pattern[:-1]}\\Z" if pattern.endswith("$") else pattern)
 
 

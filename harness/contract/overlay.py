@@ -74,7 +74,7 @@ class OverlayEntry:
         return self.target.removeprefix("$defs/") if self.target.startswith("$defs/") else None
 
     def matching_schemas(self, root: str, schema: Json) -> list[Json]:
-        """The schemas in a root that `target` names; a root made from that definition is one of them."""
+        """Find the schemas in a root that `target` names, the root itself included."""
         if self.definition is None:
             return [schema] if self.target == root else []
         if self.roots and root not in self.roots:
@@ -90,20 +90,20 @@ class OverlayEntry:
 
 
 def parse_entries(file: str, text: str) -> list[OverlayEntry]:
-    """The entries of an overlay file; SchemaError with the file and the entry for an invalid one."""
+    """Parse an overlay file into its entries; SchemaError with the file and the entry for an invalid one."""
     try:
         entries = orjson.loads(text) if text.startswith("[") else yaml.load(text, _LOADER)
     except (yaml.YAMLError, orjson.JSONDecodeError) as error:
         raise SchemaError(f"{file}: not readable: {error}") from None
     if not isinstance(entries, list):
         raise SchemaError(f"{file}: an overlay file is a list of entries, got {type(entries).__name__}")
-    return [one for index, entry in enumerate(entries) for one in _expand_entry(file, index, entry)]
+    return [expanded for index, entry in enumerate(entries) for expanded in _expand_entry(file, index, entry)]
 
 
 def _expand_entry(file: str, index: int, entry: Any) -> Iterator[OverlayEntry]:
     several = entry.get("at") if isinstance(entry, dict) else None
-    for at in several if isinstance(several, list) else ():
-        yield _parse_entry(file, index, {**entry, "at": at})
+    for place in several if isinstance(several, list) else ():
+        yield _parse_entry(file, index, {**entry, "at": place})
     if not isinstance(several, list) or not several:
         yield _parse_entry(file, index, entry)
 

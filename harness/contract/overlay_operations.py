@@ -16,7 +16,7 @@ class OverlayEntryError(Exception):
 
 
 def suggest_nearest(problem: str, name: str, names: Iterable[str]) -> str:
-    """A problem with a name, and the nearest valid name."""
+    """Add the nearest valid name to a problem with a name."""
     near = get_close_matches(name, list(names), n=1, cutoff=0.5)
     return f"{problem}; nearest: {near[0]}" if near else problem
 

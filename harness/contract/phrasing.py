@@ -28,7 +28,7 @@ ABBREVIATED_OVER = 16  # 'in_memory' is not abbreviated, 'previous_response_id' 
 
 
 def describe_actual(value: Any) -> str:
-    """The API's phrase for the type of a value: `a string`, `an object`, `null` …"""
+    """Phrase the type of a value as the API does: `a string`, `an object`, `null` …"""
     return "null" if value is None else _ACTUAL_PHRASES.get(type(value), "an object")
 
 
@@ -45,12 +45,12 @@ def quote_and_join(values: Iterable[Any], word: str) -> str:
 
 
 def abbreviate(name: str) -> str:
-    """A long name as messages about types print it: `pre..._id`."""
+    """Shorten a long name as messages about types print it: `pre..._id`."""
     return name if len(name) <= ABBREVIATED_OVER else f"{name[:3]}...{name[-3:]}"
 
 
 def describe_expected(root: Json, schema: Json) -> str:
-    """The API's phrase for the type that a schema expects."""
+    """Phrase the type that a schema expects as the API does."""
     while "$ref" in schema and "x-expected" not in schema:
         schema = root["$defs"][schema["$ref"].rpartition("/")[2]]
     if "x-expected" in schema:
@@ -94,13 +94,13 @@ def _describe_union(root: Json, branches: Sequence[Json]) -> str:
 
 def did_you_mean(name: str, known: Iterable[str], body: Any) -> str:
     """` Did you mean 'stream' or 'store'?` for known names within two edits that the body lacks, nearest first."""
-    like = (other for other in known if other not in body and abs(len(other) - len(name)) <= 2)  # a name can be long
-    near = sorted((edits, other) for other in like if (edits := edit_distance(name, other)) <= 2)
-    return f" Did you mean {quote_and_join((other for _, other in near), 'or')}?" if near else ""
+    like = (word for word in known if word not in body and abs(len(word) - len(name)) <= 2)  # a name can be long
+    near = sorted((edits, word) for word in like if (edits := edit_distance(name, word)) <= 2)
+    return f" Did you mean {quote_and_join((word for _, word in near), 'or')}?" if near else ""
 
 
 def edit_distance(one: str, other: str) -> int:
-    """The Levenshtein distance."""
+    """Compute the Levenshtein distance."""
     row = list(range(len(other) + 1))
     for i, a in enumerate(one, 1):
         last, row[0] = row[0], i

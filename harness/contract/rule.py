@@ -82,7 +82,7 @@ class StoreView(Protocol):
 
 
 class WorldView(Protocol):
-    """What a rule may read of a World: its stored objects, its account, its day (YYYY-MM-DD), its table of models."""
+    """The part of a World that rules may read: its store, its account, its day (YYYY-MM-DD), its models."""
 
     account: Organization
     as_of: str
@@ -152,14 +152,14 @@ class Case:
 
 
 def after(*steps: Json | Case, turns: Sequence[Any] = (), sent: Sequence[Json] = ()) -> Case:
-    """A case whose last step is checked after the others were sent; `turns` are the model's answers in order."""
+    """Make a case whose last step is checked after the others were sent; `turns` are the model's answers in order."""
     *earlier, last = (step if isinstance(step, Case) else Case(step) for step in steps)
     return replace(last, before=tuple(earlier), turns=tuple(turns), sent=tuple(sent))
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A reason for a refusal: its error, its evidence, its examples and (unless the schema finds it) its check."""
+    """A reason for a refusal: the error, the evidence, examples and (unless the schema finds it) the check."""
 
     id: str
     area: str
@@ -187,11 +187,11 @@ class Rule:
         return self.doc.splitlines()[0]
 
     def covers(self, operation: str) -> bool:
-        """Whether `on` names this operation."""
+        """Tell whether `on` names this operation."""
         return matches_operation(self.on, operation)
 
     def may_apply(self, found: Set[bytes | str]) -> bool:
-        """Whether a request with these words (as bytes) and types of items may violate the rule."""
+        """Tell whether a request with these words (as bytes) and types of items may violate the rule."""
         words = [word.encode() for word in self.mentions]
         return (not words or not found.isdisjoint(words)) and (not self.items or not found.isdisjoint(self.items))
 
@@ -201,7 +201,7 @@ class Rule:
         return min((source.level for source in self.sources), key=LEVELS.index)
 
     def error_for(self, facts: Facts) -> ApiError:
-        """The API's error for these facts."""
+        """Fill the API's error with these facts."""
         return self.error.fill(facts)
 
 
@@ -210,9 +210,9 @@ RULES: Registry[Rule] = Registry("rule")
 
 
 def matches_operation(on: Iterable[str], operation: str) -> bool:
-    """Whether one of these operation ids, patterns of ids or groups of operations stands for an operation."""
+    """Tell whether one of these operation ids, patterns of ids or groups of operations stands for an operation."""
     known = OPERATIONS.get(operation)
-    return any(fnmatchcase(operation, each) or (known is not None and known.is_in(each)) for each in on)
+    return any(fnmatchcase(operation, pattern) or (known is not None and known.is_in(pattern)) for pattern in on)
 
 
 CHECK_PARAMETERS = ("request", "world", "transcript")
@@ -329,7 +329,7 @@ def _as_tuple(named: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def _collect_reads(declaration: RuleDeclaration) -> frozenset[str] | None:
-    """What a rule reads, None for everything."""
+    """Collect what a rule reads; None for everything."""
     if "reads" not in declaration:
         return None
     return frozenset(
@@ -350,7 +350,7 @@ def _by_message(declaration: RuleDeclaration) -> Mapping[str, Json | Case]:
 
 
 def _example_day(declaration: RuleDeclaration) -> str:
-    """The last day of a rule whose examples are no longer true, else empty."""
+    """Find the last day of a rule whose examples are no longer true, else empty."""
     until = declaration.get("until", "")
     return "" if is_valid_on(CONTRACT_DATE, "", until) else last_day(until)
 

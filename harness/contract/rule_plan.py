@@ -69,7 +69,7 @@ class RulePlan:
 
 
 def _searchable_bytes(request: Request) -> bytes | None:
-    """The JSON of a body in which no word is escaped, and to which an agent has added nothing; None if it cannot be made."""
+    """Make the JSON of a body, without escaped words or what an agent has added; None if a number is too large."""
     if request.raw and request.dialect != FOUNDRY and b"\\u" not in request.raw:
         return request.raw
     try:
@@ -95,12 +95,12 @@ def plan_rules_about_input(request: Request, world: Any, *, is_list: bool) -> Ru
 
 
 def is_about_input(rule: Rule) -> bool:
-    """Whether a rule may decide differently about two requests that differ by their `input` alone."""
+    """Tell whether a rule may decide differently about two requests that differ by their `input` alone."""
     return rule.reads is None or not all(map(_is_shared, rule.reads))
 
 
 def _is_shared(name: str) -> bool:
-    """Whether requests share what a rule reads if they differ by their `input` alone."""
+    """Tell whether requests that differ by their `input` alone share what a rule reads."""
     if name.startswith("request.headers.") or name in SHARED_FACTS:
         return True
     return "." not in name and name not in ("input", "transcript")
@@ -119,7 +119,7 @@ def forget_plans() -> None:
 
 
 def _collect_when_names(request: Request, world: Any) -> frozenset[str]:
-    """What `when` of rules asks for and a request has: members of the body, `input[]` for an array, special conditions."""
+    """Collect what `when` of rules may ask for: members of the body, `input[]` for an array, special conditions."""
     body, names = request.body, []
     if isinstance(body, dict):
         items = body.get(ITEMS_MEMBER.get(request.operation, "input"))
@@ -140,7 +140,7 @@ def _known_when_names() -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def _epoch_of(as_of: str) -> str:
-    """The last day up to this one on which some rule began or ended."""
+    """Find the last day up to this one on which some rule began or ended."""
     return start_of_epoch(as_of, days_of_change(RULES.values()))
 
 
@@ -176,7 +176,7 @@ def _applies_to(rule: Rule, operation: str) -> bool:
 
 
 def _bind_subjects(rule: Rule) -> RuleCheck:
-    """A rule's function as one of all three arguments, whichever it has."""
+    """Wrap a rule's function so that it takes all three arguments, whichever it reads."""
     check = rule.check
     if check is None:
         raise ValueError(f"the schema finds violations of {rule.id}")

@@ -36,7 +36,7 @@ _HERE = Path(__file__).parent.parent
 
 
 def schemas_directory() -> Path:
-    """The folder of the schemas: inside an installed package, or beside it in a checkout; SchemaError without any."""
+    """Find the folder of the schemas: inside an installed package, or beside it in a checkout; SchemaError without any."""
     places = (_HERE / "schemas", _HERE.parent / "schemas")
     for place in places:
         if (place / "openai").is_dir():
@@ -48,13 +48,13 @@ def schemas_directory() -> Path:
 
 @lru_cache(maxsize=MAX_DAYS)
 def load(root: str, as_of: str = CONTRACT_DATE) -> Json:
-    """The schema of a root (`CreateResponse`) with overlays; SchemaError for an unknown root or a stale overlay."""
+    """Load the schema of a root (`CreateResponse`) with overlays; SchemaError for an unknown root or a stale overlay."""
     return _load_epoch(root, start_of_epoch(as_of, changes_of(root)))
 
 
 @lru_cache(maxsize=MAX_DAYS)
 def validator(root: str, as_of: str = CONTRACT_DATE) -> jsonschema_rs.Validator:
-    """The compiled schema of a root: `is_valid`, `iter_errors`."""
+    """Compile the schema of a root: the validator has `is_valid` and `iter_errors`."""
     return _compile_epoch(root, start_of_epoch(as_of, changes_of(root)))
 
 
@@ -70,7 +70,7 @@ def _compile_epoch(root: str, epoch: str) -> jsonschema_rs.Validator:
 
 @cache
 def changes_of(root: str) -> tuple[str, ...]:
-    """The days from which on a root has another schema, in order."""
+    """List the days from which on a root has another schema, in order."""
     entries = _installed_overlays()
     dated = [entry for entry in entries if entry.since or entry.until]
     if not dated:
@@ -89,7 +89,7 @@ _PART_VALIDATORS: dict[tuple[int, int], jsonschema_rs.Validator] = {}
 
 
 def part_validator(root: Json, part: Json) -> jsonschema_rs.Validator:
-    """The compiled form of a part of a root's schema, for example of the items of an array; it is cached for ever."""
+    """Compile a part of a root's schema, for example that of the items of an array; the result is cached for ever."""
     key = (id(root), id(part))  # parts of cached schemas are never freed, so their ids are stable
     if key not in _PART_VALIDATORS:
         schema = with_definitions({"$schema": DRAFT, "allOf": [part]}, root.get("$defs", {}))
@@ -98,12 +98,12 @@ def part_validator(root: Json, part: Json) -> jsonschema_rs.Validator:
 
 
 def root_names(place: Path) -> list[str]:
-    """The names of all roots in a schemas directory, sorted."""
+    """List the names of all roots in a schemas directory, sorted."""
     return sorted(file.stem for file in (place / "openai").glob("*.json"))
 
 
 def load_overlays(place: Path) -> list[OverlayEntry]:
-    """All overlays of a schemas directory in the order of application; SchemaError for an invalid entry."""
+    """Load all overlays of a schemas directory in the order of application; SchemaError for an invalid entry."""
     known = root_names(place)
     entries = [
         entry
@@ -118,7 +118,7 @@ def load_overlays(place: Path) -> list[OverlayEntry]:
 
 
 def read_schema(place: Path, root: str, entries: Iterable[OverlayEntry], as_of: str = CONTRACT_DATE) -> Json:
-    """The schema of a root in a schemas directory, with the overlays of a day; SchemaError lists every stale one."""
+    """Read the schema of a root in a schemas directory, with the overlays of a day; SchemaError lists every stale one."""
     schema = read_generated(place, root)
     valid = (entry for entry in entries if is_valid_on(as_of, entry.since, entry.until))
     if problems := list(apply_entries(root, schema, valid)):
@@ -127,7 +127,7 @@ def read_schema(place: Path, root: str, entries: Iterable[OverlayEntry], as_of: 
 
 
 def read_generated(place: Path, root: str) -> Json:
-    """The schema of a root as it was generated, without overlays."""
+    """Read the schema of a root as it was generated, without overlays."""
     file = place / "openai" / f"{root}.json"
     if not file.is_file():
         raise SchemaError(suggest_nearest(f"no schema {root!r} in {file.parent}", root, root_names(place)))
@@ -139,14 +139,14 @@ def read_generated(place: Path, root: str) -> Json:
 
 
 def deref(root: Json, schema: Json) -> Json:
-    """The schema behind a chain of `#/$defs/Name` references."""
+    """Follow a chain of `#/$defs/Name` references to the schema behind it."""
     while "$ref" in schema:
         schema = root["$defs"][schema["$ref"].rpartition("/")[2]]
     return schema
 
 
 def allowed_types(root: Json, schema: Json) -> frozenset[str]:
-    """The JSON types that a schema allows (`integer` counts as `number`, too)."""
+    """Collect the JSON types that a schema allows (`integer` counts as `number`, too)."""
     schema = deref(root, schema)
     if "anyOf" in schema:
         return frozenset().union(*(allowed_types(root, branch) for branch in schema["anyOf"]))
@@ -158,12 +158,12 @@ def allowed_types(root: Json, schema: Json) -> frozenset[str]:
 
 
 def json_type(value: Any) -> str:
-    """The name of the JSON type of a value."""
+    """Name the JSON type of a value."""
     return "null" if value is None else JSON_TYPES[type(value)]
 
 
 def discriminator_values(root: Json, schema: Json, key: str) -> list[str]:
-    """The values of `key` that select a branch of a union."""
+    """List the values of `key` that select a branch of a union."""
     schema = deref(root, schema)
     if "anyOf" in schema:
         return [name for branch in schema["anyOf"] for name in discriminator_values(root, branch, key)]
@@ -175,7 +175,7 @@ def discriminator_values(root: Json, schema: Json, key: str) -> list[str]:
 
 
 def with_definitions(schema: Json, definitions: Json) -> Json:
-    """A schema with only the definitions that it refers to, in their order."""
+    """Add to a schema the definitions that it refers to, and no others, in their order."""
     needed: set[str] = set()
     queue = [schema]
     while queue:

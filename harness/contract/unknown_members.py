@@ -17,7 +17,7 @@ from harness.core.exchange import Finding, Json
 
 
 def has_only_known(root: str, body: Any, as_of: str = CONTRACT_DATE) -> bool:
-    """Whether an answer conforms to the schema `root` as it was on a day and has no unknown members, in one look.
+    """Tell in one look whether an answer conforms to the schema `root` of a day and has no unknown members.
 
     Closing a schema only takes from what it allows, as none of an event says `not`, `if` or `oneOf` (a test holds that).
     """
@@ -46,7 +46,7 @@ def _closed_validators(root: str, epoch: str) -> tuple[jsonschema_rs.Validator, 
 
 
 def forbid_unknown_members(node: Any) -> Any:
-    """A schema that forbids unknown members wherever it lists members, unless it says something of others itself."""
+    """Close a schema: it forbids unknown members wherever it lists members, unless it says something about others itself."""
     if isinstance(node, list):
         return [forbid_unknown_members(part) for part in node]
     if not isinstance(node, dict):
