@@ -8,7 +8,7 @@ from harness.explain.model import Cause, ReportFinding
 
 
 def loss_cause(lost: Lost, vocabulary: Vocabulary) -> Cause:
-    """Explain a loss: what is gone, where it is missing and which exchange said it, the fix, how to allow it."""
+    """Explain a loss: what is gone and where, which exchange said it, the fix, how to allow it."""
     said = f"exchange {lost.said} said it; " if lost.said else ""
     return Cause(
         f"Loss {lost.loss} in request {lost.exchange}: {lost.message}",
@@ -27,7 +27,7 @@ def loss_finding(lost: Lost, expected: bool) -> ReportFinding:
 
 
 def shown_otherwise_cause(message: str, vocabulary: Vocabulary) -> Cause:
-    """Explain a difference between what a client shows and what it was said, as `POST /_harness/surfaced` told it."""
+    """Explain how what a client shows differs from what it was told, as `POST /_harness/surfaced` reports."""
     return Cause(
         f"The client does not show what was said: {message}",
         fix="Look where the client makes its result of what it received; GET /_harness/said has that.",

@@ -60,7 +60,7 @@ def unasked_causes(world: World, losses: Sequence[Lost]) -> list[Cause]:
 
 
 def probe_causes(world: World) -> list[Cause]:
-    """Explain the requests by which clients find out which server they talk to, as one cause; none without any."""
+    """Explain all requests by which clients find out what kind of server this is, as one cause; empty without any."""
     probes = [exchange for exchange in world.refusals.unasked if _asks_for_other_server(exchange)]
     if not probes:
         return []
@@ -102,7 +102,7 @@ def refusal_finding(
 
 
 def _advise(rule: Rule, exchange: Exchange, models: Models) -> str:
-    """Word the fix of a rule; for the name of a model that is one slip from another, with the one that was meant."""
+    """Word the fix of a rule; where the name of a model looks misspelt, suggest the nearest name."""
     request = exchange.request
     name = request.params.get("model") or as_object(request.body).get("model")
     is_about_name = rule.error.code == "model_not_found" and isinstance(name, str)
@@ -111,7 +111,7 @@ def _advise(rule: Rule, exchange: Exchange, models: Models) -> str:
 
 
 def is_account_rule(rule: str) -> bool:
-    """Whether a rule refuses only because of the account that a test has set up: quotas, scopes, outages."""
+    """Tell whether a rule refuses only because of the account that a test has set up: quotas, scopes, outages."""
     return rule in RULES and LIMITED_ACCOUNT in RULES[rule].when
 
 

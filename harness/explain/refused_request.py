@@ -1,4 +1,4 @@
-"""What a client did to have a request refused: the place, where the ids there come from, the part that it sent.
+"""Says what a client did to have a request refused: the place, where the ids there come from, the part sent.
 
 The ids in the message are traced through the journal: the exchange with the call, the item that answers it.
 """
@@ -39,7 +39,7 @@ _ID_MEMBERS = ("id", "call_id", "approval_request_id")
 def explain_request(
     exchange: Exchange, exchanges: Sequence[Exchange], losses: Sequence[Lost], rules: Mapping[str, Rule] = RULES
 ) -> Cause:
-    """Say in the API's words that a request was refused, where, what the client did there, and which part it sent.
+    """Say in the API's words that a request was refused, where, what the client did there, and what it sent.
 
     `exchanges` are the whole journal, one of the `losses` may be the cause.
     """
@@ -61,7 +61,7 @@ def _error_message(exchange: Exchange) -> str:
 
 @dataclass(frozen=True)
 class _RefusedRequest:
-    """A refused request in its journal, with what was lost in it and the rules of its World."""
+    """A refused request with its journal, its losses and the rules of its World."""
 
     exchange: Exchange
     exchanges: Sequence[Exchange]
@@ -111,11 +111,11 @@ class _RefusedRequest:
         return f"{where}; {rule.summary}" if rule and rule.id not in PAIRING_RULES else where
 
     def _has_id_of(self, lost: Lost) -> bool:
-        """Whether the error names an id in the message of a loss."""
+        """Tell whether the error names an id in the message of a loss."""
         return any(id in _ID.findall(lost.message) for id in self.ids if "_" in id)
 
     def _is_at_item_of(self, lost: Lost) -> bool:
-        """Whether the error points to the same input item as a loss."""
+        """Tell whether the error points to the same input item as a loss."""
         here, there = _INPUT_ITEM.match(self.param), _INPUT_ITEM.match(lost.at)
         return bool(here and there and here[0] == there[0])
 
@@ -168,7 +168,7 @@ def _loss_line(lost: Lost) -> str:
 
 
 def _find_origins(history: History, item: Json) -> Iterator[OutputItem]:
-    """Find the output that an item repeats, or whose text is one of its parts."""
+    """Find the output that an item repeats in whole, or in the text of a part."""
     yield from history.find_originals(item)
     for part in objects_in(item.get("content")):
         if said := history.by_text.get(as_string(part.get("text")).strip()):

@@ -15,7 +15,7 @@ from harness.world.world import World
 
 
 def stray_cause(world: World) -> Cause:
-    """Explain requests with keys of no World while this one waited for its own: whose keys, which requests, when."""
+    """Explain requests with another key, or without a key, that came while this World waited for requests."""
     words = world.vocabulary
     _, last = world.strays[-1]
     shown = mask_key(last.key)
@@ -83,7 +83,7 @@ def unknown_key_cause(strays: StrayLog) -> Cause | None:
 
 
 def stray_finding(cause: Cause, stray: Stray) -> ReportFinding:
-    """Make the finding of requests without a World from their cause and one of them, whose answer names the rule."""
+    """Make a finding of the cause of requests without a World; the answer to one of them names the rule."""
     why = "\n".join(f"{label} {text}" for label, text in cause.rows if label in ("where", "asked", "made"))
     fix = f"{cause.fix} Or allow it: {cause.allow}" if cause.allow else cause.fix
     return ReportFinding("refusal", False, cause.what, stray.answer.rule or "", why=why, fix=fix)

@@ -82,7 +82,7 @@ def _last_refused_request(world: World) -> Exchange | None:
 
 
 def _summarize_unused(route: Route | RoutedPath, turn: Any) -> str:
-    """Name a route, and describe its turn, or one answer of its list, in one line."""
+    """Summarize an unused turn, or one answer of its list, in one line that names the route."""
     if not isinstance(route, RoutedPath):
         return f"{route}: {summarize_turn(turn)}"
     if isinstance(turn, Fault) or (callable(turn) and not is_model(turn)):

@@ -41,7 +41,7 @@ def unanswered_finding(exchange: Exchange, expected: bool) -> ReportFinding:
 
 
 def miss_cause(text: str, fix: str) -> Cause:
-    """Explain a request that a cassette does not hold: what the harness answered it, the lines of its diff, the fix."""
+    """Explain a request that a cassette does not hold: the harness's answer, the lines of its diff, the fix."""
     what, *diff = text.splitlines() or [""]
     differing = [line for line in diff if line.startswith(("-", "+")) and not line.startswith(("---", "+++"))]
     gone, added = ([line for line in differing if line[0] == sign][:MAX_DIFFERING] for sign in "-+")
@@ -51,12 +51,12 @@ def miss_cause(text: str, fix: str) -> Cause:
 
 
 def has_problem(world: World, exchange: Exchange) -> bool:
-    """Whether the harness could not answer the request of an exchange."""
+    """Tell whether the harness could not answer the request of an exchange."""
     return any(is_same_request(exchange, request) for request, _ in world.problems)
 
 
 def is_same_request(exchange: Exchange, request: Request) -> bool:
-    """Whether an exchange belongs to a request, or to the WebSocket event that holds the request."""
+    """Tell whether an exchange belongs to a request, or to the WebSocket event that holds the request."""
     return exchange.request is request or (request.raw != b"" and exchange.request.raw is request.raw)
 
 

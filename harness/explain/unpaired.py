@@ -58,7 +58,7 @@ def find_origin(history: History, id: str) -> OutputItem | None:
 
 
 def describe_unpaired(rule: str | None, items: Sequence[PlacedItem]) -> str:
-    """Name every call without an output and who said it, or every output without its call and what it answers."""
+    """Name every call without an output and the exchange that said it, or every output without a call."""
     if rule in _UNANSWERED_RULES:
         return _describe_open_calls(items)
     return "; ".join(
