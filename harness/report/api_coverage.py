@@ -47,7 +47,7 @@ _SIZE_KEYWORDS = ("minLength", "minItems")
 
 @cache
 def api_surface() -> Coverage:
-    """All names of each dimension; of the rules those that can be applied to a request."""
+    """List all names of each dimension; of the rules those that can be applied to a request."""
     rules = frozenset(rule.id for rule in RULES.values() if rule.check or rule.keyword not in (None, "unexplained"))
     root = schema.load("CreateResponse")
     items = next(branch["items"] for branch in root["properties"]["input"]["anyOf"] if "items" in branch)
@@ -64,7 +64,7 @@ def api_surface() -> Coverage:
 
 
 def measure_coverage(exchanges: Sequence[Exchange], world: Any) -> Coverage:
-    """What the exchanges of a World cover of each dimension."""
+    """Collect what the exchanges of a World cover of each dimension."""
     requests = [exchange.request for exchange in exchanges]
     answers = [exchange.answer for exchange in exchanges]
     found: dict[str, Iterable[str]] = {
@@ -86,23 +86,23 @@ def measure_coverage(exchanges: Sequence[Exchange], world: Any) -> Coverage:
 
 
 def merge_coverage(many: Iterable[Coverage]) -> Coverage:
-    """The union of several coverages."""
+    """Unite several coverages."""
     every = list(many)
-    return {name: frozenset().union(*(each.get(name, ()) for each in every)) for name in DIMENSIONS}
+    return {name: frozenset().union(*(coverage.get(name, ()) for coverage in every)) for name in DIMENSIONS}
 
 
 def percent_covered(hit: frozenset[str], of: frozenset[str]) -> int:
-    """The covered share in whole per cent, rounded down."""
+    """Compute the covered share in whole per cent, rounded down."""
     return 100 * len(hit & of) // len(of) if of else 0
 
 
 def has_coverage(hit: frozenset[str], of: frozenset[str], least: float) -> bool:
-    """Whether at least `least` per cent are covered."""
+    """Tell whether at least `least` per cent are covered."""
     return 100 * len(hit & of) >= least * len(of)
 
 
 def _checked_rules(exchange: Exchange, world: Any) -> Iterator[str]:
-    """The rules that were applied to a request, up to the one that refused it."""
+    """Yield the rules that were applied to a request, up to a rule that refused it."""
     request, refusing_rule = exchange.request, exchange.answer.rule or ""
     for checked in _requests_to_check(request):
         before, after = _split_at_schema(applicable_rules(checked, world))
@@ -117,7 +117,7 @@ def _checked_rules(exchange: Exchange, world: Any) -> Iterator[str]:
 
 
 def _requests_to_check(request: Request) -> Iterator[Request]:
-    """A request as the contract checks it; an event of a WebSocket is checked again as the request in it."""
+    """Yield a request as the contract checks it; an event of a WebSocket is checked again as the request in it."""
     yield request
     body = as_object(request.body)
     if request.operation == SOCKET and body.get("type") == CREATE_EVENT:
@@ -126,7 +126,7 @@ def _requests_to_check(request: Request) -> Iterator[Request]:
 
 
 def _split_at_schema(rules: Sequence[Rule]) -> tuple[list[str], list[str]]:
-    """The ids of the rules that are checked before the schema, and of those after it."""
+    """Split the ids of rules into those that are checked before the schema and those after it."""
     early = [rule.id for rule in rules if rule.area in AREAS_BEFORE_SCHEMA]
     return early, [rule.id for rule in rules if rule.area not in AREAS_BEFORE_SCHEMA]
 
@@ -141,7 +141,7 @@ def _sent_item_types(request: Request) -> Iterator[str]:
 
 
 def _schema_rules(request: Request) -> set[str]:
-    """The rules behind the parts of the schema that were applied to a request."""
+    """Collect the rules behind the parts of the schema that were applied to a request."""
     if request.schema is None or request.fault:
         return set()
     root = schema.load(request.schema)
@@ -191,7 +191,7 @@ class _SchemaNode:
 def _matching_branches(
     root: _SchemaNode, union: _SchemaNode, key: str, kind: str, discriminator: str | None
 ) -> tuple[Json, ...]:
-    """The branches of a union that apply to a value: those of its JSON type, for an object those of its discriminator."""
+    """Select the branches of a union that apply to a value: by its JSON type, for an object also by its discriminator."""
     types = {kind, "number"} if kind == "integer" else {kind}
     branches = (branch for branch in union.node["anyOf"] if types & allowed_types(root.node, branch))
     named = ((branch, discriminator_values(root.node, branch, key)) for branch in branches)
@@ -200,7 +200,7 @@ def _matching_branches(
 
 @cache
 def _rules_of_node(part: _SchemaNode) -> frozenset[str]:
-    """The ids of the rules for the keywords of a part of a schema."""
+    """Collect the ids of the rules for the keywords of a part of a schema."""
     node = part.node
     keywords = [*node, *(f"{size}:empty" for size in _SIZE_KEYWORDS if node.get(size))]
     keywords += ["enum"] if "const" in node else []

@@ -20,12 +20,12 @@ from harness.items.kind import Item
 
 
 def rule_row(rule: Rule) -> dict[str, str]:
-    """A rule in one line: id, area, evidence level, summary."""
+    """Sum up a rule in one line: id, area, evidence level, summary."""
     return {"id": rule.id, "area": rule.area, "level": rule.level, "summary": rule.summary}
 
 
 def rule_sections(rule: Rule) -> Iterator[tuple[str, list[str]]]:
-    """The sections of a rule's page: heading and lines."""
+    """Yield the sections of a rule's page: heading and lines."""
     error = rule.error
     yield "Asked of", ["every request"] if "*" in rule.on else list(_operation_ids(rule))
     if rule.dialects:
@@ -38,18 +38,18 @@ def rule_sections(rule: Rule) -> Iterator[tuple[str, list[str]]]:
     )
     yield "Refused", [text for words, case in rule.rejects.items() for text in (_example_text(case), f"  {words}")]
     yield "Accepted", [_example_text(case) for case in rule.accepts] or ["no example"]
-    yield "Evidence", [" ".join(filter(None, (each.level, each.where, each.date))) for each in rule.sources]
+    yield "Evidence", [" ".join(filter(None, (source.level, source.where, source.date))) for source in rule.sources]
     yield "Fix", [rule.fix or "no advice yet"]
 
 
 def find_rules(rules: Iterable[Rule], words: Sequence[str]) -> list[Rule]:
-    """The rules in whose text, refusals, sources or advice all of these words are, in upper or lower case."""
+    """Find the rules in whose text, refusals, sources or advice all of these words are, in upper or lower case."""
     texts = ((rule, _searched_text(rule)) for rule in rules)
     return [rule for rule, text in texts if all(word.lower() in text for word in words)]
 
 
 def suggest_words(rules: Iterable[Rule], words: Sequence[str]) -> str:
-    """What to say when no rule has all of these words: those that none has, each with the nearest that one has."""
+    """Say which of the words no rule has, each with the nearest word of some rule."""
     texts = [_searched_text(rule) for rule in rules]
     known = sorted({word for text in texts for word in _WORD.findall(text)})
     missing = [word for word in words if not any(word.lower() in text for text in texts)]
@@ -63,17 +63,17 @@ _WORD = re.compile(r"[a-z_][\w.-]{2,}")
 def _searched_text(rule: Rule) -> str:
     error = rule.error
     said = (rule.id, rule.area, rule.level, rule.doc, error.message, error.param, error.code, rule.fix, *rule.rejects)
-    known = (text for each in rule.sources for text in (each.level, each.where, each.date))
+    known = (text for source in rule.sources for text in (source.level, source.where, source.date))
     return " ".join(str(text) for text in (*said, *known) if text).lower()
 
 
 def loss_row(loss: Loss) -> dict[str, str]:
-    """A loss in one line: id, area, `when` it is searched for (always, or only when strict), summary."""
+    """Sum up a loss in one line: id, area, `when` it is searched for (always, or only when strict), summary."""
     return {"id": loss.id, "area": loss.area, "when": "strict" if loss.strict else "always", "summary": loss.summary}
 
 
 def loss_sections(loss: Loss) -> Iterator[tuple[str, list[str]]]:
-    """The sections of a loss's page: heading and lines."""
+    """Yield the sections of a loss's page: heading and lines."""
     yield "Said so", [loss.message]
     yield "Lost", [_example_text(case) for case in loss.loses]
     yield "Kept", [_example_text(case) for case in loss.keeps]
@@ -81,7 +81,7 @@ def loss_sections(loss: Loss) -> Iterator[tuple[str, list[str]]]:
 
 
 def loss_json(loss: Loss) -> Json:
-    """A loss as JSON."""
+    """Write a loss as JSON."""
     examples = {
         "loses": [_example_json(case) for case in loss.loses],
         "keeps": [_example_json(case) for case in loss.keeps],
@@ -94,7 +94,7 @@ def _example_text(case: Case) -> str:
 
 
 def rule_json(rule: Rule) -> Json:
-    """A rule as JSON."""
+    """Write a rule as JSON."""
     error = rule.error
     return {
         **rule_row(rule),
@@ -112,15 +112,15 @@ def rule_json(rule: Rule) -> Json:
 
 
 def _operation_ids(rule: Rule) -> Iterator[str]:
-    """The operations that a rule is asked of, patterns resolved; `*` alone stays."""
+    """Yield the operations that a rule is asked of, patterns resolved; `*` alone stays."""
     for on in rule.on:
-        known = [] if on == "*" else [each for each in OPERATIONS if matches_operation([on], each)]
+        known = [] if on == "*" else [operation for operation in OPERATIONS if matches_operation([on], operation)]
         yield from known or [on]
 
 
 def _example_json(case: Case) -> Any:
-    """An example as JSON: its body if it has nothing else, or all members that are set."""
-    special = {_JSON_NAMES.get(each.name, each.name): getattr(case, each.name) for each in fields(case)}
+    """Write an example as JSON: its body if it has nothing else, or all members that are set."""
+    special = {_JSON_NAMES.get(field.name, field.name): getattr(case, field.name) for field in fields(case)}
     special = {name: _to_json(value) for name, value in special.items() if value not in (None, (), "")}
     return special["body"] if set(special) == {"body"} else special
 
@@ -130,7 +130,7 @@ _JSON_NAMES = {"account": "given"}
 
 
 def _to_json(value: Any) -> Any:
-    """Any part of an example as JSON; of dataclasses only the members that differ from their defaults."""
+    """Write any part of an example as JSON; of dataclasses only the members that differ from their defaults."""
     if isinstance(value, Mapping):
         return {name: _to_json(member) for name, member in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
@@ -143,6 +143,6 @@ def _to_json(value: Any) -> Any:
         return {"type": value.type, **value.members}
     if is_dataclass(value) and not isinstance(value, type):
         return {
-            each.name: _to_json(own) for each in fields(value) if (own := getattr(value, each.name)) != each.default
+            field.name: _to_json(own) for field in fields(value) if (own := getattr(value, field.name)) != field.default
         }
     return value if isinstance(value, str | int | float | None) else str(value)

@@ -21,7 +21,7 @@ _WIDTH = max(map(len, FACTS))
 
 
 def model_row(family: str) -> dict[str, str]:
-    """A family in one line: its name, other names, what it is, tokens in and out, and how many facts are known and open."""
+    """Sum up a family in one line: names, kind, tokens in and out, how many facts are known and open."""
     facts = load_model_facts().families[family]
     return {
         "family": family,
@@ -35,7 +35,7 @@ def model_row(family: str) -> dict[str, str]:
 
 
 def open_facts(facts: Mapping[str, Fact]) -> list[str]:
-    """The facts that are not known of a family and could be, in order."""
+    """List the facts that could be known of a family but are not, in order."""
     reasons = facts.get("reasons")
     without = _OF_REASONING if reasons and reasons.value is False else frozenset()
     if not _NOT_OF_RESPONSES.isdisjoint(facts) or (reasons is None and "gone" in facts):
@@ -44,7 +44,7 @@ def open_facts(facts: Mapping[str, Fact]) -> list[str]:
 
 
 def model_sections(family: str) -> Iterator[tuple[str, list[str]]]:
-    """The sections of a family's page: headings and lines."""
+    """Yield the sections of a family's page: headings and lines."""
     facts = load_model_facts().families[family]
     known = [(name, facts[name]) for name in FACTS if name in facts]
     yield (
@@ -55,13 +55,13 @@ def model_sections(family: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def model_json(family: str) -> Json:
-    """A family as JSON: its facts with their sources, and the names of the open ones."""
+    """Write a family as JSON: its facts with their sources, and the names of the open ones."""
     facts = load_model_facts().families[family]
     known = {
         name: {
             "value": fact.value,
             "sources": [
-                dict(zip(("level", "where", "date"), split_source(each), strict=True)) for each in fact.sources
+                dict(zip(("level", "where", "date"), split_source(source), strict=True)) for source in fact.sources
             ],
         }
         for name, fact in facts.items()
@@ -70,7 +70,7 @@ def model_json(family: str) -> Json:
 
 
 def describe_model(family: str) -> str:
-    """What is said of a family above its facts."""
+    """Say above a family's facts which other names it has."""
     facts = load_model_facts().families[family]
     others = [name for name in facts["names"].value if name != family]
     return f"Also {', '.join(others)}." if others else "It has no other name."
@@ -92,7 +92,7 @@ def coverage_rows(met: Mapping[str, Sequence[int]] | None = None) -> list[dict[s
 
 
 def format_value(value: Any) -> str:
-    """The value of a fact in words."""
+    """Put the value of a fact into words."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):

@@ -24,9 +24,9 @@ _LONGEST_PREFIX = 100
 
 @contextmanager
 def open_replacement(path: Path) -> Iterator[IO[bytes]]:
-    """A file that replaces the one at `path` at the end of the block; if that fails (OSError), the old one is unchanged.
+    """Open a file that replaces the one at `path` when the block ends; if that fails (OSError), the old file stays.
 
-    What is no ordinary file, say a pipe, is written itself. A link stays; what it leads to is replaced.
+    Anything but an ordinary file, say a pipe, is written directly. A link stays; its target is replaced.
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
@@ -63,7 +63,7 @@ def describe_write_error(problem: OSError) -> str:
 
 
 def _file_mode(path: Path) -> int:
-    """The permissions of the file that is replaced, or those of a new one."""
+    """Return the permissions of the file that is replaced, or those of a new one."""
     try:
         return path.stat().st_mode & 0o777
     except FileNotFoundError:

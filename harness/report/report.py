@@ -28,7 +28,7 @@ PASSED_OUTCOMES = ("passed", "xfailed", "xpassed")
 
 @dataclass(frozen=True, slots=True)
 class ReportCase:
-    """One test or recording: its place (`file` relative to the root, `line` from 1), its outcome and its exchanges.
+    """One test or recording: its place (`file` relative to the root, `line` from 1), outcome and exchanges.
 
     `exchanges` are JSON of the schema `schemas/report.json`, `diagram` is their flow as a Mermaid diagram, `sequence` the
     same as data, `why` the text of a failure.
@@ -47,14 +47,14 @@ class ReportCase:
 
     @classmethod
     def from_json(cls, members: Json) -> ReportCase:
-        """A case from its JSON."""
+        """Read a case from its JSON."""
         found = [ReportFinding(**finding) for finding in members["found"]]
         drawn = members.get("sequence")  # reports of before have none
         sequence = SequenceDiagram.from_json(drawn) if drawn else NO_MESSAGES
         return cls(**{**members, "found": found, "sequence": sequence})
 
     def to_json(self) -> Json:
-        """The case as JSON."""
+        """Write the case as JSON."""
         members = {field.name: getattr(self, field.name) for field in fields(self)}
         return {**members, "found": list(map(asdict, self.found)), "sequence": asdict(self.sequence)}
 
@@ -69,7 +69,7 @@ class ReportCase:
         return sum(exchange["operation"] == ROUTED for exchange in self.exchanges)
 
     def location_of(self, finding: ReportFinding) -> tuple[str, int]:
-        """The file and the line of a finding of this case."""
+        """Locate a finding of this case: its file and its line."""
         return self.file, finding.line or self.line
 
 
@@ -91,8 +91,8 @@ class Totals(NamedTuple):
     routed: int = 0
 
     def plus(self, other: Totals) -> Totals:
-        """The sum of both."""
-        return Totals(*(one + more for one, more in zip(self, other, strict=True)))
+        """Add other totals to these."""
+        return Totals(*(ours + theirs for ours, theirs in zip(self, other, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,18 +121,18 @@ class Report:
         return [(case, finding) for case in self.cases for finding in case.unexpected]
 
     def percent_covered(self, dimension: str) -> int:
-        """The covered share of a dimension, in whole per cent."""
+        """Compute the covered share of a dimension, in whole per cent."""
         return percent_covered(self.hit[dimension], self.known[dimension])
 
     def summary_json(self) -> Json:
-        """The members of `schemas/report.json` without the tests."""
+        """Write the members of `schemas/report.json` without the tests."""
         surface = {name: {"known": sorted(self.known[name]), "hit": sorted(self.hit[name])} for name in DIMENSIONS}
         unknown = {"unknown_models": dict(sorted(self.unknown_models.items()))}
         return {"version": REPORT_VERSION, "totals": self.totals._asdict(), "surface": surface, **unknown}
 
 
 def count_totals(exchanges: int, findings: Sequence[ReportFinding], routed: int = 0) -> Totals:
-    """The totals of one case."""
+    """Count the totals of one case."""
     counts = Counter((finding.kind, finding.expected) for finding in findings)
     losses = counts["loss", True] + counts["loss", False]
     refused = (counts["refusal", expected] for expected in (True, False))
@@ -141,7 +141,7 @@ def count_totals(exchanges: int, findings: Sequence[ReportFinding], routed: int 
 
 
 def summary_line(totals: Totals, rules: int) -> str:
-    """A run in one line; `rules` is the covered share of the rules, in per cent."""
+    """Sum up a run in one line; `rules` is the covered share of the rules, in per cent."""
     refusals = f"{pluralize(totals.expected, 'refusal')} expected"
     parts = [
         f"{pluralize(totals.exchanges, 'exchange')}{f' ({totals.routed} routed, not judged)' if totals.routed else ''}",

@@ -20,7 +20,7 @@ MAX_SAFE_NUMBER = 1 << 53
 
 
 def sanitize_value(value: Any, secrets: frozenset[str] = frozenset(), depth: int = MAX_DEPTH) -> Any:
-    """A value as plain JSON of bounded size, without secrets."""
+    """Make plain JSON of bounded size, without secrets, of a value."""
     if isinstance(value, str):
         return _sanitize_text(value, secrets)
     if value is None or isinstance(value, bool | int | float):
@@ -29,21 +29,22 @@ def sanitize_value(value: Any, secrets: frozenset[str] = frozenset(), depth: int
         return "…"
     if isinstance(value, Mapping):
         return {
-            _sanitize_text(str(name), secrets): sanitize_value(own, secrets, depth - 1) for name, own in value.items()
+            _sanitize_text(str(name), secrets): sanitize_value(member, secrets, depth - 1)
+            for name, member in value.items()
         }
     if isinstance(value, list | tuple):
         omitted = [f"… {len(value) - MAX_LIST_LENGTH} more"] if len(value) > MAX_LIST_LENGTH else []
-        return [*(sanitize_value(own, secrets, depth - 1) for own in value[:MAX_LIST_LENGTH]), *omitted]
+        return [*(sanitize_value(member, secrets, depth - 1) for member in value[:MAX_LIST_LENGTH]), *omitted]
     return _sanitize_text(value.decode("latin-1") if isinstance(value, bytes) else str(value), secrets)
 
 
 def sanitize_finding(finding: ReportFinding, secrets: frozenset[str] = frozenset()) -> ReportFinding:
-    """A finding with texts of bounded size, without secrets."""
+    """Bound the size of a finding's texts and remove secrets from them."""
     return ReportFinding(**sanitize_value(asdict(finding), secrets))
 
 
 def _sanitize_text(text: str, secrets: frozenset[str]) -> str:
-    """A text truncated and masked, with characters that UTF-8 cannot encode escaped."""
+    """Truncate and mask a text, and escape characters that UTF-8 cannot encode."""
     redacted: str = redact(text if text.isascii() else text.encode("utf-8", "backslashreplace").decode(), secrets)
     return (
         redacted

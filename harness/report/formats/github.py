@@ -12,7 +12,7 @@ MAX_ANNOTATIONS = 10
 
 
 def annotation_commands(report: Report) -> Iterator[str]:
-    """A line for each of the first unexpected findings."""
+    """Yield a line for each of the first unexpected findings."""
     pairs = report.unexpected
     for case, finding in pairs[:MAX_ANNOTATIONS]:
         file, line = case.location_of(finding)

@@ -25,12 +25,12 @@ _HERE = Path(__file__).parent
 
 
 def render(report: Report) -> str:
-    """The page: the template with an index of the tests, and a line of JSON for each exchange of a test."""
+    """Render the page: the template with an index of the tests, and a line of JSON for each exchange of a test."""
     return fill_page(_HERE / "page.html", "\n".join(_data_scripts(report)))
 
 
 def fill_page(template: Path, data: str) -> str:
-    """A page with the style and script that all share, and its data; it runs no other script and loads nothing."""
+    """Fill a page with the shared style and script and with its data; it runs no other script and loads nothing."""
     page = template.read_text(encoding="utf-8")
     for marker, name in (("/* shared style */", "shared.css"), ("/* shared script */", "shared.js")):
         page = page.replace(marker, (_HERE / name).read_text(encoding="utf-8"))
@@ -62,7 +62,7 @@ def script_safe_json(value: Any) -> str:
 
 
 def _explanations(report: Report) -> Json:
-    """The documentation of the rules and losses in the report, by id."""
+    """Collect the documentation of the rules and losses in the report, by id."""
     ids = report.known["rules"] | report.hit["refusals"]
     ids = ids.union(finding.id for case in report.cases for finding in case.found)
     return {id: known for id in sorted(ids) if (known := documentation_of(id))}
@@ -82,7 +82,7 @@ def _case_json(case: ReportCase) -> Json:
 
 
 def _exchange_row(exchange: Json) -> list[Any]:
-    """A table row: number, lane, operation, dialect, status, rule, and the gist of request and answer."""
+    """Make a table row: number, lane, operation, dialect, status, rule, and the gist of request and answer."""
     body = as_object(exchange["request"]).get("input", exchange["request"])
     members = ("number", "lane", "operation", "dialect", "status", "rule")
     return [*(exchange[name] for name in members), summarize_input(body), _answer_gist(exchange)]

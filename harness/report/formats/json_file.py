@@ -21,14 +21,14 @@ from harness.report.unknown_models import merge_unknown_models
 
 
 def render(report: Report) -> str:
-    """A report as JSON with one line for each test, so that two of them can be compared."""
+    """Render a report as JSON with one line for each test, so that two of them can be compared."""
     head = orjson.dumps(report.summary_json(), option=orjson.OPT_INDENT_2).decode().removesuffix("\n}")
     tests = ",".join(f"\n    {orjson.dumps(case).decode()}" for case in report.cases)
     return f'{head},\n  "tests": [{tests}\n  ]\n}}\n'
 
 
 def read_report(file: Path) -> Report:
-    """The report in a file; ConfigError when the file is no report."""
+    """Read the report in a file; ConfigError when the file holds no report."""
     try:
         raw = read_bounded(file, RAISE_ADVICE)
         refuse_many_values(raw, size_limit(), RAISE_ADVICE)

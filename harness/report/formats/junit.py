@@ -17,7 +17,7 @@ _OUTCOME_ELEMENTS = {"failed": "failure", "error": "error", "skipped": "skipped"
 
 
 def render(report: Report) -> str:
-    """The report as one suite; a failed test shows its findings."""
+    """Render the report as one suite; a failed test shows its findings."""
     outcomes = [_OUTCOME_ELEMENTS.get(case.outcome, "") for case in report.cases]
     counts = {
         "tests": str(len(outcomes)),
@@ -40,7 +40,7 @@ def render(report: Report) -> str:
 
 
 def render_xml(suites: Xml.Element) -> str:
-    """A document as text, a line for each element."""
+    """Write a document as text, a line for each element."""
     Xml.indent(suites)
     return Xml.tostring(suites, encoding="unicode", xml_declaration=False, short_empty_elements=True).join(
         ('<?xml version="1.0" encoding="utf-8"?>\n', "\n")
@@ -67,5 +67,5 @@ def _failure_text(case: ReportCase) -> str:
 
 
 def replace_invalid(text: str) -> str:
-    """A text with control characters as escapes, without the others that XML cannot hold."""
+    """Escape the control characters of a text, and replace the others that XML cannot hold."""
     return _INVALID_XML.sub("\ufffd", escape_controls(text))

@@ -20,7 +20,7 @@ _MARKUP = re.compile(r"([\\`*_{}\[\]<>|#~$])")
 
 
 def render(report: Report) -> str:
-    """The report as Markdown."""
+    """Render the report as Markdown."""
     return "\n".join([*_lines(report), ""])
 
 
@@ -52,17 +52,17 @@ def _findings_table(pairs: Sequence[tuple[ReportCase, ReportFinding]]) -> Iterat
 
 
 def _escape_html(text: str) -> str:
-    """A text in one line, for an element of HTML: there Markdown's escapes mean nothing."""
+    """Put a text in one line, for an element of HTML: there Markdown's escapes mean nothing."""
     return html.escape(" ".join(shorten(text, 300).split()))
 
 
 def _fence(diagram: str) -> str:
-    """A diagram as a block of code, between fences that do not occur in it."""
+    """Put a diagram into a block of code, between fences that do not occur in it."""
     longest = max(map(len, re.findall("`+", diagram)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}mermaid\n{diagram}\n{fence}"
 
 
 def escape_cell(text: str) -> str:
-    """A text in one line, with the characters of Markdown's markup escaped."""
+    """Put a text in one line, with the characters of Markdown's markup escaped."""
     return _MARKUP.sub(r"\\\1", " ".join(shorten(text, 300).split()))

@@ -25,7 +25,7 @@ _KIND_SUMMARIES = {
 
 
 def render(report: Report) -> str:
-    """The log: one run with a result for each unexpected finding."""
+    """Render the log: one run with a result for each unexpected finding."""
     pairs = report.unexpected
     ids = list(dict.fromkeys(_rule_id(finding) for _, finding in pairs))
     rules = {_rule_id(finding): _rule(finding) for _, finding in pairs}
