@@ -101,7 +101,7 @@ class UserValues:
 
 
 def make_instance(schema: Any, said: str = "", of: str = "the schema") -> Any:
-    """Make a value that satisfies a JSON Schema, with what the user `said`; `of` says whose schema it is.
+    """Make a value that satisfies a JSON Schema, with what the user `said`; errors call the schema `of`.
 
     ScriptError when none is found: the search knows types, enum, const, anyOf, oneOf, allOf, $ref, bounds, formats and
     simple patterns.

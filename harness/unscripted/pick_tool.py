@@ -27,7 +27,7 @@ _ANY_TOOL = re.compile(r"\b(?:call|use) (?:a|one of your|the|this|your) (?:funct
 
 
 def pick_tool(tools: Sequence[CallableTool], choice: str | Json, said: str) -> CallableTool | None:
-    """Pick the tool that is called, if any: of those that the choice leaves, the one most named by the user.
+    """Pick the tool to call, if any: among those that the choice leaves, the tool most named by the user.
 
     Without a demand a tool is called only if the user, who `said` this, names it by a word of its name or says to use it.
     """

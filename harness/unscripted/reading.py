@@ -102,7 +102,7 @@ class Reading:
 
     @property
     def text_format(self) -> Json:
-        """The `text.format` that holds: that of the last `configuration_update` that has one, else the request's."""
+        """The `text.format` that holds: from the last `configuration_update` with a format, else from the request."""
         updates = () if self.stands_alone else self.items
         texts = [item.get("text") for item in updates if item.get("type") == "configuration_update"]
         formats = (text["format"] for text in [*reversed(texts), self.body.get("text")] if text and text.get("format"))
@@ -116,7 +116,7 @@ class Reading:
 
     @cached_property
     def tools(self) -> list[Json]:
-        """The tools that are declared, here or by the input, and those that searches have loaded beside them."""
+        """The tools that the request or its input declares, then those that searches have loaded."""
         if not self.body.get("tools") and self.stands_alone:
             return []
         declared = declared_tools(self.body, self.items)
