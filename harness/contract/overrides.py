@@ -57,7 +57,7 @@ class MemberCondition:
     of: str = ""
 
     def is_met(self, holder: Any, value: Any) -> bool:
-        """Tell whether a value in its place is one of those."""
+        """Tell whether a value, in the object that holds it, meets this condition."""
         if self.of and type_of(holder) != self.of:
             return False
         if not self.values and not self.kinds:
@@ -66,7 +66,7 @@ class MemberCondition:
         return same or kind_of(value) in self.kinds
 
     def covers(self, other: MemberCondition) -> bool:
-        """Tell whether every member that another condition is about is one of these; the place is the same."""
+        """Tell whether every member that meets the other condition, at the same place, meets this one."""
         if self.of and self.of != other.of:
             return False
         if not self.values and not self.kinds:
@@ -86,7 +86,10 @@ class Condition:
     members: tuple[MemberCondition, ...] = ()
 
     def holds(self, request: Request, models: Models, facts: Mapping[str, Any] = EMPTY_MAPPING) -> bool:
-        """Tell whether a request is one of these; `facts` are those of a violation of it, whose items alone count then."""
+        """Tell whether a request meets this condition.
+
+        With the `facts` of a violation only those input items count that the violation names.
+        """
         if request.operation != self.on or request.dialect != self.dialect:
             return False
         if self.models and family_of(request, models) not in self.models:
@@ -95,7 +98,7 @@ class Condition:
         return all(self._is_anywhere(member, body) for member in self.members)
 
     def covers(self, other: Condition) -> bool:
-        """Tell whether every request that another condition is about is one of these, as far as the places are the same."""
+        """Tell whether every request that meets the other condition meets this one, as far as their places are the same."""
         if (self.on, self.dialect) != (other.on, other.dialect):
             return False
         if self.models and not (other.models and set(other.models) <= set(self.models)):
