@@ -1,4 +1,4 @@
-"""What the handler of an operation gets: a request that the contract has accepted, and the World that answers it."""
+"""The argument of every operation's handler: a request that the contract has accepted, and the World that answers it."""
 
 from __future__ import annotations
 

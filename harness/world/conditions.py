@@ -1,4 +1,4 @@
-"""What a route looks at in a request, and whether that is what it wants."""
+"""The conditions of routes: the parts of a request that they look at, and how each is compared."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CONDITIONS = ("instructions", "tools", "model", "input", "agent")
 
 
 def condition_value(request: Request, what: str) -> Any:
-    """The value that a condition is compared with: text for most, a list of names for `tools`."""
+    """Read the value that a condition is compared with: text for most, a list of names for `tools`."""
     body: Json = request.body if isinstance(request.body, dict) else {}
     if what == "tools":
         return [tool.get("name") or tool.get("server_label") or tool.get("type") for tool in body.get("tools") or []]
@@ -38,20 +38,20 @@ def _item_text(item: Json) -> str:
 
 
 def _last_text(items: Sequence[Json]) -> str:
-    """The text of the last message or tool output."""
+    """Find the text of the last message or tool output."""
     return next((text for item in reversed(items) if (text := _item_text(item))), "")
 
 
 def is_matcher(name: str, wanted: Any) -> bool:
-    """Whether a condition can look for this: a text, a compiled pattern of text, a function; names of tools."""
+    """Tell whether a condition can look for this: a text, a compiled pattern of text, a function; names of tools."""
     if isinstance(wanted, Pattern):
         return isinstance(wanted.pattern, str)
-    is_names = isinstance(wanted, list | tuple | set | frozenset) and all(isinstance(each, str) for each in wanted)
+    is_names = isinstance(wanted, list | tuple | set | frozenset) and all(isinstance(entry, str) for entry in wanted)
     return isinstance(wanted, str) or callable(wanted) or (name == "tools" and is_names)
 
 
 def is_match(name: str, wanted: Matcher, actual: Any) -> bool:
-    """Whether the value of a request meets a condition.
+    """Tell whether the value of a request meets a condition.
 
     A string is looked for without regard to case (`model`: a shell pattern), a compiled pattern is searched for, a
     function decides by itself; for `tools` every wanted name must be declared, a pattern must match one.

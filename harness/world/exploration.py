@@ -17,7 +17,7 @@ Scenario = Callable[[Any], Any | Awaitable[Any]]
 
 @dataclass(frozen=True, slots=True)
 class ChangedResult:
-    """A variation that changes the result: the id of its kind, what it does in each of its `steps`, what came of it.
+    """A variation that changes the result: the id of its kind, the change in each of its `steps`, the outcome.
 
     `error` is the exception of the scenario, empty when it returned `result`. `problems` are refusals, losses and unused
     turns. A `lossless` variation tells the client all that was said, so that nothing may come of it.
@@ -58,7 +58,7 @@ class Exploration(str):
     @property
     def wrong(self) -> list[ChangedResult]:
         """Those that no client should show: another result without an error, or an error although all was said."""
-        return [each for each in self.changed if each.lossless or not each.error]
+        return [change for change in self.changed if change.lossless or not change.error]
 
 
 class Explorer(Protocol):

@@ -1,4 +1,4 @@
-"""What the model answers to a request that has scripted MCP servers: a script only names the tools that it calls.
+"""Answers requests that have scripted MCP servers: a script only names the tools that the model calls.
 
 Recorded: the tools are listed once in a chain, those that the request allows; a call that needs an
 approval ends the response with a request for it, beside other calls; an approved call comes first in the next output,
@@ -38,7 +38,7 @@ class PlannedCall:
     approval_request_id: str | None = None
 
     def execute(self) -> Item:
-        """The call, made now."""
+        """Make the call now."""
         return self.server.call(self.name, self.arguments, self.approval_request_id)
 
 
@@ -78,16 +78,16 @@ class McpServers:
         self._servers[server.label] = server
 
     def tools_of(self, offer: Json) -> Sequence[Json] | None:
-        """The tools of a server that a request's `mcp` tool leaves to the model; None when the server is not scripted."""
+        """List the tools of a server that a request's `mcp` tool leaves to the model; None for a server without a script."""
         server = self._servers.get(offer.get("server_label", ""))
         return None if server is None else server.allowed_tools(offer)
 
     def call(self, label: str, name: str, arguments: str) -> Json:
-        """What a call of a tool comes to: its `output` or its `error`."""
+        """Call a tool: the result has its `output` or its `error`."""
         return dict(self._servers[label].call(name, arguments).members)
 
     def plan_turn(self, body: Json, read: Sequence[Json], take_turn: TakeTurn) -> ModelTurn:
-        """The turn for a request whose transcript is `read`: lists of tools, approved calls, then the lines of the script.
+        """Plan the turn for a request whose transcript is `read`: lists of tools, approved calls, then lines of a script.
 
         Lines that waited for an approval come first, else the next turn is taken; without lines nothing is listed or called.
         """
@@ -128,7 +128,7 @@ class McpServers:
     def _decide_calls(
         self, taken: Taken, offers: OfferedServers, take_turn: TakeTurn
     ) -> tuple[list[PlannedLine], Taken, Sequence[TurnLine]]:
-        """The lines with each scripted call decided, the turn that was taken last, and the lines that wait for an approval.
+        """Decide each scripted call; returns the lines, the turn taken last, and the lines that wait for an approval.
 
         After a call that is made the model goes on in the same response, with the next turn.
         """
@@ -155,7 +155,7 @@ class McpServers:
         return ()
 
     def _is_undecided(self, item: Item) -> bool:
-        """Whether a script leaves the result of a call to the server."""
+        """Tell whether a script leaves the result of a call to the server."""
         members = item.members
         if item.type != MCP_CALL or members["server_label"] not in self._servers:
             return False
@@ -179,12 +179,12 @@ def _is_call(line: TurnLine) -> bool:
 
 
 def _is_fault(step: PlannedLine) -> bool:
-    """Whether it is a fault of this response, which is never held back."""
+    """Tell whether a line is a fault of this response: such a line is never held back."""
     return isinstance(step, Fault)
 
 
 def _needs_client(step: PlannedLine) -> bool:
-    """Whether a response ends here, for the client to act."""
+    """Tell whether a response ends here, for the client to act."""
     if not isinstance(step, Item):
         return False
     return step.type == APPROVAL_REQUEST or (
@@ -193,7 +193,7 @@ def _needs_client(step: PlannedLine) -> bool:
 
 
 def _approved_requests(read: Sequence[Json]) -> Iterator[Json]:
-    """The requests that the client has approved and that have not led to a call yet."""
+    """Yield the requests that the client has approved and that have not led to a call yet."""
     answers = {item["approval_request_id"]: item["approve"] for item in read if item.get("type") == APPROVAL_RESPONSE}
     made = {item.get("approval_request_id") for item in read if item.get("type") == MCP_CALL}
     for item in read if answers else ():

@@ -1,4 +1,4 @@
-"""A remote MCP server as a test scripts it: which tools it has, which of them a request allows, what a call returns."""
+"""A remote MCP server as a test scripts it: its tools, the tools that a request allows, the results of calls."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ class McpServer:
     results: Mapping[str, Any]
 
     def allowed_tools(self, offer: Json) -> list[Json]:
-        """The tools that the model may call under a request's `mcp` tool."""
+        """List the tools that the model may call under a request's `mcp` tool."""
         allowed = offer.get("allowed_tools")
         chosen = {"tool_names": allowed} if isinstance(allowed, list) else allowed
         return [tool for tool in self.tools if _is_selected(tool, chosen, blank=True)]
 
     def find_tool(self, name: str, offer: Json) -> Json:
-        """A tool by name; a ScriptError where the model could not call it."""
+        """Find a tool by name; ScriptError where the model could not call it."""
         tools = self.allowed_tools(offer)
         for tool in tools:
             if tool["name"] == name:
@@ -62,7 +62,7 @@ class McpServer:
         )
 
     def call(self, name: str, arguments: str, approval_request_id: str | None = None) -> Item:
-        """The call with its output or error; what a tool's function raises is a ScriptError, unless it is a ToolError."""
+        """Make a call with its output or error; what a tool's function raises is a ScriptError, unless it is a ToolError."""
         where = f"mcp_call({self.label!r}, {self.find_tool(name, {})['name']!r})"
         ended: dict[str, Any]
         try:
@@ -98,12 +98,12 @@ def _run_tool(result: Any, arguments: str, where: str) -> Any:
 
 
 def _output_text(result: Any) -> str:
-    """A result as `output` shows it: None is nothing, and what is no text is JSON."""
+    """Write a result as `output` shows it: None as an empty text, a text as it is, anything else as JSON."""
     return result if isinstance(result, str) else "" if result is None else orjson.dumps(result).decode()
 
 
 def build_server(label: str, tools: Mapping[str, Any]) -> McpServer:
-    """A server from its label and tools, declared as for `Mock.mcp`; a ConfigError when they are not."""
+    """Build a server from its label and tools, declared as for `Mock.mcp`; ConfigError for an invalid declaration."""
     if not isinstance(tools, Mapping):
         raise ConfigError(f"mcp({label!r}): tools is {tools!r}. Give a dict: by the name of each tool its result.")
     own = {name: _tool_declaration(label, name, tool) for name, tool in tools.items()}
@@ -115,7 +115,10 @@ def build_server(label: str, tools: Mapping[str, Any]) -> McpServer:
 
 
 def _tool_declaration(label: str, name: str, tool: Any) -> Json:
-    """A tool with its `result`; a dict is a declaration when it has one, or only members of the wire."""
+    """Complete a tool to a declaration with its `result`.
+
+    A dict already is a declaration when it has a `result`, or only members of the wire.
+    """
     if not isinstance(tool, dict) or not ("result" in tool or tool.keys() & {*TOOL_MEMBERS}):
         return {"result": tool}
     if "result" in tool and tool.keys() <= {*TOOL_MEMBERS, "result"}:
@@ -128,7 +131,7 @@ def _tool_declaration(label: str, name: str, tool: Any) -> Json:
 
 
 def _is_selected(tool: Json, chosen: Json | None, *, blank: bool) -> bool:
-    """Whether a tool meets a filter, `{"tool_names": […], "read_only": …}`; `blank` is said where it asks for nothing."""
+    """Tell whether a tool meets a filter, `{"tool_names": […], "read_only": …}`; an empty filter gives `blank`."""
     names, read_only = ((chosen or {}).get(name) for name in ("tool_names", "read_only"))
     if names is None and read_only is None:
         return blank
@@ -137,7 +140,10 @@ def _is_selected(tool: Json, chosen: Json | None, *, blank: bool) -> bool:
 
 
 def needs_approval(tool: Json, offer: Json) -> bool:
-    """Whether a call needs leave: always, unless `never` says that it does not. Recorded: a tool in neither list does."""
+    """Tell whether a call needs approval: always, unless `never` exempts it.
+
+    Recorded: a tool in neither list needs it.
+    """
     required = offer.get("require_approval")
     if not isinstance(required, dict):
         return bool(required != "never")

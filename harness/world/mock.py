@@ -82,7 +82,7 @@ class Mock:
         input: Matcher | None = None,
         agent: Matcher | None = None,
     ) -> Route:
-        """A route: `mock.when(instructions="planner").script(message("…"))`; see `script.is_match` for how each matches."""
+        """Add a route: `mock.when(instructions="planner").script(message("…"))`; see `conditions.is_match` for matching."""
         named = {"instructions": instructions, "tools": tools, "model": model, "input": input, "agent": agent}
         return self.world.script.when({name: wanted for name, wanted in named.items() if wanted is not None})
 
@@ -112,7 +112,7 @@ class Mock:
         return server
 
     def gate(self, name: str) -> Gate:
-        """The gate of a name: `pause(turn, after=3, until="shown")` waits until `mock.gate("shown").open()`."""
+        """Return the gate of a name: `pause(turn, after=3, until="shown")` waits until `mock.gate("shown").open()`."""
         return self.world.gate(name)
 
     def organization(self, **changes: Any) -> Organization:
@@ -132,7 +132,7 @@ class Mock:
         return self.world.refusals.expect(text)
 
     def add_model(self, family: Model) -> None:
-        """Add a family of models to those that this World knows, or replace the one of that name."""
+        """Add a family of models to this World, or replace the family of that name."""
         self.world.models = self.world.models.with_family(family)
 
     learn = add_model
@@ -221,7 +221,7 @@ class Mock:
         generate: Any = None,
         examples: int = 100,
     ) -> Exploration:
-        """Run a scenario under variations of what the model answers, and list those that change its result.
+        """Run a scenario under variations of the model's answers, and list those that change its result.
 
         `scenario` is a function, async or not, of a fresh mock to which every client of the test leads meanwhile: it
         scripts that, runs the code under test and returns what came of it. `cases` chooses kinds of variations

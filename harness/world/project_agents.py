@@ -17,9 +17,9 @@ _COMPARED_MEMBERS = ("definition", "description", "metadata", "draft")
 
 
 def add_version(world: World, name: str, body: Json, code: bytes | None = None) -> Json:
-    """Make a version of an agent, which is new itself when it had none; returns the one it has if nothing is changed.
+    """Add a version to an agent, new or known; without a change return its last version.
 
-    Recorded: what is not changed is no new version. `code` is the zip of an agent that is made of code.
+    Recorded: a request without a change makes no new version. `code` is the zip of an agent that is made of code.
     """
     known, now = foundry_agents.versions_of(world, name), world.tick()
     definition = order_definition(body["definition"])
@@ -38,10 +38,10 @@ def add_version(world: World, name: str, body: Json, code: bytes | None = None) 
 
 def forget_versions(world: World, name: str, kept: Sequence[Json]) -> None:
     """Forget all versions of an agent but these; without any the agent is gone, and what is configured of it."""
-    numbers = {each["version"] for each in kept}
-    for version in foundry_agents.versions_of(world, name):
-        if version["version"] not in numbers:
-            world.store.agent_code.pop(f"{name}:{version['version']}", None)
+    numbers = {remaining["version"] for remaining in kept}
+    for stored in foundry_agents.versions_of(world, name):
+        if stored["version"] not in numbers:
+            world.store.agent_code.pop(f"{name}:{stored['version']}", None)
     world.store.agents[name] = list(kept)
     if not kept:
         world.store.agent_settings.pop(name, None)
@@ -50,15 +50,17 @@ def forget_versions(world: World, name: str, kept: Sequence[Json]) -> None:
 
 
 def provision(world: World, name: str) -> Sequence[Json]:
-    """The versions of an agent when they are read: those that were `creating` are active from then on.
+    """Return the versions of an agent that is read: those that were `creating` are active from then on.
 
     Recorded of a hosted agent, ten seconds after it was made.
     """
-    known = foundry_agents.versions_of(world, name)
-    if any(each.get("status") == "creating" for each in known):
-        known = [{**each, "status": "active"} if each.get("status") == "creating" else each for each in known]
-        world.store.agents[name] = known
-    return known
+    versions = foundry_agents.versions_of(world, name)
+    if any(version.get("status") == "creating" for version in versions):
+        versions = [
+            {**version, "status": "active"} if version.get("status") == "creating" else version for version in versions
+        ]
+        world.store.agents[name] = versions
+    return versions
 
 
 def make_agent(world: World, name: str, kind: str, described: Json, definition: Json) -> str:

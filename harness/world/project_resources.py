@@ -27,7 +27,7 @@ FILE_TYPE = "application/octet-stream"
 
 
 def table_of(kind: AssetKind, world: World) -> MutableMapping[str, Versioned]:
-    """The table of a kind of assets."""
+    """Return the table of a kind of assets."""
     table: MutableMapping[str, Versioned] = getattr(world.store, kind.table)
     return table
 
@@ -71,12 +71,12 @@ def put_toolbox(world: World, name: str, body: Json) -> Json:
 
 
 def new_memory_id(world: World) -> str:
-    """The id of a new memory."""
+    """Make the id of a new memory."""
     return world.ids.hex("mem_", 32)
 
 
 def settle_updates(world: World, store: Memories) -> None:
-    """Carry out the updates of a memory store that still wait, for what is to read it: nobody may have polled them."""
+    """Carry out the waiting updates of a memory store before it is read: nobody may have polled them."""
     for update in store.updates.values():
         if update.is_waiting:
             store.carry_out(update, world.tick(), lambda: new_memory_id(world))
@@ -90,16 +90,16 @@ def new_container(world: World) -> str:
 
 
 def origin_of(world: World, headers: Mapping[str, str] = EMPTY_MAPPING) -> str:
-    """The scheme and the host at which the mock is reached, or at which a request with these headers has reached it."""
+    """Return the scheme and host at which the mock is reached, or at which a request with these headers came."""
     known = urlsplit(world.base_url)
     return f"{known.scheme or world.scheme}://{known.netloc or headers.get('host', 'localhost')}"
 
 
 def _make_connection(world: World, name: str, members: Json) -> str:
-    """A connection; unless it says so itself, the first one of its type is the default."""
+    """Make a connection; unless its members say otherwise, the first one of its type is the default."""
     made = new_connection(name, members)
-    others = [each for each in world.store.connections.values() if each["type"] == made["type"]]
-    made["isDefault"] = members.get("isDefault", not any(each["isDefault"] for each in others))
+    others = [connection for connection in world.store.connections.values() if connection["type"] == made["type"]]
+    made["isDefault"] = members.get("isDefault", not any(connection["isDefault"] for connection in others))
     world.store.connections[name] = made
     return str(made["id"])
 
@@ -110,19 +110,19 @@ def _make_deployment(world: World, name: str, members: Json) -> str:
 
 
 def _make_index(world: World, name: str, members: Json) -> str:
-    """An index, of Azure AI Search unless `type` says otherwise."""
-    body = {"type": "AzureSearch", **{each: members[each] for each in members if each != "version"}}
+    """Make an index, of Azure AI Search unless `type` says otherwise."""
+    body = {"type": "AzureSearch", **{member: members[member] for member in members if member != "version"}}
     return str(put_asset(INDEXES, world, name, members.get("version", "1"), body)["id"])
 
 
 def _make_dataset(world: World, name: str, members: Json) -> str:
-    """A dataset, whose `files` lie in a container of the mock."""
+    """Make a dataset, whose `files` lie in a container of the mock."""
     files = {path: _file_bytes(name, path, data) for path, data in members.get("files", {}).items()}
     container, now = new_container(world), world.tick()
     world.store.blobs[container].blobs.update({path: Blob(data, FILE_TYPE, now) for path, data in files.items()})
     address = container_address(origin_of(world), PROJECT, container)
     single = {"type": "uri_file", "dataUri": f"{address}/{next(iter(files))}"} if len(files) == 1 else {}
-    given = {each: members[each] for each in members if each not in ("files", "version")}
+    given = {member: members[member] for member in members if member not in ("files", "version")}
     body = {"type": "uri_folder", "dataUri": address, **single, **given}
     return str(put_asset(DATASETS, world, name, members.get("version", "1"), body)["id"])
 
@@ -144,9 +144,9 @@ def _memory_members(store: str, memory: Any) -> Json:
 
 
 def _make_memory_store(world: World, name: str, members: Json) -> str:
-    """A memory store with its `memories`: texts of the `scope`, or objects with `content`, `kind` and `scope`."""
+    """Make a memory store with its `memories`: texts of the `scope`, or objects with `content`, `kind` and `scope`."""
     definition = members.get("definition", {"kind": "default", "chat_model": "gpt-4.1", "embedding_model": "embed"})
-    given = {each: members[each] for each in members if each in ("description", "metadata")}
+    given = {member: members[member] for member in members if member in ("description", "metadata")}
     store = put_memory_store(world, {"name": name, "definition": definition, **given})
     scope = members.get("scope", DEFAULT_SCOPE)
     for memory in members.get("memories", ()):
@@ -167,14 +167,14 @@ def _make_toolbox(world: World, name: str, members: Json) -> str:
 
 
 class ResourceKind(NamedTuple):
-    """A kind of resource: its members with the types that they may have, and what makes one of them."""
+    """A kind of resource: its members with their allowed types, and the function that makes a resource of this kind."""
 
     members: Mapping[str, tuple[type, ...]]
     make: Callable[[World, str, Json], str]
 
 
 def _members(texts: str, objects: str = "", lists: str = "", **others: tuple[type, ...]) -> dict[str, tuple[type, ...]]:
-    """The types of members by the names of those that are texts, objects, lists."""
+    """Type members by the names of those that are texts, objects, lists."""
     typed: dict[str, tuple[type, ...]] = dict.fromkeys(texts.split(), (str,))
     return typed | dict.fromkeys(objects.split(), (dict,)) | dict.fromkeys(lists.split(), (list, tuple)) | others
 
@@ -210,7 +210,7 @@ def make_resource(world: World, kind: str, name: str, members: Json) -> str:
         if member not in known:
             raise ConfigError(f"{kind}({name!r}, {member}=…): no member {member!r}. {suggest_name(member, known)}")
         if not isinstance(value, known[member]):
-            forms = " or ".join(_FORMS[each] for each in known[member] if each in _FORMS)
+            forms = " or ".join(_FORMS[form] for form in known[member] if form in _FORMS)
             raise ConfigError(f"{kind}({name!r}, {member}={value!r}): give {forms}.")
     return RESOURCES[kind].make(world, name, members)
 

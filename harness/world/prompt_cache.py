@@ -31,7 +31,7 @@ class PromptCache:
         self._blocks: dict[int, None] = {}
 
     def read(self, body: Json, tokens: int, continued: Json | None) -> int:
-        """The tokens of a prompt that are cached, of `tokens` in all; from now on the prompt is cached itself.
+        """Count the cached tokens of a prompt with `tokens` in all; from now on the prompt itself is cached, too.
 
         `continued` is the response that the request continues; its prompt is the beginning of this one.
         """
@@ -56,7 +56,10 @@ class PromptCache:
 
 
 def _hash_blocks(raw: bytes) -> Iterator[int]:
-    """A hash for each block, of all bytes up to its end; the last block may be short, so that a prompt is cached whole."""
+    """Yield a hash for each block, of all bytes up to its end.
+
+    The last block may be short, so that a prompt is cached whole.
+    """
     before = 0
     for start in range(0, min(len(raw), MAX_BLOCKS * BLOCK_SIZE), BLOCK_SIZE):
         before = hash((before, raw[start : start + BLOCK_SIZE]))

@@ -69,7 +69,7 @@ class ExpectedRefusal:
         return self._last is None
 
     def take(self, exchange: Exchange) -> bool:
-        """Take a refusal that comes now, if it is such a one."""
+        """Take a refusal that has just come, if it is expected here."""
         if not self.is_open or not is_refused_by(exchange, self.text):
             return False
         if len(self._taken) < MAX_KEPT:
@@ -77,7 +77,7 @@ class ExpectedRefusal:
         return True
 
     def takes_stray(self, heard: HeardStray) -> bool:
-        """Whether it takes a request without a World."""
+        """Tell whether a request without a World is expected here."""
         is_during = self._after_stray < heard.number <= self._last_stray
         return is_during and is_refused(heard.stray.answer) and is_refused_by(_as_exchange(heard, 0), self.text)
 
@@ -108,7 +108,7 @@ class ExpectedRefusal:
         return answer_error(self.exchange)
 
     def describe_absence(self) -> str:
-        """That no such refusal came, what came in its place, and the nearest name."""
+        """Say that no such refusal came, what came in its place, and the nearest name."""
         came = "; ".join(self.list_refusals())
         return " ".join(filter(None, [f"{self.absence[:-1]}: {came}.", self.name_hint]))
 
@@ -127,7 +127,7 @@ class ExpectedRefusal:
         return suggestion if suggestion.startswith("Did") else "No rule has this name: `harness rules` lists all."
 
     def list_refusals(self) -> list[str]:
-        """The first refusals that came in the time, each in words; or that there was none."""
+        """Word the first refusals that came in the time; without any say so."""
         last = float("inf") if self._last is None else self._last
         during = [exchange for exchange in self._journal if self._first <= exchange.number <= last]
         refused = [_summarize_refusal(exchange) for exchange in during if exchange.answer.rule]
@@ -165,7 +165,7 @@ class RefusalLedger:
         """Add an exchange that has just come, whose answer is a refusal or not."""
         if not is_refused(exchange.answer):
             return
-        expected = [each.take(exchange) for each in self.expected]
+        expected = [refusal.take(exchange) for refusal in self.expected]
         if not any(expected) and not exchange.answer.asked and len(self._unexpected) < MAX_KEPT:
             self._unexpected.append(exchange)
 
@@ -183,8 +183,8 @@ class RefusalLedger:
         return self._without_expected([heard for heard in self._strays.read() if not heard.stray.owner])
 
     def is_asked(self, answer: Answer) -> bool:
-        """Whether a request without a World has been expected when it came, or the test has caught its error."""
-        heard = [each for each in self._strays.read() if each.stray.answer is answer and is_refused(answer)]
+        """Tell whether a request without a World was expected when it came, or the test has caught its error."""
+        heard = [stray for stray in self._strays.read() if stray.stray.answer is answer and is_refused(answer)]
         return bool(heard) and not self._without_expected(heard)
 
     def _without_expected(self, strays: Sequence[HeardStray]) -> list[Exchange]:
@@ -193,7 +193,7 @@ class RefusalLedger:
             for heard in strays
             if is_refused(heard.stray.answer)
             and not heard.stray.answer.asked
-            and not any(each.takes_stray(heard) for each in self.expected)
+            and not any(refusal.takes_stray(heard) for refusal in self.expected)
         ]
         return self._without_caught([_as_exchange(heard, _last_number(self._journal)) for heard in refused])
 
@@ -211,7 +211,7 @@ class RefusalLedger:
 
 
 def is_refused(answer: Answer) -> bool:
-    """Whether a rule has refused the request of an answer."""
+    """Tell whether a rule has refused the request of an answer."""
     return answer.rule is not None and answer.status >= 400
 
 
@@ -225,12 +225,12 @@ def _last_number(journal: Sequence[Exchange]) -> int:
 
 
 def rule_names() -> set[str]:
-    """The ids of all rules, and their areas."""
+    """Collect the ids of all rules, and their areas."""
     return {*RULES, *(rule.area for rule in RULES.values()), AREA}
 
 
 def is_refused_by(exchange: Exchange, text: str) -> bool:
-    """Whether a request was refused by a rule, by one of an area, or with a message that has this part."""
+    """Tell whether a request was refused by a rule, by one of an area, or with a message that has this part."""
     rule = exchange.answer.rule or ""
     if text == rule or (text == PROBE_RULES[1] and rule in PROBE_RULES):
         return True
@@ -247,7 +247,7 @@ def _summarize_refusal(exchange: Exchange) -> str:
 
 
 def describe_unknown_rule(names: Sequence[Any]) -> str:
-    """Say which of these names is that of no rule and no area, and which was meant; empty if each is one."""
+    """Say which of these names no rule and no area has, and the nearest name; empty if all are known."""
     known = rule_names()
     unknown = next((name for name in names if not isinstance(name, str) or name not in known), None)
     if unknown is None:

@@ -120,7 +120,7 @@ class RoutedPath:
 
 
 def _join(returned: Any) -> Any:
-    """What a function returned, the pieces of a generator as one."""
+    """Join the pieces that a generator returned; return anything else as it is."""
     is_in_pieces: bool = inspect.isgenerator(returned)
     return b"".join(returned) if is_in_pieces else returned
 
@@ -151,11 +151,11 @@ def make_routed(method: Any, path: Any, answer: Any, status: Any, headers: Any) 
     if not answers:
         raise ConfigError(f"{at}: the list of answers is empty. {_FORMS}")
     made = RoutedPath(method, path, answers, is_list, status, dict(headers or {}))
-    for each in answers:
-        if isinstance(each, type) or (inspect.iscoroutinefunction(each) or inspect.isasyncgenfunction(each)):
-            raise ConfigError(f"{at}: {each!r} is a class or async. Give a plain function, or what it returns.")
-        if not callable(each) or is_model(each):
-            made.make_answer(each)
+    for reply in answers:
+        if isinstance(reply, type) or (inspect.iscoroutinefunction(reply) or inspect.isasyncgenfunction(reply)):
+            raise ConfigError(f"{at}: {reply!r} is a class or async. Give a plain function, or what it returns.")
+        if not callable(reply) or is_model(reply):
+            made.make_answer(reply)
     return made
 
 
@@ -165,7 +165,7 @@ def _check_path(at: str, path: Any) -> None:
     if re.match(r"/(?:v1|openai|_harness)(?:/|$)|/api/projects/", path):
         raise ConfigError(f"{at}: give the path below the base URL, '/embeddings' for all of the provider's forms.")
     names = re.findall(r"\{(\w+)\}", path)
-    if re.sub(r"\{[a-zA-Z_]\w*\}", "", path).translate({ord(each): "{" for each in "}"}).count("{") or len(
+    if re.sub(r"\{[a-zA-Z_]\w*\}", "", path).translate({ord(brace): "{" for brace in "}"}).count("{") or len(
         names
     ) != len(set(names)):
         raise ConfigError(f"{at}: a parameter of a path has a name of its own: '/batches/{{batch_id}}'.")
@@ -187,16 +187,16 @@ def _is_header(pair: tuple[Any, Any]) -> bool:
 
 
 def find_routed(routed: Iterable[RoutedPath], request: Request) -> tuple[RoutedPath, Request] | None:
-    """The newest route of a request that is no operation, and the request as its functions get it."""
+    """Find the newest route for a request that is no operation; returns it with the request as its functions get it."""
     below = request.path if request.root else request.path.removeprefix(root_of(request.path) or "")
-    for each in routed:
-        if each.method == request.method and (found := each.pattern.fullmatch(below)):
-            return each, request._replace(operation=ROUTED, params=found.groupdict(), body=_read_body(request))
+    for route in routed:
+        if route.method == request.method and (found := route.pattern.fullmatch(below)):
+            return route, request._replace(operation=ROUTED, params=found.groupdict(), body=_read_body(request))
     return None
 
 
 def _read_body(request: Request) -> Any:
-    """A body that is JSON or a form; None of any other."""
+    """Read a body that is JSON or a form; None for any other."""
     kind = request.headers.get("content-type", "")
     if kind.partition(";")[0].strip().lower() == FORM_TYPE:
         return parse_form(request.raw, kind)

@@ -82,7 +82,7 @@ class Route:
         return self
 
     def unmet_conditions(self, request: Request) -> list[tuple[str, Matcher, Any]]:
-        """The conditions that this request does not meet: name, wanted value, actual value."""
+        """List the conditions that this request does not meet: name, wanted value, actual value."""
         if not self.conditions:
             return []
         found = ((name, wanted, condition_value(request, name)) for name, wanted in self.conditions.items())
@@ -95,7 +95,10 @@ class Route:
             raise ScriptError(f"{self}: the condition `{name}` raised {describe_raised(problem)}") from problem
 
     def next(self, request: Request) -> list[TurnLine]:
-        """Take the next turn: its lines; a generator gives its next yield, and none when it returns: then it is done."""
+        """Take the next turn and return its lines.
+
+        A generator gives its next yield; when it returns it gives no line and is done.
+        """
         turned: Any
         turn = self.turns[0]
         if callable(turn) and inspect.isgeneratorfunction(turn):
@@ -135,7 +138,7 @@ class Route:
             raise ScriptError(f"{self}: a turn raised {describe_raised(problem)}") from problem
 
     def has_begun(self, turn: Turn) -> bool:
-        """Whether a turn of this route that plays several has played one."""
+        """Tell whether a turn of this route that plays several has played one."""
         if isinstance(turn, Repeated):
             return self.replayed > 0
         return isinstance(turn, Iterator) and _is_started(turn)
@@ -148,7 +151,7 @@ _EXHAUSTED = object()
 
 
 def _lend(request: Request) -> Request:
-    """A request whose body may be changed by the code that reads it."""
+    """Copy a request, so that the code that reads its body may change it."""
     return request._replace(body=copy_body(request.body))
 
 
@@ -164,12 +167,14 @@ def _is_started(turn: Iterator[Any]) -> TypeGuard[GeneratorType[Any, Any, Any]]:
 
 
 def _read_turn(turn: Any, route: Route) -> Turn:
-    """A turn as a route keeps it: its lines, or the code that will say them."""
+    """Turn what a script was given into lines, or into the code that will give them."""
     if isinstance(turn, Repeated):
-        for each in turn.turns:
-            if isinstance(each, Iterator) or inspect.isgeneratorfunction(each):
-                raise ScriptError(f"{route}: {describe_code(each)} cannot be repeated. Let the generator loop itself.")
-        return Repeated([_read_turn(each, route) for each in turn.turns])
+        for repeated in turn.turns:
+            if isinstance(repeated, Iterator) or inspect.isgeneratorfunction(repeated):
+                raise ScriptError(
+                    f"{route}: {describe_code(repeated)} cannot be repeated. Let the generator loop itself."
+                )
+        return Repeated([_read_turn(repeated, route) for repeated in turn.turns])
     if inspect.iscoroutinefunction(turn) or inspect.isasyncgenfunction(turn):
         raise ScriptError(f"{route}: {describe_code(turn)} is async, and no turn. Give a plain function or generator.")
     if isinstance(turn, type):
@@ -182,11 +187,11 @@ def _read_turn(turn: Any, route: Route) -> Turn:
 
 
 def parse_turn(turn: Any, route: Route) -> list[TurnLine]:
-    """A turn as its lines: items, then an ending if it has one; anything else is a ScriptError with what is allowed."""
+    """Parse a turn into its lines: items, then an ending if it has one; ScriptError for anything else."""
     given = turn if isinstance(turn, list | tuple) else [turn]
     if len(given) == 1 and isinstance(only := given[0], Item) and route.validated_items.get(id(only)) is only:
         return [only]
-    lines = [line for one in given for line in _parse_line(one, route)]
+    lines = [line for part in given for line in _parse_line(part, route)]
     if isinstance(lines[-1] if lines else None, Fault):
         return _parse_faulty_turn(lines, route)
     ending = lines[-1] if lines and isinstance(lines[-1], Ending) else None
@@ -202,7 +207,7 @@ def parse_turn(turn: Any, route: Route) -> list[TurnLine]:
 
 
 def _parse_line(line: Any, route: Route) -> list[Any]:
-    """A text as a message, plain data and objects of an SDK as what they are; other lines as they stand."""
+    """Read a text as a message, plain data and objects of an SDK as what they are; other lines stay as they are."""
     if isinstance(line, str):
         return [message(line)]
     if not is_plain_line(line):
@@ -216,7 +221,7 @@ def _parse_line(line: Any, route: Route) -> list[Any]:
 
 
 def _parse_faulty_turn(lines: list[TurnLine], route: Route) -> list[TurnLine]:
-    """A turn that ends with faults: a refusal stands alone, all others follow items."""
+    """Check a turn that ends with faults: a refusal stands alone, all others follow items."""
     if isinstance(lines[0], Refusal) and len(lines) == 1:
         return lines
     spoken = [line for line in lines if not isinstance(line, Fault)]
@@ -254,7 +259,7 @@ def _validate_item(item: Item, route: Route) -> None:
 
 
 class Taken(NamedTuple):
-    """What answers a request: the lines of a turn, and which turn of a route it is; without a route it is of no script."""
+    """The answer to a request: the lines of a turn and which turn of a route it is; without a route it is unscripted."""
 
     lines: Sequence[TurnLine]
     route: Route | None = None
@@ -292,7 +297,7 @@ class Script:
     pace: Pace | None = None
 
     def when(self, conditions: dict[str, Matcher]) -> Route:
-        """A new route for requests that meet all conditions."""
+        """Add a route for requests that meet all conditions."""
         for name, wanted in conditions.items():
             if name not in CONDITIONS:
                 raise ScriptError(f"when({name}=…): no condition {name!r}. {suggest_name(name, CONDITIONS)}")
@@ -334,11 +339,11 @@ class Script:
         raise NoTurn(self.explain_no_turn(request))
 
     def _at_pace(self, lines: list[TurnLine]) -> list[TurnLine]:
-        """A turn that has a pace: its own, else that of the script."""
+        """Add the script's pace to a turn that has no pace."""
         return [*lines, self.pace] if self.pace and not find_pace(lines) else lines
 
     def explain_no_turn(self, request: Request) -> str:
-        """Why no turn answers this request: the closest route, what it wanted and what was sent, and how to fix it."""
+        """Explain why no turn answers this request: the closest route, what it wanted, what was sent, and the fix."""
         words = self.vocabulary
         waiting = [route for route in self.all_routes if route.turns]
         if not waiting:

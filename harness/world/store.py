@@ -35,9 +35,9 @@ _ENTRIES_PER_RESPONSE = 10
 
 
 class StoredResponse(NamedTuple):
-    """A response that can be continued or read back: its object, its own input items, and the chain that ends with it.
+    """A response that can be continued or read back: its object, its input items, and the chain up to it.
 
-    `events` is the stream that can be retrieved again; None when there is none.
+    `events` is the stream that can be retrieved again; None for a response without a stream.
     """
 
     response: Json
@@ -80,7 +80,7 @@ class Conversation:
         self.chain = self.chain.extend(*items)
 
     def remove_item(self, id: str) -> None:
-        """Take an item out; responses that were made before keep it in what they continue."""
+        """Take an item out of the conversation; earlier responses keep it in their chains."""
         self.chain = ItemChain([item for item in self.chain if item.get("id") != id])
 
 
@@ -128,7 +128,7 @@ class Store:
     blobs: Table[BlobContainer]
 
     def chain_of(self, body: Mapping[str, object]) -> ItemChain:
-        """The items that a request continues: those of a response or a conversation, none when it names neither."""
+        """Find the items that a request continues: those of a response or a conversation; empty when it names neither."""
         if (previous := body.get("previous_response_id")) is not None and previous in self.responses:
             return self.responses[str(previous)].chain
         named = conversation_id(body)
@@ -136,7 +136,7 @@ class Store:
         return conversation.chain if conversation else EMPTY_CHAIN
 
     def transcript(self, body: Json) -> Transcript:
-        """The resolved transcript of a request."""
+        """Resolve the transcript of a request."""
         return resolve_transcript(self.chain_of(body), body, self.items)
 
     def put_items(self, items: Iterable[Json]) -> None:

@@ -1,4 +1,4 @@
-"""Requests whose keys lead to no World: one list for all Worlds of a server, read when one of them is judged."""
+"""Requests whose keys lead to no World: one list for all Worlds of a server, read when a World is judged."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ NO_STRAYS = StrayLog()
 
 
 class HeardStray(NamedTuple):
-    """One of them: its number in the log, and how many exchanges of the World came before it, None for all by now."""
+    """A request without a World: its number in the log and how many of the World's exchanges came before; None for all."""
 
     number: int
     before: int | None
@@ -87,7 +87,7 @@ class HeardStrays:
         self._last = self._log.number
 
     def read(self) -> list[HeardStray]:
-        """Those that are still kept, oldest first."""
+        """List the requests that are still kept, oldest first."""
         if not self._log.kept:
             return []
         is_same = self._log.epoch == self._epoch

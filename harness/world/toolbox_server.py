@@ -1,4 +1,4 @@
-"""A toolbox as a server of MCP: what its tools and skills are, and what a call of one comes to.
+"""A toolbox as a server of MCP: its tools, its skills, and the results of calls.
 
 Recorded 2026-05: the names of tools behind a label, and that a search for tools stands in their place. Documented: sessions
 are optional, prompts are not there, skills are resources. The tools of a server are those of `mock.mcp(label, …)`.
@@ -65,7 +65,7 @@ class ToolboxServer:
         self._tools = [tool for tool in version["tools"] if isinstance(tool, dict)]
 
     def answer(self, call: Json) -> Json | None:
-        """The answer to a call; None to a notification, which has none."""
+        """Answer a call; None for a notification, which gets no answer."""
         if "id" not in call:
             return None
         method, params = call.get("method"), call.get("params")
@@ -79,7 +79,7 @@ class ToolboxServer:
         return {"jsonrpc": "2.0", "id": call["id"], **ended}
 
     def initialize(self, params: Json) -> Json:
-        """The name of the server, and what it can do."""
+        """Return the name of the server, and what it can do."""
         return {
             "protocolVersion": params.get("protocolVersion", PROTOCOL_VERSION),
             "capabilities": {"tools": {"listChanged": False}, "resources": {"listChanged": False}},
@@ -87,11 +87,11 @@ class ToolboxServer:
         }
 
     def list_tools(self, _params: Json) -> Json:
-        """The tools; with a search among them, only what finds and calls the others."""
+        """List the tools; with a search among them, only the two that find and call the others."""
         return {"tools": list(_META_TOOLS) if self._searches else list(self._find_tools())}
 
     def call_tool(self, params: Json) -> Json:
-        """The result of a tool, or of a search for tools."""
+        """Call a tool, or search for tools."""
         name, arguments = params.get("name"), params.get("arguments")
         if self._searches and name == TOOL_SEARCH:
             return _text_result(orjson.dumps({"tools": self._search(arguments)}).decode())
@@ -107,11 +107,11 @@ class ToolboxServer:
         return _text_result(called.get("output") or "", called.get("error"))
 
     def list_resources(self, _params: Json) -> Json:
-        """The skills."""
+        """List the skills."""
         return {"resources": [self._describe(name) for name in self._skills]}
 
     def read_resource(self, params: Json) -> Json:
-        """The SKILL.md of a skill."""
+        """Read the SKILL.md of a skill."""
         uri = params.get("uri")
         for name, text in self._skills.items():
             if uri == _uri_of(name):
@@ -123,7 +123,7 @@ class ToolboxServer:
         return any(tool.get("type") in SEARCH_TYPES for tool in self._tools)
 
     def _find_tools(self) -> Iterator[Json]:
-        """The tools of the servers that a test has scripted, each with what the toolbox says of its server."""
+        """Yield the tools of the servers that a test has scripted, each with what the toolbox says of its server."""
         for tool in self._tools:
             for offered in self._world.mcp_servers.tools_of(_offer_of(tool)) or ():
                 read_only = (offered.get("annotations") or {}).get("read_only")
@@ -136,7 +136,7 @@ class ToolboxServer:
                 }
 
     def _search(self, arguments: Any) -> list[Json]:
-        """The tools that share words with a question, those that share most first; all without one."""
+        """Find the tools that share words with a question, the best match first; all tools without a question."""
         asked = arguments if isinstance(arguments, dict) else {}
         wanted, limit = word_set(str(asked.get("query", "")).replace("_", " ")), asked.get("limit")
         tools = list(self._find_tools())
@@ -147,7 +147,7 @@ class ToolboxServer:
 
     @property
     def _skills(self) -> Mapping[str, str]:
-        """The text of the SKILL.md of each skill that there is, in the version that the toolbox names or the default one."""
+        """The text of the SKILL.md of each existing skill, in the version that the toolbox names or else the default."""
         known = self._world.store.skills
         named = [skill for skill in self._version["skills"] if isinstance(skill, dict) and skill.get("name") in known]
         return {skill["name"]: read_skill_file(known[skill["name"]].package(skill.get("version"))) for skill in named}
@@ -170,7 +170,10 @@ METHODS: Mapping[str, Callable[[ToolboxServer, Json], Json]] = {
 
 
 def _offer_of(tool: Json) -> Json:
-    """What a tool of the toolbox offers of a server: its label, and the tools that are allowed; nothing by anything else."""
+    """Read what a tool of the toolbox offers of a server: its label, and the tools that are allowed.
+
+    Any other kind of tool offers nothing.
+    """
     label, allowed = tool.get("server_label"), tool.get("allowed_tools")
     named = allowed.get("tool_names") if isinstance(allowed, dict) else allowed
     is_server = tool.get("type") == "mcp" and isinstance(label, str)

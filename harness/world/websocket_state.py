@@ -1,4 +1,4 @@
-"""What one WebSocket connection knows beyond its World: its lanes, and the last response of each.
+"""The state of one WebSocket connection beyond its World: its lanes, and the last response of each.
 
 As OpenAI's guide to WebSocket mode has it, read in 2026-09: a lane remembers its last response, stored or not, and forgets
 it when a continuation of it in this lane fails; when the connection closes, all of it is gone.
@@ -24,7 +24,7 @@ SILENT_SCRIPT = Script(lambda request: ())
 
 @dataclass(slots=True)
 class LaneResponse:
-    """The last response of a lane: as it is stored, the request that made it, how many events were sent about it.
+    """The last response of a lane as it is stored, with its request and the number of events sent about it.
 
     `steers` are items that go before the input of what continues it.
     """
@@ -43,7 +43,7 @@ class LaneResponse:
 
 @dataclass(slots=True)
 class OpenResponse:
-    """A response that waits for outputs of the client: what its lane remembers of it, and the event that will end it.
+    """A response that waits for outputs of the client, with its place in a lane and the event that will end it.
 
     `outputs` are those injected so far, `settled` items of its output are answered for.
     """
@@ -60,7 +60,7 @@ class OpenResponse:
 
 
 class ConnectionWorld:
-    """A World as one connection sees it: what rules and `POST /responses` need of it, and the connection's lanes.
+    """A World as one connection sees it: what rules and `POST /responses` need, and the connection's lanes.
 
     `lanes` are the named lanes it has had, `lane_of` is the lane of each response; `open_responses` wait for outputs, and
     `awaits_outputs` says whether the script wants that of the latest. With `generate` False the model does not
@@ -141,18 +141,18 @@ class ConnectionWorld:
         return response
 
     def held(self, id: object) -> LaneResponse | None:
-        """The last response of a lane, by its id."""
+        """Find the last response of a lane, by its id."""
         return next((held for held in self._last_by_lane.values() if held.response["id"] == id), None)
 
     def set_last_response(self, lane: str | None, body: Json, event_count: int) -> LaneResponse:
-        """Make the response that this request has just made in so many events the last one of its lane."""
+        """Make the response to this request, which was sent in so many events, the last one of its lane."""
         assert self._last_made is not None  # an answer with events has come from `finish`
         self._last_by_lane[lane] = held = LaneResponse(self._last_made, body, lane, event_count)
         self.lane_of[self._last_made.response["id"]] = lane
         return held
 
     def extend_response(self, opened: OpenResponse, merged: Json) -> None:
-        """Make the open response what it has become with the one just made, which is no response of its own."""
+        """Merge the response just made into the open response: the two are one response to the client."""
         assert self._last_made is not None  # an answer with events has come from `finish`
         added, responses = self._last_made, self.world.store.responses
         opened.settled = len(opened.response["output"])
@@ -182,6 +182,6 @@ class ConnectionWorld:
             del self._last_by_lane[lane]
 
     def pending_steers(self, lane: str | None, id: object) -> Sequence[Json]:
-        """The items that go before the input of a request that continues this response in this lane."""
+        """Return the items that go before the input of the next continuation of this response in this lane."""
         held = self._last_by_lane.get(lane)
         return held.steers if held and held.response["id"] == id else ()

@@ -1,4 +1,4 @@
-"""Everything that one API key can see: its store, its script, its account, ids and clock, and the journal.
+"""Everything that one API key can see: store, script, account, ids, clock, and the journal.
 
 Endpoints read and change it. A test holds it by a `Mock` (`harness.world.mock`). Two Worlds share nothing.
 """
@@ -107,17 +107,17 @@ class World:
         self.tool_runs = ToolRuns()
 
     def set_date(self, as_of: str) -> None:
-        """Live on another day, by its contract and from its noon on; ConfigError when it is none or not known yet."""
+        """Live on another day, by its contract and from its noon on; ConfigError for an invalid day or one not known yet."""
         self.as_of = parse_as_of(as_of)
         self.now = CLOCK_START if self.as_of == CONTRACT_DATE else start_of_clock(self.as_of)
 
     @property
     def rules(self) -> Mapping[str, Rule]:
-        """The rules by which this World refuses, by their ids: the mock's, and those of a contract of its own."""
+        """The rules by which this World refuses, by id: the mock's, and those of the user's contract."""
         return {**RULES, **self.overrides.rules} if self.overrides else RULES
 
     def tick(self) -> int:
-        """The World's time in unix seconds; each call is one second later."""
+        """Return the World's time in unix seconds; each call is one second later."""
         self.now += 1
         return self.now
 
@@ -148,7 +148,7 @@ class World:
         return self.account
 
     def gate(self, name: str) -> Gate:
-        """The gate of a name, made when it is new."""
+        """Return the gate of a name; a new name makes a new gate."""
         return self.gates.setdefault(name, Gate())
 
     def add_exchange(self, request: Request, answer: Answer) -> None:
@@ -175,7 +175,7 @@ class World:
             self.store.keep_newest(self.limits.responses)
 
     def hear_strays(self, log: StrayLog) -> None:
-        """Hear from now on of the requests whose keys lead to no World, which may have been meant for this one."""
+        """Hear from now on of requests whose keys lead to no World: they may have been meant for this one."""
         self.heard_strays = HeardStrays(log)
         self.refusals = RefusalLedger(self.exchanges, self.heard_strays)
 
@@ -189,7 +189,7 @@ class World:
     def strays(self) -> list[tuple[int, Stray]]:
         """The newest of them, each with the number of this World's exchanges before it."""
         heard = self.heard_strays.read()[-MAX_SHOWN:]
-        return [(self.exchange_count if each.before is None else each.before, each.stray) for each in heard]
+        return [(self.exchange_count if stray.before is None else stray.before, stray.stray) for stray in heard]
 
     def add_shown_otherwise(self, message: str) -> None:
         """Note once that a client shows something otherwise than it was said."""
@@ -258,11 +258,16 @@ class World:
         return queued
 
     def advance(self, id: str | None = None) -> list[Json]:
-        """Move a background response or a run on by one step, without `id` all of them: queued, in progress, completed.
+        """Move a background response or a run on by one step, or all of them without an `id`; returns them as they are now.
 
-        Returns each as it is now; a ConfigError when `id` names none that is under way.
+        ConfigError when nothing with this `id` is under way. A background response goes from state to state so:
+
+            queued -> in_progress -> completed, incomplete or failed, as its turn ends
+            queued, in_progress -> cancelled, by `cancel`
+
+        A World that is `automatic` moves a response on before each time that it is read.
         """
-        threads = {run: thread for thread, each in self.store.threads.items() for run in each.pending_events}
+        threads = {run: thread for thread, stored in self.store.threads.items() for run in stored.pending_events}
         under_way = [*self.store.pending, *threads]
         if id is not None and id not in under_way:
             known = ", ".join(under_way) or "none"
@@ -270,10 +275,13 @@ class World:
                 f"advance: no background response or run of this key is under way by the id {id}; {known} is."
             )
         moved = [id] if id else under_way
-        return [self.advance_run(threads[one], one) if one in threads else self._advance_response(one) for one in moved]
+        return [
+            self.advance_run(threads[moving], moving) if moving in threads else self._advance_response(moving)
+            for moving in moved
+        ]
 
     def advance_run(self, thread_id: str, run_id: str) -> Json:
-        """Move a run that is under way on by one step; returns it as it is now."""
+        """Move a run that is under way on by one step; returns the run as it is now."""
         thread = self.store.threads[thread_id]
         run = thread.advance_run(run_id)
         self.store.threads[thread_id] = thread

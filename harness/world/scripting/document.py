@@ -69,21 +69,21 @@ class ScriptDocument:
             with errors_at(name):
                 made[name] = change(mock)
         waiting = sum(len(part.add_to(mock).turns) for part in self.routes)
-        return {"turns": waiting, **{name: each for name, each in made.items() if each is not None}}
+        return {"turns": waiting, **{name: result for name, result in made.items() if result is not None}}
 
 
 def add_route(mock: Mock, conditions: Mapping[str, Matcher]) -> Route:
-    """A new route of a World, or its script where there are no conditions."""
+    """Add a route to a World, or return its script where there are no conditions."""
     return mock.world.script.when(dict(conditions)) if conditions else mock.script()
 
 
 def parse_sent_script(value: Json) -> ScriptDocument:
-    """What the control plane takes: one route with its `turns`, or a whole script."""
+    """Parse what the control plane takes: one route with its `turns`, or a whole script."""
     return parse_route(value) if "turns" in value else parse_document(value, more_keys=ROUTE_KEYS[:1])
 
 
 def parse_document(value: Any, more_keys: Sequence[str] = ()) -> ScriptDocument:
-    """A whole script; InvalidData where something is wrong. `more_keys` are keys of other forms, which errors name too."""
+    """Parse a whole script; InvalidData for a mistake. `more_keys` are keys of other forms, which errors name too."""
     own = check_members(value, "key", (*DOCUMENT_KEYS, *more_keys))
     if not own.keys() - {"repeat"}:
         raise InvalidData(f"nothing is scripted. Give `script:`, `when:` or a setting: {', '.join(SETTINGS)}.")
@@ -95,14 +95,14 @@ def parse_document(value: Any, more_keys: Sequence[str] = ()) -> ScriptDocument:
     repeat = _parse_repeat(own)
     with errors_at("when"):
         routes = check_list(own["when"], "when") if "when" in own else []
-        parts = [_parse_route(index, each, repeat) for index, each in enumerate(routes)]
+        parts = [_parse_route(index, route, repeat) for index, route in enumerate(routes)]
     if "script" in own:
         parts.append(ScriptedRoute({}, _parse_turns("script", own, repeat)))
     return ScriptDocument(changes, parts)
 
 
 def parse_route(value: Json) -> ScriptDocument:
-    """One route: `{"when": {"instructions": "planner"}, "turns": [turns…]}`; without `when` the script."""
+    """Parse one route: `{"when": {"instructions": "planner"}, "turns": [turns…]}`; without `when` the script."""
     own = check_members(value, "key", ROUTE_KEYS)
     with errors_at("when"):
         conditions = _parse_conditions({} if own.get("when") is None else own["when"])
@@ -138,7 +138,7 @@ _TEXT_OR_PATTERN = ValueForm("a text, or a pattern", TEXT.is_valid)
 
 
 def _parse_condition(name: str, value: Any) -> Matcher:
-    """What a condition looks for; `{"pattern": "…"}` is a regular expression."""
+    """Parse what a condition looks for; `{"pattern": "…"}` is a regular expression."""
     if not isinstance(value, dict) or "pattern" not in value:
         wanted: Matcher = (_NAMES_OR_PATTERN if name == "tools" else _TEXT_OR_PATTERN).check(name, value)
         return wanted

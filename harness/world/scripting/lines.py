@@ -32,7 +32,7 @@ NULL_ON_WIRE = ("max_output_length", "timeout_ms")
 
 
 def is_plain_line(value: Any) -> bool:
-    """Whether a value is one that `parse_lines` reads: an object of JSON or of an SDK."""
+    """Tell whether `parse_lines` reads this value: an object of JSON or of an SDK."""
     return isinstance(value, dict) or is_model(value)
 
 
@@ -47,7 +47,7 @@ def parse_lines(value: Any) -> list[TurnLine]:
 
 
 def _parse_response(response: Json) -> list[TurnLine]:
-    """The output of a response, and how it ended."""
+    """Parse the output of a response, and how it ended."""
     check_json(response)
     status, lines = response.get("status"), []
     with errors_at("output"):
@@ -74,7 +74,7 @@ def _parse_ending(ending: Callable[..., TurnLine], response: Json, member: str, 
 
 
 def _parse_wire(wire: Json) -> TurnLine:
-    """A wire object as a line, without what an SDK has added to it: what it parsed, and members that were not set."""
+    """Parse a wire object without what an SDK has added: what it parsed, and members that were not set."""
     wire = _drop_members(wire, lambda name, value: name in ADDED_BY_SDK)
     bare = _drop_members(wire, lambda name, value: value is None and name not in NULL_ON_WIRE)
     if bare != wire and wire["type"] in ITEMS:
@@ -88,7 +88,7 @@ def _parse_wire(wire: Json) -> TurnLine:
 
 
 def _drop_members(wire: Json, is_dropped: Callable[[str, Any], bool]) -> Json:
-    """An item without some members of its own and of its parts."""
+    """Copy an item without some of its members, also in its parts."""
     kept = {name: value for name, value in wire.items() if not is_dropped(name, value)}
     return {name: _drop_inside(value, is_dropped) if name in _PARTS else value for name, value in kept.items()}
 
@@ -104,7 +104,7 @@ def _drop_inside(value: Any, is_dropped: Callable[[str, Any], bool]) -> Any:
 
 
 def line_builders() -> dict[str, Callable[..., TurnLine]]:
-    """What a line may be, by the name of its builder."""
+    """List what a line may be, by the name of its builder."""
     return {**{name: kind.builder for name, kind in ITEMS.items()}, **NON_ITEM_LINES}
 
 
@@ -136,7 +136,7 @@ def _parse_text(text: str) -> TurnLine:
 def _build_line(name: str, value: Any) -> TurnLine:
     if name not in ITEMS or not isinstance(value, dict) or "agent" not in value or name == "agent_message":
         return _build_named(name, value)
-    made = _build_named(name, {member: each for member, each in value.items() if member != "agent"})
+    made = _build_named(name, {member: argument for member, argument in value.items() if member != "agent"})
     assert isinstance(made, Item)  # the builder is one of an item
     return by_agent(TEXT.check("agent", value["agent"]), made)
 
@@ -144,12 +144,14 @@ def _build_line(name: str, value: Any) -> TurnLine:
 def _build_named(name: str, value: Any) -> TurnLine:
     builder = line_builders()[name]
     signature = inspect.signature(builder)
-    known = [each.name for each in signature.parameters.values() if each.kind is not each.VAR_POSITIONAL]
-    takes_any = any(each.kind is each.VAR_KEYWORD for each in signature.parameters.values())
+    known = [
+        parameter.name for parameter in signature.parameters.values() if parameter.kind is not parameter.VAR_POSITIONAL
+    ]
+    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in signature.parameters.values())
     named = value if isinstance(value, dict) else {}
     if not takes_any:
         check_members(named, f"{name} argument", known)
-    if not all(isinstance(each, str) for each in named):
+    if not all(isinstance(argument, str) for argument in named):
         raise InvalidData(f"{render_json(value)} stands where names are expected.")
     alone = () if value is None or isinstance(value, dict) else (value,)
     try:

@@ -38,7 +38,7 @@ class PythonRoute:
     at: str = ""
 
     def add_to(self, mock: Mock) -> None:
-        """Add it to the script of a mock; ScriptError, which says `at` what place of the file, if that cannot be done."""
+        """Add this route to the script of a mock; an invalid route is a ScriptError with its place in the file."""
         turns = self.turns if isinstance(self.turns, list) else [self.turns]
         try:
             add_route(mock, self.conditions).script(*turns, repeat=self.repeat or turns is not self.turns)
@@ -64,7 +64,7 @@ class PythonScript:
 
 
 def run_script_file(path: Path, text: str) -> PythonScript:
-    """Run a file and take what it defines; what cannot be used is a ScriptError with its line."""
+    """Run a file and take what it defines; an unusable definition is a ScriptError with its line."""
     module = ModuleType(f"harness_script_{path.stem}")
     module.__file__ = str(path)
     sys.modules[module.__name__] = module
@@ -79,7 +79,7 @@ def run_script_file(path: Path, text: str) -> PythonScript:
 
 @contextmanager
 def _locate_errors(path: Path) -> Iterator[None]:
-    """What the file's own code raises becomes a ScriptError with the last line of the file that it came through."""
+    """Turn an error of the file's own code into a ScriptError with the last line of the file that it came through."""
     try:
         yield
     except Exception as problem:
@@ -123,7 +123,7 @@ def _check_setup(at: str, setup: Any) -> Callable[[Mock], Any] | None:
 
 
 def _find_line(tree: ast.Module, name: str) -> int:
-    """The line that defines a top-level name; 1 when none plainly does."""
+    """Find the line that defines a top-level name; 1 when no line plainly does."""
     for node in tree.body:
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", node)]
         if any(name in (getattr(target, "id", ""), getattr(target, "name", "")) for target in targets):
@@ -142,7 +142,7 @@ def _parse_route(at: str, route: Any) -> PythonRoute:
 
 
 def _parse_turns(at: str, script: Any) -> list[Turn] | AnswerFunction:
-    """What a Python file gives as a script: one turn, a list of them, or a function for every request."""
+    """Check what a Python file gives as a script: one turn, a list of them, or a function for every request."""
     turns = script if isinstance(script, list) else [script]
     if not turns:
         raise ScriptError(f"{at} is empty. Give turns: [message('…')].")
@@ -154,7 +154,7 @@ def _parse_turns(at: str, script: Any) -> list[Turn] | AnswerFunction:
 
 
 def _check_turn(at: str, turn: Any) -> Any:
-    """A turn that can be one."""
+    """Check that a value can be a turn."""
     if isinstance(turn, Iterator):
         raise ScriptError(f"{at}: {turn!r} is not a turn. Give the function itself, not what it returns.")
     if isinstance(turn, list | tuple) and not turn:

@@ -94,7 +94,7 @@ def _parse_fields(of: type[Organization] | type[RateLimit], value: Any) -> Json:
 
 
 def _check_forms(members: Any, what: str, forms: Mapping[str, ValueForm]) -> Json:
-    """The members of an object, each of its form."""
+    """Check that each member of an object has its form; returns the members."""
     own = {**check_members(members, what, forms)}
     for name, value in own.items():
         with errors_at(name):
@@ -123,7 +123,7 @@ def _parse_server(label: str, tools: Any) -> McpServer:
 
 
 def _parse_tool(name: str, declared: Any) -> Any:
-    """A tool as `World.mcp` takes it; the `error` that its calls end with stands in the place of a `result`."""
+    """Parse a tool as `World.mcp` takes it; the `error` that its calls end with stands in the place of a `result`."""
     if not isinstance(declared, dict) or "error" not in declared or not declared.keys() <= {*TOOL_MEMBERS, "error"}:
         return declared
     with errors_at(name, "error"):
@@ -139,11 +139,11 @@ def _parse_files(value: Any) -> SettingChange:
 
 
 def _parse_file(name: str, value: Any) -> Json:
-    """What `World.file` takes of a file: its text, or an object with its text or its bytes."""
+    """Parse what `World.file` takes of a file: its text, or an object with its text or its bytes."""
     with errors_at(name):
         own = _check_forms({"data": value} if isinstance(value, str) else value, "member of a file", _FILE_FORMS)
         data = _decode_base64(own["base64"]) if "base64" in own else own.get("data", "")
-        return {"data": data, **{each: own[each] for each in own if each in ("purpose", "expires_after")}}
+        return {"data": data, **{member: own[member] for member in own if member in ("purpose", "expires_after")}}
 
 
 def _decode_base64(value: str) -> bytes:
@@ -164,21 +164,21 @@ def _parse_vector_stores(value: Any) -> SettingChange:
 
     def change(mock: Mock) -> dict[str, str]:
         made = {}
-        for name, (files, own) in stores.items():
+        for name, (files, members) in stores.items():
             with errors_at(name):
-                made[name] = mock.vector_store(*(_file_id(file, mock) for file in files), name=name, **own)
+                made[name] = mock.vector_store(*(_file_id(file, mock) for file in files), name=name, **members)
         return made
 
     return change
 
 
 def _parse_vector_store(name: str, value: Any) -> tuple[list[str], Json]:
-    """The files of a vector store, by name or id, and what else it is made with."""
+    """Parse a vector store: its files, by name or id, and its other members."""
     with errors_at(name):
         own = _check_forms(
             {"files": value} if isinstance(value, list) else value, "member of a vector store", _VECTOR_STORE_FORMS
         )
-        return own.get("files", []), {each: own[each] for each in own if each != "files"}
+        return own.get("files", []), {member: own[member] for member in own if member != "files"}
 
 
 _VECTOR_STORE_FORMS: Mapping[str, ValueForm] = {
@@ -194,17 +194,17 @@ _VECTOR_STORE_FORMS: Mapping[str, ValueForm] = {
 
 
 def _file_id(file: str, mock: Mock) -> str:
-    """The id of the last file of that name; else it is an id itself."""
-    named = (id for id, known in reversed(list(mock.world.store.files.items())) if known.object["filename"] == file)
+    """Find the id of the last file with this name; without such a file the name is an id itself."""
+    named = (id for id, stored in reversed(list(mock.world.store.files.items())) if stored.object["filename"] == file)
     return next(named, file)
 
 
 def _parse_resources(setting: str, value: Any) -> SettingChange:
-    """The resources of a kind by name: of a deployment its model says enough."""
+    """Parse the resources of a kind by name; for a deployment its model is enough."""
     kind = PROJECT_RESOURCES[setting]
     named = {
-        name: {"modelName": own} if kind == "deployment" and isinstance(own, str) else own
-        for name, own in check_named_members(value, setting).items()
+        name: {"modelName": resource} if kind == "deployment" and isinstance(resource, str) else resource
+        for name, resource in check_named_members(value, setting).items()
     }
 
     def change(mock: Mock) -> dict[str, str]:
@@ -264,7 +264,7 @@ def _parse_refusals(value: Any) -> SettingChange:
 
 
 def refusal_texts(value: Any) -> list[str]:
-    """The refusals that `allow`, a text or a list of texts names: rules, areas, parts of messages."""
+    """List the refusals that `allow`, a text or a list of texts names: rules, areas, parts of messages."""
     _REFUSALS.check("refusals", value)
     return value if isinstance(value, list) else [ANY] if value == ALLOW else [value]
 
@@ -285,7 +285,7 @@ _ROUTE_HEAD: Mapping[str, ValueForm] = {"status": WHOLE_NUMBER, "headers": OBJEC
 
 def _parse_route(value: Any) -> SettingChange:
     """Answers to other parts of the API, by method and path: `{"POST /embeddings": {"json": {…}}}`."""
-    routes = [_parse_routed(name, own) for name, own in check_named_members(value, "route").items()]
+    routes = [_parse_routed(name, described) for name, described in check_named_members(value, "route").items()]
 
     def change(mock: Mock) -> None:
         for method, path, answer in routes:
@@ -301,14 +301,14 @@ def _parse_routed(name: str, value: Any) -> tuple[str, str, Any]:
         if not isinstance(value, list):
             return method, path, _parse_answer(value)
         answers = []
-        for index, each in enumerate(value):
+        for index, answer in enumerate(value):
             with errors_at(index):
-                answers.append(_parse_answer(each))
+                answers.append(_parse_answer(answer))
         return method, path, answers
 
 
 def _parse_answer(value: Any) -> Answer:
-    """One answer: its body in one of the forms, its status and headers."""
+    """Parse one answer: its body in one of the forms, its status and headers."""
     own = _check_forms(value, "member of an answer", {**_ROUTE_BODIES, **_ROUTE_HEAD})
     given = [name for name in _ROUTE_BODIES if name in own]
     if len(given) != 1:

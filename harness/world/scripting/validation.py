@@ -33,7 +33,7 @@ class InvalidData(ScriptError):
 
 @contextmanager
 def errors_at(*steps: PathStep) -> Iterator[None]:
-    """What goes wrong inside is a mistake at this place of the data, whoever finds it."""
+    """Place whatever goes wrong inside at this place of the data, whoever finds it."""
     try:
         yield
     except InvalidData as problem:
@@ -53,14 +53,14 @@ class ValueForm(NamedTuple):
     is_valid: Callable[[Any], bool]
 
     def check(self, name: str, value: Any) -> Any:
-        """The value; a Misplaced when it is something else."""
+        """Return a valid value; InvalidData for any other."""
         if not self.is_valid(value):
             raise InvalidData(f"{name} is {render_json(value)}. Give {self.description}.")
         return value
 
 
 def _is_text_list(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+    return isinstance(value, list) and all(isinstance(entry, str) for entry in value)
 
 
 def _is_whole_number(value: Any) -> bool:
@@ -75,7 +75,7 @@ WHOLE_NUMBER = ValueForm("a whole number from 0 on", _is_whole_number)
 
 
 def check_members(value: Any, what: str, known: Collection[str]) -> Json:
-    """An object of which every member is known; `what` says what they are."""
+    """Check that an object has known members only; errors call a member `what`."""
     if not isinstance(value, dict):
         raise InvalidData(f"{render_json(value)} stands where names are expected: {', '.join(known)}.")
     for name in value:
@@ -86,21 +86,21 @@ def check_members(value: Any, what: str, known: Collection[str]) -> Json:
 
 
 def check_named_members(value: Any, what: str) -> Json:
-    """An object whose members have names of the user's own."""
+    """Check an object whose members have names of the user's own."""
     if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
         raise InvalidData(f"{what} is {render_json(value)}. Give an object: by each name, a text, what belongs to it.")
     return value
 
 
 def check_list(value: Any, what: str) -> list[Any]:
-    """A list with at least one entry."""
+    """Check a list that must have at least one entry."""
     if not isinstance(value, list) or not value:
         raise InvalidData(f"{what} is {render_json(value)}. Give a list with at least one entry.")
     return value
 
 
 def check_json(value: Any) -> Any:
-    """A value that JSON can say."""
+    """Check that JSON can hold a value."""
     try:
         orjson.dumps(value)
     except orjson.JSONEncodeError as problem:

@@ -60,7 +60,7 @@ def parse_yaml_script(path: Path, text: str) -> YamlScript:
 
 @contextmanager
 def _locate_errors(path: Path, node: yaml.Node) -> Iterator[None]:
-    """What is wrong at some place of the document is wrong in that line of the file."""
+    """Turn a mistake at some place of the document into an error with that line of the file."""
     try:
         yield
     except InvalidData as problem:
@@ -68,7 +68,7 @@ def _locate_errors(path: Path, node: yaml.Node) -> Iterator[None]:
 
 
 def _duplicate_keys(node: yaml.Node, seen: set[int]) -> Iterator[yaml.Node]:
-    """The keys that a mapping has twice, wherever it stands; of two the later one."""
+    """Yield the later of two equal keys, in mappings at any depth."""
     if id(node) in seen or isinstance(node, yaml.ScalarNode):
         return
     seen.add(id(node))
@@ -76,12 +76,15 @@ def _duplicate_keys(node: yaml.Node, seen: set[int]) -> Iterator[yaml.Node]:
         keys = [(key.tag, key.value) for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
         yield from (key for place, (key, _) in enumerate(node.value) if (key.tag, key.value) in keys[:place])
     for child in node.value:
-        for each in child if isinstance(child, tuple) else (child,):
-            yield from _duplicate_keys(each, seen)
+        for part in child if isinstance(child, tuple) else (child,):
+            yield from _duplicate_keys(part, seen)
 
 
 def _find_line(node: yaml.Node, at: Sequence[PathStep]) -> int:
-    """The line of what stands at a place, of a member that of its name; the deepest that is there."""
+    """Find the line of a place: for a member the line of its name.
+
+    Where the document does not go that deep, it is the line of the deepest step that is there.
+    """
     line = node.start_mark.line + 1
     for step in at:
         mark, found = _find_child(node, step)
@@ -92,7 +95,7 @@ def _find_line(node: yaml.Node, at: Sequence[PathStep]) -> int:
 
 
 def _find_child(node: yaml.Node, step: PathStep) -> tuple[yaml.Node, yaml.Node | None]:
-    """What stands at one step, after what says so: its name, or itself."""
+    """Find the node one step inside, and the node that marks its line: the name of a member, or itself."""
     if isinstance(node, yaml.MappingNode):
         named = (pair for pair in reversed(node.value) if pair[0].value == str(step))
         key, value = next(named, (node, None))
