@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from itertools import count
 
 import pytest
@@ -29,8 +30,18 @@ def store(redis_port: int) -> tuple[str, ...]:
     return ("--store", f"redis://127.0.0.1:{redis_port}/0", "--store-prefix", f"t{next(_PREFIXES)}")
 
 
+UNLOOKING = "from harness.cluster.sharing import replicas; replicas.LOOK_SECONDS = 3600"
+"""Lets a server notice what the store has lost by the requests of clients alone, not by looking there each second."""
+
+
 @pytest.fixture
 def start() -> Iterator[Start]:
     """Starts a server that ends with the test."""
     with ExitStack() as until_the_end:
-        yield lambda *options: until_the_end.enter_context(serving(*options))
+        yield lambda *options, **how: until_the_end.enter_context(serving(*options, **how))
+
+
+@pytest.fixture
+def start_unlooking(start: Start) -> Start:
+    """Starts a server that notices a loss only with the next request."""
+    return partial(start, patch=UNLOOKING)

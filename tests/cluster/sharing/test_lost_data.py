@@ -36,10 +36,10 @@ def assert_told_once(port: int) -> None:
     assert is_lost(port)
 
 
-def test_a_store_that_comes_back_empty(start):
+def test_a_store_that_comes_back_empty(start_unlooking):
     port = free_port()
     with serving_redis(port=port):
-        served = start("--store", f"redis://127.0.0.1:{port}/0")
+        served = start_unlooking("--store", f"redis://127.0.0.1:{port}/0")
         script(served.port)
         assert text_of(create(served.port)) == "one"
     with serving_redis(port=port):
@@ -65,8 +65,8 @@ def lose_the_end(port: int, prefix: str) -> None:
 
 
 @pytest.mark.parametrize("lose", [lose_all, lose_one, lose_the_end])
-def test_however_it_is_lost_each_server_that_knew_it_says_so(start, store, redis_port, lose):
-    ours, other = start(*store), start(*store)
+def test_however_it_is_lost_each_server_that_knew_it_says_so(start_unlooking, store, redis_port, lose):
+    ours, other = start_unlooking(*store), start_unlooking(*store)
     script(ours.port)
     assert [text_of(create(each.port)) for each in (ours, other, ours)] == TURNS
     lose(redis_port, store[-1])
@@ -77,9 +77,9 @@ def test_however_it_is_lost_each_server_that_knew_it_says_so(start, store, redis
     assert [verdict(each.port) for each in (ours, other)] == [None, None]
 
 
-def test_a_log_that_others_have_continued_after_it_was_shorter(start, store, redis_port):
+def test_a_log_that_others_have_continued_after_it_was_shorter(start_unlooking, store, redis_port):
     """The one server has carried out what the other never saw, and is found out by the last entry it knows."""
-    ours, other = start(*store), start(*store)
+    ours, other = start_unlooking(*store), start_unlooking(*store)
     script(ours.port)
     for _ in range(2):
         create(ours.port)
@@ -100,10 +100,10 @@ def test_what_begins_anew_on_a_server_that_never_knew_it(start, store, redis_por
     assert wait_until(lambda: is_lost(other.port))
 
 
-def test_another_store_behind_the_same_address(start):
+def test_another_store_behind_the_same_address(start_unlooking):
     with serving_redis() as first, serving_redis() as second:
         wire = Wire(("127.0.0.1", first), ("127.0.0.1", second))
-        served = start("--store", f"redis://127.0.0.1:{wire.port}/0")  # tried once at the start, as it is now
+        served = start_unlooking("--store", f"redis://127.0.0.1:{wire.port}/0")  # tried once at the start, as it is now
         for _ in range(2):
             create(served.port, "hi")
         wire.cut()
@@ -112,8 +112,8 @@ def test_another_store_behind_the_same_address(start):
         wire.close()
 
 
-def test_what_a_server_does_not_have_in_memory_any_more(start, store, redis_port):
-    served = start(*store, "--worlds", "1")
+def test_what_a_server_does_not_have_in_memory_any_more(start_unlooking, store, redis_port):
+    served = start_unlooking(*store, "--worlds", "1")
     script(served.port)
     create(served.port, key="sk-else")
     lose_all(redis_port, store[-1])

@@ -51,7 +51,10 @@ def served(wire: Wire, store: tuple[str, ...]) -> Iterator[Served]:
 @contextmanager
 def serving_behind(wire: Wire, store: tuple[str, ...], seconds: float) -> Iterator[Served]:
     """A server that waits so many seconds for an answer of the store behind this wire."""
-    patch = f"from harness.cluster.sharing import redis_log; redis_log.ANSWER_SECONDS = {seconds}"
+    patch = (
+        "from harness.cluster.sharing import redis_log, replicas\n"
+        f"redis_log.ANSWER_SECONDS, replicas.LOOK_SECONDS = {seconds}, 3600  # a look would wait, too"
+    )
     with serving("--store", f"redis://127.0.0.1:{wire.port}/0", *store[2:], "--metrics", patch=patch) as made:
         assert create(made.port).status == 200
         yield made
