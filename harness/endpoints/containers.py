@@ -40,7 +40,9 @@ def list_containers(call: ApiCall) -> Answer:
     """The containers, newest first unless `order=asc`, those of one `name` when asked for; expired ones stay."""
     name = call.request.query.get("name")
     containers = [call.world.containers.render(id) for id in list(call.world.store.containers)]
-    return Answer(200, page([each for each in containers if name in (None, each["name"])], call.request.query))
+    return Answer(
+        200, page([container for container in containers if name in (None, container["name"])], call.request.query)
+    )
 
 
 @operation("GET", CONTAINER_PATH, answer="Container")

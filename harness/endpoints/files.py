@@ -35,7 +35,7 @@ def list_files(call: ApiCall) -> Answer:
     """The uploaded files, newest first unless `order=asc`, of one `purpose` when asked for."""
     purpose = call.request.query.get("purpose")
     objects = [file.object for id in list(call.world.store.files) if (file := call.world.uploads.file(id))]
-    selected = [one for one in objects if purpose in (None, one["purpose"])]
+    selected = [shown for shown in objects if purpose in (None, shown["purpose"])]
     return Answer(200, page(selected, call.request.query, limit=FILES_PER_PAGE))
 
 

@@ -151,7 +151,7 @@ def submit_tool_outputs(call: ApiCall) -> Answer:
     """Give a run what it waits for: the outputs of its calls, or the approval to make them."""
     thread, body = find_thread(call.request, call.world), drop_nulls(call.request.body)
     run = {**thread.runs[call.request.params["run_id"]], "status": "queued", "required_action": None}
-    outputs = {each["tool_call_id"]: each.get("output", "") for each in body.get("tool_outputs") or ()}
+    outputs = {output["tool_call_id"]: output.get("output", "") for output in body.get("tool_outputs") or ()}
     now, steps = call.world.tick(), thread.steps_of(run["id"])
     waiting = [step for step in steps if step["status"] == "in_progress"]
     prompt = _count_prompt_tokens(

@@ -31,8 +31,8 @@ def start_thread(body: Json, world: World) -> Thread:
 
 def add_messages(thread: Thread, messages: Sequence[Json], world: World) -> Sequence[Json]:
     """Add messages of the client; as they stand in the thread."""
-    made = [assistants.new_message(each, thread.object["id"], world.ids, world.now) for each in messages]
-    thread.messages.update((each["id"], each) for each in made)
+    made = [assistants.new_message(message, thread.object["id"], world.ids, world.now) for message in messages]
+    thread.messages.update((thread_message["id"], thread_message) for thread_message in made)
     return made
 
 

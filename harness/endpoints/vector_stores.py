@@ -167,7 +167,7 @@ def create_batch(call: ApiCall) -> Answer:
     now, id = call.world.tick(), call.world.ids.hex("vsfb_", 32)
     requested = body.get("files") or [{**body, "file_id": file} for file in body.get("file_ids", ())]
     requested += [{**body, "file_id": asset} for asset in call.world.uploads.add_assets(body)]
-    attached = [_attach_file(call.world, store, one) for one in requested]
+    attached = [_attach_file(call.world, store, attachment) for attachment in requested]
     made = {
         "id": id,
         "object": "vector_store.file_batch",

@@ -218,7 +218,7 @@ def tally_verdicts(verdicts: Iterable[Verdict], spool: Path) -> Tally:
             if kind is VerdictKind.EXCHANGE:
                 counted.clear()
             if kind is VerdictKind.OVERRULED:
-                tally.acted.update(own.line for own in verdict.acted)
+                tally.acted.update(entry.line for entry in verdict.acted)
                 continue
             if kind is VerdictKind.STREAM_EVENTS and entry:
                 tally.counts[kind] += entry["times"]

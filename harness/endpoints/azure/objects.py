@@ -49,7 +49,7 @@ def show_members(value: Json, members: Sequence[Member], day: str) -> Json:
 
 @lru_cache(maxsize=64)
 def _names_on(members: tuple[Member, ...], day: str) -> tuple[tuple[str, bool], ...]:
-    return tuple((one.name, one.shows_null) for one in members if is_valid_on(day, one.since, one.until))
+    return tuple((member.name, member.shows_null) for member in members if is_valid_on(day, member.since, member.until))
 
 
 def show_object(schema: str, value: Json, day: str, is_read: bool, render_item: Callable[[Json], Json]) -> Json:
@@ -60,7 +60,7 @@ def show_object(schema: str, value: Json, day: str, is_read: bool, render_item: 
     if schema == ITEM:
         return render_item(value)
     if element := _ELEMENTS.get(schema):
-        shown = [render_item(each) if element == ITEM else _show(element, each, day) for each in value["data"]]
+        shown = [render_item(inner) if element == ITEM else _show(element, inner, day) for inner in value["data"]]
         value = {**value, "data": shown}
         if element == ITEM and is_read:
             return show_members(value, ITEM_LIST, day)
@@ -94,7 +94,7 @@ def show_item(item: Json, day: str) -> Json:
 def shape(value: Any, day: str) -> Any:
     """An item, a part, a tool or a list of these in the order of its type, since 2026-02-20 without null members."""
     if isinstance(value, list):
-        return [shape(each, day) for each in value]
+        return [shape(element, day) for element in value]
     if not isinstance(value, dict):
         return value
     type = value.get("type")
@@ -102,10 +102,10 @@ def shape(value: Any, day: str) -> Any:
         return value
     full = {**value, **PROJECT_DEFAULTS.get(type, {}), **value}
     order = SHAPES.get(type, ())
-    shown = pick(full, order) | {name: each for name, each in full.items() if name not in order}
+    shown = pick(full, order) | {name: member for name, member in full.items() if name not in order}
     if day >= REWRITTEN:
-        shown = {name: each for name, each in shown.items() if each is not None or name == NULLS.get(type)}
-    return {name: shape(each, day) if name in NESTED else each for name, each in shown.items()}
+        shown = {name: member for name, member in shown.items() if member is not None or name == NULLS.get(type)}
+    return {name: shape(member, day) if name in NESTED else member for name, member in shown.items()}
 
 
 def pick(value: Json, names: Sequence[str]) -> Json:
@@ -122,5 +122,5 @@ def write_numbers(value: Any) -> Any:
     if isinstance(value, float):
         return int(value) if value.is_integer() and abs(value) <= _EXACT else value
     if isinstance(value, dict):
-        return {name: write_numbers(each) for name, each in value.items()}
-    return [write_numbers(each) for each in value] if isinstance(value, list) else value
+        return {name: write_numbers(member) for name, member in value.items()}
+    return [write_numbers(element) for element in value] if isinstance(value, list) else value

@@ -183,7 +183,7 @@ _NO_USAGE: Json = {
 
 
 def _without(value: Json, name: str) -> Json:
-    return {key: each for key, each in value.items() if key != name}
+    return {key: member for key, member in value.items() if key != name}
 
 
 def _without_logprobs(part: Json) -> Json:

@@ -100,12 +100,12 @@ def _join_results(turn: Sequence[Item], world: World) -> Sequence[Item]:
         call_type = ITEMS.find(item.type).result_of
         if not call_type or item.members["call_id"] is not None:
             continue
-        open_calls = [at for at, each in enumerate(joined[:place]) if each.type == call_type]
+        open_calls = [index for index, earlier in enumerate(joined[:place]) if earlier.type == call_type]
         if open_calls:
             at = open_calls[-1]
             id = joined[at].members["call_id"] or world.ids.call()
-            for own in (at, place):
-                joined[own] = replace(joined[own], members={**joined[own].members, "call_id": id})
+            for position in (at, place):
+                joined[position] = replace(joined[position], members={**joined[position].members, "call_id": id})
     return joined
 
 
@@ -125,7 +125,9 @@ def _place_calls(turn: Sequence[Item], body: Json, transcript: Transcript, world
 def _note_containers(body: Json, output: Sequence[Json], world: World) -> None:
     """Make the containers and files that the output names, with copies of the files that the tool brings along."""
     declared = [tool.get("container") for tool in body.get("tools") or () if tool["type"] == "code_interpreter"]
-    settings: Json = next((each for each in declared if isinstance(each, dict)), {}) if declared else {}
+    settings: Json = (
+        next((definition for definition in declared if isinstance(definition, dict)), {}) if declared else {}
+    )
     for id in world.containers.note_output(output, settings):
         for file in [file for id in settings.get("file_ids") or () if (file := world.uploads.file(id))]:
             world.copy_to_container(id, file)

@@ -72,8 +72,8 @@ def create(call: ApiCall) -> Answer:
 def list_all(call: ApiCall) -> Answer:
     """The sessions of an agent, newest first unless `order=asc`; on behalf of a user, that user's."""
     own, user = session_key(call.request.params["agent_name"], ""), user_of(call.request)
-    known = [each for key, each in call.world.store.agent_sessions.items() if key.startswith(own)]
-    sessions = [each.object for each in known if user in ("", each.user)]
+    known = [session for key, session in call.world.store.agent_sessions.items() if key.startswith(own)]
+    sessions = [session.object for session in known if user in ("", session.user)]
     return Answer(200, page_of(sessions, call.request.query, SESSION_LIST, "agent_session_id"))
 
 

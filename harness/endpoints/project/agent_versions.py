@@ -45,7 +45,7 @@ def list_versions(call: ApiCall) -> Answer:
     """The versions of an agent, newest first unless `order=asc`; drafts only with `include_drafts=true`."""
     with_drafts = str(call.request.query.get("include_drafts")).lower() == "true"
     known = provision(call.world, call.request.params["agent_name"])
-    shown = [each for each in known if with_drafts or not each.get("draft")]
+    shown = [version for version in known if with_drafts or not version.get("draft")]
     return Answer(200, foundry_agents.page_of(shown, call.request.query))
 
 
@@ -54,7 +54,7 @@ def retrieve_version(call: ApiCall) -> Answer:
     """One version of an agent."""
     number = call.request.params["agent_version"]
     known = provision(call.world, call.request.params["agent_name"])
-    return Answer(200, next(each for each in known if each["version"] == number))
+    return Answer(200, next(version for version in known if version["version"] == number))
 
 
 @operation("DELETE", VERSION, project=True)
@@ -62,7 +62,7 @@ def delete_version(call: ApiCall) -> Answer:
     """Forget one version; without any an agent is gone."""
     name, number = call.request.params["agent_name"], call.request.params["agent_version"]
     known = foundry_agents.versions_of(call.world, name)
-    forget_versions(call.world, name, [each for each in known if each["version"] != number])
+    forget_versions(call.world, name, [version for version in known if version["version"] != number])
     return Answer(200, {"object": "agent.version.deleted", "name": name, "version": number, "deleted": True})
 
 

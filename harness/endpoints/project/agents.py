@@ -37,7 +37,7 @@ def list_all(call: ApiCall) -> Answer:
     """The agents of the project, newest first unless `order=asc`; `kind` leaves out others."""
     every = [foundry_agents.render_agent(call.world, name) for name in foundry_agents.agent_names(call.world)]
     kind = call.request.query.get("kind")
-    shown = [one for one in every if kind in (None, one["versions"]["latest"]["definition"].get("kind"))]
+    shown = [agent for agent in every if kind in (None, agent["versions"]["latest"]["definition"].get("kind"))]
     return Answer(200, foundry_agents.page_of(shown, call.request.query))
 
 

@@ -24,13 +24,13 @@ def _patch(kind: AssetKind, call: ApiCall) -> Answer:
 
 def _list_latest(kind: AssetKind, call: ApiCall) -> Answer:
     """The newest version of each."""
-    return Answer(200, value_list(kind.render(each.latest, False) for each in table_of(kind, call.world).values()))
+    return Answer(200, value_list(kind.render(asset.latest, False) for asset in table_of(kind, call.world).values()))
 
 
 def _list_versions(kind: AssetKind, call: ApiCall) -> Answer:
     """The versions of one, newest first (recorded)."""
     versions = known_versions(table_of(kind, call.world), call.request.params["name"])
-    return Answer(200, value_list(kind.render(each, False) for each in reversed(list(versions.values()))))
+    return Answer(200, value_list(kind.render(version, False) for version in reversed(list(versions.values()))))
 
 
 def _retrieve(kind: AssetKind, call: ApiCall) -> Answer:
@@ -40,7 +40,7 @@ def _retrieve(kind: AssetKind, call: ApiCall) -> Answer:
 
 
 def _delete(kind: AssetKind, call: ApiCall) -> Answer:
-    """Forget a version; recorded: one that is not there is none the less."""
+    """Forget a version; recorded: a missing one is forgotten as well."""
     table, name = table_of(kind, call.world), call.request.params["name"]
     if name in table:
         table[name].remove(call.request.params["version"])

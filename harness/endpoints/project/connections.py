@@ -16,10 +16,10 @@ DEPLOYMENT_FILTERS = {"modelPublisher": "modelPublisher", "modelName": "modelNam
 def list_connections(call: ApiCall) -> Answer:
     """The connections without their credentials, of one `connectionType`, or those that are `defaultConnection`."""
     shown = [
-        hide_credentials(each)
-        for each in call.world.store.connections.values()
-        if fits_query(each, call.request.query, {"connectionType": "type"})
-        and (each["isDefault"] or call.request.query.get("defaultConnection") != "true")
+        hide_credentials(connection)
+        for connection in call.world.store.connections.values()
+        if fits_query(connection, call.request.query, {"connectionType": "type"})
+        and (connection["isDefault"] or call.request.query.get("defaultConnection") != "true")
     ]
     return Answer(200, value_list(shown))
 
@@ -40,7 +40,12 @@ def retrieve_with_credentials(call: ApiCall) -> Answer:
 def list_deployments(call: ApiCall) -> Answer:
     """The deployments, of one `modelPublisher`, `modelName` or `deploymentType` when asked for."""
     every = call.world.store.deployments.values()
-    return Answer(200, value_list(each for each in every if fits_query(each, call.request.query, DEPLOYMENT_FILTERS)))
+    return Answer(
+        200,
+        value_list(
+            deployment for deployment in every if fits_query(deployment, call.request.query, DEPLOYMENT_FILTERS)
+        ),
+    )
 
 
 @operation("GET", "/deployments/{name}", project=True)

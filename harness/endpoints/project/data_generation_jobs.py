@@ -84,7 +84,7 @@ def _make_dataset(world: World, job: Json) -> Json:
     """The next version of the dataset that a job is to make."""
     name, described = output_name(job), describe_output(job)
     known = world.store.datasets.get(name)
-    version = str(1 + max((int(each) for each in known.versions if each.isdecimal()), default=0) if known else 1)
+    version = str(1 + max((int(number) for number in known.versions if number.isdecimal()), default=0) if known else 1)
     files = {f"{name}.jsonl": b"".join(write_samples(job)).decode()}
     id = make_resource(world, "dataset", name, {"version": version, "files": files, **described})
     return {"type": "dataset", "id": id, "name": name, "version": version, **described}

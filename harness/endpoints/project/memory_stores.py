@@ -28,7 +28,9 @@ def create(call: ApiCall) -> Answer:
 @operation("GET", STORES, project=True)
 def list_stores(call: ApiCall) -> Answer:
     """The memory stores, newest first unless `order=asc`."""
-    return Answer(200, page_list([each.object for each in call.world.store.memory_stores.values()], call.request.query))
+    return Answer(
+        200, page_list([store.object for store in call.world.store.memory_stores.values()], call.request.query)
+    )
 
 
 @operation("GET", STORE, project=True)
@@ -108,7 +110,7 @@ def list_memories(call: ApiCall) -> Answer:
     """The memories of a scope, newest first unless `order=asc`, of one `kind` when asked for."""
     scope, kind = call.request.body["scope"], call.request.query.get("kind")
     every = _settled_store(call.request, call.world).items.values()
-    shown = [each for each in every if each["scope"] == scope and kind in (None, each["kind"])]
+    shown = [memory for memory in every if memory["scope"] == scope and kind in (None, memory["kind"])]
     return Answer(200, page_list(shown, call.request.query, id_member="memory_id"))
 
 

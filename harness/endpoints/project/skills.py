@@ -23,7 +23,7 @@ def create_version(call: ApiCall) -> Answer:
     """A new version of a skill, from its content as JSON or from uploaded files: one zip, or several files."""
     name, body = call.request.params["name"], call.request.body
     if call.request.headers.get("content-type", "").startswith(CONTENT_TYPE):
-        package = package_of((each["filename"], read_content(each["data"])) for each in body["files"])
+        package = package_of((file["filename"], read_content(file["data"])) for file in body["files"])
         description = read_header(package).get("description", "")
     else:
         package, description = write_package(name, body["inline_content"]), body["inline_content"]["description"]
@@ -44,7 +44,7 @@ def import_package(call: ApiCall) -> Answer:
 @operation("GET", SKILLS, project=True)
 def list_skills(call: ApiCall) -> Answer:
     """The skills, newest first unless `order=asc`."""
-    shown = [render_skill(each, call.world.as_of) for each in call.world.store.skills.values()]
+    shown = [render_skill(skill, call.world.as_of) for skill in call.world.store.skills.values()]
     id_member = "id" if call.world.as_of >= VERSIONED_SKILLS_SINCE else "skill_id"
     return Answer(200, page_list(shown, call.request.query, SKILL_LIST, None, id_member))
 

@@ -26,7 +26,7 @@ def create_version(call: ApiCall) -> Answer:
 @operation("GET", TOOLBOXES, project=True)
 def list_toolboxes(call: ApiCall) -> Answer:
     """The toolboxes, newest first unless `order=asc`."""
-    shown = [render_toolbox(each, call.world.as_of) for each in call.world.store.toolboxes.values()]
+    shown = [render_toolbox(toolbox, call.world.as_of) for toolbox in call.world.store.toolboxes.values()]
     return Answer(200, page_list(shown, call.request.query))
 
 
