@@ -10,10 +10,10 @@ from harness.answers.response import PROMPT_TEMPLATE_MODEL, build_initial_respon
 from harness.api.models import Model, Models
 from harness.api.tokens import TOKENS_PER_TOOL, estimate_tokens
 from harness.core.exchange import Json
-from harness.items.history.transcript import conversation_id
+from harness.items.history.transcript import Transcript, conversation_id
 
 TOOL_BRINGERS = frozenset({"additional_tools", "tool_search_output"})
-"""The items with which a transcript adds to the tools of a response, so that they are not in its settings alone."""
+"""The items with which a transcript adds to the tools of a response."""
 
 
 class Settings(NamedTuple):
@@ -37,3 +37,10 @@ def estimate_settings_tokens(body: Json) -> int:
     instructions, tools = body.get("instructions"), body.get("tools") or ()
     own = estimate_tokens([{"text": instructions}]) if instructions else 0
     return own + TOKENS_PER_TOOL * len(tools)
+
+
+def brings_tools(transcript: Transcript) -> bool:
+    """Whether items add to the tools of a response, so that its settings are not the same for each input."""
+    if not transcript.stored.facts.types.isdisjoint(TOOL_BRINGERS):
+        return True
+    return any([item.get("type") in TOOL_BRINGERS for item in transcript.added])  # noqa: C419  (a list is faster)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from harness.answers.prompt import Prompt, find_loaded, read_prompt
-from harness.answers.settings import TOOL_BRINGERS, Settings, read_settings
+from harness.answers.settings import Settings, brings_tools, read_settings
 from harness.api.http.dialects import OPENAI, ApiPath
 from harness.api.models import Models
 from harness.contract.check import Settled, Violation, check_request, drop_nulls, settle
@@ -134,7 +134,7 @@ def _check(request: Request, world: Any, prepared: Prepared | None) -> ApiCall |
 def _read_prompt(request: Request, transcript: Transcript | None, prepared: Prepared, world: Any) -> Prompt:
     body, settings = drop_nulls(request.body), prepared.settings
     transcript = transcript or world.store.transcript(body)
-    if not transcript.types.isdisjoint(TOOL_BRINGERS):
+    if brings_tools(transcript):
         settings = read_settings(body, find_loaded(transcript), world.models, world.as_of)
     return read_prompt(body, transcript, settings)
 
