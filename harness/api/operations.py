@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from harness.api.http.multipart import CONTENT_TYPE as FORM_TYPE
 from harness.core.errors import RegistrationError
@@ -16,6 +16,8 @@ Handler = Callable[[Any], Answer]
 """Answers a call, a request with its World (`harness.world.api_call`)."""
 ListedIds = Callable[[Request, Any], Container[str | None]]
 """The ids of a list's objects, by request and World; None stands for an unknown id, as of items that a recording sent."""
+BodyContent = Literal["json", "form", "form or json", "bytes"]
+"""What a body is made of."""
 JSON_BODY = "(a JSON body)"
 """The group of operations whose body is JSON."""
 OBJECT_LIST, ITEM_LIST, FILE_LIST = "(a list of objects)", "(a list of items)", "(a list of files)"
@@ -94,17 +96,15 @@ def operation(
     body: str | None = None,
     query: str | None = None,
     answer: str | None = None,
-    form: bool = False,
+    content: BodyContent = "json",
     project: bool = False,
-    json: bool = False,
-    binary: bool = False,
     cursors: Cursors | None = None,
 ) -> Callable[[Handler], Handler]:
     """Register a function `(call) -> Answer`; `body`, `query` and `answer` name the schemas.
 
-    With `form` the body is a multipart form, which no schema describes, with `json` too it may be JSON as well, of a
-    `project` unless it is declared as a form; otherwise that has JSON that no schema describes, or no body. With `binary`
-    it is bytes that are not parsed. `cursors` are those of a list; one that it does not have is refused. In the path of a
+    The `content` of a body is JSON; a multipart form, which no schema describes; a form that may be JSON as well, of a
+    `project` unless it is declared as a form; or bytes that are not parsed. A project has JSON that no schema describes, or
+    no body. `cursors` are those of a list; one that it does not have is refused. In the path of a
     `project` a parameter ends before a colon, as an action follows one: `/agents/{agent_name}:enable`; one with a plus,
     `{+blob}`, is the rest of the path.
     """
@@ -113,7 +113,12 @@ def operation(
         one_part = re.sub(r"\{(\w+)\}", r"(?P<\1>[^/:]+)" if project else r"(?P<\1>[^/]+)", template)
         pattern = re.compile(re.sub(r"\{\+(\w+)\}", r"(?P<\1>.+)", one_part), re.S)
         made = Operation(
-            *(method, template, body, query, answer, handler, pattern, form, project, form and json, binary, cursors)
+            *(method, template, body, query, answer, handler, pattern),
+            is_form=content in ("form", "form or json"),
+            is_project=project,
+            is_form_or_json=content == "form or json",
+            is_binary=content == "bytes",
+            cursors=cursors,
         )
         if not handler.__doc__:
             raise RegistrationError(f"operation {made.id}: no docstring")

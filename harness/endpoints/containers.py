@@ -59,7 +59,7 @@ def delete(call: ApiCall) -> Answer:
     return Answer(200, {"id": id, "object": "container.deleted", "deleted": True})
 
 
-@operation("POST", f"{CONTAINER_PATH}/files", form=True, json=True, answer="ContainerFile")
+@operation("POST", f"{CONTAINER_PATH}/files", content="form or json", answer="ContainerFile")
 def create_file(call: ApiCall) -> Answer:
     """Put a file into a container: the one of a form, or a copy of the uploaded file that a JSON body names."""
     call.world.tick()

@@ -13,7 +13,7 @@ FILES_PER_PAGE = 10_000
 """How many files a page of the list has unless asked otherwise; the documented default."""
 
 
-@operation("POST", "/files", form=True, answer="FileObject")
+@operation("POST", "/files", content="form", answer="FileObject")
 def create(call: ApiCall) -> Answer:
     """Keep an uploaded file; the server keeps a large one on disk."""
     file, purpose = call.request.body["file"], call.request.body["purpose"]

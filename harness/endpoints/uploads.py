@@ -21,7 +21,7 @@ def create(call: ApiCall) -> Answer:
     return Answer(200, made.object)
 
 
-@operation("POST", f"{UPLOAD_PATH}/parts", form=True, answer="UploadPart")
+@operation("POST", f"{UPLOAD_PATH}/parts", content="form", answer="UploadPart")
 def add_part(call: ApiCall) -> Answer:
     """Add a part; the order of the parts is given when the upload is completed."""
     id = call.request.params["upload_id"]

@@ -108,7 +108,7 @@ def stream_log(call: ApiCall) -> Answer:
     return Answer(200, log, {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-store, no-cache"})
 
 
-@operation("PUT", f"{SESSION}/files/content", project=True, binary=True)
+@operation("PUT", f"{SESSION}/files/content", project=True, content="bytes")
 def upload_file(call: ApiCall) -> Answer:
     """Write a file of a session, by its path below the home of that."""
     path, session = str(call.request.query["path"]), _find(call.request, call.world)

@@ -19,7 +19,7 @@ VERSIONS = "/agents/{agent_name}/versions"
 VERSION = f"{VERSIONS}/{{agent_version}}"
 
 
-@operation("POST", VERSIONS, project=True, form=True, json=True)
+@operation("POST", VERSIONS, project=True, content="form or json")
 def create_version(call: ApiCall) -> Answer:
     """A new version of an agent, from a definition or, in a form, from code: a part `metadata` and a part `code`."""
     return Answer(200, add_version(call.world, call.request.params["agent_name"], *_sent_version(call.request)))

@@ -28,7 +28,7 @@ CONTAINER = f"{BLOB_ROOT}/{{container}}"
 BLOB = f"{CONTAINER}/{{+blob}}"
 
 
-@operation("PUT", BLOB, project=True, binary=True)
+@operation("PUT", BLOB, project=True, content="bytes")
 def put_blob(call: ApiCall) -> Answer:
     """Keep a blob; with `comp=block` a block of one, with `comp=blocklist` the blob that these blocks make."""
     container, name, part = (

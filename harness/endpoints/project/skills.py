@@ -18,7 +18,7 @@ VERSIONS = f"{SKILL}/versions"
 VERSION = f"{VERSIONS}/{{version}}"
 
 
-@operation("POST", VERSIONS, project=True, form=True, json=True)
+@operation("POST", VERSIONS, project=True, content="form or json")
 def create_version(call: ApiCall) -> Answer:
     """A new version of a skill, from its content as JSON or from uploaded files: one zip, or several files."""
     name, body = call.request.params["name"], call.request.body
@@ -31,7 +31,7 @@ def create_version(call: ApiCall) -> Answer:
     return Answer(200, put_skill(call.world, name, package, description, default=default))
 
 
-@operation("POST", f"{SKILLS}:import", project=True, binary=True)
+@operation("POST", f"{SKILLS}:import", project=True, content="bytes")
 def import_package(call: ApiCall) -> Answer:
     """A skill from a zip, which says its name; what clients up to azure-ai-projects 2.1 send (recorded)."""
     header = read_header(call.request.raw)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from hashlib import blake2b
 from time import perf_counter, time
 
 import orjson
 
-from harness.api.http.dialects import ApiPath, parse_api_path
+from harness.api.http.dialects import parse_api_path
 from harness.api.operations import find_operation
-from harness.core.exchange import Answer, Json
+from harness.core.exchange import Json
 from harness.core.text.redact import redact, secrets_in_headers
 from harness.core.text.shorten import shorten
 from harness.server.api_observers import AnsweredRequest, ApiObserver
@@ -31,23 +31,11 @@ class ObservedRequest:
     `headers` holds a key.
     """
 
-    def __init__(
-        self,
-        began: float,
-        seconds: float,
-        place: ApiPath,
-        operation: str,
-        method: str,
-        path: str,
-        headers: Mapping[str, str],
-        raw: bytes,
-        answer: Answer,
-        world: World | None,
-    ) -> None:
-        self.began, self.seconds = began, seconds
-        self.dialect, self.operation, self.method, self.headers = place.dialect, operation, method, headers
-        self.answer = answer
-        self._path, self._raw, self._world = path, raw, world
+    def __init__(self, answered: AnsweredRequest, seconds: float, dialect: str, world: World | None) -> None:
+        self.began, self.seconds = time() - seconds, seconds
+        self.dialect, self.operation, self.method = dialect, answered.operation, answered.method
+        self.headers, self.answer = answered.headers, answered.answer
+        self._path, self._raw, self._world = answered.path, answered.raw, world
 
     @property
     def path(self) -> str:
@@ -120,10 +108,9 @@ class _AnswerObserver(ApiObserver):
             observer(observed)
 
     def _observed(self, answered: AnsweredRequest, seconds: float) -> ObservedRequest:
-        _, method, path, headers, raw, answer, operation, is_lost = answered
-        place = parse_api_path(path, self._api.dialect)
-        world = None if is_lost else self._api.world_of(headers, place.dialect)
-        if not operation:
-            found = find_operation(method, place.endpoint_path, place.root)[0] if place.root else None
-            operation = found.id if found else UNKNOWN
-        return ObservedRequest(time() - seconds, seconds, place, operation, method, path, headers, raw, answer, world)
+        place = parse_api_path(answered.path, self._api.dialect)
+        world = None if answered.is_lost else self._api.world_of(answered.headers, place.dialect)
+        if not answered.operation:
+            found = find_operation(answered.method, place.endpoint_path, place.root)[0] if place.root else None
+            answered = answered._replace(operation=found.id if found else UNKNOWN)
+        return ObservedRequest(answered, seconds, place.dialect, world)
