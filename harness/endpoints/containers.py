@@ -17,7 +17,7 @@ FILE_PATH = f"{CONTAINER_PATH}/files/{{container_file_id}}"
 
 
 def _use(request: Request, world: World) -> str:
-    """The id of the container in the path, which every operation on it keeps from expiring."""
+    """Use the container in the path, which keeps it from expiring, and return its id."""
     id = request.params["container_id"]
     world.containers.mark_used(id)
     return id

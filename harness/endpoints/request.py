@@ -47,7 +47,7 @@ def request_from(
     raw: bytes | None,
     body: Any = None,
 ) -> Request:
-    """A request of an operation: its body parsed, its query typed as the operation's schema says.
+    """Make a request of an operation: its body parsed, its query typed as the operation's schema says.
 
     `params` is what the operation's template took from the path, `query` holds texts. `raw` is None when the bytes of the
     body are not known; then `body` is what is known of it. A form may have been parsed before: that is its

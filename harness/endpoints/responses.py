@@ -51,7 +51,7 @@ def retrieve(call: ApiCall) -> Answer:
 
 
 def _reveal_included(response: Json, request: Request, world: World) -> Json:
-    """A response with what its output hid until it was included in this request."""
+    """Reveal in a response what its output hid until it was included in this request."""
     include = request.query.get("include")
     return (
         {**response, "output": filter_stored_items(response["output"], include, world.store.unfiltered_items)}

@@ -92,13 +92,13 @@ def _as_checked(read: Json) -> Json:
 
 
 def _build_model_request(thread: Thread, run: Json, steps: Sequence[Json], world: World) -> Json:
-    """What the model reads, as a request to `POST /responses`; an assistant that was deleted has no name any more."""
+    """Build what the model reads, as a request to `POST /responses`; an assistant that was deleted has no name any more."""
     assistant = world.store.assistants.get(run["assistant_id"]) or {"name": None}
     return assistants.as_responses_body(run, assistant, thread.messages.values(), steps)
 
 
 def _count_prompt_tokens(read: Json) -> int:
-    """The tokens of what a model reads."""
+    """Count the tokens of what a model reads."""
     return estimate_tokens([*read["input"], *([{"text": read["instructions"]}] if read["instructions"] else ())])
 
 
@@ -162,7 +162,7 @@ def submit_tool_outputs(call: ApiCall) -> Answer:
 
 
 def _complete_step(step: Json, outputs: Mapping[str, Any], prompt: int, now: int) -> Json:
-    """A step whose calls the client has answered."""
+    """Complete a step whose calls the client has answered."""
     calls = [_set_output(call, outputs) for call in step["step_details"]["tool_calls"]]
     made = [call.get("function", call) for call in calls]
     return complete_step(step, {**step["step_details"], "tool_calls": calls}, now, count_step_usage(prompt, made))
@@ -198,12 +198,12 @@ def retrieve_step(call: ApiCall) -> Answer:
 
 
 def _render_step(step: Json, query: Mapping[str, Any]) -> Json:
-    """A step as it is read; recorded: one that is completed does not expire any more, though the stream says it will."""
+    """Render a step as it is read; recorded: a completed one does not expire, though the stream says so."""
     return _filter_search_content({**step, "expires_at": None} if step["status"] == "completed" else step, query)
 
 
 def _filter_search_content(step: Json, query: Mapping[str, Any]) -> Json:
-    """A step with the text that a search found only when `include` asks for it."""
+    """Keep the text that a search found in a step only when `include` asks for it."""
     calls = step["step_details"].get("tool_calls")
     if not calls or SEARCH_CONTENT in (query.get("include") or ()):
         return step

@@ -63,5 +63,5 @@ def delete(call: ApiCall) -> Answer:
 
 
 def find_thread(request: Request, world: World) -> Thread:
-    """The thread that the path names."""
+    """Find the thread that the path names."""
     return world.store.threads[request.params["thread_id"]]

@@ -23,7 +23,7 @@ STORED_FILES = Cursors(
 
 
 def _find_store(request: Request, world: World) -> VectorStore:
-    """The vector store of the path as it is read: what was in progress has come to its end."""
+    """Find the vector store of the path as it is read: what was in progress has come to its end."""
     store = world.store.vector_stores[request.params["vector_store_id"]]
     store.finish_files("completed")
     return store

@@ -41,7 +41,7 @@ STARTING_AFTER = "starting_after"
 
 
 def answer_in_dialect(handler: Handler, call: ApiCall) -> Answer:
-    """The answer of an operation in the dialect of the request."""
+    """Answer in the dialect of the request."""
     request, world = call.request, call.world
     agent = _resolve_agent(request, world)
     resolved = apply_known_definition(request, world, world.as_of)
@@ -68,7 +68,7 @@ def answer_in_dialect(handler: Handler, call: ApiCall) -> Answer:
 
 
 def _keep_whole(id: str, events: Sequence[Json], world: World) -> Sequence[Json]:
-    """The events with each text in one delta, also where they are stored."""
+    """Send each text of the events in one delta, also where they are stored."""
     whole = tell_whole(events)
     if id in world.store.responses and world.store.responses[id].events is not None:
         world.store.put_events(id, whole)
@@ -76,7 +76,7 @@ def _keep_whole(id: str, events: Sequence[Json], world: World) -> Sequence[Json]
 
 
 def _count_from_zero(request: Request, world: World) -> Request:
-    """A request for the rest of a stream whose first event has another number, by the number that is stored."""
+    """Count a request for the rest of a stream whose first event has another number, by the number that is stored."""
     after = request.query.get(STARTING_AFTER)
     first = _kind_of(world.store.azure_members.get(request.params.get("response_id", ""), {})).first_number
     if request.dialect != FOUNDRY or not first or not isinstance(after, int):
@@ -89,7 +89,7 @@ def _kind_of(origin: Json) -> AgentKind:
 
 
 def _show_other(answer: Answer, request: Request, world: World) -> Answer:
-    """An answer without a response as the dialect has it: a project's objects have an order of their own."""
+    """Show an answer without a response as the dialect has it: a project's objects have an order of their own."""
     schema = OPERATIONS[request.operation].answer_schema
     if request.dialect != FOUNDRY or answer.status != 200 or schema is None:
         return answer
@@ -105,7 +105,7 @@ def _show_other(answer: Answer, request: Request, world: World) -> Answer:
 
 
 def _find_makers(conversation: str | None, world: World) -> Mapping[str | None, str]:
-    """The responses of a conversation by the ids of the items that they have made.
+    """Find the responses of a conversation by the ids of the items that they have made.
 
     Reported by public readers of traces, 2026-01: such an item names its response and agent in a list, too.
     """
@@ -120,7 +120,7 @@ def _find_makers(conversation: str | None, world: World) -> Mapping[str | None, 
 
 
 def _resolve_agent(request: Request, world: World) -> Json | None:
-    """The agent a request names, in the version that answers; None without a name, which `POST /responses` refuses."""
+    """Resolve the agent that a request names, in the version that answers; None without a name."""
     named = agent_of(request)
     if not isinstance(named, dict) or not isinstance(named.get("name"), str):
         return None
@@ -137,7 +137,7 @@ def _count_served(request: Request, agent: Json | None, world: World) -> None:
 
 
 def _note_origin(request: Request, resolved: Request, agent: Json | None, world: World) -> Json:
-    """What of a request its response says later: its deployment, its agent, what it asked for itself."""
+    """Note what of a request its response says later: the deployment, the agent, what was asked for."""
     origin = {name: value for name in ("model",) if (value := resolved.body.get(name))}
     if request.dialect != FOUNDRY:
         return origin

@@ -11,7 +11,7 @@ DELTA = ".delta"
 
 
 def tell_whole(events: Sequence[Json]) -> list[Json]:
-    """The events with each text in a single delta, numbered from 0."""
+    """Rewrite the events with each text in a single delta, numbered from 0."""
     told: list[Json] = []
     for event in events:
         before = told[-1] if told else {}
@@ -27,7 +27,7 @@ def _place_of(event: Json) -> tuple[object, ...]:
 
 
 def order_own(event: Json) -> Json:
-    """An event with its members in the order of such a stream, without padding."""
+    """Order the members of an event as such a stream has them, without padding."""
     shown = {name: event[name] for name in OWN_EVENT_ORDER if name in event}
     shown |= {name: value for name, value in event.items() if name not in (*OWN_EVENT_ORDER, "logprobs", "obfuscation")}
     return shown | ({"logprobs": event["logprobs"]} if "logprobs" in event else {})

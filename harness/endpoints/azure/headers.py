@@ -114,7 +114,7 @@ without tools had them on 2026-02-26."""
 
 
 def add_headers(request: Request, answer: Answer, make_id: Callable[[], str], models: Models, day: str) -> Answer:
-    """An answer with the headers of its dialect; the gateway's own refusals carry hardly any. `make_id` gives a GUID."""
+    """Add the headers of its dialect to an answer; the gateway's own refusals have few. `make_id` gives a GUID."""
     rule = RULES.get(answer.rule or "")
     streamed = answer.events is not None
     headers = {"content-type": _STREAM if streamed else _JSON, "apim-request-id": make_id()}
@@ -175,7 +175,7 @@ def _add_project_headers(
 
 
 def _answered_by(request: Request, answer: Answer) -> str:
-    """What of a project answers a request."""
+    """Name the part of a project that answers a request."""
     body = answer.body if isinstance(answer.body, dict) else {}
     if request.operation == CREATE_RESPONSE or request.operation in READERS:
         kind = KIND_BY_PREFIX.get(str(body.get("id")).partition("_")[0], PROMPT)
@@ -189,7 +189,7 @@ def _answered_by(request: Request, answer: Answer) -> str:
 
 
 def _deployment_headers(body: Any, models: Models) -> Mapping[str, str]:
-    """The deployment a body names and the model that serves it, which is taken to be the one of that name."""
+    """Name the deployment of a body and the model that serves it, which is taken to have the same name."""
     name = body.get("model") if isinstance(body, dict) else None
     if not (isinstance(name, str) and name.isascii() and name.isprintable()):
         return {}

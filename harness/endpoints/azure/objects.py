@@ -39,7 +39,7 @@ _ELEMENTS = {
 
 
 def show_members(value: Json, members: Sequence[Member], day: str) -> Json:
-    """The members of an object that are shown on a day, in order."""
+    """Show the members of an object that exist on a day, in order."""
     return {
         name: value[name]
         for name, shows_null in _names_on(tuple(members), day)
@@ -53,7 +53,7 @@ def _names_on(members: tuple[Member, ...], day: str) -> tuple[tuple[str, bool], 
 
 
 def show_object(schema: str, value: Json, day: str, is_read: bool, render_item: Callable[[Json], Json]) -> Json:
-    """The answer of an operation with this schema as a project has it; one that is not in the tables stays as it is.
+    """Show the answer of an operation with this schema as a project has it; other objects stay as they are.
 
     `is_read` says whether the operation only reads, `render_item` shows an item.
     """
@@ -79,7 +79,7 @@ def _show(schema: str, value: Json, day: str) -> Json:
 
 
 def show_item(item: Json, day: str) -> Json:
-    """An item, which may have the members that name its agent and its response."""
+    """Show an item, which may have the members that name its agent and its response."""
     shaped = shape(item if item["type"] in SHAPES else pick(item, CALL_ORDER) | item, day)
     if day < REWRITTEN:
         ends = (*OLD_ITEM_HEAD, *OLD_ITEM_END)
@@ -92,7 +92,7 @@ def show_item(item: Json, day: str) -> Json:
 
 
 def shape(value: Any, day: str) -> Any:
-    """An item, a part, a tool or a list of these in the order of its type, since 2026-02-20 without null members."""
+    """Order an item, a part, a tool or a list of these by its type, since 2026-02-20 without null members."""
     if isinstance(value, list):
         return [shape(element, day) for element in value]
     if not isinstance(value, dict):
@@ -109,7 +109,7 @@ def shape(value: Any, day: str) -> Any:
 
 
 def pick(value: Json, names: Sequence[str]) -> Json:
-    """The members of an object that are named, in the order of the names."""
+    """Pick the members of an object that are named, in the order of the names."""
     return {name: value[name] for name in names if name in value}
 
 
@@ -118,7 +118,7 @@ _EXACT = 2**53
 
 
 def write_numbers(value: Any) -> Any:
-    """A JSON value with whole numbers written without a fraction, as a project writes them."""
+    """Write the whole numbers of a JSON value without a fraction, as a project does."""
     if isinstance(value, float):
         return int(value) if value.is_integer() and abs(value) <= _EXACT else value
     if isinstance(value, dict):

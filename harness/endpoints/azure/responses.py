@@ -50,7 +50,7 @@ class View(NamedTuple):
         return AGENT_KINDS.get(self.origin.get("kind", ""), PROMPT) if self.dialect == FOUNDRY else PROMPT
 
     def show_response(self, response: Json, streamed: bool = False) -> Json:
-        """A response, as JSON or as the events of a stream hold it."""
+        """Show a response, as JSON or as the events of a stream hold it."""
         if self.dialect != FOUNDRY:
             return self._show_for_azure(response)
         if self.kind.name in RESPONSE_OF_KIND:
@@ -58,7 +58,7 @@ class View(NamedTuple):
         return self._show_in_stream(response) if streamed else self._show_as_json(response)
 
     def show_event(self, event: Json) -> Json:
-        """An event of a stream."""
+        """Show an event of a stream."""
         if self.dialect != FOUNDRY:
             return {**event, "response": self._show_for_azure(event["response"])} if "response" in event else event
         kind, shown = self.kind, event
@@ -104,7 +104,7 @@ class View(NamedTuple):
         return value is not None or (name == "context" and self.day >= NULL_CONTEXT_SINCE)
 
     def _show_own(self, response: Json, streamed: bool) -> Json:
-        """A response of an agent that writes it itself."""
+        """Show a response of an agent that writes it itself."""
         has_ended = response["status"] in ("completed", "incomplete")
         given = {
             **response,
@@ -121,7 +121,7 @@ class View(NamedTuple):
         return shown if streamed else write_numbers(shown)
 
     def _name_agent(self) -> Json:
-        """The members that name the agent, null without one."""
+        """Make the members that name the agent, null without one."""
         agent, is_old = self.origin.get("agent"), self.day < REWRITTEN
         named = {"agent_reference": None if is_old else agent}
         if agent and (is_old or self.origin.get("is_preview")):
@@ -129,7 +129,7 @@ class View(NamedTuple):
         return named | {name: self.origin[name] for name in ("agent_session_id",) if name in self.origin}
 
     def _shape_parts(self, response: Json) -> Json:
-        """A response with its items, tools, format and usage as a project writes them, and the name of the deployment."""
+        """Shape items, tools, format and usage of a response as a project writes them, and name the deployment."""
         shaped = {name: self.origin[name] for name in ("model",) if name in self.origin}
         if response.get("prompt_cache_retention"):
             shaped["prompt_cache_retention"] = self.origin.get("prompt_cache_retention") or DEFAULT_RETENTION
@@ -147,7 +147,7 @@ class View(NamedTuple):
         }
 
     def show_item(self, item: Json) -> Json:
-        """An item with the agent and the response that made it; without an `id` of a response one that a client sent."""
+        """Show an item with the agent and the response that made it; a client's item has no `id` of a response."""
         if not self.id:
             return show_item(item, self.day)
         agent, is_old = self.origin.get("agent"), self.day < REWRITTEN
@@ -191,7 +191,7 @@ def _without_logprobs(part: Json) -> Json:
 
 
 def _add_filters(response: Json, left_out: frozenset[str], moved: str = "") -> Json:
-    """A response as the model has it, without some members, with the results of the filters and the `moved` member there."""
+    """Add the results of the filters to a response, drop some members, and put the `moved` member there."""
     shown: Json = {}
     for name, value in response.items():
         if name not in left_out and name != moved:
@@ -203,7 +203,7 @@ def _add_filters(response: Json, left_out: frozenset[str], moved: str = "") -> J
 
 
 def _content_filters(response: Json) -> Any:
-    """What the filters found in prompt and completion; nothing is said before the end, nor of what failed."""
+    """Show what the filters found in prompt and completion; nothing before the end, nor for what failed."""
     usage, details = response["usage"], response["incomplete_details"] or {}
     if usage is None:
         return None

@@ -51,6 +51,6 @@ def _stream(response: Json, body: Json, items: Sequence[Item], world: World) -> 
 
 
 def _discard_if_cut(run: PendingResponse, lines: Sequence[TurnLine]) -> PendingResponse:
-    """A run whose answer may be cut: it counts as ended by who hangs up, unless it is made in the background (assumed)."""
+    """Discard a run whose answer may be cut: it ends when the client hangs up, unless in the background (assumed)."""
     goes_on = not ends_early(lines) or run.initial_response.get("background")
     return run if goes_on else run._replace(is_stored=False, conversation=None)

@@ -51,7 +51,7 @@ def run_model(prompt: Prompt, turn: Turn, world: World) -> PendingResponse:
 
 
 def _render_output(prompt: Prompt, turn: Turn, id: str, now: int, world: World) -> tuple[Sequence[Json], Ending]:
-    """The output of a turn in the response `id`, and how that ends."""
+    """Render the output of a turn in the response `id`, and its ending."""
     body = prompt.body
     if not enables_agents(body) and all(item.is_text for item in turn.items):
         return _limit_output(body, [render_item(item, world.ids, id, now) for item in turn.items], turn.ending)
@@ -81,7 +81,7 @@ def _complete_output(items: Sequence[Json], body: Json, encrypts: bool, now: int
 
 
 def _name_agents(turn: Sequence[Item], body: Json) -> Sequence[Item]:
-    """The items of a response with agents: each has its agent, a message its phase (assumed: that of a final answer)."""
+    """Name the agent of each item in a response, and the phase of a message (assumed: that of a final answer)."""
     if not enables_agents(body):
         return turn
     named = [item if "agent" in item.members else by_agent(ROOT_AGENT, item) for item in turn]
@@ -94,7 +94,7 @@ def _name_agents(turn: Sequence[Item], body: Json) -> Sequence[Item]:
 
 
 def _join_results(turn: Sequence[Item], world: World) -> Sequence[Item]:
-    """The items with one `call_id` for a call that the API executes and the result after it that names none."""
+    """Join the items with one `call_id` for a call that the API executes and the result after it that names none."""
     joined = list(turn)
     for place, item in enumerate(turn):
         call_type = ITEMS.find(item.type).result_of
@@ -110,7 +110,7 @@ def _join_results(turn: Sequence[Item], world: World) -> Sequence[Item]:
 
 
 def _place_calls(turn: Sequence[Item], body: Json, transcript: Transcript, world: World) -> list[Item]:
-    """The items with the container in which their code runs: one for all calls of a response that name none."""
+    """Place calls in the container in which their code runs: one for all calls of a response that name none."""
     if not [True for item in turn if item.type == CODE_CALL and item.members["container_id"] is None]:
         return list(turn)
     id = world.containers.of_next_call(body.get("tools") or (), transcript.items_from_first(CODE_CALL))
@@ -134,13 +134,13 @@ def _note_containers(body: Json, output: Sequence[Json], world: World) -> None:
 
 
 def _find_spent(body: Json, ending: Ending) -> int | None:
-    """The tokens of an output that had to stop at `max_output_tokens`."""
+    """Find the tokens of an output that had to stop at `max_output_tokens`."""
     limit: int | None = body.get("max_output_tokens")
     return limit if ending.members == MAX_TOKENS_MEMBERS else None
 
 
 def _make_usage(prompt: Prompt, taken: Taken, output: Sequence[Json], ending: Ending, world: World) -> Json:
-    """The usage of a response; without a script also what the model has reasoned and found in its cache."""
+    """Make the usage of a response; without a script also what the model has reasoned and found in its cache."""
     body, spent = prompt.body, _find_spent(prompt.body, ending)
     if taken.is_scripted:
         return make_usage(prompt.tokens, output, spent)
@@ -153,12 +153,12 @@ def _make_usage(prompt: Prompt, taken: Taken, output: Sequence[Json], ending: En
 
 
 def _mark_incomplete(item: Json) -> Json:
-    """The last item of a response that did not complete; marked where its kind has a status."""
+    """Mark the last item of a response that did not complete, where its kind has a status."""
     return {**item, "status": "incomplete"} if item.get("status") == "completed" else item
 
 
 def _add_namespace(item: Json, body: Json, read: Sequence[Json]) -> Json:
-    """A call as the model makes it: in the namespace of its function, whether the script names that or not."""
+    """Put a call into the namespace of its function, whether the script names that or not."""
     if item["type"] != "function_call" or "namespace" in item:
         return item
     space = namespace_of(item["name"], declared_tools(body), read)

@@ -34,7 +34,7 @@ _BINARY = {"content-type": "application/octet-stream"}
 
 
 def open_session(world: World, agent: str, id: str, version: str, user: str) -> AgentSession:
-    """The session of an agent by its id, made if it is new, on behalf of a user."""
+    """Open the session of an agent by its id, made if it is new, on behalf of a user."""
     key = session_key(agent, id)
     if key not in world.store.agent_sessions:
         world.store.agent_sessions[key] = new_session(id, version, world.now, user)

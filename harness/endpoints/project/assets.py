@@ -23,18 +23,18 @@ def _patch(kind: AssetKind, call: ApiCall) -> Answer:
 
 
 def _list_latest(kind: AssetKind, call: ApiCall) -> Answer:
-    """The newest version of each."""
+    """List the newest version of each."""
     return Answer(200, value_list(kind.render(asset.latest, False) for asset in table_of(kind, call.world).values()))
 
 
 def _list_versions(kind: AssetKind, call: ApiCall) -> Answer:
-    """The versions of one, newest first (recorded)."""
+    """List the versions of one asset, newest first (recorded)."""
     versions = known_versions(table_of(kind, call.world), call.request.params["name"])
     return Answer(200, value_list(kind.render(version, False) for version in reversed(list(versions.values()))))
 
 
 def _retrieve(kind: AssetKind, call: ApiCall) -> Answer:
-    """One version."""
+    """Retrieve one version."""
     stored = table_of(kind, call.world)[call.request.params["name"]].versions[call.request.params["version"]]
     return Answer(200, kind.render(stored, False))
 

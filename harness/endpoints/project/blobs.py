@@ -92,5 +92,5 @@ def _container_of(request: Request, world: World) -> BlobContainer | None:
 
 
 def _error(code: str) -> Answer:
-    """An error of the storage, in its form."""
+    """Make an error of the storage, in its form."""
     return Answer(MESSAGES[code][0], render_error(code), {**XML, "x-ms-error-code": code})

@@ -81,7 +81,7 @@ def _make_outputs(world: World, job: Json) -> list[Json]:
 
 
 def _make_dataset(world: World, job: Json) -> Json:
-    """The next version of the dataset that a job is to make."""
+    """Make the next version of the dataset that a job is to make."""
     name, described = output_name(job), describe_output(job)
     known = world.store.datasets.get(name)
     version = str(1 + max((int(number) for number in known.versions if number.isdecimal()), default=0) if known else 1)

@@ -41,7 +41,7 @@ def retrieve_credentials(call: ApiCall) -> Answer:
 
 
 def _references(blob: str, container: str, query: str) -> Json:
-    """The references to a blob or a container; recorded: the signed address is that of the container."""
+    """Refer to a blob or a container; recorded: the signed address is that of the container."""
     signed = {"type": "SAS", "credentialType": "SAS", "sasUri": f"{container}?{query}"}
     reference = {"blobUri": blob, "storageAccountArmId": STORAGE, "credential": signed}
     return {"blobReference": reference, "blobReferenceForConsumption": reference}
