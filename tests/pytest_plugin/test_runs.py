@@ -88,6 +88,7 @@ def test_without_other_plugins(run):
     run(TWO, *others, "-W", "ignore::pytest.PytestConfigWarning").assert_outcomes(passed=8, failed=1)
 
 
+@pytest.mark.slow
 def test_collecting_starts_no_server(pytester):
     pytester.makeconftest("""
 import sys

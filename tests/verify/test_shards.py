@@ -18,6 +18,7 @@ from harness.verify.shards import Shard, merge_parts, parse_shard
 from tests.support.command_line import run_cli
 from tests.support.processes import run as run_child
 from tests.support.recordings import HI, recorded, write_jsonl
+from tests.support.slow import slow_except
 
 FLAT_EXCHANGES = 60_000
 
@@ -52,8 +53,10 @@ def judge_shards(count: int, *options: str) -> list[str]:
     return parts
 
 
-@pytest.mark.parametrize("count", [1, 2, 4, 30])
-@pytest.mark.parametrize("options", [(), ("--respell",)])
+@pytest.mark.parametrize(
+    ("count", "options"),
+    slow_except((2, 5), [(count, options) for options in ((), ("--respell",)) for count in (1, 2, 4, 30)]),
+)
 def test_merged_they_are_the_report_of_one_run(folder: Path, count: int, options: tuple[str, ...]) -> None:
     alone = run("recordings", "--json", "alone.json", "--jobs", "1", *options)
     parts = judge_shards(count, *options)
