@@ -152,15 +152,15 @@ class Cluster:
         def run_worker(number: int, channel: Channel, lost: Sequence[str]) -> int:
             if folder:
                 os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder  # prometheus_client reads it when it is imported
-            own = watch(self._make_app(app.api, app.access))
+            watched = watch(self._make_app(app.api, app.access))
             if folder:
                 from harness.cluster.worker_metrics import WorkerMetrics
 
-                own.metrics = WorkerMetrics(Path(folder), own.tick).answer
-            own.api.mark_dropped(lost)
-            cut_off = Worker(own, channel, keys, is_first=number == 0).run()
-            own.flush()
-            at_end(own, cut_off)
+                watched.metrics = WorkerMetrics(Path(folder), watched.tick).answer
+            watched.api.mark_dropped(lost)
+            cut_off = Worker(watched, channel, keys, is_first=number == 0).run()
+            watched.flush()
+            at_end(watched, cut_off)
             sys.stderr.flush()
             return 0
 

@@ -26,7 +26,7 @@ class WorkerMetrics(Collector):
         self._update = update
 
     def answer(self) -> Answer:
-        """The sums in the text format."""
+        """Answer with the sums in the text format."""
         self._update()
         registry = CollectorRegistry()
         registry.register(self)
@@ -37,14 +37,14 @@ class WorkerMetrics(Collector):
         return []
 
     def collect(self) -> Iterable[Metric]:
-        """The families of all files, added up."""
+        """Add up the families of all files."""
         files = sorted(file for file in self._folder.glob("*.db") if _counts(file))
         merge: Callable[[Iterable[str]], Iterable[Metric]] = MultiProcessCollector.merge
         return merge(map(str, files))
 
 
 def _counts(file: Path) -> bool:
-    """Whether the values of a file, `gauge_livesum_PID.db` or `counter_PID.db`, belong to the sums."""
+    """Tell whether a file, `gauge_livesum_PID.db` or `counter_PID.db`, belongs to the sums."""
     return not file.name.startswith("gauge_live") or _is_running(int(file.stem.rpartition("_")[2]))
 
 

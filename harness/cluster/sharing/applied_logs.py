@@ -88,7 +88,7 @@ class AppliedLogs:
         return key in self._replicas
 
     def place(self, key: str) -> tuple[str, int, str]:
-        """The epoch of the log of a key, how far it is applied here, and the mark of the last entry that is.
+        """Tell the epoch of the log of a key, how far it is applied here, and the mark of the last entry that is.
 
         The key of the requests without a World is '', and their log has no such mark.
         """
@@ -183,11 +183,11 @@ class AppliedLogs:
             await self._put_snapshot(key, StoredSnapshot(replica.epoch, replica.position, encoded))
 
     async def _carry_out(self, replica: _Replica, line: LogLine) -> None:
-        own = self.sent.get(line.mark)
-        outcome = own and own.outcome
+        submitted = self.sent.get(line.mark)
+        outcome = submitted and submitted.outcome
         try:
-            request = own.request if own and own.request else decode_request(line.request)
-            result = await self._answer(replica, request, is_own=own is not None)
+            request = submitted.request if submitted and submitted.request else decode_request(line.request)
+            result = await self._answer(replica, request, is_own=submitted is not None)
         except Exception as problem:  # the same in all processes
             fail(outcome, problem)
             return

@@ -109,7 +109,7 @@ class RequestLog(Protocol):
     seconds: int
 
     def deadline(self) -> float:
-        """The time by which the store has to have answered what it is asked from now on."""
+        """Set the time by which the store has to answer what it is asked from now on."""
 
     async def append(self, calls: Sequence[Append], deadline: float | None = None) -> list[Tail | StoreLost]:
         """Append requests, and say for each what is new in its log."""
@@ -118,24 +118,24 @@ class RequestLog(Protocol):
         """Keep the snapshot of a key in place of an earlier one."""
 
     async def get_snapshots(self, keys: Sequence[str], deadline: float | None = None) -> dict[str, StoredSnapshot]:
-        """The snapshots of these keys after which their logs can be followed."""
+        """Get the snapshots of these keys that their logs still continue."""
 
     async def get_epochs(self, keys: Sequence[str]) -> dict[str, str]:
-        """The epoch of the log of each of these keys, empty for one that has none; nothing lasts longer by that."""
+        """Get the epoch of each key's log, empty without a log; the logs do not last longer for being asked for."""
 
     async def close(self) -> None:
         """Close what it has opened."""
 
 
 def parse_snapshot(answer: bytes) -> StoredSnapshot:
-    """A snapshot as the store has it."""
+    """Parse a snapshot as the store has it."""
     head, _, encoded = answer.partition(b"\n")
     epoch, _, position = head.decode().partition(" ")
     return StoredSnapshot(epoch, int(position), encoded)
 
 
 def parse_line(line: bytes) -> LogLine:
-    """An entry as the store has it."""
+    """Parse an entry as the store has it."""
     head, _, request = line.partition(b"\n")
     mark, _, strays = head.partition(b" ")
     return LogLine(mark.decode(), int(strays), request)

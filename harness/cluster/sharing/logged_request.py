@@ -34,12 +34,12 @@ class LoggedRequest(NamedTuple):
         return parse_query(self.query.encode("latin-1")) if self.query else {}
 
     def encode(self) -> bytes:
-        """The bytes in the log: all but the body as a line of JSON, then the body."""
+        """Encode a request for the log: all but the body as a line of JSON, then the body."""
         return orjson.dumps(self[:-1]) + b"\n" + self.raw
 
 
 def decode_request(line: bytes) -> LoggedRequest:
-    """A request from its bytes in the log."""
+    """Decode a request from its bytes in the log."""
     head, _, raw = line.partition(b"\n")
     kind, method, path, query, headers, session = orjson.loads(head)
     return LoggedRequest(kind, method, path, query, tuple((name, value) for name, value in headers), session, raw)

@@ -68,7 +68,7 @@ class RedisLog:
         self._append_sha = self._snapshot_sha = b""
 
     def deadline(self) -> float:
-        """The time of the event loop by which the store has to have answered what it is asked from now on."""
+        """Set the time of the event loop by which the store has to answer what it is asked from now on."""
         return asyncio.get_running_loop().time() + ANSWER_SECONDS
 
     async def open(self) -> None:
@@ -109,16 +109,16 @@ class RedisLog:
             raise StoreLost(self._describe(answer))
 
     async def get_snapshots(self, keys: Sequence[str], deadline: float | None = None) -> dict[str, StoredSnapshot]:
-        """The snapshots of these keys after which their logs can be followed, in one round trip."""
+        """Get the snapshots of these keys that their logs still continue, in one round trip."""
         none = StoredSnapshot("", 0, b"")
         answers = await self._run_snapshot(
             [self._snapshot_command(key, none) for key in keys], deadline or self.deadline()
         )
-        found = {key: answer for key, answer in zip(keys, answers, strict=True) if isinstance(answer, bytes)}
-        return {key: parse_snapshot(answer) for key, answer in found.items()}
+        stored = {key: answer for key, answer in zip(keys, answers, strict=True) if isinstance(answer, bytes)}
+        return {key: parse_snapshot(answer) for key, answer in stored.items()}
 
     async def get_epochs(self, keys: Sequence[str]) -> dict[str, str]:
-        """The epoch of the log of each of these keys, empty for one that has none; nothing lasts longer by that."""
+        """Get the epoch of each key's log, empty without a log; the logs do not last longer for being asked for."""
         heads = await self._ask([("LINDEX", self._name("world", key), 0) for key in keys], self.deadline())
         return {
             key: bytes(head or b"").partition(b" ")[0].decode()
@@ -127,7 +127,7 @@ class RedisLog:
         }
 
     async def _run_snapshot(self, calls: Sequence[tuple[Any, ...]], deadline: float) -> list[Any]:
-        """The answers of the script of snapshots; StoreLost when the connection breaks."""
+        """Run the script of snapshots; StoreLost when the connection breaks."""
         return await self._ask([("EVALSHA", self._snapshot_sha, 2, *call) for call in calls], deadline)
 
     async def _ask(self, commands: Sequence[tuple[Any, ...]], deadline: float) -> list[Any]:
@@ -153,7 +153,7 @@ class RedisLog:
         return [self._read(call, answer) for call, answer in zip(calls, answers, strict=True)]
 
     async def _after_restart(self, calls: Sequence[Append], deadline: float) -> list[Tail | StoreLost]:
-        """The server has lost its scripts or its data, or others have taken the prefix: join again, and try once more."""
+        """Join again and try once more: the server has lost its scripts or its data, or others have taken the prefix."""
         try:
             await self._join(deadline)
         except StoreLost as problem:
@@ -285,7 +285,7 @@ class _Broken(Exception):
         self.is_late = is_late
 
     def as_lost(self, *, is_unknown: bool = False) -> StoreLost:
-        """What those are told who use the log."""
+        """Convert it to what the users of the log are told."""
         return StoreLost(str(self), is_unknown=is_unknown, is_late=self.is_late)
 
 
@@ -294,7 +294,7 @@ def _is_late(problem: BaseException) -> bool:
 
 
 def _printable_url(url: str) -> str:
-    """A URL without its password, which may be in the query, too."""
+    """Strip a URL of its password, which may be in the query, too."""
     try:
         parts = urlsplit(url)
         return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()

@@ -112,15 +112,15 @@ class Replicas:
             if not self._queue:
                 await self._look()
             batch = [self._queue.popleft() for _ in range(min(len(self._queue), MOST_SENT))]
-            self._applied.sent |= {each.mark: each for each in batch}
+            self._applied.sent |= {submitted.mark: submitted for submitted in batch}
             try:
                 await self._send_batch(batch)
             except Exception as problem:  # a bug, or a store that is lost: it must not stop all clients
-                for each in batch:
-                    fail(each.outcome, problem)
+                for submitted in batch:
+                    fail(submitted.outcome, problem)
             finally:
-                for each in batch:
-                    self._applied.sent.pop(each.mark, None)
+                for submitted in batch:
+                    self._applied.sent.pop(submitted.mark, None)
             if self._keep is not None:
                 self._applied.keep(self._keep, self.gates.keys)
 
@@ -128,17 +128,17 @@ class Replicas:
         if not batch:
             return
         deadline = self._log.deadline()
-        for key in [each.key for each in batch if self._watch.has_expired(each.key)]:
+        for key in [submitted.key for submitted in batch if self._watch.has_expired(submitted.key)]:
             self._forget(key)
         try:
-            await self._restore([each.key for each in batch], deadline)
+            await self._restore([submitted.key for submitted in batch], deadline)
             tails = await self._log.append(self._calls(batch), deadline)
         except StoreLost as problem:
             tails = [problem] * len(batch)
         if late := next((tail for tail in tails if isinstance(tail, StoreLost) and tail.is_late), None):
             self._fail_queue(StoreLost(str(late)))
-        for each, tail in zip(batch, tails, strict=True):
-            await self._take(each, tail, deadline)
+        for submitted, tail in zip(batch, tails, strict=True):
+            await self._take(submitted, tail, deadline)
 
     def _fail_queue(self, problem: StoreLost) -> None:
         """Let those who have waited meanwhile wait no longer for a store that does not answer."""
@@ -187,15 +187,17 @@ class Replicas:
     def _calls(self, batch: Sequence[Submitted]) -> list[Append]:
         ahead: dict[str, int] = {}
         calls = []
-        for each in batch:
-            sent = ahead.get(each.key, 0)
-            raw = each.request.encode() if each.request else b""
-            calls.append(Append(each.key, *self._known(each.key, sent), raw, each.mark, each.is_reset))
-            ahead[each.key] = sent + bool(raw)
+        for submitted in batch:
+            sent = ahead.get(submitted.key, 0)
+            raw = submitted.request.encode() if submitted.request else b""
+            calls.append(
+                Append(submitted.key, *self._known(submitted.key, sent), raw, submitted.mark, submitted.is_reset)
+            )
+            ahead[submitted.key] = sent + bool(raw)
         return calls
 
     def _known(self, key: str, sent: int = 0) -> tuple[str, int, int, str, int, str]:
-        """What is known here of the log of a key, as `Append` has it, when so many requests were sent to it just before."""
+        """List what is known here of the log of a key, in the order of `Append`, after so many requests sent just before."""
         epoch, position, last_mark = self._applied.place(key)
         stray_epoch, stray_position, _ = self._applied.place("")
         return epoch or self._watch.epoch_of(key), position, position + sent, stray_epoch, stray_position, last_mark
@@ -205,36 +207,36 @@ class Replicas:
         self._applied.forget(key)
         self._watch.forget(key)
 
-    async def _follow(self, each: Submitted, tail: Tail | StoreLost, deadline: float) -> Tail | StoreLost:
-        """What is new for a request once its World is that of the log that there is; or why it is not carried out.
+    async def _follow(self, submitted: Submitted, tail: Tail | StoreLost, deadline: float) -> Tail | StoreLost:
+        """Bring the World of a request to the log that there is; returns what is new, or why the request is not carried out.
 
         A request that was meant for a World that is lost is not, unless it only reads, or begins anew.
         """
         for _ in range(3):
             if isinstance(tail, LogGone):
-                self._forget(each.key)
-                may_follow = isinstance(tail, LogMoved) or each.request is None or each.is_reset
+                self._forget(submitted.key)
+                may_follow = isinstance(tail, LogMoved) or submitted.request is None or submitted.is_reset
             else:
-                may_follow = isinstance(tail, LogDropped) and await self._restore_again(each.key, deadline)
+                may_follow = isinstance(tail, LogDropped) and await self._restore_again(submitted.key, deadline)
             if not may_follow:
                 break
-            [tail] = await self._log.append(self._calls([each]), deadline)
+            [tail] = await self._log.append(self._calls([submitted]), deadline)
         return tail
 
-    async def _take(self, each: Submitted, tail: Tail | StoreLost, deadline: float) -> None:
+    async def _take(self, submitted: Submitted, tail: Tail | StoreLost, deadline: float) -> None:
         """Apply what is new in the log of a request, up to the request itself, or without one to its end."""
         last = None
-        tail = await self._follow(each, tail, deadline)
+        tail = await self._follow(submitted, tail, deadline)
         while not isinstance(tail, StoreLost):
             last = last or tail.own or tail.last
-            await self._applied.apply(each.key, tail)
-            epoch, position, _ = self._applied.place(each.key)
-            if each.key and epoch:
-                self._watch.note(each.key, epoch)
+            await self._applied.apply(submitted.key, tail)
+            epoch, position, _ = self._applied.place(submitted.key)
+            if submitted.key and epoch:
+                self._watch.note(submitted.key, epoch)
             if position >= last:
                 break
-            [tail] = await self._log.append([Append(each.key, *self._known(each.key))])
+            [tail] = await self._log.append([Append(submitted.key, *self._known(submitted.key))])
         if isinstance(tail, StoreLost):
-            fail(each.outcome, tail)
-        elif not each.outcome.done():
-            each.outcome.set_result(None)
+            fail(submitted.outcome, tail)
+        elif not submitted.outcome.done():
+            submitted.outcome.set_result(None)

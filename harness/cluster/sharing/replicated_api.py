@@ -51,11 +51,11 @@ class ReplicatedApi(MockApi):
         self.open(key).world.was_dropped = True
 
     def make_empty(self) -> MockApi:
-        """A mock that knows the same keys and has no World."""
+        """Make a mock that knows the same keys and has no World."""
         return MockApi(None if self.known_keys is None else sorted(self.known_keys), dialect=self.dialect)
 
     def world_key(self, path: str, headers: Mapping[str, str], query: Mapping[str, Any] = EMPTY_MAPPING) -> str:
-        """The key of the World that a request belongs to; empty when it belongs to none."""
+        """Find the key of the World that a request belongs to; empty for a request without a World."""
         if path.startswith(f"{CONTROL_ROOT}/"):
             dialect = AZURE if "api-key" in headers else OPENAI
         else:

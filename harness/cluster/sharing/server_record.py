@@ -23,7 +23,7 @@ class ServerRecord(NamedTuple):
     settings: Mapping[str, str]
 
     def encode(self, epoch: str) -> bytes:
-        """The record as it is stored; `epoch` tells a store from the same one after it has lost its data."""
+        """Encode the record for the store; `epoch` tells a store from the same store after it has lost its data."""
         return orjson.dumps({**self._asdict(), "epoch": epoch}, option=orjson.OPT_SORT_KEYS)
 
     def difference(self, stored: bytes) -> str:
@@ -52,7 +52,7 @@ def _digest(file: Path) -> str:
 
 @cache
 def digest_code() -> str:
-    """A digest of the harness's own files: two builds may answer in different ways, whatever they are called."""
+    """Digest the harness's own files: two builds may answer in different ways, whatever they are called."""
     digest = blake2b(digest_size=8)
     for file in own_files():
         digest.update(file.read_bytes())
@@ -60,9 +60,9 @@ def digest_code() -> str:
 
 
 def own_files() -> list[Path]:
-    """What decides an answer: code, facts and scripts of the package, and the schemas, which may stand beside it."""
+    """List what decides an answer: code, facts and scripts of the package, and the schemas, which may stand beside it."""
     schemas = schemas_directory()
-    found = {file for kind in ("*.json", "*.yaml") for file in schemas.rglob(kind)}
+    files = {file for kind in ("*.json", "*.yaml") for file in schemas.rglob(kind)}
     for kind in ("*.py", "*.json", "*.lua"):
-        found.update(PACKAGE.rglob(kind))
-    return sorted(found)
+        files.update(PACKAGE.rglob(kind))
+    return sorted(files)

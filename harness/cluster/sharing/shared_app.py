@@ -50,7 +50,7 @@ class SharedApp(App):
         await self._replicas.close()
 
     def answer_post(self, path: str, headers: Mapping[str, str], body: bytes) -> Awaited | None:
-        """The answer to a POST that came whole, which waits for its turn in the log; see `App`."""
+        """Begin the answer to a POST that came whole, which waits for its turn in the log; see `App`."""
         if needs_asgi(path, headers):
             return None
         return self._submit(LoggedRequest(HTTP, "POST", path, "", tuple(headers.items()), "", body))
@@ -71,7 +71,7 @@ class SharedApp(App):
         return Awaited(done, partial(self._read, done, request, begun))
 
     def _read(self, done: asyncio.Future[Any], request: LoggedRequest, begun: float) -> Answer:
-        """What a request got, or why the store has not taken it."""
+        """Read the answer that a request got, or make one that says why the store has not taken it."""
         try:
             return cast("Answer", done.result())
         except StoreLost as problem:
@@ -89,7 +89,7 @@ class SharedApp(App):
             self._replicas.gates.remove(id(scope))
 
     def _tell_lost(self, request: LoggedRequest, begun: float, answer: Answer) -> Answer:
-        """The answer to a request that the store has not taken, of which the observers of this process are told."""
+        """Tell the observers of this process of a request that the store has not taken; returns its answer."""
         asked = (request.method, request.path, request.header_values, request.raw)
         self.api.observers.on_answer(AnsweredRequest(begun, *asked, answer, is_lost=True))
         return answer
@@ -141,7 +141,7 @@ class SharedApp(App):
         await send({"type": "http.response.body", "body": made.body})
 
     async def _is_reset(self, request: LoggedRequest) -> bool:
-        """Whether a control request begins its World anew; one that will be refused does not."""
+        """Tell whether a control request begins its World anew; one that will be refused does not."""
         if (request.method, request.path) not in RESETS:
             return False
         from harness.server.control_plane.app import control_app
@@ -158,7 +158,7 @@ class SharedApp(App):
         return self._local_control
 
     async def _carry_out_control(self, request: LoggedRequest) -> ControlAnswer:
-        """What the control plane of this process says to a request."""
+        """Ask the control plane of this process."""
         return await _call_control(self._control_app, request)
 
 
@@ -174,7 +174,7 @@ class SharedSession:
         self._connection = connection
 
     async def receive(self, message: str | bytes) -> Sequence[Json]:
-        """The server's events for one message of the client."""
+        """Take a message of the client; returns the server's events."""
         kind, raw = (TEXT, message.encode()) if isinstance(message, str) else (BYTES, message)
         try:
             made: SessionEvents = await self._replicas.submit(
@@ -189,7 +189,7 @@ class SharedSession:
 
 
 def unavailable_answer(problem: StoreLost) -> Answer:
-    """The 503 of a request that the store cannot take now; SDKs send it again unless `problem` says that they must not."""
+    """Make the 503 of a request that the store cannot take now; SDKs send it again unless `problem` forbids that."""
     text = f"harness: the shared store cannot be used. {problem}"
     headers = {"content-type": "application/json"}
     if problem.is_unknown:
@@ -211,7 +211,7 @@ def _too_large(size: int) -> Answer:
 
 
 async def _call_control(app: AsgiApp, request: LoggedRequest) -> ControlAnswer:
-    """What a control plane says to a request."""
+    """Ask a control plane, over ASGI."""
     status, headers, pieces = 500, [], []
 
     async def receive() -> Json:

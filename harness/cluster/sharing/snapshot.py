@@ -53,7 +53,7 @@ class Snapshot(NamedTuple):
 
 
 def encode_snapshot(snapshot: Snapshot, own_objects: Mapping[str, object]) -> bytes:
-    """A snapshot as bytes; `own_objects` are only named. SnapshotError for one that is too large or holds running code."""
+    """Encode a snapshot as bytes; `own_objects` are only named. SnapshotError if it is too large or holds running code."""
     made = _BoundedFile()
     try:
         with paused_collection():
@@ -64,7 +64,7 @@ def encode_snapshot(snapshot: Snapshot, own_objects: Mapping[str, object]) -> by
 
 
 def decode_snapshot(encoded: bytes, own_objects: Mapping[str, object]) -> Snapshot:
-    """The snapshot of these bytes; SnapshotError when they are none."""
+    """Decode a snapshot; SnapshotError for other bytes."""
     try:
         with paused_collection():
             _, *parts = _Unpickler(_decompress(encoded), own_objects).load()
@@ -77,20 +77,20 @@ def decode_snapshot(encoded: bytes, own_objects: Mapping[str, object]) -> Snapsh
 
 
 def _links_in_order(world: World | None) -> list[ItemChain]:
-    """The links of all chains of a World, each after those before it: pickle recurses into what it has not seen."""
+    """List the links of all chains of a World, first ones first: pickle would recurse into a link not seen before."""
     if world is None:
         return []
     store = world.store
-    ends = [*(each.chain for each in store.responses.values()), *(each.previous for each in store.pending.values())]
-    found: dict[int, ItemChain] = {}
-    for end in (*ends, *(each.chain for each in store.conversations.values())):
+    ends = [*(entry.chain for entry in store.responses.values()), *(entry.previous for entry in store.pending.values())]
+    links: dict[int, ItemChain] = {}
+    for end in (*ends, *(entry.chain for entry in store.conversations.values())):
         new: list[ItemChain] = []
         link: ItemChain | None = end
-        while link is not None and id(link) not in found:
+        while link is not None and id(link) not in links:
             new.append(link)
             link = link.previous
-        found |= {id(each): each for each in reversed(new)}
-    return list(found.values())
+        links |= {id(link): link for link in reversed(new)}
+    return list(links.values())
 
 
 class _BoundedFile(io.BytesIO):
@@ -132,10 +132,10 @@ class _WorldProxy:
 class _Pickler(pickle.Pickler):
     def __init__(self, file: io.BytesIO, own_objects: Mapping[str, object]) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
-        self._names = {id(each): name for name, each in own_objects.items() if each is not None}
+        self._names = {id(value): name for name, value in own_objects.items() if value is not None}
 
     def reducer_override(self, value: Any) -> Any:
-        """What is made anew of a value: of what each process has of its own, and of what pickle does not know so."""
+        """Say how to rebuild a value that is only named, or that pickle cannot copy by itself."""
         if name := self._names.get(id(value)):
             return _Own, (name,)
         if isinstance(value, MappingProxyType):
@@ -159,14 +159,14 @@ class _Unpickler(pickle.Unpickler):
         self._own = own_objects
 
     def find_class(self, module: str, name: str) -> Any:
-        """A class of the harness, or a container; nothing else is looked up, so nothing else can be called."""
+        """Find a class of the harness, or a container; refuse anything else, so that nothing else can be called."""
         if (module, name) == (_Own.__module__, _Own.__name__):
             return self._own.__getitem__
         if (module, name) not in _CONTAINERS:
             if not module.startswith("harness.") or "." in name:
                 raise pickle.UnpicklingError(f"{module}.{name} is no part of a World")
-            found = super().find_class(module, name)
-            if not isinstance(found, type):
+            made = super().find_class(module, name)
+            if not isinstance(made, type):
                 raise pickle.UnpicklingError(f"{module}.{name} is no class")
-            return found
+            return made
         return super().find_class(module, name)

@@ -38,15 +38,15 @@ class ChannelClosed(Exception):
 class Channel:
     """One end of the pair; it never waits: what cannot be sent now is kept for `flush`."""
 
-    def __init__(self, own: socket.socket) -> None:
-        own.setblocking(False)
-        self._socket = own
+    def __init__(self, end: socket.socket) -> None:
+        end.setblocking(False)
+        self._socket = end
         self._unsent: deque[tuple[bytes, int | None]] = deque()
         self._received = b""
         self._connections: deque[int] = deque()
 
     def fileno(self) -> int:
-        """The file descriptor, for a selector."""
+        """Return the file descriptor, for a selector."""
         return self._socket.fileno()
 
     @property
@@ -81,7 +81,7 @@ class Channel:
                 self._unsent[0] = data[sent:], None
 
     def receive(self) -> list[Message]:
-        """The messages that have come whole; ChannelClosed when the other process has ended."""
+        """Read the messages that have come whole; ChannelClosed when the other process has ended."""
         try:
             data, connections, _, _ = socket.recv_fds(self._socket, _READ_SIZE, _MOST_CONNECTIONS)
         except BlockingIOError:
@@ -118,6 +118,6 @@ class Channel:
 
 
 def open_channel() -> tuple[Channel, Channel]:
-    """The two ends of a channel."""
-    one, other = socket.socketpair()
-    return Channel(one), Channel(other)
+    """Open a channel; returns both of its ends."""
+    first, second = socket.socketpair()
+    return Channel(first), Channel(second)

@@ -66,7 +66,7 @@ class _Arriving:
     parts: list[bytes] = field(default_factory=list)
 
     def receive(self) -> bytes | None:
-        """What has come, None if nothing has, empty when the client has left."""
+        """Read the bytes that have come: None if none have, empty once the client has left."""
         if isinstance(self.connection, SecuredSocket):
             return self.connection.receive()
         try:
@@ -172,8 +172,8 @@ class Dispatcher:
             if not arriving.connection.is_open:
                 arriving.connection.close()
                 return
-            own, plain = socket.socketpair()
-            self._relays.add(TlsRelay(arriving.connection, own, self._selector))
+            relayed, plain = socket.socketpair()
+            self._relays.add(TlsRelay(arriving.connection, relayed, self._selector))
         else:
             plain = arriving.connection
         self._give(plain.detach(), b"".join(arriving.parts))
@@ -186,7 +186,7 @@ class Dispatcher:
 
     def _give_up_slow(self) -> None:
         now = time.monotonic()
-        for arriving in [each for each in self._arriving if now - each.begun > HEAD_SECONDS]:
+        for arriving in [slow for slow in self._arriving if now - slow.begun > HEAD_SECONDS]:
             self._hand_over(arriving)
 
     def _give(self, connection: int, head: bytes) -> None:
@@ -195,7 +195,7 @@ class Dispatcher:
         self._send(worker, CONNECTION, head, connection)
 
     def _owner(self, key: str) -> int:
-        """The number of the worker of a key; requests without a World go to the first one."""
+        """Assign a key to a worker, by its number; requests without a World go to the first one."""
         if not key:
             return 0
         if key in self._assigned:
@@ -232,8 +232,8 @@ class Dispatcher:
             if message.connection is not None:
                 self._give(message.connection.detach(), message.data)
             elif message.kind == STRAY:
-                for other in [each for each in self._workers.values() if each.number != worker.number]:
-                    self._send(other, STRAY, message.data)
+                for receiver in [peer for peer in self._workers.values() if peer is not worker]:
+                    self._send(receiver, STRAY, message.data)
 
     def _replace(self, worker: _Worker) -> None:
         """Start a worker anew that has ended."""
@@ -255,27 +255,27 @@ class Dispatcher:
         self._start(worker.number, lost, failures)
 
     def _start(self, number: int, lost: Sequence[str], failures: int) -> None:
-        own, other = open_channel()
+        ours, theirs = open_channel()
         pid = os.fork()
         if pid == 0:
             code = 1
             try:
-                own.close()
+                ours.close()
                 self._close_all()
-                code = self.run_worker(number, other, lost)
+                code = self.run_worker(number, theirs, lost)
             finally:
                 os._exit(code)
-        other.close()
-        worker = self._workers[number] = _Worker(number, pid, own, time.monotonic(), failures)
-        self._selector.register(own, selectors.EVENT_READ, worker)
+        theirs.close()
+        worker = self._workers[number] = _Worker(number, pid, ours, time.monotonic(), failures)
+        self._selector.register(ours, selectors.EVENT_READ, worker)
 
     def _close_all(self) -> None:
         """Close what belongs to the first process alone: at its end, and in each of the others."""
         self._selector.close()
-        for each in (self.listening, self._wake, self._woken):
-            each.close()
-        for one in (*(arriving.connection for arriving in self._arriving), *self._relays):
-            one.forget() if isinstance(one, SecuredSocket | TlsRelay) else one.close()
+        for sock in (self.listening, self._wake, self._woken):
+            sock.close()
+        for open_one in (*(arriving.connection for arriving in self._arriving), *self._relays):
+            open_one.forget() if isinstance(open_one, SecuredSocket | TlsRelay) else open_one.close()
         for worker in self._workers.values():
             worker.channel.close()
 
@@ -289,7 +289,7 @@ class Dispatcher:
         for worker in self._workers.values():
             self._selector.unregister(worker.channel)
         self._selector.unregister(self._woken)
-        sent, running = 0, {each.pid: each.number for each in self._workers.values()}
+        sent, running = 0, {worker.pid: worker.number for worker in self._workers.values()}
         while running:
             while sent < max(1, self._signals):
                 sent += 1

@@ -65,13 +65,13 @@ class KeyReader:
         self._keys = keys
 
     def read(self, head: bytes) -> str:
-        """The key of a request by its first bytes; empty when it belongs to no World, or has no whole head yet."""
+        """Read the key of a request from its first bytes; empty when it belongs to no World, or has no whole head yet."""
         reader = HeadReader()
         reader.feed(head)
         return self.read_from(reader.url, reader.headers) if reader.is_whole else ""
 
     def read_from(self, url: bytes, headers: Mapping[bytes, bytes]) -> str:
-        """The key of a request by its address as sent and its headers; empty when it belongs to no World."""
+        """Read the key of a request from its address as sent and its headers; empty when it belongs to no World."""
         try:
             parsed = httptools.parse_url(url)
         except httptools.HttpParserInvalidURLError:
@@ -81,7 +81,7 @@ class KeyReader:
         return self.find(path, texts, query) if path else ""
 
     def find(self, path: str, headers: Mapping[str, str], query: Mapping[str, Any] = EMPTY_MAPPING) -> str:
-        """The key of a request by its path, its headers and its query."""
+        """Find the key of a request by its path, its headers and its query."""
         if path.startswith(f"{CONTROL_ROOT}/"):
             dialect = AZURE if "api-key" in headers else OPENAI
         else:

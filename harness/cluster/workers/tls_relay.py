@@ -30,11 +30,11 @@ class SecuredSocket:
         self.is_open = self._has_failed = False
 
     def fileno(self) -> int:
-        """The file descriptor, for a selector."""
+        """Return the file descriptor, for a selector."""
         return self._socket.fileno()
 
     def receive(self) -> bytes | None:
-        """What has come, None if nothing has, empty when the client has left or does not speak TLS."""
+        """Read the bytes that have come: None if none have, empty once the client has left or does not speak TLS."""
         try:
             if not self.is_open:
                 self._socket.do_handshake()

@@ -157,7 +157,7 @@ class Worker:
 
 
 def encode_stray(request: Request) -> bytes:
-    """A request without a World as another worker can answer it, too."""
+    """Encode a request without a World so that another worker can note it, too."""
     headers: Mapping[str, Any] = dict(request.headers)
     head = [request.method, request.root + request.path, headers, dict(request.query), request.operation]
     return orjson.dumps(head) + b"\n" + request.raw
