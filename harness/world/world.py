@@ -260,7 +260,7 @@ class World:
     def advance(self, id: str | None = None) -> list[Json]:
         """Move a background response or a run on by one step, or all of them without an `id`; returns them as they are now.
 
-        ConfigError when nothing with this `id` is under way. A background response goes from state to state so:
+        ConfigError when nothing with this `id` is under way. The states of a background response:
 
             queued -> in_progress -> completed, incomplete or failed, as its turn ends
             queued, in_progress -> cancelled, by `cancel`

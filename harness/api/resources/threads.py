@@ -52,12 +52,14 @@ def apply_delta(entry: Json, delta: Json) -> Json:
 class Thread:
     """A stored thread: its object; its messages, runs and steps by id, oldest first.
 
-    `pending_events` are the events of active runs that are still to be applied, by run id. A run goes from state to state so:
+    `pending_events` are the events of active runs that are still to be applied, by run id.
+
+    The states of a run:
 
         queued -> in_progress -> completed, incomplete or failed, as its turn ends
         in_progress -> requires_action -> queued, when the client submits what the run waits for
         queued, in_progress, requires_action -> cancelling -> cancelled
-        any state but the last ones -> expired, when its time is over
+        an active state -> expired, when the time of the run is over
     """
 
     object: Json
