@@ -40,7 +40,7 @@ class JoinedWrites:
             self._transport.write(data)
 
     def is_closing(self) -> bool:
-        """Whether it is closed or about to be."""
+        """Tell whether the transport is closed or about to be."""
         return self._transport.is_closing()
 
     def close(self) -> None:

@@ -57,7 +57,7 @@ class PostsAtOnce:
         self._reader = PostReader()
 
     def answer(self, data: bytes, start: int) -> ReadyAnswer | LateAnswer | None:
-        """Answer the whole POST that begins there; None if there is none, or if only ASGI can."""
+        """Answer the whole POST that begins at `start`; None for anything else, and where only ASGI can answer."""
         if (post := self._reader.read(data, start)) is None:
             return None
         head, body, end = post

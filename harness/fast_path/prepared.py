@@ -46,14 +46,14 @@ class Prepared(NamedTuple):
     as_of: str
 
     def holds_in(self, world: Any) -> bool:
-        """Whether it is the same in this World."""
+        """Tell whether the same is decided in this World."""
         if world.overrides is not None or self.models is not world.models or self.as_of != world.as_of:
             return False
         return self.account is world.account or self.account == world.account
 
 
 class WholeRequest(NamedTuple):
-    """A request that was accepted, and what it asks; `is_decided` says that it is accepted whatever is stored."""
+    """An accepted request with its prompt; `is_decided` says that it is accepted whatever is stored."""
 
     request: Request
     prompt: Prompt
@@ -149,7 +149,7 @@ def _prepare(request: Request, world: Any) -> Prepared | None:
 
 
 def _names_stored(prompt: Prompt) -> bool:
-    """Whether a request names a response, a conversation or an item that is stored."""
+    """Tell whether a request names a response, a conversation or an item that is stored."""
     body, given = prompt.body, prompt.body["input"]
     if body.get("previous_response_id") is not None or body.get("conversation") is not None:
         return True
@@ -157,12 +157,12 @@ def _names_stored(prompt: Prompt) -> bool:
 
 
 def _reads_world(rule: Rule) -> bool:
-    """Whether a rule reads of the World what other requests may change."""
+    """Tell whether a rule reads something of the World that other requests may change."""
     return rule.reads is None or any(name.startswith("world") and name not in SHARED_FACTS for name in rule.reads)
 
 
 def _key_of(request: Request) -> Key | None:
-    """The key of a request of which something may be kept."""
+    """Make the key of a request of which something may be kept; None for other requests."""
     body = request.body
     if request.fault or not isinstance(body, dict) or "input" not in body:
         return None

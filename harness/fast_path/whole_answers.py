@@ -34,7 +34,7 @@ def encode_whole(answer: Answer) -> bytes | None:
 
 
 def _encode_lines(headers: Mapping[str, str]) -> bytes | None:
-    """The lines of an answer's headers; None if one of them frames the answer or is none.
+    """Encode the lines of an answer's headers; None if a header frames the answer or is invalid.
 
     Most answers differ only in the last one, the request's id.
     """
@@ -47,7 +47,7 @@ def _encode_lines(headers: Mapping[str, str]) -> bytes | None:
 
 @lru_cache(maxsize=64)
 def _encode_all_but_last(names: Sequence[str], *values: str) -> bytes | None:
-    """The lines of headers up to the value of the last one."""
+    """Encode the lines of headers up to the value of the last one."""
     if not _FRAMING.isdisjoint(names) or _INVALID.search("".join(values)):
         return None
     return "\r\n".join(map(": ".join, zip(names, (*values, ""), strict=True))).encode(ENCODING)

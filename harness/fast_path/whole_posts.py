@@ -20,7 +20,7 @@ _PLAIN_PATH = re.compile(rb"/[\w./~-]*")
 
 
 class PostHead(NamedTuple):
-    """What the head of a POST says: its path, its headers by their names in lower case, how many bytes its body has."""
+    """The head of a POST: its path, its headers by their names in lower case, the size of its body in bytes."""
 
     path: str
     headers: Mapping[str, str]
@@ -34,7 +34,7 @@ class PostReader:
         self._known: RepeatCache[tuple[bytes, bytes], PostHead] = RepeatCache()
 
     def read(self, data: bytes, start: int = 0) -> tuple[PostHead, bytes, int] | None:
-        """Read the POST that begins there: its head, its body, where it ends.
+        """Read the POST that begins at `start`: returns its head, its body, and its end.
 
         None for what is something else, not whole, or in any way out of the ordinary.
         """

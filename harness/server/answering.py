@@ -45,7 +45,7 @@ def check_and_answer(request: Request, world: Any, handler: Handler, admit: Admi
 
 
 def answer_routed(routed: RoutedPath, request: Request, world: World) -> tuple[Request, Answer]:
-    """What a test answers to a request itself, and that request; what its function raises is reported as a problem."""
+    """Answer a request as a test has routed it, and return the request, too; what its function raises is a problem."""
     try:
         return request, routed.answer(request)
     except Exception as problem:
@@ -54,7 +54,7 @@ def answer_routed(routed: RoutedPath, request: Request, world: World) -> tuple[R
 
 
 def _answer_exception(problem: Exception, request: Request, world: Any) -> Answer:
-    """The answer where a rule or a handler has raised, whatever it was."""
+    """Answer a request for which a rule or a handler has raised, whatever the exception."""
     if isinstance(problem, ScriptedRefusal):
         return _refuse_as_scripted(problem, request, world)
     if not isinstance(problem, HarnessError):
@@ -65,7 +65,10 @@ def _answer_exception(problem: Exception, request: Request, world: Any) -> Answe
 
 
 def _refuse_as_scripted(fault: ScriptedRefusal, request: Request, world: Any) -> Answer:
-    """The refusal that a turn is, as the rules of the account put it; the journal has status 0 where there is no answer."""
+    """Refuse as a turn says, by the rules of the account where it names one.
+
+    In the journal the status is 0 where there is no answer.
+    """
     if error := fault.refusal.error:
         return Answer(error.status, error.body(), error.headers or {}, asked=True)
     if not fault.refusal.account:
@@ -76,7 +79,10 @@ def _refuse_as_scripted(fault: ScriptedRefusal, request: Request, world: Any) ->
 
 
 def _refuse(refusal: Violation, request: Request, world: Any) -> Answer:
-    """The answer to a refused request; it is asked for if the rule would not refuse it without what the account limits."""
+    """Answer a refused request.
+
+    The refusal counts as asked for if only the limits of the account cause it.
+    """
     answer = refusal_answer(refusal)
     if refusal.rule.id in UNKNOWN_PATHS and (named := find_other_api(request)):
         answer = answer._replace(body=named.body())
@@ -93,7 +99,7 @@ def _report_problem(problem: HarnessError, request: Request, world: Any) -> Answ
 
 
 def refusal_answer(refusal: Violation) -> Answer:
-    """A refusal as the API words it."""
+    """Word a refusal as the API does."""
     return Answer(refusal.error.status, refusal.error.body(), refusal.error.headers or {}, rule=refusal.rule.id)
 
 
@@ -104,6 +110,6 @@ def call_handler(call: ApiCall) -> Answer:
 
 
 def teapot_answer(problem: HarnessError) -> Answer:
-    """A problem that only the user of the harness can fix, as an answer that no SDK retries."""
+    """Answer a problem that only the user of the harness can fix, so that no SDK retries."""
     error = {"message": str(problem), "type": "harness_error", "param": None, "code": type(problem).__name__}
     return Answer(TEAPOT, {"error": error}, {"x-should-retry": "false"})

@@ -14,13 +14,13 @@ KEY_PREFIX = "sk-"
 
 
 def opens_world(key: str, dialect: str, keys: Container[str] | None) -> bool:
-    """Whether a key leads to a World of its own; `keys` are the only ones that do, None all of the right form."""
+    """Tell whether a key leads to a World of its own; `keys` are the only ones that do, None all of the right form."""
     own = dialect != OPENAI or (key.startswith(KEY_PREFIX) and key != KEY_PREFIX)
     return own if keys is None else key in keys
 
 
 def key_of(headers: Mapping[str, str], dialect: str, query: Mapping[str, Any] = EMPTY_MAPPING) -> str | None:
-    """The key of a request in a dialect; in those of Azure it may be an `api-key`, in Foundry what signs the address."""
+    """Read the key of a request in a dialect: in those of Azure also `api-key`, in Foundry also the signed address."""
     if dialect == OPENAI:
         return bearer_key(headers)
     key = headers.get("api-key") or bearer_key(headers)
@@ -28,7 +28,7 @@ def key_of(headers: Mapping[str, str], dialect: str, query: Mapping[str, Any] = 
 
 
 def bearer_key(headers: Mapping[str, str]) -> str | None:
-    """The API key of a request, None when there is no bearer authentication."""
+    """Read the API key of a request, None when there is no bearer authentication."""
     return _read_bearer(headers.get("authorization", ""))
 
 

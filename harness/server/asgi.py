@@ -98,7 +98,7 @@ class App:
             self.open_streams -= answer.events is not None
 
     def _answer_quickly(self, scope: Scope) -> Answer | None:
-        """The answer to what probes ask again and again, without the control plane."""
+        """Answer what probes ask again and again, without the control plane."""
         if scope.get("method") != "GET":
             return None
         if scope["path"] == METRICS_PATH:
@@ -106,11 +106,11 @@ class App:
         return answer_health(self.api, self.store) if scope["path"] == HEALTH_PATH else None
 
     def answer_post(self, path: str, headers: Mapping[str, str], body: bytes) -> Answer | Awaited | None:
-        """The answer to a POST without a query that came whole; None for a form, and below `/_harness`."""
+        """Answer a POST without a query that came whole; None for a form, and below `/_harness`."""
         return None if needs_asgi(path, headers) else self.api.handle("POST", path, headers, {}, body)
 
     async def _answer(self, scope: Scope, receive: Receive) -> Answer | None:
-        """The answer to a request; None when the client leaves before it has sent all of it."""
+        """Answer a request; None when the client leaves before it has sent the whole body."""
         method, path, (headers, query) = scope["method"], scope["path"], _headers_and_query(scope)
         kind = headers.get("content-type", "")
         if not (kind.startswith(multipart.CONTENT_TYPE) and self.api.takes_form(method, path)):
@@ -132,25 +132,25 @@ class App:
 
 
 def needs_asgi(path: str, headers: Mapping[str, str]) -> bool:
-    """Whether a POST is one of a form, or for the control plane."""
+    """Tell whether a POST has a form or is for the control plane."""
     return path.startswith(CONTROL_ROOT) or headers.get("content-type", "").startswith(multipart.CONTENT_TYPE)
 
 
 def _headers_and_query(scope: Scope) -> tuple[dict[str, str], dict[str, str | list[str]]]:
-    """The headers and the query of a request."""
+    """Read the headers and the query of a request."""
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
     return headers, parse_query(scope["query_string"]) if scope["query_string"] else {}
 
 
 def websocket_protocol(**arguments: Any) -> asyncio.Protocol:
-    """The protocol of a connection that becomes a WebSocket; loaded with the first one, most servers never see one."""
+    """Make the protocol of a connection that becomes a WebSocket; loaded with the first one, most servers never see one."""
     from harness.server.websocket.protocol import WebSocketProtocol as Sockets
 
     return Sockets(**arguments)
 
 
 async def read_body(receive: Receive) -> bytes | None:
-    """The bytes of a body; None when the client leaves before it has sent all of it."""
+    """Read the bytes of a body; None when the client leaves before it has sent the whole body."""
     body, more = bytearray(), True
     while more and len(body) <= MAX_BODY_SIZE:
         message = await receive()
@@ -210,7 +210,7 @@ class Server:
 
 
 def origin_of(scheme: str, host: str, port: int) -> str:
-    """The beginning of a URL: `http://127.0.0.1:8765`."""
+    """Write the beginning of a URL: `http://127.0.0.1:8765`."""
     return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
 
 
@@ -239,7 +239,7 @@ def uvicorn_config(app: AsgiApp, *, keep_alive: bool = True, tls: ServerContext 
 
 
 def fast_path(app: AsgiApp) -> dict[str, Any]:
-    """What makes the connections of a server fast; none of it changes an answer."""
+    """Choose what makes the connections of a server fast; it changes no answer."""
     if not is_enabled():
         return {}
     at_once = PostsAtOnce(app.answer_post, app.send_made).answer if isinstance(app, App) else None
@@ -251,7 +251,7 @@ Listening = socket.socket
 
 
 def bind(host: str, port: int) -> Listening:
-    """A listening socket; port 0 takes a free one. ConfigError when the address cannot be had."""
+    """Open a listening socket; port 0 takes a free one. ConfigError when the address cannot be had."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         with contextlib.ExitStack() as unless_bound:
@@ -278,7 +278,7 @@ def serve_in_thread(
     access: ControlAccess | None = None,
     tls: ServerContext | None = None,
 ) -> Iterator[Server]:
-    """A server for the time of a `with` block."""
+    """Run a server for the time of a `with` block."""
     server = Server(api, host, port, keep_alive=keep_alive, access=access, tls=tls).start()
     try:
         yield server

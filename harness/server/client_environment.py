@@ -1,4 +1,4 @@
-"""The environment that leads OpenAI clients to a World: the variables that they read, and none that leads elsewhere."""
+"""The environment that leads OpenAI clients to a World: the variables to set, and those to clear as they lead elsewhere."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ READ_BY_CLIENTS: Mapping[str, Sequence[str]] = {
 
 
 def client_variables(mock: Mock, key: str) -> dict[str, str]:
-    """The variables that lead clients to the mock; Azure's only for its dialect, since OpenAI's client reads them too."""
+    """List the variables that lead clients to the mock; Azure's only for its dialect, as OpenAI's client reads them, too."""
     found = {"OPENAI_BASE_URL": mock.base_url, "OPENAI_API_KEY": key}
     if mock.world.dialect == AZURE:
         azure = {"AZURE_OPENAI_API_KEY": key, "OPENAI_API_VERSION": AZURE_VERSION}
@@ -47,7 +47,7 @@ def client_variables(mock: Mock, key: str) -> dict[str, str]:
 
 
 def server_variables(origin: str, dialect: str, key: str) -> dict[str, str]:
-    """The variables that lead clients to the World of a key on a server (`https://127.0.0.1:8765`)."""
+    """List the variables that lead clients to the World of a key on a server (`https://127.0.0.1:8765`)."""
     from harness.world.mock import Mock
     from harness.world.options import WorldOptions
     from harness.world.world import World
@@ -58,7 +58,7 @@ def server_variables(origin: str, dialect: str, key: str) -> dict[str, str]:
 
 
 def environment_changes(variables: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str | None]:
-    """What to change in an environment for these variables to take effect; None removes one."""
+    """List what to change in an environment for these variables to take effect; None removes a variable."""
     cleared = [
         *CLEARED_VARIABLES,
         *_MOCK_VARIABLES,

@@ -50,7 +50,7 @@ class NotRefusedError(Exception):
 
 
 def run_demo(api: MockApi) -> Iterator[Text]:
-    """The demo, line by line as it happens; ConfigError without an SDK, NotRefusedError when the mock is too kind."""
+    """Run the demo, line by line; ConfigError without an SDK, NotRefusedError when the mock is too kind."""
     require_extra("the demo", "openai", "openai")
     with serve_in_thread(api) as server:
         mock = api.open(KEY, name="demo", base_url=server.base_url)
@@ -89,7 +89,7 @@ def _show_refusal(mock: Mock, client: OpenAI) -> Iterator[Text]:
 
 
 def exchange_line(exchange: Exchange) -> Text:
-    """An exchange in one line: number, status, who was asked what, and what came back."""
+    """Describe an exchange in one line: number, status, who was asked what, and what came back."""
     request, refused = exchange.request, exchange.status >= 400
     agent = {PLANNER_INSTRUCTIONS: "planner", OPS_INSTRUCTIONS: "ops"}.get(
         condition_value(request, "instructions").strip(), "client"
@@ -156,7 +156,7 @@ async def _run_with_agents(mock: Mock) -> str:
 
 
 def _run_with_openai(mock: Mock) -> str:
-    """The same hand-over as a loop of one's own."""
+    """Run the same hand-over as a plain loop around the OpenAI SDK."""
     tools: dict[str, Callable[..., str]] = {
         "transfer_to_ops": lambda: '{"assistant": "ops"}',
         "deploy": lambda ref: f"{ref} is live",

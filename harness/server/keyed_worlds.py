@@ -53,7 +53,7 @@ class KeyedWorlds:
         self._dropped: OrderedDict[str, None] = OrderedDict()
 
     def open(self, key: str, name: str = "", base_url: str = "", vocabulary: Vocabulary | None = None) -> Mock:
-        """What a test holds of the World of a key, which is made when it is new; `vocabulary` is that of its user."""
+        """Open the World of a key, a new one if needed, and return the test's handle on it; `vocabulary` is its user's."""
         return Mock(self._open_world(key, name, base_url, vocabulary))
 
     def _open_world(self, key: str, name: str = "", base_url: str = "", vocabulary: Vocabulary | None = None) -> World:
@@ -105,7 +105,7 @@ class KeyedWorlds:
     def world_of(
         self, headers: Mapping[str, str], dialect: str = OPENAI, query: Mapping[str, Any] = EMPTY_MAPPING
     ) -> World | None:
-        """The World a request belongs to; None when its key names none.
+        """Find the World a request belongs to; None when its key leads to no World.
 
         In the dialects of Azure the key may be an `api-key`, and both that and a token may look like anything.
         """
@@ -117,12 +117,12 @@ class KeyedWorlds:
         return self._open_world(key) if opens_world(key, dialect, self.known_keys) else None
 
     def _known_world(self, key: str) -> World | None:
-        """The World of a key or an alias that has one, which is used now."""
+        """Find the World of a key or an alias, and mark it as used now."""
         world = self.worlds.get(self._aliases.get(key, key))
         if world is not None and self.options.limits.worlds is not None:
             self.worlds.move_to_end(world.api_key)
         return world
 
     def name_closed(self, key: str) -> str:
-        """The name of the World that a key led to until it was closed; empty if it led to none."""
+        """Return the name of the World that a key led to until it was closed; empty if it led to none."""
         return self._closed.get(key, "")

@@ -79,7 +79,7 @@ class MockApi(KeyedWorlds):
         self._prepared = PreparedRequests() if is_enabled() and self.options.limits is not UNLIMITED else None
 
     def takes_form(self, method: str, path: str) -> bool:
-        """Whether the body of such a request is a form; `path` is the whole of it."""
+        """Tell whether the body of such a request is a form; `path` is the whole path."""
         place = parse_api_path(path, self.dialect)
         operation, _, _ = find_operation(method, place.endpoint_path, place.root) if place.root else (None, {}, False)
         return operation is not None and operation.is_form
@@ -158,7 +158,7 @@ class MockApi(KeyedWorlds):
         return refusal_answer(refusal) if refusal and (world is None or refusal.rule.id in UPGRADE_RULES) else None
 
     def _reserved_answer(self, request: Request) -> Answer | None:
-        """The 418 for a reserved key that is no alias now."""
+        """Answer 418 to a reserved key that is no alias now; None for other keys."""
         if not self._reserved:
             return None
         text = self._reserved.get(key_of(request.headers, request.dialect, request.query) or "")

@@ -20,7 +20,7 @@ BACKLOG = 2048
 
 
 class OnDemandServer:
-    """A listening socket and its server, which keeps no connection open; those made before it has started wait for it."""
+    """A listening socket and its server, which keeps no connection open; early connections wait for the server's start."""
 
     def __init__(self, make_api: Callable[[], MockApi]) -> None:
         self._make_api = make_api
@@ -33,7 +33,7 @@ class OnDemandServer:
         self._watcher.start()
 
     def start(self) -> Server:
-        """The server, started unless it has been."""
+        """Start the server unless it has been started; returns it."""
         from harness.server.asgi import Server
 
         with self._lock:

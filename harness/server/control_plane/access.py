@@ -32,7 +32,7 @@ class ControlAccess:
     """Whether the token was made up, so that nobody knows it yet."""
 
     def refuse(self, path: str, headers: Mapping[str, str]) -> Answer | None:
-        """The answer to a control request that is not permitted."""
+        """Refuse a control request that is not permitted; None permits it."""
         host = headers.get("host", "localhost")
         if not self._is_named(host):
             return _refusal(
@@ -59,9 +59,12 @@ LOOPBACK_ACCESS = ControlAccess()
 
 
 def control_access(host: str, token: str = "", hosts: Sequence[str] = ()) -> ControlAccess:
-    """The access to the control plane of a server that listens on `host`; off loopback a token is made if there is none."""
+    """Decide who has access to the control plane of a server that listens on `host`.
+
+    Off loopback, a token is made if none is given.
+    """
     made = "" if token or _is_loopback(host) else secrets.token_urlsafe(24)
-    return ControlAccess(token or made, [each.lower() for each in (host, *hosts)], bool(made))
+    return ControlAccess(token or made, [name.lower() for name in (host, *hosts)], bool(made))
 
 
 def _is_loopback(host: str) -> bool:
@@ -72,7 +75,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _name_of(host: str) -> str:
-    """The name or the address in a `Host` header, lower case; empty if there is none."""
+    """Read the name or the address in a `Host` header, lower case; empty for an invalid header."""
     try:
         return urlsplit(f"//{host}").hostname or ""
     except ValueError:

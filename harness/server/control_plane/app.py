@@ -36,7 +36,7 @@ Outcome = Literal["fail", "allow"]
 
 
 def control_app(api: MockApi) -> AsgiApp:
-    """The FastAPI app of a mock's control plane."""
+    """Make the FastAPI app of a mock's control plane."""
     app = FastAPI(title="responses-harness", docs_url=None, redoc_url=None, openapi_url=f"{CONTROL_ROOT}/openapi.json")
     app.state.api = api
     app.add_exception_handler(HarnessError, _render_problem)
@@ -59,7 +59,7 @@ def _api(request: Request) -> MockApi:
 
 
 def _mock_of(request: Request) -> Mock:
-    """The mock of the key that a request carries."""
+    """Find the mock of the key that a request carries."""
     headers = normalize_headers(request.headers.raw)
     world = _api(request).world_of(headers, AZURE if "api-key" in headers else OPENAI)
     if world is None:
@@ -120,7 +120,8 @@ async def expect(request: Request) -> Json:
     return {
         "expected": len(texts),
         "ended": [
-            {"refusals": each.text or ALLOW, "exchanges": [one.number for one in each.exchanges]} for each in ended
+            {"refusals": expected.text or ALLOW, "exchanges": [exchange.number for exchange in expected.exchanges]}
+            for expected in ended
         ],
     }
 
@@ -161,30 +162,30 @@ async def flow(request: Request) -> Json:
     return {
         "text": drawn.text,
         "mermaid": drawn.mermaid,
-        "lanes": {name: [exchange.number for exchange in own] for name, own in mock.lanes.items()},
+        "lanes": {name: [exchange.number for exchange in exchanges] for name, exchanges in mock.lanes.items()},
         "hand_offs": [hand_off._asdict() for hand_off in drawn.hand_offs],
     }
 
 
 async def said(request: Request) -> list[Json]:
     """What the model said, one for each response or run, oldest first."""
-    return [each.as_json() for each in _mock_of(request).said]
+    return [reply.as_json() for reply in _mock_of(request).said]
 
 
 async def calls(request: Request) -> list[Json]:
     """The calls that a client has to make, oldest first, each with its answers."""
-    return [each.as_json() for each in _mock_of(request).calls]
+    return [call.as_json() for call in _mock_of(request).calls]
 
 
 async def approvals(request: Request) -> list[Json]:
     """The calls of hosted MCP servers that needed an approval, oldest first, each with its answer and executions."""
-    return [{**asdict(each), "executed": each.executed} for each in _mock_of(request).approvals]
+    return [{**asdict(approval), "executed": approval.executed} for approval in _mock_of(request).approvals]
 
 
 async def report(request: Request, unused: Outcome = "fail", losses: Outcome = "fail", verbose: bool = False) -> Json:
     """What a failing test shows, the cause first; `verdict` is why one fails that held, else null.
 
-    With `unused=allow` unused turns are no reason, with `losses=allow` losses are none. With `verbose=true` every cause in
+    With `unused=allow` unused turns are no reason, nor are losses with `losses=allow`. With `verbose=true` every cause in
     full, the evidence and the bodies.
     """
     mock, outcomes = _mock_of(request), {"unused": unused, "losses": losses}
@@ -276,7 +277,7 @@ CONTROLS: Sequence[tuple[str, str, Callable[..., Awaitable[Any]]]] = (
 
 
 def _answer_json(body: Any) -> Any:
-    """An answer as JSON: the bytes of a file are a text, a byte a character."""
+    """Make JSON of an answer: the bytes of a file become a text, a character a byte."""
     return body.decode("latin-1") if isinstance(body, bytes) else body
 
 

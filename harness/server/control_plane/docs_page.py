@@ -17,7 +17,7 @@ _CODE = re.compile(r"`([^`]*)`")
 
 
 def render_control_page(openapi: Json) -> str:
-    """The page for an OpenAPI document: each request with its description and its parameters."""
+    """Render the page for an OpenAPI document: each request with its description and its parameters."""
     title = escape(openapi["info"]["title"])
     requests = "\n".join(
         _render_request(method, path, operation)
@@ -34,7 +34,7 @@ def render_control_page(openapi: Json) -> str:
 
 def _render_request(method: str, path: str, operation: Json) -> str:
     paragraphs = operation.get("description", "").split("\n\n")
-    parameters = "".join(f"<li>{each}</li>" for each in _describe_parameters(operation))
+    parameters = "".join(f"<li>{parameter}</li>" for parameter in _describe_parameters(operation))
     return (
         f"<h2><code>{method.upper()} {escape(path)}</code></h2>"
         + "".join(f"<p>{_CODE.sub(_render_code, escape(text))}</p>" for text in paragraphs)
@@ -43,10 +43,10 @@ def _render_request(method: str, path: str, operation: Json) -> str:
 
 
 def _describe_parameters(operation: Json) -> Iterator[str]:
-    for each in operation.get("parameters", ()):
-        schema = each["schema"]
+    for parameter in operation.get("parameters", ()):
+        schema = parameter["schema"]
         values = " | ".join(schema.get("enum", ())) or schema.get("type", "")
-        yield f"<code>?{escape(each['name'])}={escape(values)}</code>, by default {escape(str(schema.get('default')))}"
+        yield f"<code>?{escape(parameter['name'])}={escape(values)}</code>, by default {escape(str(schema.get('default')))}"
 
 
 def _render_code(found: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""What the control plane's OpenAPI document says beyond what its handlers' parameters do: bodies, and what is refused."""
+"""What the control plane's OpenAPI document says beyond the parameters of its handlers: bodies and refusals."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _OBJECT: Json = {"type": "object"}
 
 
 def _members(*required: str, **properties: Json) -> Json:
-    """The schema of an object with these members and no others."""
+    """Make the schema of an object with these members and no others."""
     return {"type": "object", "properties": properties, "required": [*required], "additionalProperties": False}
 
 
@@ -60,7 +60,7 @@ REFUSALS: dict[int | str, Json] = {
 
 
 def describe_body(method: str, path: str) -> dict[str, Any] | None:
-    """The body of a control request in OpenAPI, None if it has none."""
+    """Describe the body of a control request in OpenAPI; None for a request without a body."""
     if method != "POST" or path not in BODIES:
         return None
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": BODIES[path]}}}}

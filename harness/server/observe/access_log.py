@@ -15,7 +15,7 @@ RenderLine = Callable[[ObservedRequest], bytes]
 
 
 def write_lines(write: Callable[[bytes], object], render: RenderLine) -> Observer:
-    """The observer that writes a line for each request; where nobody reads them, the rest is dropped."""
+    """Make the observer that writes a line for each request; where nobody reads them, the rest is dropped."""
     is_open = True
 
     def log(one: ObservedRequest) -> None:
@@ -31,9 +31,10 @@ def write_lines(write: Callable[[bytes], object], render: RenderLine) -> Observe
 
 
 def write_refusals(write: Callable[[bytes], object], descriptor: int) -> Observer:
-    """The observer that writes a line for each request that is refused or cannot be answered, unless a script refuses it.
+    """Make the observer that writes a line for each unexpected refusal and each request that cannot be answered.
 
-    A line for which there is no room now is dropped, so that nothing waits for who does not read.
+    A refusal is unexpected unless a script refuses. A line for which there is no room now is dropped, so that nothing waits
+    for a slow reader.
     """
     log = write_lines(write, render_text)
 
@@ -45,7 +46,7 @@ def write_refusals(write: Callable[[bytes], object], descriptor: int) -> Observe
 
 
 def _has_room(descriptor: int) -> bool:
-    """Whether a line can be written without a wait; yes where that cannot be asked."""
+    """Tell whether a line can be written without a wait; True where the system cannot tell."""
     try:
         return bool(select.select((), (descriptor,), (), 0)[1])
     except (OSError, ValueError):
@@ -53,7 +54,7 @@ def _has_room(descriptor: int) -> bool:
 
 
 def render_text(one: ObservedRequest) -> bytes:
-    """A request as a line for people: `harness: POST /v1/responses 400: Missing … (missing_required_parameter)`."""
+    """Write a request as a line for people: `harness: POST /v1/responses 400: Missing … (missing_required_parameter)`."""
     said = one.clean(" ".join(str(one.error.get("message", "")).split()))
     rule = f" ({one.answer.rule})" if one.answer.rule else ""
     why = f": {said}{rule}" if one.answer.status >= 400 else f" {one.model}".rstrip()
@@ -61,7 +62,7 @@ def render_text(one: ObservedRequest) -> bytes:
 
 
 def render_json(one: ObservedRequest) -> bytes:
-    """A request as a line of JSON."""
+    """Write a request as a line of JSON."""
     fields = {
         "time": datetime.fromtimestamp(one.began, UTC).isoformat(timespec="milliseconds"),
         "method": one.method,

@@ -14,7 +14,7 @@ _BEGUN = monotonic()
 
 
 def describe_health(api: MockApi, store: str = "memory") -> Json:
-    """What the server is: `status` ok, its version and settings, counts, seconds since its start; `store` has the Worlds."""
+    """Describe the server: `status` ok, version, settings, counts, seconds since its start; `store` has the Worlds."""
     return {
         "status": "ok",
         "version": harness_version(),
@@ -28,7 +28,7 @@ def describe_health(api: MockApi, store: str = "memory") -> Json:
 
 
 def answer_health(api: MockApi, store: str) -> Answer:
-    """The same as an answer."""
+    """Answer with the description of the server."""
     return Answer(200, describe_health(api, store), {"content-type": "application/json", "cache-control": "no-store"})
 
 
@@ -39,7 +39,7 @@ def uptime() -> float:
 
 @cache
 def harness_version() -> str:
-    """The version of the installed package; empty in a checkout that is not installed."""
+    """Read the version of the installed package; empty in a checkout that is not installed."""
     try:
         return version("responses-harness")
     except PackageNotFoundError:

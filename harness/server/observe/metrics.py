@@ -54,12 +54,12 @@ class Metrics:
         self._state.read()
 
     def render(self) -> bytes:
-        """All metrics in the text format."""
+        """Render all metrics in the text format."""
         self.update()
         return generate_latest(self._registry)
 
     def answer(self) -> Answer:
-        """The same as an answer."""
+        """Answer with all metrics."""
         return metrics_answer(self.render())
 
 
@@ -101,7 +101,7 @@ _COUNTS: tuple[tuple[str, str, Callable[[MockApi], int]], ...] = (
 
 
 class _State:
-    """The metrics that are read of a mock when they are asked for; of several processes they are those that still run."""
+    """The metrics that are read from a mock on request; of several processes they count those that still run."""
 
     def __init__(self, api: MockApi, open_streams: Callable[[], int], registry: CollectorRegistry) -> None:
         self._api = api

@@ -25,7 +25,7 @@ MAX_TEXT = 200
 
 
 class ObservedRequest:
-    """An answered request: when it `began` (unix seconds), how many `seconds` its answer took to be made, what it was.
+    """An answered request: when it `began` (unix seconds), the `seconds` that its answer took, and its parts.
 
     `world` is the name of its World, empty without one; a World without a name is told by a hash of its key. No member but
     `headers` holds a key.
@@ -54,12 +54,12 @@ class ObservedRequest:
 
     @property
     def response(self) -> Json:
-        """The object in the answer, of a stream the one of its last event; empty when there is none."""
+        """The object in the answer, or in the last event of a stream; empty for an answer without an object."""
         return self.answer.body if isinstance(self.answer.body, dict) else {}
 
     @property
     def error(self) -> Json:
-        """The error in the answer; empty when it is none."""
+        """The error in the answer; empty for any other answer."""
         found = self.response.get("error") if self.answer.status >= 400 else None
         return found if isinstance(found, dict) else {}
 
@@ -78,7 +78,7 @@ class ObservedRequest:
         return self.clean(self._world.name) if is_named else f"key-{blake2b(key.encode(), digest_size=6).hexdigest()}"
 
     def clean(self, text: str) -> str:
-        """A text of the request without keys, and not too long."""
+        """Remove keys from a text of the request, and shorten it."""
         return shorten(str(redact(text, secrets_in_headers(self.headers))), MAX_TEXT)
 
 

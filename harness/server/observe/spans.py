@@ -31,7 +31,7 @@ def check_packages() -> None:
 
 
 def make_provider() -> TracerProvider:
-    """The provider of spans, which exports by OTLP over HTTP; ConfigError without the packages for it."""
+    """Make the provider of spans, which exports by OTLP over HTTP; ConfigError without the packages for it."""
     check_packages()
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.resources import SERVICE_NAME, OTELResourceDetector, Resource
@@ -45,7 +45,7 @@ def make_provider() -> TracerProvider:
 
 
 def trace_requests(provider: TracerProvider) -> Observer:
-    """The observer that makes a span of each request."""
+    """Make the observer that makes a span of each request."""
     from opentelemetry.trace import SpanKind, Status, StatusCode
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 

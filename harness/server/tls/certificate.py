@@ -1,4 +1,4 @@
-"""A server's certificate: one that an authority of this run has signed, or one of the user's files."""
+"""A server's certificate: signed by an authority of this run, or read from the user's files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _BEGINS_BEFORE = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class ServerCertificate:
-    """A certificate as a server shows it: `names` are the hosts that it is for, `anchors` what clients have to trust.
+    """A certificate as a server shows it: `names` are its hosts, `anchors` the certificates that clients have to trust.
 
     `anchors` are certificates as PEM, none if whom clients trust anyway has signed it.
     """
@@ -41,7 +41,7 @@ class ServerCertificate:
     anchors: bytes
 
     def host_for(self, host: str) -> str:
-        """The host of the URLs that clients are given: `host` if the certificate is for it, else one that it is for."""
+        """Choose the host of the URLs for clients: `host` if the certificate is for it, else another of its names."""
         others = (name for name in self.names if not name.startswith("*"))
         return next((name for name in (host, "localhost") if name in self.names), next(others, host))
 
@@ -52,7 +52,7 @@ def require_cryptography(asked: str) -> None:
 
 
 def make_certificate(names: Sequence[str] = ()) -> ServerCertificate:
-    """A certificate for the names of this machine's loopback and these, signed by an authority made for it.
+    """Make a certificate for this machine's loopback and these names, signed by an authority made for it.
 
     The key of the authority ends with this call.
     """
@@ -114,7 +114,7 @@ def _sign_server(
         .issuer_name(authority.subject)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
-        .add_extension(x509.SubjectAlternativeName([_general_name(each) for each in names]), critical=False)
+        .add_extension(x509.SubjectAlternativeName([_general_name(host) for host in names]), critical=False)
         .add_extension(issued_by, critical=False)
         .sign(authority_key, hashes.SHA256())
     )
@@ -136,7 +136,7 @@ def _begin_certificate(name: x509.Name, key: ec.EllipticCurvePublicKey) -> x509.
 
 
 def _general_name(name: str) -> x509.GeneralName:
-    """A name or an address as a certificate has it; ConfigError for what is neither."""
+    """Write a name or an address as a certificate has it; ConfigError for anything else."""
     from cryptography import x509
 
     try:
@@ -152,7 +152,7 @@ def _general_name(name: str) -> x509.GeneralName:
 
 
 def load_certificate(file: Path, key: Path | None) -> ServerCertificate:
-    """The certificate in a file of PEM, its key in another or the same; ConfigError for what cannot be served with."""
+    """Load the certificate in a file of PEM, its key in another or the same; ConfigError if it cannot be used."""
     from cryptography.hazmat.primitives.serialization import Encoding
 
     chain = _read_chain(file)
@@ -169,12 +169,14 @@ def load_certificate(file: Path, key: Path | None) -> ServerCertificate:
         why = f"the key is not that of --certificate {file}" if belongs else f"it cannot be used: {problem.reason}"
         advice = "Give the key that the certificate was made with; the server's certificate comes first in its file."
         raise ConfigError(f"{named}: {why}. {advice}") from problem
-    anchors = [each.public_bytes(Encoding.PEM) for each in chain if each.issuer == each.subject]
+    anchors = [
+        certificate.public_bytes(Encoding.PEM) for certificate in chain if certificate.issuer == certificate.subject
+    ]
     return ServerCertificate(context, _names_in(chain[0]), b"".join(anchors))
 
 
 def _read_chain(file: Path) -> Sequence[x509.Certificate]:
-    """The certificates of a file, the server's own first, which is valid today."""
+    """Read the certificates of a file, the server's own first, which must be valid today."""
     from cryptography import x509
 
     option = f"--certificate {file}"
@@ -210,12 +212,12 @@ def _check_key(content: bytes, option: str) -> None:
 
 
 def _names_in(certificate: x509.Certificate) -> list[str]:
-    """The names and addresses that a certificate is for."""
+    """List the names and addresses that a certificate is for."""
     from cryptography import x509
 
     try:
         found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except (x509.ExtensionNotFound, ValueError):
         return []
-    addresses = (str(each) for each in found.get_values_for_type(x509.IPAddress))
+    addresses = (str(address) for address in found.get_values_for_type(x509.IPAddress))
     return [*addresses, *found.get_values_for_type(x509.DNSName)]

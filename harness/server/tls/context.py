@@ -1,4 +1,4 @@
-"""How a server shows its certificate, and what it says of handshakes that fail.
+"""Shows a server's certificate, and reports handshakes that fail.
 
 A client that speaks plain http is told so in plain http, and one that turns the certificate down is reported: its own error
 seldom says what it has to be given.
@@ -54,7 +54,7 @@ class ServerContext(ssl.SSLContext):
 def server_context(
     certificate: str, key: str | None, password: Callable[[], bytes], report: Callable[[str], None] = lambda _: None
 ) -> ServerContext:
-    """The context of a server with the certificate and the key in these files."""
+    """Make the context of a server with the certificate and the key in these files."""
     context = ServerContext(ssl.PROTOCOL_TLS_SERVER)
     context.report, context.reported = report, set()
     context.set_alpn_protocols(["http/1.1"])

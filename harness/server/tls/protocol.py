@@ -42,11 +42,11 @@ class SecuredTransport:
         self._connection.protocol = cast("asyncio.Protocol", protocol)
 
     def get_protocol(self) -> asyncio.BaseProtocol | None:
-        """The protocol of the requests."""
+        """Return the protocol of the requests."""
         return self._connection.protocol
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        """What is known of the connection."""
+        """Return what is known of the connection by this name."""
         own = {"ssl_object": self._connection.secured, "sslcontext": self._connection.secured.context}
         return own[name] if name in own else self._connection.transport.get_extra_info(name, default)
 

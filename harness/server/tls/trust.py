@@ -1,4 +1,4 @@
-"""What makes clients trust a certificate: files with its authority, and the variables that lead clients to them.
+"""Makes clients trust a certificate: files with its authority, and the variables that lead clients to them.
 
 Most clients take such a file in place of what they trust otherwise, so that it holds all of that, too.
 """
@@ -37,18 +37,18 @@ def write_trust(anchors: bytes, folder: Path, environment: Mapping[str, str]) ->
 
 
 def trusting_context(anchors: str) -> ssl.SSLContext:
-    """A client's context that trusts these certificates (PEM) alone."""
+    """Make a client's context that trusts these certificates (PEM) alone."""
     return ssl.create_default_context(cadata=anchors)
 
 
 def _known_authorities(environment: Mapping[str, str]) -> Sequence[bytes]:
-    """The certificates (DER) that clients trust already: those of the system and of the files that variables name."""
+    """Collect the certificates (DER) that clients trust already: from the system and the files that variables name."""
     context = ssl.create_default_context()
     named = [Path(value) for name in BUNDLE_VARIABLES if (value := environment.get(name))]
     for file in [*named, *([] if context.get_ca_certs() else _other_files())]:
-        for each in _files(file):
+        for bundle in _files(file):
             with suppress(OSError, ssl.SSLError):  # a client cannot read it either
-                context.load_verify_locations(each)
+                context.load_verify_locations(bundle)
     return context.get_ca_certs(binary_form=True)
 
 
@@ -63,20 +63,20 @@ def _other_files() -> Iterator[Path]:
 
 
 def _files(path: Path) -> list[Path]:
-    """A file, or those of a folder that may hold certificates."""
-    return [each for each in sorted(path.iterdir()) if each.suffix in _SUFFIXES] if path.is_dir() else [path]
+    """List a file, or those of a folder that may hold certificates."""
+    return [file for file in sorted(path.iterdir()) if file.suffix in _SUFFIXES] if path.is_dir() else [path]
 
 
 def _java_store(anchors: bytes, known: Sequence[bytes]) -> bytes:
-    """A trust store for Java, which reads no PEM."""
+    """Make a trust store for Java, which reads no PEM."""
     from cryptography import x509
     from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, pkcs12
 
     found = x509.load_pem_x509_certificates(anchors)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # some authorities are older than what is said of their form today
-        for each in known:
+        for certificate in known:
             with suppress(ValueError):
-                found.append(x509.load_der_x509_certificate(each))
-        named = [pkcs12.PKCS12Certificate(each, b"%d" % number) for number, each in enumerate(found)]
+                found.append(x509.load_der_x509_certificate(certificate))
+        named = [pkcs12.PKCS12Certificate(certificate, b"%d" % number) for number, certificate in enumerate(found)]
         return pkcs12.serialize_java_truststore(named, BestAvailableEncryption(JAVA_PASSWORD.encode()))

@@ -14,7 +14,7 @@ AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 def connection_scope(transport: asyncio.Transport) -> Scope:
-    """What is the same in the scopes of all requests of a connection."""
+    """Make what the scopes of all requests of a connection share."""
     ends = (transport.get_extra_info(name) for name in ("sockname", "peername"))
     server, client = (end[:2] if isinstance(end, tuple) else None for end in ends)
     return {

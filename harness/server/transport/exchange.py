@@ -109,7 +109,7 @@ class AsgiExchange:
             self.transport.close()
 
     async def receive(self) -> Message:
-        """What has come of the request since it was asked for last; waits for it."""
+        """Wait for more of the request and return what has come since the last call."""
         if self._expects_continue and not self.transport.is_closing():
             self.transport.write(CONTINUE)
             self._expects_continue = False

@@ -89,7 +89,7 @@ class _Clock:
 def _timed_messages(
     answer: Answer, delivery: Delivery, headers: list[tuple[bytes, bytes]], status: int
 ) -> Iterator[TimedMessage]:
-    """What goes out, each with the pauses before it."""
+    """Yield what goes out, each message with the pauses before it."""
     start = {"type": "http.response.start", "status": status, "headers": headers}
     if answer.events is None:
         body = answer.body if isinstance(answer.body, bytes) else orjson.dumps(answer.body)
@@ -135,9 +135,9 @@ def _encode_frames(events: Sequence[Json], form: FrameForm) -> Iterator[bytes]:
 
 
 def _encode_frame(event: Json, form: FrameForm) -> bytes:
-    """An event in the form of its stream; its JSON has no line ends of its own."""
+    """Encode an event in the form of its stream; its JSON has no line ends of its own."""
     name, data = encode_event(event).removesuffix(b"\n\n").split(b"\n")
-    lines = [name, *(each.encode() for each in form.fields), data]
+    lines = [name, *(field.encode() for field in form.fields), data]
     if form.data_lines > 1:
         lines[-1:] = data.replace(b"{", b"{\ndata: ", 1).split(b"\n")
     if not form.space:
@@ -148,7 +148,7 @@ def _encode_frame(event: Json, form: FrameForm) -> bytes:
 
 
 def _cut_into_chunks(body: bytes, size: int | None) -> list[bytes]:
-    """The pieces of a body in which it is sent; at least one."""
+    """Cut a body into the pieces in which it is sent; at least one."""
     return [body[start : start + size] for start in range(0, len(body), size)] if size and body else [body]
 
 
@@ -177,7 +177,7 @@ async def _wait_unless_left(pauses: Iterable[Pause], receive: Receive, early: li
 
 
 async def _receive_until(receive: Receive, over: asyncio.Future[None]) -> list[Message]:
-    """The message that the client sends before `over` is done, or none."""
+    """Return the message that the client sends before `over` is done, or no message."""
     message = asyncio.ensure_future(receive())
     try:
         await asyncio.wait((over, message), return_when=asyncio.FIRST_COMPLETED)

@@ -41,13 +41,13 @@ class RequestHead(NamedTuple):
         return self.method == "GET" and b"upgrade" in tokens and headers.get(b"upgrade", b"").lower() == WEBSOCKET
 
     def encode(self, *, without: bytes = b"") -> bytes:
-        """The bytes of the head again, without the headers of a name."""
+        """Encode the head again, without the headers of a name."""
         start = b"%b %b HTTP/%b" % (self.method.encode(), self.url, self.version.encode())
         kept = [b"%b: %b" % header for header in self.headers if header[0] != without]
         return b"\r\n".join([start, *kept, b"", b""])
 
     def as_scope(self) -> Scope:
-        """The head as ASGI has it."""
+        """Make the ASGI scope of the head."""
         url = httptools.parse_url(self.url)
         path = url.path.decode("ascii")
         return {
@@ -62,7 +62,7 @@ class RequestHead(NamedTuple):
 
 
 class RequestReceiver(Protocol):
-    """Takes what a parser reads; a BadRequest that it raises is that of the parser."""
+    """Takes what a parser reads; the parser passes on a BadRequest raised here."""
 
     def begin_head(self) -> None:
         """Note that the head of a request has begun."""

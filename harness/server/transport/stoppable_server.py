@@ -89,7 +89,10 @@ class StoppableServer(uvicorn.Server):
 
 
 def end_when_cancelled(app: AsgiApp) -> AsgiApp:
-    """An ASGI app that ends without an error when its server cancels it; uvicorn would log that as a fault of the app."""
+    """Wrap an ASGI app so that it ends without an error when its server cancels it.
+
+    uvicorn would log the cancellation as a fault of the app.
+    """
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         try:

@@ -54,7 +54,7 @@ class SpooledContent:
             return self._file.read(length)
 
     def decode(self, encoding: str, errors: str = "strict") -> str:
-        """The content as text, or what stands for it."""
+        """Decode the content as text; large content as an object that stands for it."""
         if self._file is None:
             return str(self._head, encoding, errors)
         self._file.flush()
@@ -62,7 +62,7 @@ class SpooledContent:
 
 
 async def read_form(receive: Receive, content_type: str, most: int) -> tuple[bytes, Json | None] | None:
-    """The bytes of a small form and None, or of a larger one no bytes and its fields; None when the client leaves.
+    """Read a small form as bytes and None, a larger one as no bytes and its fields; None when the client leaves.
 
     Of a larger one that is not whole there are neither.
 

@@ -1,4 +1,4 @@
-"""Outputs injected into a response that stays open: the events that say so, and those with which it goes on.
+"""Makes the events about outputs injected into an open response: that they are taken, and how the response goes on.
 
 A response with agents may wait for outputs of the client over its connection (`completed(awaits_outputs=True)`); when all
 are there it goes on, and ends as one response.
@@ -15,7 +15,7 @@ from harness.world.websocket_state import LaneResponse, OpenResponse
 
 
 def created_event(opened: OpenResponse) -> Json:
-    """The input is part of the response."""
+    """Say that the input is part of the response now."""
     event = {
         "type": "response.inject.created",
         "response_id": opened.response["id"],
@@ -26,7 +26,7 @@ def created_event(opened: OpenResponse) -> Json:
 
 
 def failed_event(held: LaneResponse | None, body: Json, error: Json) -> Json:
-    """The input is not part of the response and is returned."""
+    """Say that the input is not part of the response, and return it."""
     event = {
         "type": "response.inject.failed",
         "response_id": body["response_id"],
@@ -41,7 +41,7 @@ def failed_event(held: LaneResponse | None, body: Json, error: Json) -> Json:
 
 
 def unanswered(opened: OpenResponse) -> list[Json]:
-    """What the client still owes to a response, as stubs of outputs."""
+    """List what the client still owes to a response, as stubs of outputs."""
     given = [_answered_id(item) for item in opened.outputs]
     owed = owed_outputs(opened.response["output"][opened.settled :])
     return [stub for stub in owed if _answered_id(stub) not in given]
@@ -52,7 +52,7 @@ def _answered_id(output: Json) -> Any:
 
 
 def merge_responses(first: Json, second: Json) -> Json:
-    """One response that did what two did: the first with what the second added to it."""
+    """Merge two responses into one: the first, with what the second added."""
     own = {name: first[name] for name in ("id", "created_at", "previous_response_id")}
     output = [*first["output"], *second["output"]]
     return {**second, **own, "output": output, "usage": _add_usage(first["usage"], second["usage"])}
@@ -65,7 +65,7 @@ def _add_usage(first: Any, second: Any) -> Any:
 
 
 def continue_events(opened: OpenResponse, events: Sequence[Json], merged: Json) -> Iterator[Json]:
-    """The events of a second response as those with which the open one goes on; the last has the merged response."""
+    """Yield the events of a second response as a continuation of the open one; the last has the merged response."""
     place = len(opened.response["output"])
     for event in list(events)[2:]:
         own: Json = {"sequence_number": opened.held.event_count}

@@ -62,9 +62,9 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
 
 
 def _is_ascii_handshake(head: bytes) -> bool:
-    """Whether the first line of an upgrade and the headers that make it one are ASCII."""
+    """Tell whether the first line of an upgrade and its handshake headers are ASCII."""
     start, *headers = head.split(b"\r\n")
-    return start.isascii() and all(each.isascii() for each in headers if each.startswith(_HANDSHAKE_HEADERS))
+    return start.isascii() and all(header.isascii() for header in headers if header.startswith(_HANDSHAKE_HEADERS))
 
 
 def _is_utf8(text: bytes) -> bool:
@@ -82,7 +82,7 @@ class Session(Protocol):
     delivery: Delivery | None
 
     def receive(self, message: str | bytes) -> Sequence[Json] | Awaitable[Sequence[Json]]:
-        """The server's events for one message of the client."""
+        """Return the server's events for one message of the client."""
 
 
 async def serve_session(session: Session, receive: Receive, send: Send) -> None:

@@ -43,6 +43,17 @@ CLOSING_RULES = ("connection_limit_reached", "inject_malformed")
 class SocketSession:
     """One connection: `receive` takes an event of the client and returns the server's, in order.
 
+    A lane has a last response (held), which may wait for outputs (open), or none (empty):
+
+        empty, held -- response.create --> held, or open if the script awaits outputs
+        held -- a refused response.create that continues its response --> empty
+        held -- response.steer --> held: the input waits for the client's outputs, else its successor is made at once
+        open -- response.inject, some outputs missing --> open
+        open -- response.inject, all outputs there --> held, or open again: the response goes on, if it can
+        open -- response.create --> its held-back last event is sent, then as from held
+
+    A refusal of CLOSING_RULES closes the connection, and all lanes are gone.
+
     When `closed`, the server hangs up after these events; `delivery` says how they go out, if not at once and whole.
     `headers` are those of the upgrade. Each exchange is written into the journal: `WS /responses` with the event as it came,
     and the answer that HTTP would give; the observer is told of it.
@@ -63,7 +74,7 @@ class SocketSession:
         self._observer = observer
 
     def receive(self, message: str | bytes, *, is_own: bool = True) -> Sequence[Json]:
-        """The server's events for one message of the client; a binary one is read like a text. Never raises.
+        """Answer one message of the client with the server's events; a binary one is read like a text. Never raises.
 
         Of a message that is not this process's own no observer is told; see `MockApi.handle`.
         """
@@ -102,15 +113,17 @@ class SocketSession:
         return answer._replace(events=[*ended, *(answer.events or [_error_event(answer, lane)])])
 
     def _end_open_response(self, lane: str | None) -> list[Json]:
-        """The last event of the response that waits in this lane: the client goes on without it."""
-        opened = next((each for each in self._connection.open_responses.values() if each.held.lane == lane), None)
+        """End the response that waits in this lane, as the client goes on without it; returns its last event."""
+        opened = next(
+            (waiting for waiting in self._connection.open_responses.values() if waiting.held.lane == lane), None
+        )
         if opened is None:
             return []
         self._connection.end_open(opened)
         return [{**opened.last_event, "sequence_number": opened.held.event_count}]
 
     def _create_response(self, request: Request, body: Json, lane: str | None) -> Answer:
-        """The answer to a request in a lane, its events marked with the lane; the lane remembers the response."""
+        """Answer a request in a lane, its events marked with the lane; the lane remembers the response."""
         if steers := self._connection.pending_steers(lane, body.get("previous_response_id")):
             body = {**body, "input": [*steers, *input_items(body)]}
         create = OPERATIONS[CREATE_RESPONSE]
@@ -124,7 +137,7 @@ class SocketSession:
         return answer._replace(events=self._hold_open(OpenResponse(held, {}), events))
 
     def _hold_open(self, opened: OpenResponse, events: Sequence[Json]) -> Sequence[Json]:
-        """The events without the last one if the response waits for outputs, as its script wants."""
+        """Hold back the last event if the response waits for outputs, as its script wants; returns the events to send."""
         waits = self._connection.awaits_outputs and enables_agents(opened.held.body) and unanswered(opened)
         if not waits:
             self._connection.open_responses.pop(opened.response["id"], None)
@@ -142,7 +155,7 @@ class SocketSession:
         return answer._replace(events=[inject_failed_event(held, request.body, answer.body["error"])])
 
     def _accept_inject(self, call: ApiCall) -> Answer:
-        """The outputs are part of the response, which goes on as soon as none is missing."""
+        """Take the outputs into the response, which goes on as soon as no output is missing."""
         request, connection = call.request, self._connection
         opened = connection.open_responses[request.body["response_id"]]
         opened.outputs += request.body["input"]
@@ -163,7 +176,7 @@ class SocketSession:
         )
 
     def _continue_response(self, request: Request, opened: OpenResponse) -> Answer:
-        """The answer to the outputs, as if they were the input of a response that continues the open one."""
+        """Answer the outputs as if they were the input of a response that continues the open one."""
         body = {**opened.held.body, "input": opened.outputs}
         if conversation_id(body) is None:
             body["previous_response_id"] = opened.response["id"]
@@ -180,7 +193,7 @@ class SocketSession:
         return answer._replace(events=[steering_events.failed_event(held, request.body, answer.body["error"])])
 
     def _accept_steer(self, call: ApiCall) -> Answer:
-        """The input is queued; what it goes into is made at once, unless the client owes something before."""
+        """Queue the input; its successor is made at once, unless the client owes outputs before."""
         request, connection = call.request, self._connection
         held = connection.held(request.body["previous_response_id"])
         assert held is not None  # the contract has refused a steer without a target
@@ -192,7 +205,7 @@ class SocketSession:
         return self._create_successor(request, held, accepted)
 
     def _create_successor(self, request: Request, held: LaneResponse, accepted: Json) -> Answer:
-        """The response after a steered one: with its settings, and with the steering as input."""
+        """Create the response after a steered one: with its settings, and with the steering as input."""
         self._connection.generate = True
         body = {**held.body, "previous_response_id": held.response["id"], "input": []}
         answer = self._create_response(request, body, held.lane)
@@ -208,7 +221,7 @@ class SocketSession:
 
 
 def _as_noted(sent: Request, answer: Answer) -> Request:
-    """An event as the journal has it: outputs that a response took continue that response, others none."""
+    """Write an event as the journal has it: accepted outputs continue their response, others no response."""
     if not isinstance(sent.body, dict) or sent.body.get("type") != INJECT_EVENT:
         return sent
     if answer.events is None or answer.status != 200:
@@ -217,7 +230,7 @@ def _as_noted(sent: Request, answer: Answer) -> Request:
 
 
 def is_invalid_stream(stream: Any) -> bool:
-    """Whether `stream` is of a type that the schema refuses; any other value is ignored here."""
+    """Tell whether `stream` is of a type that the schema refuses; any other value is ignored here."""
     return not (stream is None or isinstance(stream, bool))
 
 

@@ -1,4 +1,4 @@
-"""The events about a steer: that it was accepted, that it waits for something, that it failed."""
+"""The events about a steer: accepted, pending until the client sends outputs, or failed."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from harness.world.websocket_state import LaneResponse
 
 
 def accepted_event(held: LaneResponse, id: str) -> Json:
-    """The input is queued."""
+    """Say that the input is queued."""
     return _event("accepted", held, steer={"id": id, "previous_response_id": held.response["id"]})
 
 
 def pending_event(held: LaneResponse, id: str, owed: Sequence[Json]) -> Json:
-    """The input waits for what the client owes to the response."""
+    """Say that the input waits for what the client owes to the response."""
     steer = {"id": id, "previous_response_id": held.response["id"]}
     return _event("pending", held, reason="waiting_for_required_input", required_input=list(owed), steer=steer)
 
 
 def failed_event(held: LaneResponse | None, body: Json, error: Json, id: str | None = None) -> Json:
-    """The input of this steer is rejected and returned. `id` is that of a steer that was accepted before."""
+    """Say that the input of this steer is rejected, and return it; `id` is that of a steer accepted before."""
     steer = {name: body[name] for name in ("input", "previous_response_id") if name in body}
     members = {name: error[name] for name in ("type", "code", "message")}
     return _event("failed", held, error=members, steer={"id": id, **steer} if id else steer)
@@ -37,7 +37,7 @@ def _event(kind: str, held: LaneResponse | None, **members: Any) -> Json:
 
 
 def owed_outputs(output: Sequence[Json]) -> list[Json]:
-    """What the client owes for an output: stubs of the outputs of its calls and of the approvals asked of it."""
+    """List what the client owes for an output: stubs of the outputs of its calls and of the approvals asked of it."""
     return [stub for item in output if (stub := _output_stub(item))]
 
 
