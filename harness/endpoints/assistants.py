@@ -13,7 +13,7 @@ from harness.world.world import World
 
 @operation("POST", "/assistants", body="CreateAssistant", answer="Assistant")
 def create(call: ApiCall) -> Answer:
-    """A new assistant."""
+    """Make an assistant."""
     made = assistants.new_assistant(
         drop_nulls(call.request.body), call.world.ids, call.world.tick(), call.world.uploads.add_store
     )
@@ -29,19 +29,19 @@ def create(call: ApiCall) -> Answer:
     cursors=Cursors("assistant", lambda request, world: world.store.assistants),
 )
 def list_all(call: ApiCall) -> Answer:
-    """The assistants of the key, newest first unless `order=asc`."""
+    """List the assistants of the key, newest first unless `order=asc`."""
     return Answer(200, page(list(call.world.store.assistants.values()), call.request.query))
 
 
 @operation("GET", "/assistants/{assistant_id}", answer="Assistant")
 def retrieve(call: ApiCall) -> Answer:
-    """One assistant."""
+    """Read one assistant."""
     return Answer(200, _find_assistant(call.request, call.world))
 
 
 @operation("POST", "/assistants/{assistant_id}", body="UpdateAssistant", answer="Assistant")
 def update(call: ApiCall) -> Answer:
-    """Change what the body names of an assistant; runs that are under way keep what they began with."""
+    """Change an assistant as the body says; runs that are under way go on with the assistant as it was."""
     known = _find_assistant(call.request, call.world)
     changed = assistants.update_from_body(call.request.body, known)
     call.world.store.assistants[known["id"]] = changed

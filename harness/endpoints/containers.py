@@ -25,7 +25,7 @@ def _use(request: Request, world: World) -> str:
 
 @operation("POST", "/containers", body="CreateContainer", answer="Container")
 def create(call: ApiCall) -> Answer:
-    """A new container, with copies of the uploaded files that it starts with."""
+    """Make a container, with copies of the uploaded files that it starts with."""
     return Answer(200, call.world.containers.render(call.world.add_container(drop_nulls(call.request.body))))
 
 
@@ -37,7 +37,7 @@ def create(call: ApiCall) -> Answer:
     cursors=Cursors("container", lambda request, world: world.store.containers),
 )
 def list_containers(call: ApiCall) -> Answer:
-    """The containers, newest first unless `order=asc`, those of one `name` when asked for; expired ones stay."""
+    """List the containers, newest first unless `order=asc`, those of one `name` when asked for; expired ones stay."""
     name = call.request.query.get("name")
     containers = [call.world.containers.render(id) for id in list(call.world.store.containers)]
     return Answer(
@@ -47,7 +47,7 @@ def list_containers(call: ApiCall) -> Answer:
 
 @operation("GET", CONTAINER_PATH, answer="Container")
 def retrieve(call: ApiCall) -> Answer:
-    """One container."""
+    """Read one container."""
     return Answer(200, call.world.containers.render(_use(call.request, call.world)))
 
 
@@ -85,14 +85,14 @@ def _sent_file(request: Request) -> Any:
     ),
 )
 def list_files(call: ApiCall) -> Answer:
-    """The files of a container, newest first unless `order=asc`."""
+    """List the files of a container, newest first unless `order=asc`."""
     files = call.world.store.containers[_use(call.request, call.world)].files.values()
     return Answer(200, page([file.object for file in files], call.request.query))
 
 
 @operation("GET", FILE_PATH, answer="ContainerFile")
 def retrieve_file(call: ApiCall) -> Answer:
-    """One file of a container."""
+    """Read one file of a container."""
     container = call.world.store.containers[_use(call.request, call.world)]
     return Answer(200, container.files[call.request.params["container_file_id"]].object)
 
@@ -107,7 +107,7 @@ def delete_file(call: ApiCall) -> Answer:
 
 @operation("GET", f"{FILE_PATH}/content")
 def retrieve_file_content(call: ApiCall) -> Answer:
-    """The bytes of a file of a container."""
+    """Read the bytes of a file of a container."""
     container = call.world.store.containers[_use(call.request, call.world)]
     kind = {"content-type": "application/octet-stream"}
     return Answer(200, container.files[call.request.params["container_file_id"]].data, kind)

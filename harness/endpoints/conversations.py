@@ -18,7 +18,7 @@ from harness.world.world import World
 
 @operation("POST", "/conversations", body="CreateConversation", answer="Conversation")
 def create(call: ApiCall) -> Answer:
-    """A new conversation, with the items it starts with."""
+    """Make a conversation, with the items it starts with."""
     body = drop_nulls(call.request.body)
     id = call.world.ids.project_conversation() if call.request.dialect == FOUNDRY else call.world.ids.conversation()
     made = {
@@ -42,7 +42,7 @@ def _add_items(world: World, id: str, body: Json) -> list[Json]:
 
 @operation("GET", "/conversations/{conversation_id}", answer="Conversation")
 def retrieve(call: ApiCall) -> Answer:
-    """A stored conversation."""
+    """Read a stored conversation."""
     return Answer(200, _find_conversation(call.request, call.world).object)
 
 
@@ -73,7 +73,7 @@ def delete(call: ApiCall) -> Answer:
     ),
 )
 def list_items(call: ApiCall) -> Answer:
-    """The items of a conversation, newest first unless `order=asc`."""
+    """List the items of a conversation, newest first unless `order=asc`."""
     shown = page(_find_conversation(call.request, call.world).items, call.request.query)
     return Answer(
         200, include.filter_page(shown, call.request.query.get("include", ()), call.world.store.unfiltered_items)
@@ -91,7 +91,7 @@ def create_items(call: ApiCall) -> Answer:
 
 @operation("GET", "/conversations/{conversation_id}/items/{item_id}", query="ListInputItems", answer="ConversationItem")
 def retrieve_item(call: ApiCall) -> Answer:
-    """One item of a conversation."""
+    """Read one item of a conversation."""
     wanted = call.request.params["item_id"]
     item = next(item for item in _find_conversation(call.request, call.world).items if item["id"] == wanted)
     return Answer(

@@ -1,4 +1,4 @@
-"""`/files`: upload one, list them, read one and its bytes, forget it."""
+"""`/files`: upload, list, read and delete files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def create(call: ApiCall) -> Answer:
     cursors=Cursors("file", lambda request, world: world.store.files, FILE_LIST),
 )
 def list_files(call: ApiCall) -> Answer:
-    """The uploaded files, newest first unless `order=asc`, of one `purpose` when asked for."""
+    """List the uploaded files, newest first unless `order=asc`, of one `purpose` when asked for."""
     purpose = call.request.query.get("purpose")
     objects = [file.object for id in list(call.world.store.files) if (file := call.world.uploads.file(id))]
     selected = [shown for shown in objects if purpose in (None, shown["purpose"])]
@@ -41,13 +41,13 @@ def list_files(call: ApiCall) -> Answer:
 
 @operation("GET", "/files/{file_id}", answer="FileObject")
 def retrieve(call: ApiCall) -> Answer:
-    """One uploaded file."""
+    """Read one uploaded file."""
     return Answer(200, call.world.store.files[call.request.params["file_id"]].object)
 
 
 @operation("GET", "/files/{file_id}/content")
 def retrieve_content(call: ApiCall) -> Answer:
-    """The bytes of an uploaded file."""
+    """Read the bytes of an uploaded file."""
     kind = {"content-type": "application/octet-stream"}
     file = call.world.store.files[call.request.params["file_id"]]
     return Answer(200, file.text if isinstance(file.text, StoredContent) else file.data, kind)

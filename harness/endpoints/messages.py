@@ -31,7 +31,7 @@ def create(call: ApiCall) -> Answer:
     cursors=Cursors("message", lambda request, world: find_thread(request, world).messages),
 )
 def list_all(call: ApiCall) -> Answer:
-    """The messages of a thread, newest first unless `order=asc`; with `run_id` those that the run made."""
+    """List the messages of a thread, newest first unless `order=asc`; with `run_id` those that the run made."""
     found = list(find_thread(call.request, call.world).messages.values())
     if run_id := call.request.query.get("run_id"):
         found = [message for message in found if message["run_id"] == run_id]
@@ -40,7 +40,7 @@ def list_all(call: ApiCall) -> Answer:
 
 @operation("GET", MESSAGE, answer="Message")
 def retrieve(call: ApiCall) -> Answer:
-    """One message."""
+    """Read one message."""
     return Answer(200, _find_message(call.request, call.world))
 
 

@@ -13,7 +13,7 @@ from harness.world.world import CLOCK_START
 
 @operation("GET", "/models")
 def list_all(call: ApiCall) -> Answer:
-    """All models of the key, by name."""
+    """List all models of the key, by name."""
     there = (name for name, family in call.world.models.items() if not family.has_ended(call.world.as_of))
     names = sorted(there if call.world.account.models is None else call.world.account.models)
     return Answer(200, {"object": "list", "data": [_render_model(name) for name in names]})
@@ -21,7 +21,7 @@ def list_all(call: ApiCall) -> Answer:
 
 @operation("GET", "/models/{model}")
 def retrieve(call: ApiCall) -> Answer:
-    """One model."""
+    """Read one model."""
     return Answer(200, _render_model(call.request.params["model"]))
 
 

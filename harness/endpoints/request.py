@@ -24,7 +24,7 @@ def read_request(
     raw: bytes,
     form: Json | None,
 ) -> Request:
-    """Read a request that was sent to a place, of whatever operation; `form` is its body if it was parsed as one before."""
+    """Read a request to a place, of any operation; `form` is its body if it has been parsed as a form."""
     dialect, root, below = place
     operation, params, known = find_operation(method, below, root) if root else (None, {}, False)
     if operation is None:

@@ -30,7 +30,7 @@ def create(call: ApiCall) -> Answer:
 
 @operation("GET", "/responses/{response_id}", query="RetrieveResponse", answer="Response")
 def retrieve(call: ApiCall) -> Answer:
-    """A stored response as it stands, or its stream again: the events after the number `starting_after`.
+    """Read a stored response as it is, or its stream again: the events after the number `starting_after`.
 
     Reading a background response moves it on by one step first, unless the World is not `automatic`. A stream asked for
     past its end is empty.
@@ -51,7 +51,7 @@ def retrieve(call: ApiCall) -> Answer:
 
 
 def _reveal_included(response: Json, request: Request, world: World) -> Json:
-    """Reveal in a response what its output hid until it was included in this request."""
+    """Show a response with the hidden parts of its output that this request includes."""
     include = request.query.get("include")
     return (
         {**response, "output": filter_stored_items(response["output"], include, world.store.unfiltered_items)}
@@ -86,7 +86,7 @@ def _input_item_ids(request: Request, world: World) -> list[str | None]:
     cursors=Cursors("item", _input_item_ids, ITEM_LIST),
 )
 def list_input_items(call: ApiCall) -> Answer:
-    """The items that were the input of a stored response, newest first unless `order=asc`."""
+    """List the items that were the input of a stored response, newest first unless `order=asc`."""
     stored = call.world.store.responses[call.request.params["response_id"]]
     return Answer(
         200,
@@ -100,7 +100,7 @@ def list_input_items(call: ApiCall) -> Answer:
 
 @operation("POST", "/responses/compact", body="CompactResponse", answer="CompactedResponse")
 def compact(call: ApiCall) -> Answer:
-    """A transcript made short: its user messages as they are, and all the rest in one item that nobody can read.
+    """Shorten a transcript: its user messages stay, and all the rest becomes one item that nobody can read.
 
     The result is not stored: it is sent back as `input`, never named as `previous_response_id`.
     """

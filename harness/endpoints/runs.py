@@ -33,7 +33,7 @@ SEARCH_CONTENT = "step_details.tool_calls[*].file_search.results[*].content"
 
 @operation("POST", "/threads/runs", body="CreateThreadAndRun", answer="Run")
 def create_with_thread(call: ApiCall) -> Answer:
-    """A new thread, and a run on it."""
+    """Make a thread, and a run on it."""
     body = drop_nulls(call.request.body)
     thread = start_thread(body.get("thread") or {}, call.world)
     thread.object = {**thread.object, "tool_resources": thread.object["tool_resources"] or CODE_INTERPRETER_RESOURCES}
@@ -42,7 +42,7 @@ def create_with_thread(call: ApiCall) -> Answer:
 
 @operation("POST", RUNS, body="CreateRun", answer="Run")
 def create(call: ApiCall) -> Answer:
-    """A new run on a thread, with the messages that the body adds to it first."""
+    """Make a run on a thread, with the messages that the body adds to it first."""
     body, thread = drop_nulls(call.request.body), find_thread(call.request, call.world)
     call.world.tick()
     before = dict(thread.messages)
@@ -116,13 +116,13 @@ def _render_stream_event(event: Json, query: Mapping[str, Any]) -> Json:
     cursors=Cursors("run", lambda request, world: find_thread(request, world).runs),
 )
 def list_all(call: ApiCall) -> Answer:
-    """The runs of a thread, newest first unless `order=asc`."""
+    """List the runs of a thread, newest first unless `order=asc`."""
     return Answer(200, page(list(find_thread(call.request, call.world).runs.values()), call.request.query))
 
 
 @operation("GET", RUN, answer="Run")
 def retrieve(call: ApiCall) -> Answer:
-    """A run as it stands; reading one that is under way moves it on first, unless the World is not `automatic`."""
+    """Read a run; if it is under way, move it on first, unless the World is not `automatic`."""
     thread, id = find_thread(call.request, call.world), call.request.params["run_id"]
     if call.world.automatic and id in thread.pending_events:
         return Answer(200, call.world.advance_run(call.request.params["thread_id"], id))
@@ -148,7 +148,7 @@ def cancel(call: ApiCall) -> Answer:
 
 @operation("POST", f"{RUN}/submit_tool_outputs", body="SubmitToolOutputs", answer="Run")
 def submit_tool_outputs(call: ApiCall) -> Answer:
-    """Give a run what it waits for: the outputs of its calls, or the approval to make them."""
+    """Give a run what it waits for: the outputs of its calls, or the approval to make the calls."""
     thread, body = find_thread(call.request, call.world), drop_nulls(call.request.body)
     run = {**thread.runs[call.request.params["run_id"]], "status": "queued", "required_action": None}
     outputs = {output["tool_call_id"]: output.get("output", "") for output in body.get("tool_outputs") or ()}
@@ -183,14 +183,14 @@ def _set_output(call: Json, outputs: Mapping[str, Any]) -> Json:
     cursors=Cursors("run step", lambda request, world: find_thread(request, world).steps),
 )
 def list_steps(call: ApiCall) -> Answer:
-    """The steps of a run, newest first unless `order=asc`."""
+    """List the steps of a run, newest first unless `order=asc`."""
     steps = find_thread(call.request, call.world).steps_of(call.request.params["run_id"])
     return Answer(200, page([_render_step(step, call.request.query) for step in steps], call.request.query))
 
 
 @operation("GET", f"{STEPS}/{{step_id}}", query="RetrieveRunStep", answer="RunStep")
 def retrieve_step(call: ApiCall) -> Answer:
-    """One step of a run."""
+    """Read one step of a run."""
     return Answer(
         200,
         _render_step(find_thread(call.request, call.world).steps[call.request.params["step_id"]], call.request.query),

@@ -17,7 +17,7 @@ CODE_INTERPRETER_RESOURCES: Json = {"code_interpreter": {"file_ids": []}}
 
 @operation("POST", "/threads", body="CreateThread", answer="Thread")
 def create(call: ApiCall) -> Answer:
-    """A new thread, with the messages it starts with."""
+    """Make a thread, with the messages it starts with."""
     return Answer(200, start_thread(drop_nulls(call.request.body), call.world).object)
 
 
@@ -38,7 +38,7 @@ def add_messages(thread: Thread, messages: Sequence[Json], world: World) -> Sequ
 
 @operation("GET", "/threads/{thread_id}", answer="Thread")
 def retrieve(call: ApiCall) -> Answer:
-    """A thread; recorded: one without resources has those of a code interpreter when it is read."""
+    """Read a thread; recorded: without resources it shows those of a code interpreter."""
     known = find_thread(call.request, call.world).object
     return Answer(200, {**known, "tool_resources": known["tool_resources"] or CODE_INTERPRETER_RESOURCES})
 

@@ -15,7 +15,7 @@ UPLOAD_PATH = "/uploads/{upload_id}"
 
 @operation("POST", "/uploads", body="CreateUpload", answer="Upload")
 def create(call: ApiCall) -> Answer:
-    """A pending upload, to which parts are added within an hour."""
+    """Make a pending upload, to which parts are added within an hour."""
     now, id = call.world.tick(), call.world.ids.hex("upload_", 32)
     call.world.store.parted_uploads[id] = made = new_upload(id, now, drop_nulls(call.request.body))
     return Answer(200, made.object)

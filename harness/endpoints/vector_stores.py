@@ -31,7 +31,7 @@ def _find_store(request: Request, world: World) -> VectorStore:
 
 @operation("POST", "/vector_stores", body="CreateVectorStore", answer="VectorStore")
 def create(call: ApiCall) -> Answer:
-    """A new vector store, with the files it starts with."""
+    """Make a vector store, with the files it starts with."""
     body = drop_nulls(call.request.body)
     members = {name: body[name] for name in body if name != "file_ids"}
     id = call.world.uploads.add_store(body.get("file_ids", ()), members, in_project=call.request.dialect == FOUNDRY)
@@ -46,14 +46,14 @@ def create(call: ApiCall) -> Answer:
     cursors=Cursors("vector store", lambda request, world: world.store.vector_stores),
 )
 def list_stores(call: ApiCall) -> Answer:
-    """The vector stores, newest first unless `order=asc`."""
+    """List the vector stores, newest first unless `order=asc`."""
     stores = [render_store(store, call.world.now) for store in call.world.store.vector_stores.values()]
     return Answer(200, page(stores, call.request.query))
 
 
 @operation("GET", STORE_PATH, answer="VectorStore")
 def retrieve(call: ApiCall) -> Answer:
-    """One vector store."""
+    """Read one vector store."""
     return Answer(200, render_store(_find_store(call.request, call.world), call.world.now))
 
 
@@ -80,7 +80,7 @@ def delete(call: ApiCall) -> Answer:
 
 @operation("POST", f"{STORE_PATH}/search", body="SearchVectorStore", answer="VectorStoreSearchResults")
 def search(call: ApiCall) -> Answer:
-    """The chunks of a vector store that hold words of the query, the best first."""
+    """Find the chunks of a vector store that hold words of the query, the best first."""
     store = _find_store(call.request, call.world)
     store.mark_used(call.world.tick())
     files = [(attached, file) for id, attached in store.files.items() if (file := call.world.uploads.file(id))]
@@ -118,7 +118,7 @@ def _attach_file(world: World, store: VectorStore, body: Json) -> Json:
     cursors=STORED_FILES,
 )
 def list_files(call: ApiCall) -> Answer:
-    """The files of a vector store, newest first unless `order=asc`, those in one state when asked by `filter`."""
+    """List the files of a vector store, newest first unless `order=asc`, those in one state when asked by `filter`."""
     return Answer(200, _page_files(list(_find_store(call.request, call.world).files.values()), call.request))
 
 
@@ -129,7 +129,7 @@ def _page_files(files: Sequence[Json], request: Request) -> Json:
 
 @operation("GET", f"{STORE_PATH}/files/{{file_id}}", answer="VectorStoreFile")
 def retrieve_file(call: ApiCall) -> Answer:
-    """One file of a vector store."""
+    """Read one file of a vector store."""
     return Answer(200, _find_store(call.request, call.world).files[call.request.params["file_id"]])
 
 
@@ -151,7 +151,7 @@ def delete_file(call: ApiCall) -> Answer:
 
 @operation("GET", f"{STORE_PATH}/files/{{file_id}}/content", answer="VectorStoreFileContent")
 def retrieve_file_content(call: ApiCall) -> Answer:
-    """The text of a file of a vector store, in the chunks it was cut into."""
+    """Read the text of a file of a vector store, in the chunks it was cut into."""
     attached = _find_store(call.request, call.world).files[call.request.params["file_id"]]
     file = call.world.uploads.file(attached["id"])
     cut = split_chunks(file_text(file), attached["chunking_strategy"]) if file else ()
@@ -203,7 +203,7 @@ def cancel_batch(call: ApiCall) -> Answer:
     cursors=STORED_FILES,
 )
 def list_batch_files(call: ApiCall) -> Answer:
-    """The files of a batch that are in the vector store, newest first unless `order=asc`."""
+    """List the files of a batch that are in the vector store, newest first unless `order=asc`."""
     store = _find_store(call.request, call.world)
     ids = store.batches[call.request.params["batch_id"]].files
     return Answer(200, _page_files([store.files[id] for id in ids if id in store.files], call.request))

@@ -141,7 +141,7 @@ def add_headers(request: Request, answer: Answer, make_id: Callable[[], str], mo
 def _add_project_headers(
     request: Request, answer: Answer, headers: dict[str, str], make_id: Callable[[], str], models: Models, day: str
 ) -> Answer:
-    """Add to the headers what a project says; returns the answer, with the id of its request where it has a place for it."""
+    """Add a project's headers; returns the answer, with the id of its request where the body has a place for it."""
     request_id = make_id()
     own_id = request_id.replace("-", "")
     body = with_request_id(answer.body, own_id)

@@ -79,7 +79,7 @@ def _show(schema: str, value: Json, day: str) -> Json:
 
 
 def show_item(item: Json, day: str) -> Json:
-    """Show an item, which may have the members that name its agent and its response."""
+    """Show an item; the members that name its agent and response are optional."""
     shaped = shape(item if item["type"] in SHAPES else pick(item, CALL_ORDER) | item, day)
     if day < REWRITTEN:
         ends = (*OLD_ITEM_HEAD, *OLD_ITEM_END)

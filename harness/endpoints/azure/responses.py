@@ -33,7 +33,7 @@ from harness.endpoints.azure.objects import pick, shape, show_item, show_members
 
 
 class View(NamedTuple):
-    """How the response `id` is shown: in which dialect, on which day, and what is known of the request it came from.
+    """How to show the response `id`: the dialect, the day, and what is known of its request.
 
     `origin` has the deployment (`model`), and of a project the `agent` with its `kind`, the `tool_choice` of the request,
     the `agent_session_id`, and whether the client spoke a preview version (`is_preview`).
@@ -96,7 +96,7 @@ class View(NamedTuple):
         reasoning = {name: value for name, value in given["reasoning"].items() if self._shows_reasoning(name, value)}
         given["reasoning"] = {name: reasoning[name] for name in (*REASONING_ORDER, *reasoning) if name in reasoning}
         if filters := _content_filters(response):
-            given["content_filters"] = [_order_filter(each) for each in filters]
+            given["content_filters"] = [_order_filter(result) for result in filters]
         shown: Json = write_numbers(show_members(given, PROJECT_RESPONSE, self.day))
         return shown
 

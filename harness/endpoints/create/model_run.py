@@ -94,7 +94,7 @@ def _name_agents(turn: Sequence[Item], body: Json) -> Sequence[Item]:
 
 
 def _join_results(turn: Sequence[Item], world: World) -> Sequence[Item]:
-    """Join the items with one `call_id` for a call that the API executes and the result after it that names none."""
+    """Give one `call_id` to a call that the API executes and to the next result without a call."""
     joined = list(turn)
     for place, item in enumerate(turn):
         call_type = ITEMS.find(item.type).result_of
@@ -110,7 +110,7 @@ def _join_results(turn: Sequence[Item], world: World) -> Sequence[Item]:
 
 
 def _place_calls(turn: Sequence[Item], body: Json, transcript: Transcript, world: World) -> list[Item]:
-    """Place calls in the container in which their code runs: one for all calls of a response that name none."""
+    """Give code calls the container they run in: a response has one for all calls that name none."""
     if not [True for item in turn if item.type == CODE_CALL and item.members["container_id"] is None]:
         return list(turn)
     id = world.containers.of_next_call(body.get("tools") or (), transcript.items_from_first(CODE_CALL))

@@ -56,7 +56,7 @@ def _take_lines(prompt: Prompt, call: ApiCall) -> ModelTurn:
 
 
 def note_approvals(prompt: Prompt, turn: Turn, run: PendingResponse, world: World) -> None:
-    """Note the approvals that a request answers or its response asks for, and what waits for them."""
+    """Note the approvals in a request and in its response, and the lines that wait for them."""
     if turn.held:
         world.mcp_servers.hold_for_approval(run.output, turn.held)
     if turn.taken is not OVERFLOW and (concerns_approvals(prompt.own_input) or concerns_approvals(run.output)):

@@ -42,7 +42,7 @@ def open_session(world: World, agent: str, id: str, version: str, user: str) -> 
 
 
 def note_request(request: Request, world: World, agent: Json, id: str) -> None:
-    """Note a request to a hosted agent, by a reference to it, in its session, which the first one opens."""
+    """Note a request that refers to a hosted agent in its session; the first request opens the session."""
     session = open_session(world, agent["name"], id, agent["version"], user_of(request))
     use_session(session, world.now, f"{request.method} {request.path}")
     world.store.agent_sessions[session_key(agent["name"], id)] = session
@@ -58,7 +58,7 @@ def _keep(request: Request, world: World, session: AgentSession) -> None:
 
 @operation("POST", SESSIONS, project=True)
 def create(call: ApiCall) -> Answer:
-    """A new session, of the version that the body names or that traffic is directed to."""
+    """Open a session, of the version that the body names or that traffic is directed to."""
     call.world.tick()
     name, body = call.request.params["agent_name"], as_object(call.request.body)
     named = as_string(as_object(body.get("version_indicator")).get("agent_version"))
@@ -70,7 +70,7 @@ def create(call: ApiCall) -> Answer:
 
 @operation("GET", SESSIONS, project=True)
 def list_all(call: ApiCall) -> Answer:
-    """The sessions of an agent, newest first unless `order=asc`; on behalf of a user, that user's."""
+    """List the sessions of an agent, newest first unless `order=asc`; on behalf of a user, that user's."""
     own, user = session_key(call.request.params["agent_name"], ""), user_of(call.request)
     known = [session for key, session in call.world.store.agent_sessions.items() if key.startswith(own)]
     sessions = [session.object for session in known if user in ("", session.user)]
@@ -79,7 +79,7 @@ def list_all(call: ApiCall) -> Answer:
 
 @operation("GET", SESSION, project=True)
 def retrieve(call: ApiCall) -> Answer:
-    """One session."""
+    """Read one session."""
     return Answer(200, _find(call.request, call.world).object)
 
 
@@ -103,7 +103,7 @@ def stop(call: ApiCall) -> Answer:
 
 @operation("GET", "/agents/{agent_name}/versions/{agent_version}/sessions/{session_id}:logstream", project=True)
 def stream_log(call: ApiCall) -> Answer:
-    """The log of a session as events; the stream ends when all is told."""
+    """Stream the log of a session as events, to its end."""
     log = encode_log(_find(call.request, call.world), call.request.params["agent_name"], call.world.tick())
     return Answer(200, log, {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-store, no-cache"})
 
@@ -120,7 +120,7 @@ def upload_file(call: ApiCall) -> Answer:
 
 @operation("GET", f"{SESSION}/files/content", project=True)
 def download_file(call: ApiCall) -> Answer:
-    """The bytes of a file of a session."""
+    """Read the bytes of a file of a session."""
     path = normalize_path(str(call.request.query["path"]))
     name = path.rpartition("/")[2]
     plain = name.encode("ascii", "replace").decode().translate({ord(sign): "_" for sign in '"\\\r\n?'})
@@ -130,7 +130,7 @@ def download_file(call: ApiCall) -> Answer:
 
 @operation("GET", f"{SESSION}/files", project=True)
 def list_files(call: ApiCall) -> Answer:
-    """What is directly in a directory of a session, by default its home."""
+    """List what is directly in a directory of a session, by default its home."""
     path = str(call.request.query.get("path") or ".")
     return Answer(200, {"path": path, "entries": list_directory(_find(call.request, call.world), path)})
 

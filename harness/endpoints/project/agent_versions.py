@@ -21,7 +21,7 @@ VERSION = f"{VERSIONS}/{{agent_version}}"
 
 @operation("POST", VERSIONS, project=True, content="form or json")
 def create_version(call: ApiCall) -> Answer:
-    """A new version of an agent, from a definition or, in a form, from code: a part `metadata` and a part `code`."""
+    """Add a version to an agent, from a definition or, in a form, from code: a part `metadata` and a part `code`."""
     return Answer(200, add_version(call.world, call.request.params["agent_name"], *_sent_version(call.request)))
 
 
@@ -33,7 +33,7 @@ def _sent_version(request: Request) -> tuple[Any, bytes | None]:
 
 @operation("POST", f"{VERSIONS}:import", project=True)
 def import_version(call: ApiCall) -> Answer:
-    """A new version of an agent, from a manifest: a prompt agent with the values of its parameters (assumed)."""
+    """Add a version to an agent, from a manifest: a prompt agent with the values of its parameters (assumed)."""
     body = call.request.body or {}
     values = body.get("parameter_values") or {}
     definition = {"kind": "prompt", "model": "", **values}
@@ -42,7 +42,7 @@ def import_version(call: ApiCall) -> Answer:
 
 @operation("GET", VERSIONS, project=True)
 def list_versions(call: ApiCall) -> Answer:
-    """The versions of an agent, newest first unless `order=asc`; drafts only with `include_drafts=true`."""
+    """List the versions of an agent, newest first unless `order=asc`; drafts only with `include_drafts=true`."""
     with_drafts = str(call.request.query.get("include_drafts")).lower() == "true"
     known = provision(call.world, call.request.params["agent_name"])
     shown = [version for version in known if with_drafts or not version.get("draft")]
@@ -51,7 +51,7 @@ def list_versions(call: ApiCall) -> Answer:
 
 @operation("GET", VERSION, project=True)
 def retrieve_version(call: ApiCall) -> Answer:
-    """One version of an agent."""
+    """Read one version of an agent."""
     number = call.request.params["agent_version"]
     known = provision(call.world, call.request.params["agent_name"])
     return Answer(200, next(version for version in known if version["version"] == number))
@@ -68,7 +68,7 @@ def delete_version(call: ApiCall) -> Answer:
 
 @operation("GET", "/agents/{agent_name}/code:download", project=True)
 def download_code(call: ApiCall) -> Answer:
-    """The zip of which a version of an agent was made, by default the newest."""
+    """Read the zip of which a version of an agent was made, by default the newest."""
     known = foundry_agents.versions_of(call.world, call.request.params["agent_name"])
     number = call.request.query.get("agent_version") or foundry_agents.newest_version(known)["version"]
     data = call.world.store.agent_code[f"{call.request.params['agent_name']}:{number}"]

@@ -18,7 +18,7 @@ AGENT = "/agents/{agent_name}"
 
 @operation("POST", "/agents", project=True)
 def create(call: ApiCall) -> Answer:
-    """A new agent by its first version; one more version of an agent that is there."""
+    """Make an agent by its first version, or add a version to a known agent."""
     name = call.request.body["name"]
     add_version(call.world, name, call.request.body)
     return Answer(200, foundry_agents.render_agent(call.world, name))
@@ -26,7 +26,7 @@ def create(call: ApiCall) -> Answer:
 
 @operation("POST", AGENT, project=True)
 def update(call: ApiCall) -> Answer:
-    """One more version of an agent, by its new definition."""
+    """Add a version to an agent, by its new definition."""
     name = call.request.params["agent_name"]
     add_version(call.world, name, call.request.body)
     return Answer(200, foundry_agents.render_agent(call.world, name))
@@ -34,7 +34,7 @@ def update(call: ApiCall) -> Answer:
 
 @operation("GET", "/agents", project=True)
 def list_all(call: ApiCall) -> Answer:
-    """The agents of the project, newest first unless `order=asc`; `kind` leaves out others."""
+    """List the agents of the project, newest first unless `order=asc`; `kind` leaves out others."""
     every = [foundry_agents.render_agent(call.world, name) for name in foundry_agents.agent_names(call.world)]
     kind = call.request.query.get("kind")
     shown = [agent for agent in every if kind in (None, agent["versions"]["latest"]["definition"].get("kind"))]
@@ -43,7 +43,7 @@ def list_all(call: ApiCall) -> Answer:
 
 @operation("GET", AGENT, project=True)
 def retrieve(call: ApiCall) -> Answer:
-    """One agent, by its newest version."""
+    """Read one agent, by its newest version."""
     provision(call.world, name := call.request.params["agent_name"])
     return Answer(200, foundry_agents.render_agent(call.world, name))
 
@@ -71,7 +71,7 @@ def disable(call: ApiCall) -> Answer:
 
 @operation("DELETE", AGENT, project=True)
 def delete(call: ApiCall) -> Answer:
-    """Forget an agent with all its versions, what is configured of it and its sessions."""
+    """Forget an agent with all its versions, settings and sessions."""
     name = call.request.params["agent_name"]
     forget_versions(call.world, name, ())
     return Answer(200, {"object": "agent.deleted", "name": name, "deleted": True})

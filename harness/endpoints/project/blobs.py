@@ -53,7 +53,7 @@ def put_blob(call: ApiCall) -> Answer:
 
 @operation("GET", CONTAINER, project=True)
 def list_blobs(call: ApiCall) -> Answer:
-    """The blobs of a container, those whose names begin with a `prefix` when asked for."""
+    """List the blobs of a container, those whose names begin with a `prefix` when asked for."""
     container = _container_of(call.request, call.world)
     if container is None:
         return _error("ContainerNotFound")
@@ -65,7 +65,7 @@ def list_blobs(call: ApiCall) -> Answer:
 
 @operation("GET", BLOB, project=True)
 def get_blob(call: ApiCall) -> Answer:
-    """The bytes of a blob, or of a range of it."""
+    """Read the bytes of a blob, or of a range of it."""
     container = _container_of(call.request, call.world)
     blob = container.blobs.get(call.request.params["blob"]) if container else None
     if blob is None:

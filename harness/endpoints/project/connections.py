@@ -14,7 +14,7 @@ DEPLOYMENT_FILTERS = {"modelPublisher": "modelPublisher", "modelName": "modelNam
 
 @operation("GET", "/connections", project=True)
 def list_connections(call: ApiCall) -> Answer:
-    """The connections without their credentials, of one `connectionType`, or those that are `defaultConnection`."""
+    """List the connections without credentials, of one `connectionType`, or those that are `defaultConnection`."""
     shown = [
         hide_credentials(connection)
         for connection in call.world.store.connections.values()
@@ -26,19 +26,19 @@ def list_connections(call: ApiCall) -> Answer:
 
 @operation("GET", CONNECTION, project=True)
 def retrieve_connection(call: ApiCall) -> Answer:
-    """A connection without its credentials."""
+    """Read a connection without its credentials."""
     return Answer(200, hide_credentials(call.world.store.connections[call.request.params["name"]]))
 
 
 @operation("POST", f"{CONNECTION}/getConnectionWithCredentials", project=True)
 def retrieve_with_credentials(call: ApiCall) -> Answer:
-    """A connection with its credentials; the request has no body."""
+    """Read a connection with its credentials; the request has no body."""
     return Answer(200, call.world.store.connections[call.request.params["name"]])
 
 
 @operation("GET", "/deployments", project=True)
 def list_deployments(call: ApiCall) -> Answer:
-    """The deployments, of one `modelPublisher`, `modelName` or `deploymentType` when asked for."""
+    """List the deployments, of one `modelPublisher`, `modelName` or `deploymentType` when asked for."""
     every = call.world.store.deployments.values()
     return Answer(
         200,
@@ -50,5 +50,5 @@ def list_deployments(call: ApiCall) -> Answer:
 
 @operation("GET", "/deployments/{name}", project=True)
 def retrieve_deployment(call: ApiCall) -> Answer:
-    """One deployment."""
+    """Read one deployment."""
     return Answer(200, call.world.store.deployments[call.request.params["name"]])

@@ -36,13 +36,13 @@ def create(call: ApiCall) -> Answer:
 
 @operation("GET", JOBS, project=True)
 def list_jobs(call: ApiCall) -> Answer:
-    """The jobs, newest first unless `order=asc`."""
+    """List the jobs, newest first unless `order=asc`."""
     return Answer(200, page_list(list(call.world.store.generation_jobs.values()), call.request.query))
 
 
 @operation("GET", JOB, project=True)
 def retrieve(call: ApiCall) -> Answer:
-    """A job, which each request moves on by a step: queued, in progress, succeeded."""
+    """Move a job on by a step and return it: queued, in progress, succeeded."""
     jobs, id = call.world.store.generation_jobs, call.request.params["job_id"]
     job = jobs[id]
     if status := NEXT_STATUS.get(job["status"]):

@@ -1,4 +1,4 @@
-"""`/datasets`: an upload to one, and what reads it; the rest is that of all assets."""
+"""`/datasets`: uploads of their files, and the credentials to read them; the rest is in `assets`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STORAGE = f"{SUBSCRIPTION}/Microsoft.Storage/storageAccounts/{ACCOUNT}"
 
 @operation("POST", f"{VERSION}/startPendingUpload", project=True)
 def start_upload(call: ApiCall) -> Answer:
-    """A container of the mock to upload the files of a version to, at an address that needs no key."""
+    """Make a container to upload the files of a version to; its address needs no key."""
     container = new_container(call.world)
     address = container_address(origin_of(call.world, call.request.headers), project_of(call.request.root), container)
     asked = (call.request.body or {}).get("pendingUploadId")
@@ -32,7 +32,7 @@ def start_upload(call: ApiCall) -> Answer:
 
 @operation("POST", f"{VERSION}/credentials", project=True)
 def retrieve_credentials(call: ApiCall) -> Answer:
-    """The address of the container of a version, for reading; the request has no body."""
+    """Return the address of the container of a version, for reading; the request has no body."""
     stored = call.world.store.datasets[call.request.params["name"]].versions[call.request.params["version"]]
     data = str(stored["members"].get("dataUri", ""))
     name = data.partition(f"{BLOB_ROOT}/")[2].partition("/")[0]

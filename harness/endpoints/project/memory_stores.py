@@ -21,13 +21,13 @@ UPDATE_VERSION = "2025-11-15-preview"
 
 @operation("POST", STORES, project=True)
 def create(call: ApiCall) -> Answer:
-    """Make a memory store; of one that is there the description and the definition change, its memories stay."""
+    """Make a memory store; of a known store change the description and the definition, and keep its memories."""
     return Answer(200, put_memory_store(call.world, call.request.body).object)
 
 
 @operation("GET", STORES, project=True)
 def list_stores(call: ApiCall) -> Answer:
-    """The memory stores, newest first unless `order=asc`."""
+    """List the memory stores, newest first unless `order=asc`."""
     return Answer(
         200, page_list([store.object for store in call.world.store.memory_stores.values()], call.request.query)
     )
@@ -35,7 +35,7 @@ def list_stores(call: ApiCall) -> Answer:
 
 @operation("GET", STORE, project=True)
 def retrieve(call: ApiCall) -> Answer:
-    """One memory store."""
+    """Read one memory store."""
     return Answer(200, _store_of(call.request, call.world).object)
 
 
@@ -71,7 +71,7 @@ def update_memories(call: ApiCall) -> Answer:
 
 @operation("GET", f"{STORE}/updates/{{update_id}}", project=True)
 def retrieve_update(call: ApiCall) -> Answer:
-    """An update: queued when it is polled first (recorded), from then on completed."""
+    """Read an update: queued when it is polled first (recorded), from then on completed."""
     store, id = _store_of(call.request, call.world), call.request.params["update_id"]
     update = store.updates[id]
     update.polls += 1
@@ -82,7 +82,7 @@ def retrieve_update(call: ApiCall) -> Answer:
 
 @operation("POST", f"{STORE}:search_memories", project=True)
 def search_memories(call: ApiCall) -> Answer:
-    """The memories of a scope that messages remind of; updates that still wait come first."""
+    """Find the memories of a scope that messages remind of; updates that still wait come first."""
     store = _settled_store(call.request, call.world)
     return Answer(200, store.search(call.world.ids.hex("", 32), call.request.body))
 
@@ -107,7 +107,7 @@ def create_memory(call: ApiCall) -> Answer:
 
 @operation("POST", f"{ITEMS}:list", project=True)
 def list_memories(call: ApiCall) -> Answer:
-    """The memories of a scope, newest first unless `order=asc`, of one `kind` when asked for."""
+    """List the memories of a scope, newest first unless `order=asc`, of one `kind` when asked for."""
     scope, kind = call.request.body["scope"], call.request.query.get("kind")
     every = _settled_store(call.request, call.world).items.values()
     shown = [memory for memory in every if memory["scope"] == scope and kind in (None, memory["kind"])]
@@ -116,7 +116,7 @@ def list_memories(call: ApiCall) -> Answer:
 
 @operation("GET", ITEM, project=True)
 def retrieve_memory(call: ApiCall) -> Answer:
-    """One memory."""
+    """Read one memory."""
     return Answer(200, _store_of(call.request, call.world).items[call.request.params["memory_id"]])
 
 

@@ -20,7 +20,7 @@ VERSION = f"{VERSIONS}/{{version}}"
 
 @operation("POST", VERSIONS, project=True, content="form or json")
 def create_version(call: ApiCall) -> Answer:
-    """A new version of a skill, from its content as JSON or from uploaded files: one zip, or several files."""
+    """Add a version to a skill, from its content as JSON or from uploaded files: one zip, or several files."""
     name, body = call.request.params["name"], call.request.body
     if call.request.headers.get("content-type", "").startswith(CONTENT_TYPE):
         package = package_of((file["filename"], read_content(file["data"])) for file in body["files"])
@@ -33,7 +33,7 @@ def create_version(call: ApiCall) -> Answer:
 
 @operation("POST", f"{SKILLS}:import", project=True, content="bytes")
 def import_package(call: ApiCall) -> Answer:
-    """A skill from a zip, which says its name; what clients up to azure-ai-projects 2.1 send (recorded)."""
+    """Make a skill from a zip, which says its name; what clients up to azure-ai-projects 2.1 send (recorded)."""
     header = read_header(call.request.raw)
     name = header.get("name") or "skill"
     put_skill(call.world, name, call.request.raw, header.get("description", ""))
@@ -43,7 +43,7 @@ def import_package(call: ApiCall) -> Answer:
 
 @operation("GET", SKILLS, project=True)
 def list_skills(call: ApiCall) -> Answer:
-    """The skills, newest first unless `order=asc`."""
+    """List the skills, newest first unless `order=asc`."""
     shown = [render_skill(skill, call.world.as_of) for skill in call.world.store.skills.values()]
     id_member = "id" if call.world.as_of >= VERSIONED_SKILLS_SINCE else "skill_id"
     return Answer(200, page_list(shown, call.request.query, SKILL_LIST, None, id_member))
@@ -51,7 +51,7 @@ def list_skills(call: ApiCall) -> Answer:
 
 @operation("GET", SKILL, project=True)
 def retrieve(call: ApiCall) -> Answer:
-    """One skill, by its default version."""
+    """Read one skill, by its default version."""
     return Answer(200, render_skill(call.world.store.skills[call.request.params["name"]], call.world.as_of))
 
 
@@ -77,14 +77,14 @@ def delete(call: ApiCall) -> Answer:
 
 @operation("GET", VERSIONS, project=True)
 def list_versions(call: ApiCall) -> Answer:
-    """The versions of a skill, newest first unless `order=asc`."""
+    """List the versions of a skill, newest first unless `order=asc`."""
     versions = call.world.store.skills[call.request.params["name"]].versions
     return Answer(200, page_list(list(versions.values()), call.request.query, SKILL_LIST, None))
 
 
 @operation("GET", VERSION, project=True)
 def retrieve_version(call: ApiCall) -> Answer:
-    """One version of a skill."""
+    """Read one version of a skill."""
     return Answer(200, call.world.store.skills[call.request.params["name"]].versions[call.request.params["version"]])
 
 
@@ -101,21 +101,21 @@ def delete_version(call: ApiCall) -> Answer:
 
 @operation("GET", f"{SKILL}/content", project=True)
 def download(call: ApiCall) -> Answer:
-    """The package of the default version."""
+    """Read the package of the default version."""
     skill = call.world.store.skills[call.request.params["name"]]
     return _package_answer(skill, call.request.params["name"], skill.default)
 
 
 @operation("GET", f"{VERSION}/content", project=True)
 def download_version(call: ApiCall) -> Answer:
-    """The package of a version."""
+    """Read the package of a version."""
     name = call.request.params["name"]
     return _package_answer(call.world.store.skills[name], name, call.request.params["version"])
 
 
 @operation("GET", f"{SKILL}:download", project=True)
 def download_as_before(call: ApiCall) -> Answer:
-    """The package of a skill, as clients up to azure-ai-projects 2.1 ask for it; recorded: said to be gzip."""
+    """Read the package of a skill as clients up to azure-ai-projects 2.1 ask for it; recorded: said to be gzip."""
     skill = call.world.store.skills[call.request.params["name"]]
     return Answer(200, skill.packages[skill.default], {"content-type": "application/gzip"})
 

@@ -1,4 +1,4 @@
-"""`/toolboxes`: tools that agents share, in versions that the service numbers; one of them is the default."""
+"""`/toolboxes`: tools that agents share, in versions that the service numbers, with a default version."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ VERSION = f"{VERSIONS}/{{version}}"
 
 @operation("POST", VERSIONS, project=True)
 def create_version(call: ApiCall) -> Answer:
-    """A new version of a toolbox."""
+    """Add a version to a toolbox."""
     return Answer(200, put_toolbox(call.world, call.request.params["name"], call.request.body))
 
 
 @operation("GET", TOOLBOXES, project=True)
 def list_toolboxes(call: ApiCall) -> Answer:
-    """The toolboxes, newest first unless `order=asc`."""
+    """List the toolboxes, newest first unless `order=asc`."""
     shown = [render_toolbox(toolbox, call.world.as_of) for toolbox in call.world.store.toolboxes.values()]
     return Answer(200, page_list(shown, call.request.query))
 
 
 @operation("GET", TOOLBOX, project=True)
 def retrieve(call: ApiCall) -> Answer:
-    """One toolbox."""
+    """Read one toolbox."""
     return Answer(200, render_toolbox(call.world.store.toolboxes[call.request.params["name"]], call.world.as_of))
 
 
@@ -53,14 +53,14 @@ def delete(call: ApiCall) -> Answer:
 
 @operation("GET", VERSIONS, project=True)
 def list_versions(call: ApiCall) -> Answer:
-    """The versions of a toolbox, newest first unless `order=asc`."""
+    """List the versions of a toolbox, newest first unless `order=asc`."""
     versions = call.world.store.toolboxes[call.request.params["name"]].versions
     return Answer(200, page_list(list(versions.values()), call.request.query))
 
 
 @operation("GET", VERSION, project=True)
 def retrieve_version(call: ApiCall) -> Answer:
-    """One version of a toolbox."""
+    """Read one version of a toolbox."""
     return Answer(200, call.world.store.toolboxes[call.request.params["name"]].versions[call.request.params["version"]])
 
 
@@ -76,19 +76,19 @@ def delete_version(call: ApiCall) -> Answer:
 
 @operation("POST", f"{VERSION}/mcp", project=True)
 def call_version(call: ApiCall) -> Answer:
-    """A call over MCP to a version; the answer is JSON, never a stream."""
+    """Answer a call over MCP to a version, as JSON, never as a stream."""
     return _answer_over_mcp(call.request, call.world, call.request.params["version"])
 
 
 @operation("POST", f"{TOOLBOX}/mcp", project=True)
 def call_default(call: ApiCall) -> Answer:
-    """A call over MCP to the default version."""
+    """Answer a call over MCP to the default version."""
     return _answer_over_mcp(call.request, call.world, call.world.store.toolboxes[call.request.params["name"]].default)
 
 
 @operation("POST", f"{TOOLBOX}:invoke_mcp", project=True)
 def invoke(call: ApiCall) -> Answer:
-    """The same by the address that the SDK has for it."""
+    """Answer a call over MCP to the default version, by the address that the SDK has for it."""
     return call_default(call)
 
 
