@@ -82,7 +82,7 @@ class StoreView(Protocol):
 
 
 class WorldView(Protocol):
-    """The part of a World that rules may read: its store, its account, its day (YYYY-MM-DD), its models."""
+    """The part of a World that rules may read: the store, the account, the day (YYYY-MM-DD), the models."""
 
     account: Organization
     as_of: str

@@ -60,7 +60,7 @@ def unasked_causes(world: World, losses: Sequence[Lost]) -> list[Cause]:
 
 
 def probe_causes(world: World) -> list[Cause]:
-    """Explain all requests by which clients find out what kind of server this is, as one cause; empty without any."""
+    """Explain all requests by which clients find out the kind of a server, as one cause; empty without any."""
     probes = [exchange for exchange in world.refusals.unasked if _asks_for_other_server(exchange)]
     if not probes:
         return []

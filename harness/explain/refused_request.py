@@ -39,7 +39,7 @@ _ID_MEMBERS = ("id", "call_id", "approval_request_id")
 def explain_request(
     exchange: Exchange, exchanges: Sequence[Exchange], losses: Sequence[Lost], rules: Mapping[str, Rule] = RULES
 ) -> Cause:
-    """Say in the API's words that a request was refused, where, what the client did there, and what it sent.
+    """Say in the API's words that a request was refused, and where, with the part that the client sent there.
 
     `exchanges` are the whole journal, one of the `losses` may be the cause.
     """

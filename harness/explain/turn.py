@@ -82,7 +82,7 @@ def _last_refused_request(world: World) -> Exchange | None:
 
 
 def _summarize_unused(route: Route | RoutedPath, turn: Any) -> str:
-    """Summarize an unused turn, or one answer of its list, in one line that names the route."""
+    """Summarize an unused turn, or one answer of a list, in a line that names the route."""
     if not isinstance(route, RoutedPath):
         return f"{route}: {summarize_turn(turn)}"
     if isinstance(turn, Fault) or (callable(turn) and not is_model(turn)):
@@ -92,7 +92,7 @@ def _summarize_unused(route: Route | RoutedPath, turn: Any) -> str:
 
 
 def summarize_turn(turn: Any) -> str:
-    """Summarize a turn in one line: its items, its ending, its faults."""
+    """Summarize a turn in one line: items, ending, faults."""
     if isinstance(turn, Repeated):
         return f"{', '.join(map(summarize_turn, turn.turns))}, over and over"
     return " + ".join(map(_summarize_line, turn if isinstance(turn, list | tuple) else [turn]))

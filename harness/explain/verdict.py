@@ -1,4 +1,4 @@
-"""The causes that a test is told: some fail it although its own assertions passed, others may explain its failure."""
+"""The causes that a test is told: some fail the test although its own assertions passed, others may explain a failure."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _unused_or_no_request(world: World) -> Cause:
 
 
 def _dropped_world_cause() -> Cause:
-    """Say that the server has dropped an earlier World of this key, and with it what happened there."""
+    """Say that the server has dropped an earlier World of this key, so that nobody can judge it."""
     return Cause(
         "The server had dropped what this key did before, to keep no more Worlds than its limit, as a worker had ended, or "
         "as its store had lost it; nothing of it is judged.",

@@ -30,7 +30,7 @@ class AnsweredRequest(NamedTuple):
 
 
 class ApiObserver:
-    """Hears what a mock does, in the thread that does it; a subclass overrides the methods that it needs."""
+    """Hears what a mock does, in the thread that does it; a subclass overrides the methods of interest."""
 
     def on_answer(self, answered: AnsweredRequest) -> None:
         """Hear of an answer, before it goes out: over a WebSocket of that to each event of the client."""

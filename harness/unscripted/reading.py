@@ -116,7 +116,7 @@ class Reading:
 
     @cached_property
     def tools(self) -> list[Json]:
-        """The tools that the request or its input declares, then those that searches have loaded."""
+        """The tools declared by the request or its input, then those loaded by searches."""
         if not self.body.get("tools") and self.stands_alone:
             return []
         declared = declared_tools(self.body, self.items)

@@ -167,7 +167,7 @@ def _make_toolbox(world: World, name: str, members: Json) -> str:
 
 
 class ResourceKind(NamedTuple):
-    """A kind of resource: its members with their allowed types, and the function that makes a resource of this kind."""
+    """A kind of resource: its members with their allowed types, and the function that makes a resource."""
 
     members: Mapping[str, tuple[type, ...]]
     make: Callable[[World, str, Json], str]

@@ -108,7 +108,7 @@ class ExpectedRefusal:
         return answer_error(self.exchange)
 
     def describe_absence(self) -> str:
-        """Say that no such refusal came, what came in its place, and the nearest name."""
+        """Say that the refusal did not come, which refusals came instead, and the nearest name."""
         came = "; ".join(self.list_refusals())
         return " ".join(filter(None, [f"{self.absence[:-1]}: {came}.", self.name_hint]))
 

@@ -187,7 +187,7 @@ def _is_header(pair: tuple[Any, Any]) -> bool:
 
 
 def find_routed(routed: Iterable[RoutedPath], request: Request) -> tuple[RoutedPath, Request] | None:
-    """Find the newest route for a request that is no operation; returns it with the request as its functions get it."""
+    """Find the newest route for a request that is no operation, and the request as the route's functions get it."""
     below = request.path if request.root else request.path.removeprefix(root_of(request.path) or "")
     for route in routed:
         if route.method == request.method and (found := route.pattern.fullmatch(below)):

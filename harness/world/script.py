@@ -151,7 +151,7 @@ _EXHAUSTED = object()
 
 
 def _lend(request: Request) -> Request:
-    """Copy a request, so that the code that reads its body may change it."""
+    """Copy a request, so that user code may change its body."""
     return request._replace(body=copy_body(request.body))
 
 
@@ -343,7 +343,7 @@ class Script:
         return [*lines, self.pace] if self.pace and not find_pace(lines) else lines
 
     def explain_no_turn(self, request: Request) -> str:
-        """Explain why no turn answers this request: the closest route, what it wanted, what was sent, and the fix."""
+        """Explain why no turn answers this request: the closest route, wanted and sent values, the fix."""
         words = self.vocabulary
         waiting = [route for route in self.all_routes if route.turns]
         if not waiting:

@@ -35,7 +35,7 @@ _ENTRIES_PER_RESPONSE = 10
 
 
 class StoredResponse(NamedTuple):
-    """A response that can be continued or read back: its object, its input items, and the chain up to it.
+    """A response that can be continued or read back: the object, the input items, and the chain up to it.
 
     `events` is the stream that can be retrieved again; None for a response without a stream.
     """

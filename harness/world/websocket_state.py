@@ -43,7 +43,7 @@ class LaneResponse:
 
 @dataclass(slots=True)
 class OpenResponse:
-    """A response that waits for outputs of the client, with its place in a lane and the event that will end it.
+    """A response that waits for outputs of the client, with its place in a lane and its last event.
 
     `outputs` are those injected so far, `settled` items of its output are answered for.
     """
@@ -145,7 +145,7 @@ class ConnectionWorld:
         return next((held for held in self._last_by_lane.values() if held.response["id"] == id), None)
 
     def set_last_response(self, lane: str | None, body: Json, event_count: int) -> LaneResponse:
-        """Make the response to this request, which was sent in so many events, the last one of its lane."""
+        """Make the response to this request, sent in so many events, the last one of its lane."""
         assert self._last_made is not None  # an answer with events has come from `finish`
         self._last_by_lane[lane] = held = LaneResponse(self._last_made, body, lane, event_count)
         self.lane_of[self._last_made.response["id"]] = lane
@@ -177,7 +177,7 @@ class ConnectionWorld:
             self.world.store.responses[opened.response["id"]] = shown
 
     def forget_last_response(self, lane: str | None, id: object) -> None:
-        """Forget the last response of a lane if it has this id; another lane keeps what was forked from it."""
+        """Forget the last response of a lane if it has this id; a fork of it in another lane stays."""
         if (held := self._last_by_lane.get(lane)) and held.response["id"] == id:
             del self._last_by_lane[lane]
 

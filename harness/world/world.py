@@ -175,7 +175,7 @@ class World:
             self.store.keep_newest(self.limits.responses)
 
     def hear_strays(self, log: StrayLog) -> None:
-        """Hear from now on of requests whose keys lead to no World: they may have been meant for this one."""
+        """Hear from now on of requests whose keys lead to no World: perhaps they were meant for this one."""
         self.heard_strays = HeardStrays(log)
         self.refusals = RefusalLedger(self.exchanges, self.heard_strays)
 
@@ -258,7 +258,7 @@ class World:
         return queued
 
     def advance(self, id: str | None = None) -> list[Json]:
-        """Move a background response or a run on by one step, or all of them without an `id`; returns them as they are now.
+        """Move a background response or a run on by one step, all of them without an `id`; returns their objects.
 
         ConfigError when nothing with this `id` is under way. The states of a background response:
 

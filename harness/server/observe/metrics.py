@@ -101,7 +101,7 @@ _COUNTS: tuple[tuple[str, str, Callable[[MockApi], int]], ...] = (
 
 
 class _State:
-    """The metrics that are read from a mock on request; of several processes they count those that still run."""
+    """The metrics that are read from a mock on request; of several processes only running ones count."""
 
     def __init__(self, api: MockApi, open_streams: Callable[[], int], registry: CollectorRegistry) -> None:
         self._api = api

@@ -25,7 +25,7 @@ MAX_TEXT = 200
 
 
 class ObservedRequest:
-    """An answered request: when it `began` (unix seconds), the `seconds` that its answer took, and its parts.
+    """An answered request: when it `began` (unix seconds), the `seconds` until its answer, and the parts of both.
 
     `world` is the name of its World, empty without one; a World without a name is told by a hash of its key. No member but
     `headers` holds a key.

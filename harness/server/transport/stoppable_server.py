@@ -89,7 +89,7 @@ class StoppableServer(uvicorn.Server):
 
 
 def end_when_cancelled(app: AsgiApp) -> AsgiApp:
-    """Wrap an ASGI app so that it ends without an error when its server cancels it.
+    """Wrap an ASGI app so that it ends without an error when its server cancels a request.
 
     uvicorn would log the cancellation as a fault of the app.
     """

@@ -113,7 +113,7 @@ class SocketSession:
         return answer._replace(events=[*ended, *(answer.events or [_error_event(answer, lane)])])
 
     def _end_open_response(self, lane: str | None) -> list[Json]:
-        """End the response that waits in this lane, as the client goes on without it; returns its last event."""
+        """End the response that waits in this lane, as the client goes on without it; returns the last event."""
         opened = next(
             (waiting for waiting in self._connection.open_responses.values() if waiting.held.lane == lane), None
         )

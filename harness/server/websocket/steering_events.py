@@ -22,7 +22,7 @@ def pending_event(held: LaneResponse, id: str, owed: Sequence[Json]) -> Json:
 
 
 def failed_event(held: LaneResponse | None, body: Json, error: Json, id: str | None = None) -> Json:
-    """Say that the input of this steer is rejected, and return it; `id` is that of a steer accepted before."""
+    """Say that the input of this steer is rejected, and return the input; `id` is that of a steer accepted before."""
     steer = {name: body[name] for name in ("input", "previous_response_id") if name in body}
     members = {name: error[name] for name in ("type", "code", "message")}
     return _event("failed", held, error=members, steer={"id": id, **steer} if id else steer)

@@ -74,7 +74,7 @@ def _parse_ending(ending: Callable[..., TurnLine], response: Json, member: str, 
 
 
 def _parse_wire(wire: Json) -> TurnLine:
-    """Parse a wire object without what an SDK has added: what it parsed, and members that were not set."""
+    """Parse a wire object without what an SDK has added: parsed values, and members that were not set."""
     wire = _drop_members(wire, lambda name, value: name in ADDED_BY_SDK)
     bare = _drop_members(wire, lambda name, value: value is None and name not in NULL_ON_WIRE)
     if bare != wire and wire["type"] in ITEMS:

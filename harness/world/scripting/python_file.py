@@ -48,7 +48,7 @@ class PythonRoute:
 
 @dataclass(frozen=True, slots=True)
 class PythonScript:
-    """A Python file that was run: its `setup`, and its routes, the conditional ones first."""
+    """A Python file after its run: `setup` and the routes, conditional routes first."""
 
     path: Path
     setup: Callable[[Mock], Any] | None

@@ -139,7 +139,7 @@ def _parse_files(value: Any) -> SettingChange:
 
 
 def _parse_file(name: str, value: Any) -> Json:
-    """Parse what `World.file` takes of a file: its text, or an object with its text or its bytes."""
+    """Parse what `World.file` takes of a file: a text, or an object with a text or bytes."""
     with errors_at(name):
         own = _check_forms({"data": value} if isinstance(value, str) else value, "member of a file", _FILE_FORMS)
         data = _decode_base64(own["base64"]) if "base64" in own else own.get("data", "")
@@ -308,7 +308,7 @@ def _parse_routed(name: str, value: Any) -> tuple[str, str, Any]:
 
 
 def _parse_answer(value: Any) -> Answer:
-    """Parse one answer: its body in one of the forms, its status and headers."""
+    """Parse one answer: a body in one of the forms, a status and headers."""
     own = _check_forms(value, "member of an answer", {**_ROUTE_BODIES, **_ROUTE_HEAD})
     given = [name for name in _ROUTE_BODIES if name in own]
     if len(given) != 1:
