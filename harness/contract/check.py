@@ -175,6 +175,7 @@ def _admit(request: Request, world: Any) -> tuple[Request, list[Exemption]]:
         if exemption is None:
             break
         exemptions.append(exemption)
+        # The same place again: the repair of the member was in vain, so the object that holds it goes.
         place = path.rpartition(".")[0] if path == last else path
         repaired = repair_body(admitted.body, place, found.filler)
         if repaired == admitted.body:
@@ -189,11 +190,13 @@ def _check_rules(admitted: Request, world: Any, is_exempt: IsExempt | None) -> C
     violation = _find_first_violation(plan.before, admitted, world, None, is_exempt)
     sent = request = admitted
     if request.dialect == FOUNDRY and world is not None:
+        # The schema judges what the client has sent, the rules also what its agent adds.
         sent, request = apply_agent(request, None), apply_known_definition(request, world, as_of)
     violation = violation or _check_schema(sent, as_of)
     if violation or not plan.after:
         return CheckedRequest(violation, admitted)
     if holder := ITEMS_MEMBER.get(request.operation):
+        # Rules about items know them as `input`; _relocate_violation gives the member its name back.
         request = request._replace(body={"input": request.body.get(holder) or []})
     violation, transcript = _check_after_schema(plan, request, world, is_exempt)
     if violation and holder:

@@ -68,7 +68,7 @@ def _type_matches(root: Json, schema: Json, value: Any) -> bool:
 
 
 def _is_integral(value: Any, types: frozenset[str]) -> bool:
-    return "integer" in types and isinstance(value, float) and value.is_integer()
+    return "integer" in types and isinstance(value, float) and value.is_integer()  # JSON has one kind of number
 
 
 def _type_error(root: Json, schema: Json, value: Any) -> ValidationError:

@@ -50,7 +50,7 @@ def create(call: ApiCall) -> Answer:
     try:
         return _create_run(thread, body, call.request, call.world, [])
     except ScriptedRefusal:
-        thread.messages = before
+        thread.messages = before  # a refused request leaves nothing behind
         raise
 
 

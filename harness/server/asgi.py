@@ -256,6 +256,7 @@ def bind(host: str, port: int) -> Listening:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         with contextlib.ExitStack() as unless_bound:
             made = unless_bound.enter_context(socket.socket(family))
+            # Else a server could not take its port again for a minute, while old connections linger.
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             made.bind((host, port))
             unless_bound.pop_all()

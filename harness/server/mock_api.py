@@ -75,7 +75,7 @@ class MockApi(KeyedWorlds):
         self.request_count = 0
         self.stray_count = 0
         self._reserved = reserved
-        # What a test sends hardly comes again.
+        # What a test sends hardly comes again, so only a server with limits keeps what it has found out.
         self._prepared = PreparedRequests() if is_enabled() and self.options.limits is not UNLIMITED else None
 
     def takes_form(self, method: str, path: str) -> bool:

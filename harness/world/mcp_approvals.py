@@ -137,6 +137,7 @@ class McpServers:
             held = self._decide_turn(lines, taken.lines, offers)
             last = next(step for step in reversed(lines) if not _is_fault(step))
             if not isinstance(last, PlannedCall) or any(map(_needs_client, lines)):
+                # Faults concern the whole response and end a turn, also where several turns make one response.
                 return sorted(lines, key=_is_fault), taken, held
             taken = take_turn()
         raise ScriptError(f"{MAX_ROUNDS} turns in a row end with a call of an MCP server. Let one end with a message.")

@@ -165,6 +165,7 @@ class RefusalLedger:
         """Add an exchange that has just come, whose answer is a refusal or not."""
         if not is_refused(exchange.answer):
             return
+        # A list, so that each expectation that fits notes the refusal, not the first alone.
         expected = [refusal.take(exchange) for refusal in self.expected]
         if not any(expected) and not exchange.answer.asked and len(self._unexpected) < MAX_KEPT:
             self._unexpected.append(exchange)

@@ -155,7 +155,7 @@ def make_routed(method: Any, path: Any, answer: Any, status: Any, headers: Any) 
         if isinstance(reply, type) or (inspect.iscoroutinefunction(reply) or inspect.isasyncgenfunction(reply)):
             raise ConfigError(f"{at}: {reply!r} is a class or async. Give a plain function, or what it returns.")
         if not callable(reply) or is_model(reply):
-            made.make_answer(reply)
+            made.make_answer(reply)  # so that a mistake shows here, not with the first request
     return made
 
 

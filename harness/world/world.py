@@ -264,6 +264,7 @@ class World:
 
             queued -> in_progress -> completed, incomplete or failed, as its turn ends
             queued, in_progress -> cancelled, by `cancel`
+            a streamed one ends when its stream is made
 
         A World that is `automatic` moves a response on before each time that it is read.
         """

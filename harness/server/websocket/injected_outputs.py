@@ -67,7 +67,7 @@ def _add_usage(first: Any, second: Any) -> Any:
 def continue_events(opened: OpenResponse, events: Sequence[Json], merged: Json) -> Iterator[Json]:
     """Yield the events of a second response as a continuation of the open one; the last has the merged response."""
     place = len(opened.response["output"])
-    for event in list(events)[2:]:
+    for event in list(events)[2:]:  # the response is created and in progress already
         own: Json = {"sequence_number": opened.held.event_count}
         if "output_index" in event:
             own["output_index"] = event["output_index"] + place

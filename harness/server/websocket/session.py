@@ -143,7 +143,7 @@ class SocketSession:
             self._connection.open_responses.pop(opened.response["id"], None)
             return events
         *sent, opened.last_event = events
-        opened.held.event_count -= 1
+        opened.held.event_count -= 1  # the last event gets its number when it is sent
         self._connection.hold_open(opened)
         return sent
 

@@ -67,7 +67,7 @@ def run_script_file(path: Path, text: str) -> PythonScript:
     """Run a file and take what it defines; an unusable definition is a ScriptError with its line."""
     module = ModuleType(f"harness_script_{path.stem}")
     module.__file__ = str(path)
-    sys.modules[module.__name__] = module
+    sys.modules[module.__name__] = module  # where a dataclass in the file looks up its annotations
     try:
         code = compile(text, str(path), "exec")
     except (SyntaxError, ValueError) as problem:
