@@ -178,7 +178,7 @@ def _begin(response: Json, status: str) -> Json:
 
 
 def _write_item(index: int, open_from: int, events: ResponseEvents, writer: StreamWriter) -> int:
-    """Write the events of an item, those of the items that it holds before its last one; return the next index."""
+    """Write the events of an item, with those of items inside it before its last event; return the next index."""
     response, output, after = events.response, events.response["output"], index + 1
     item = events.items[index] if index < len(events.items) else None
     last = min(index + (item.holds if item else 0), len(output) - 1)

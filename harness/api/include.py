@@ -48,7 +48,7 @@ def filter_item(item: Json, include: Collection[str]) -> Json:
 def filter_stored_items(
     items: Sequence[Json], include: Collection[str], full_items: Mapping[str, FullItem]
 ) -> list[Json]:
-    """Show stored items as a list has them: with members that their creation included, or this request does."""
+    """Show stored items as a list has them: with members included at their creation or by this request."""
     return [_filter_stored_item(item, include, full_items.get(item.get("id", ""))) for item in items]
 
 

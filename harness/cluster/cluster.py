@@ -33,7 +33,7 @@ DEFAULT_PREFIX = "harness"
 
 @dataclass(frozen=True)
 class Cluster:
-    """`workers` processes behind one port, whose Worlds are in a `store`: in their memory, or in one that servers share.
+    """Processes (`workers`) behind one port, with their Worlds in a `store`: in memory, or shared with other servers.
 
     A shared store keeps a World for `seconds` after its last request, under keys that begin with `prefix`; its servers must
     agree on the `settings`, by the name of their option. A server keeps so many `worlds` in memory, None for all.
@@ -97,7 +97,7 @@ class Cluster:
         return MockApi
 
     def limits_of_mock(self, limits: Limits) -> Limits:
-        """Divide the Worlds that are kept among the workers; of shared ones the app drops those that are too many."""
+        """Divide the limit of kept Worlds among the workers; with a shared store the app itself drops surplus Worlds."""
         if self.is_shared:
             return replace(limits, worlds=None)
         return replace(limits, worlds=limits.worlds and -(-limits.worlds // self.workers))

@@ -40,7 +40,7 @@ class Registry(dict[str, T]):
 
 
 def import_modules(package: str, modules: Iterable[str]) -> None:
-    """Import modules of a package in this order, so that their declarations are registered in it."""
+    """Import modules of a package in this order, so that their declarations are registered in order."""
     with paused_collection():
         for module in modules:
             import_module(f"{package}.{module}")

@@ -64,7 +64,7 @@ class Item:
         return self._encoded
 
     def render_text(self) -> Json:
-        """Render a text without its id; once for all responses that it is in, so it must not be changed."""
+        """Render a text without its id, once for all responses with it: nobody may change the result."""
         wire = self._text_wire
         if wire is None:
             wire = render_without_id(self)
@@ -96,7 +96,7 @@ class ItemType:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemKind(ItemType):
-    """A type of item that a model emits: the prefix of its ids, its builder, the grammar of its events.
+    """A type of item that a model emits: the prefix of ids, the builder, the grammar of the events.
 
     `has_status` says whether such an item has a `status` on the wire, `has_item_id` whether its events have an
     `item_id`; `defaults` are the members that an item written by hand may omit.

@@ -48,7 +48,7 @@ def record_command(file: Path, content: CassetteContent, root: Path, stale_after
 
 
 def _rules_command(file: Path, dialect: str, stale_after: int) -> str:
-    """Find the command that asks about the rules of an area that are not fresh; empty if this one cannot be asked about."""
+    """Find the command that asks about the stale rules of an area; empty for a rule that cannot be asked about."""
     from harness.live.rule_questions import examples_of, explain_left_out  # late: it needs an extra
 
     rule = RULES.get(cassette_name(file))

@@ -65,7 +65,7 @@ NO_ITEMS = KnownItems(GrowingSequence(), GrowingSequence(), GrowingSequence(), G
 
 @dataclass(frozen=True)
 class HistoryRequest:
-    """A request for a response: the `number` of its exchange, its `body`, its input items and their places.
+    """A request for a response: the `number` of its exchange, the `body`, the input items and their places.
 
     `previous` are those of the response or conversation that it continues; `is_history_known` is False when the journal
     does not show them. What follows from these is computed once.

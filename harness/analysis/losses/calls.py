@@ -125,7 +125,7 @@ def call_dropped(request: HistoryRequest, history: History) -> Iterator[LossFact
 
 
 def _find_unanswered_calls(request: HistoryRequest, history: History, calls: Mapping[str, Json]) -> Iterator[LossFacts]:
-    """Find the calls that no request answers, of responses that this one continues without them."""
+    """Find the calls of earlier responses that no request answers, though this request continues those responses."""
     renamed = {content_of(item) for id, item in calls.items() if id not in history.by_call}
     places = _ContinuedReplies(request, history)
     for original in history.open_calls.values():
@@ -145,7 +145,7 @@ def _missing_call_facts(place: str, original: OutputItem, where: str) -> LossFac
 def _find_forgotten_calls(
     request: HistoryRequest, history: History, calls: Mapping[str, Json]
 ) -> Iterator[tuple[str, OutputItem]]:
-    """Find the calls that were answered in an earlier request, and that are gone from this one with their outputs.
+    """Find the calls that an earlier request answered and this one lacks, as well as their outputs.
 
     Either another call of the same response is still there, or the model is within the loop of calls that they belong to.
     """
@@ -171,7 +171,7 @@ def _find_forgotten_calls(
 
 
 def _calls_of_the_loop(request: HistoryRequest, before: HistoryRequest, here: Set[str]) -> Iterator[str]:
-    """Yield the answered calls since the user spoke in the request `before` that this one, its continuation, lacks.
+    """Yield the answered calls since the user spoke in the request `before` that are missing in its continuation.
 
     None if the user has spoken since, or if what stood before these calls is not there either: then the transcript may
     have been shortened on purpose.

@@ -20,7 +20,7 @@ SESSION_LIFETIME = 30 * 24 * 3600
 
 @dataclass(slots=True)
 class AgentSession:
-    """A session: its object as the API shows it, the bytes of its files by path, the log of its container.
+    """A session: the object as the API shows it, the bytes of files by path, the log of the container.
 
     `user` is the one on whose behalf it was opened, if any.
     """

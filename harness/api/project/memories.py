@@ -50,7 +50,7 @@ class MemoryUpdate:
 
 @dataclass(slots=True)
 class Memories:
-    """A memory store: its object, and by id its memories, its updates and the questions of its searches."""
+    """A memory store: the object, and by id the memories, updates and questions of searches."""
 
     object: Json
     items: dict[str, Json] = field(default_factory=dict)

@@ -35,7 +35,7 @@ DEFAULT_CHUNKING: Json = {"max_chunk_size_tokens": 800, "chunk_overlap_tokens": 
 
 
 class File(NamedTuple):
-    """An uploaded file: its object as the API shows it, and its bytes as text (one character per byte) or on disk.
+    """An uploaded file: the object as the API shows it, and the bytes as text (one character per byte) or on disk.
 
     The text is that of the request in the journal, so that a file is in memory once.
     """

@@ -28,7 +28,7 @@ STEP = 50
 
 
 class SessionEvents(NamedTuple):
-    """What a session says to a message: its events, how they go out, and whether it hangs up then."""
+    """The answer of a session to a message: the events, their delivery, and whether it hangs up then."""
 
     events: Any
     delivery: Delivery | None
@@ -44,7 +44,7 @@ class ControlAnswer(NamedTuple):
 
 
 class Submitted(NamedTuple):
-    """A request of this process on its way through the log of a key, None to read that only; `outcome` is its result."""
+    """A request of this process on its way through the log of a key, None for only reading; `outcome` is its result."""
 
     key: str
     request: LoggedRequest | None

@@ -1,4 +1,4 @@
-"""The keys whose logs a process follows or has followed, so that it notices when the store has lost one of them."""
+"""Watches the keys whose logs a process follows or has followed, to notice when the store has lost a log."""
 
 from __future__ import annotations
 

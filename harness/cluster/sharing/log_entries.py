@@ -75,7 +75,7 @@ class Tail(NamedTuple):
 
 
 class LogGone(StoreLost):
-    """The log of a key is not the one that this process has carried out; the store notes there that something is lost."""
+    """The log of a key is not the log that this process has carried out; the store notes there that something is lost."""
 
     @property
     def may_come_again(self) -> bool:
@@ -84,7 +84,7 @@ class LogGone(StoreLost):
 
 
 class LogMoved(LogGone):
-    """The same, but it is noted there already: the process can follow the log that there is."""
+    """The same, but the store has noted the loss before: the process can follow the present log."""
 
 
 class LogDropped(StoreLost):

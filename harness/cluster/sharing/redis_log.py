@@ -85,7 +85,7 @@ class RedisLog:
             await connection.disconnect(nowait=True)
 
     async def append(self, calls: Sequence[Append], deadline: float | None = None) -> list[Tail | StoreLost]:
-        """Append requests in this order, in one round trip; each gets what is new in its log, or why it has not got in.
+        """Append requests in this order, in one round trip; each gets the news of its log, or why it was not appended.
 
         When the connection breaks before the answer, each is asked for once more and appended only if it was not.
         """
@@ -109,7 +109,7 @@ class RedisLog:
             raise StoreLost(self._describe(answer))
 
     async def get_snapshots(self, keys: Sequence[str], deadline: float | None = None) -> dict[str, StoredSnapshot]:
-        """Get the snapshots of these keys that their logs still continue, in one round trip."""
+        """Get the snapshots of these keys, in one round trip, if their logs still continue them."""
         none = StoredSnapshot("", 0, b"")
         answers = await self._run_snapshot(
             [self._snapshot_command(key, none) for key in keys], deadline or self.deadline()
@@ -241,7 +241,7 @@ class RedisLog:
             raise
 
     async def _join(self, deadline: float) -> None:
-        """Load the script, and write the record of the servers at this prefix, or compare one that is there."""
+        """Load the scripts, and write the record of the servers at this prefix, or compare a present one."""
         record = self._name("server")
         mine = self._own_record.encode(secrets.token_hex(8))
         loads = [("SCRIPT", "LOAD", script) for script in (APPEND, SNAPSHOT)]

@@ -1,4 +1,4 @@
-"""Puts the requests of one process into the logs of their keys, and follows the logs that it needs.
+"""Puts a process's requests into the logs of their keys, and follows the logs that it needs.
 
 A request is first appended to the log; its answer is what it gets when its turn comes. So all processes come to the same
 state, and no request is carried out twice or in half. A key in one process:
@@ -146,7 +146,7 @@ class Replicas:
             fail(self._queue.popleft().outcome, problem)
 
     async def _look(self) -> None:
-        """Look for logs that the store has lost, and have it noted in those that there are now, for other processes too."""
+        """Look for logs that the store has lost, and have the loss noted in the present logs, for other processes, too."""
         self._is_look_due = False
         try:
             changed = await self._watch.find_changed()
@@ -177,7 +177,7 @@ class Replicas:
         return is_restored
 
     async def _restore_again(self, key: str, deadline: float) -> bool:
-        """Make a World, of which the log has dropped requests, from its snapshot; whether there is one."""
+        """Restore a World from its snapshot, as the log has dropped requests; tells whether there was a snapshot."""
         with suppress(StoreLost):
             if await self._read_snapshots([key], deadline):
                 return True

@@ -71,7 +71,7 @@ class SharedApp(App):
         return Awaited(done, partial(self._read, done, request, begun))
 
     def _read(self, done: asyncio.Future[Any], request: LoggedRequest, begun: float) -> Answer:
-        """Read the answer that a request got, or make one that says why the store has not taken it."""
+        """Read the answer to a request, or make an answer that says why the store has not taken the request."""
         try:
             return cast("Answer", done.result())
         except StoreLost as problem:

@@ -1,4 +1,4 @@
-"""The World of a key as bytes, so that a process that has not carried out all of its requests can go on with it.
+"""The World of a key as bytes, for a process that has not carried out all of its requests and goes on from there.
 
 They are a pickle of plain data: only classes of the harness and containers are made of it, whatever it holds, and what each
 process has of its own (the table of models, the model that answers without a script) is named, not copied.

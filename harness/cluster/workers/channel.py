@@ -24,7 +24,7 @@ CONNECTION, STRAY = b"c", b"s"
 
 
 class Message(NamedTuple):
-    """A message: its kind, its bytes, and the connection that it carries."""
+    """A message: a kind, bytes, and a connection."""
 
     kind: bytes
     data: bytes

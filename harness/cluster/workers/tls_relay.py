@@ -72,7 +72,7 @@ class SecuredSocket:
             self._context.note_end(self._socket)
 
     def close(self, *, resets: bool = False) -> None:
-        """Close the connection, or reset it; its client is told that nothing is missing unless it is reset."""
+        """Close or reset the connection; without a reset the client learns that nothing is missing."""
         with suppress(OSError, ValueError):
             if resets:
                 self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)

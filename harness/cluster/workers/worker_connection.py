@@ -24,7 +24,7 @@ MOST_EARLY = 1 << 20
 
 
 class WorkerConnection(HttpConnection):
-    """A connection of a worker, which reads a request only when its head says that it belongs here.
+    """A connection of a worker, which reads a request only when the head shows that it belongs here.
 
     idle ──bytes──> head collected ──whole──> its own? ──yes──> read as any other; what comes behind waits for the answer
                                                  └──no──> given back with the connection
@@ -85,7 +85,7 @@ class WorkerConnection(HttpConnection):
         super().send_at_once(answer, is_last=is_last)
 
     def begin_body(self, head: RequestHead) -> None:
-        """Begin to answer a request; one of another worker that came together with one of this is refused."""
+        """Begin to answer a request; refuse a request for another worker that came together with one for this worker."""
         if not self._is_judged and not self._is_own(head.url, dict(head.headers)):
             raise BadRequest(PIPELINED)
         self._is_judged = False

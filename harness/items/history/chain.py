@@ -1,4 +1,4 @@
-"""The items before a request as a chain that keeps its facts, so that a turn costs only what is new."""
+"""The items before a request as a chain that keeps its facts, so that a turn costs only new items."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ChainFacts(NamedTuple):
 
 
 class ItemChain:
-    """Items in order: those of the chain that it continues, then its `own`.
+    """Items in order: those of the `previous` chain, then the chain's `own`.
 
     A chain of n responses so costs n times its own items, and outlives the responses that it goes through. It never changes.
     """
@@ -66,7 +66,7 @@ class ItemChain:
         return iter(items)
 
     def extend(self, *items: Json) -> ItemChain:
-        """Return the chain with these items at its end, and leave this one as it is."""
+        """Return a chain that adds these items at the end; this chain stays as it is."""
         return ItemChain(items, self)
 
     @property

@@ -62,7 +62,7 @@ class Transcript:
         return self.stored.facts.tokens + estimate_tokens(self.added)
 
     def items_from_first(self, *types: str) -> Sequence[Json]:
-        """Return all items when one of these types is stored, else those of the request: enough to find such items."""
+        """Return all items when one of these types is stored, else only the request's: enough to find such items."""
         return self.added if self.stored.facts.types.isdisjoint(types) else self.items
 
     def items_of(self, kind: str) -> Sequence[Json]:
@@ -93,7 +93,7 @@ class Transcript:
 
     @cached_property
     def _recent_calls(self) -> Mapping[CallKey, Json]:
-        """The calls that the request may answer: open ones in what is stored, and its own."""
+        """The calls that the request may answer: open calls in stored items, and the request's own calls."""
         return {**self.stored.facts.open_calls, **collect_calls(self._added_in(CLIENT_CALL_NAMES))}
 
     @cached_property

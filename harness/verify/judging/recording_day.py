@@ -1,4 +1,4 @@
-"""Finds the day on which a recording is judged: its own, or the one that its answer shows."""
+"""Finds the day on which a recording is judged: the recorded day, or else the day that an answer shows."""
 
 from __future__ import annotations
 
