@@ -146,7 +146,7 @@ def settle(request: Request, world: Any) -> Settled | None:
 
 
 def _check_input(request: Request, world: Any, settled: Settled) -> CheckedRequest | None:
-    """Check what is not settled about a request; None where its input breaks the schema: the rest says what comes first."""
+    """Check what is not settled about a request; None if its input breaks the schema, which a whole check words."""
     body = omit_agents(request, read_by_schema(request))
     if "input" not in body or not settled.input_schema.is_valid(body["input"]):
         return None

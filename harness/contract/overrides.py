@@ -127,7 +127,7 @@ class Exemption:
     line: int = 0
 
     def covers(self, rule: str, facts: Mapping[str, Any], param: str | None, request: Request, models: Models) -> bool:
-        """Tell whether a violation of a request is one of these."""
+        """Tell whether this exemption permits a violation of a request."""
         path = violation_path(facts, param)
         if rule != self.rule or normalize_path(path) != self.at:
             return False
@@ -154,7 +154,7 @@ class AddedRefusal:
     line: int = 0
 
     def find_facts(self, request: Request, models: Models) -> Json | None:
-        """Find the facts of the error for a request; None where it is not refused so."""
+        """Find the facts of the error for a request; None if this entry does not refuse it."""
         if not self.condition.holds(request, models):
             return None
         body = request.body if isinstance(request.body, dict) else {}
@@ -166,7 +166,7 @@ class AddedRefusal:
         return facts
 
     def is_contradicted_by(self, taken: Exemption) -> bool:
-        """Tell whether an exemption says that the API took all these requests."""
+        """Tell whether an exemption says that the API took all requests that this entry refuses."""
         if taken.rule != self.instead or taken.words or not taken.condition.covers(self.condition):
             return False
         return not taken.at or any(member.at == taken.at for member in self.condition.members)
