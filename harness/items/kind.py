@@ -252,11 +252,8 @@ def render_item(item: Item, ids: Ids, response_id: str, now: int, status: str = 
     `now` is unix seconds. A `call_id`, `container_id`, `search_id` or `update_id` of None is generated; a tool search that
     the API executes has no `call_id`.
     """
-    id = ids.item(ITEMS.find(item.type).prefix, response_id, now)
-    if item.is_text and status == "completed":
-        return {**item.render_text(), "id": id}
     wire = render_without_id(item, status)
-    wire["id"] = id
+    wire["id"] = ids.item(ITEMS.find(item.type).prefix, response_id, now)
     if item.is_text:
         return wire
     for name, make in _MADE_IDS.items():

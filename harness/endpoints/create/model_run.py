@@ -19,11 +19,12 @@ from harness.endpoints.create import output_limits
 from harness.endpoints.create.turn import Turn
 from harness.items.agents import ROOT_AGENT, by_agent
 from harness.items.history.transcript import Transcript
-from harness.items.kind import ITEMS, Item, render_item
+from harness.items.kind import ITEMS, Item, id_prefix, render_item
 from harness.world.script import Taken
 from harness.world.store import PendingResponse
 from harness.world.world import World
 
+TEXT_PREFIX = id_prefix("message")
 MAX_TOKENS_MEMBERS = incomplete("max_output_tokens").members
 """What a response says that had to stop at `max_output_tokens`."""
 
@@ -53,8 +54,9 @@ def run_model(prompt: Prompt, turn: Turn, world: World) -> PendingResponse:
 def _render_output(prompt: Prompt, turn: Turn, id: str, now: int, world: World) -> tuple[Sequence[Json], Ending]:
     """Render the output of a turn in the response `id`, and its ending."""
     body = prompt.body
-    if not enables_agents(body) and all(item.is_text for item in turn.items):
-        return _limit_output(body, [render_item(item, world.ids, id, now) for item in turn.items], turn.ending)
+    if not (enables_agents(body) or [True for item in turn.items if not item.is_text]):
+        texts = [{**item.render_text(), "id": world.ids.item(TEXT_PREFIX, id, now)} for item in turn.items]
+        return _limit_output(body, texts, turn.ending)
     named = _name_agents(_join_results(turn.items, world), body)
     placed = _place_calls(named, body, prompt.transcript, world)
     items = [_add_namespace(render_item(item, world.ids, id, now), body, prompt.loaded) for item in placed]
