@@ -1,27 +1,31 @@
 -- Appends a request to the log of a key, unless the log is another one than the process knows, and returns what is new.
 --
--- A log is a list: its first element is "EPOCH BASE BEGIN LOST …", the others are entries, "MARK STRAYS\nREQUEST". BASE
--- counts the entries that were dropped before the first one, BEGIN those before the World began: a World can be made from
--- the log while both are equal. STRAYS counts the requests without a World that came before the entry. LOST are the epochs
--- of logs of this key that are gone: an entry notes that once, and who followed one of them can follow this log.
+-- A log is a list: its first element is "EPOCH BASE BEGIN UNTOLD LOST …", the others are entries, "MARK STRAYS\nREQUEST".
+-- BASE counts the entries that were dropped before the first one, BEGIN those before the World began: a World can be made
+-- from the log while both are equal. STRAYS counts the requests without a World that came before the entry. LOST are the
+-- epochs of logs of this key that are gone: an entry notes that once, and who followed one of them can follow this log.
+-- UNTOLD is 1 from then on until a request is refused for it, 0 at all other times.
 local record, log, strays, snapshot = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local known_record, known_epoch, position = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local known_stray_epoch, stray_position = ARGV[4], tonumber(ARGV[5])
 local request, mark, is_reset, is_repeated = ARGV[6], ARGV[7], ARGV[8] == '1', ARGV[9] == '1'
 local new_epoch, seconds, page, most = ARGV[10], ARGV[11], tonumber(ARGV[12]), tonumber(ARGV[13])
 local expected = tonumber(ARGV[14]) -- the position after what the process has sent together with this
-local last_mark = ARGV[15]
+local last_mark, is_refusable = ARGV[15], ARGV[16] == '1'
 
 local function read_head(key)
   local head = redis.call('LINDEX', key, 0)
-  if not head then return '', 0, 0, 0, '' end
-  local epoch, base, begin, lost = string.match(head, '^(%x+) (%d+) (%d+)(.*)$')
+  if not head then return '', 0, 0, 0, 0, '' end
+  local epoch, base, begin, untold, lost = string.match(head, '^(%x+) (%d+) (%d+) (%d)(.*)$')
   base = tonumber(base)
-  return epoch, base, base + redis.call('LLEN', key) - 1, tonumber(begin), lost
+  return epoch, base, base + redis.call('LLEN', key) - 1, tonumber(begin), tonumber(untold), lost
 end
 
 if redis.call('GET', record) ~= known_record then return {'other'} end
-local epoch, base, count, begin, lost = read_head(log)
+local epoch, base, count, begin, untold, lost = read_head(log)
+local function make_head(new_base)
+  return table.concat({epoch, new_base, begin, untold}, ' ') .. lost
+end
 local stray_epoch, stray_base, stray_count = read_head(strays)
 local is_gone = known_epoch ~= '' and (epoch ~= known_epoch or count < position)
 if not is_gone and known_epoch ~= '' and last_mark ~= '' and position > base then
@@ -30,12 +34,13 @@ if not is_gone and known_epoch ~= '' and last_mark ~= '' and position > base the
 end
 if is_gone then
   if log == strays or string.find(lost, known_epoch, 1, true) then return {'moved'} end
-  lost = lost .. ' ' .. known_epoch
+  lost, untold = lost .. ' ' .. known_epoch, is_refusable and 0 or 1
   if epoch == '' then
-    redis.call('RPUSH', log, new_epoch .. ' 0 0' .. lost)
+    epoch = new_epoch
+    redis.call('RPUSH', log, make_head(base))
   else
     if epoch == known_epoch then epoch = new_epoch end
-    redis.call('LSET', log, 0, epoch .. ' ' .. base .. ' ' .. begin .. lost)
+    redis.call('LSET', log, 0, make_head(base))
   end
   redis.call('RPUSH', log, 'lost ' .. stray_count .. '\n')
   redis.call('EXPIRE', log, seconds)
@@ -53,15 +58,21 @@ if is_repeated then
     if string.find(line, mark, 1, true) == 1 then own, is_found = base + first + place - 1, true end
   end
 end
+if untold == 1 and is_refusable and not is_found then
+  untold = 0
+  redis.call('LSET', log, 0, make_head(base))
+  redis.call('EXPIRE', log, seconds)
+  return {'untold'}
+end
 if request ~= '' and not is_found then
   local line = mark .. ' ' .. stray_count .. '\n' .. request
   if epoch == '' then
     epoch = new_epoch
-    redis.call('RPUSH', log, epoch .. ' 0 0', line)
+    redis.call('RPUSH', log, make_head(base), line)
   elseif is_reset then
-    base, begin = count, count
+    base, begin, untold = count, count, 0
     redis.call('DEL', log, snapshot)
-    redis.call('RPUSH', log, epoch .. ' ' .. base .. ' ' .. begin .. lost, line)
+    redis.call('RPUSH', log, make_head(base), line)
   else
     redis.call('RPUSH', log, line)
   end
@@ -82,7 +93,7 @@ end
 if count - base > most then
   local dropped = count - base - math.floor(most / 2)
   redis.call('LTRIM', log, dropped, -1)
-  redis.call('LSET', log, 0, epoch .. ' ' .. (base + dropped) .. ' ' .. begin .. lost)
+  redis.call('LSET', log, 0, make_head(base + dropped))
 end
 redis.call('EXPIRE', log, seconds)
 redis.call('EXPIRE', strays, seconds)

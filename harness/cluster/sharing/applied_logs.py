@@ -13,7 +13,16 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from harness.cluster.sharing.log_entries import LOST, LogLine, StoredSnapshot, StoreLost, Tail
-from harness.cluster.sharing.logged_request import BYTES, CONTROL, HTTP, TEXT, UPGRADE, LoggedRequest, decode_request
+from harness.cluster.sharing.logged_request import (
+    BYTES,
+    CONTROL,
+    HTTP,
+    LEFT,
+    TEXT,
+    UPGRADE,
+    LoggedRequest,
+    decode_request,
+)
 from harness.cluster.sharing.redis_log import SNAPSHOT_EVERY
 from harness.cluster.sharing.replicated_api import ReplicatedApi
 from harness.cluster.sharing.snapshot import Snapshot, SnapshotError, decode_snapshot, encode_snapshot
@@ -51,6 +60,11 @@ class Submitted(NamedTuple):
     mark: str
     is_reset: bool
     outcome: asyncio.Future[Any]
+
+    @property
+    def is_refusable(self) -> bool:
+        """Whether a client waits for it that must hear when the World it is meant for is lost."""
+        return self.request is not None and self.request.kind != LEFT and not self.is_reset
 
 
 ControlPlane = Callable[[LoggedRequest], Awaitable[ControlAnswer]]

@@ -29,7 +29,8 @@ class Append(NamedTuple):
     """What a process asks of the log of a key: to append a request, empty for none, and to say what is new.
 
     `epoch` and `position` are those of the process, `last_mark` the mark of the entry there, empty when it is not known;
-    `expected` is its position once what it has sent before is applied.
+    `expected` is its position once what it has sent before is applied. A request that `is_refusable` may be refused to tell
+    its client that what the key did is lost.
     """
 
     key: str
@@ -42,6 +43,7 @@ class Append(NamedTuple):
     request: bytes = b""
     mark: str = ""
     is_reset: bool = False
+    is_refusable: bool = False
 
 
 LOST = "lost"
@@ -74,13 +76,17 @@ class Tail(NamedTuple):
     strays: Sequence[LogLine]
 
 
-class LogGone(StoreLost):
-    """The log of a key is not the log that this process has carried out; the store notes there that something is lost."""
+class WorldLost(StoreLost):
+    """What the key did before is lost, and no request has been refused for it yet: this one is."""
 
     @property
     def may_come_again(self) -> bool:
         """No: the World that it was for is gone, and one that begins anew would take it."""
         return False
+
+
+class LogGone(WorldLost):
+    """The log of a key is not the log that this process has carried out; the store notes there that something is lost."""
 
 
 class LogMoved(LogGone):

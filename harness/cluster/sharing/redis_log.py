@@ -24,6 +24,7 @@ from harness.cluster.sharing.log_entries import (
     StoredSnapshot,
     StoreLost,
     Tail,
+    WorldLost,
     parse_line,
     parse_snapshot,
 )
@@ -43,6 +44,7 @@ MOST_ENTRIES = 100_000
 SNAPSHOT_EVERY = 40_000
 """Requests of a key after which a snapshot of its World is made, fewer than stay in a log of which the older half goes."""
 MOST_STRAYS = 1_000
+_LOSSES = {b"gone": LogGone, b"moved": LogMoved, b"untold": WorldLost}
 
 
 class RedisLog:
@@ -170,7 +172,7 @@ class RedisLog:
         known = (call.epoch, call.position, call.stray_epoch, call.stray_position)
         most = MOST_ENTRIES if call.key else MOST_STRAYS
         how = (int(call.is_reset), int(is_repeated), new_epoch, self.seconds, PAGE, most, call.expected)
-        args = (self._record, *known, call.request, call.mark, *how, call.last_mark)
+        args = (self._record, *known, call.request, call.mark, *how, call.last_mark, int(call.is_refusable))
         return ("EVALSHA", self._append_sha, 4, *keys, self._name("strays"), self._name("snapshot", call.key), *args)
 
     def _name(self, *parts: str) -> bytes:
@@ -180,9 +182,8 @@ class RedisLog:
         if isinstance(answer, redis_errors.RedisError):
             return StoreLost(self._describe(answer))
         kind, *rest = answer
-        if kind in (b"gone", b"moved"):
-            gone = LogGone if kind == b"gone" else LogMoved
-            return gone(
+        if lost := _LOSSES.get(kind):
+            return lost(
                 f"{self._place}: what it held of this key is gone: it was deleted or evicted, the server has lost its data, "
                 "or this is another one than before. The verdict on the key says so; POST /_harness/world begins anew."
             )

@@ -10,7 +10,7 @@ state, and no request is carried out twice or in half. A key in one process:
        │                                                                         │  └───────────────────────────────┘
        ├──more than `keep` are here, and nobody is connected─────────────────────┤   its epoch stays known
        ├──nobody has used the key for `seconds`──────────────────────────────────┤   nothing is expected of its log
-       ├──the log is another one (LogGone): who meant the World before gets 503──┤   noted in the log once, as LOST
+       ├──the log is another one (LogGone)───────────────────────────────────────┤   noted as LOST; one request gets 503
        └──the log has dropped what is not carried out here (LogDropped)──────────┘   503 without a snapshot
 
 The epoch, a random name of each log, tells one that the store has lost, or that has begun anew, from the one followed here.
@@ -190,9 +190,8 @@ class Replicas:
         for submitted in batch:
             sent = ahead.get(submitted.key, 0)
             raw = submitted.request.encode() if submitted.request else b""
-            calls.append(
-                Append(submitted.key, *self._known(submitted.key, sent), raw, submitted.mark, submitted.is_reset)
-            )
+            how = submitted.mark, submitted.is_reset, submitted.is_refusable
+            calls.append(Append(submitted.key, *self._known(submitted.key, sent), raw, *how))
             ahead[submitted.key] = sent + bool(raw)
         return calls
 
@@ -210,12 +209,12 @@ class Replicas:
     async def _follow(self, submitted: Submitted, tail: Tail | StoreLost, deadline: float) -> Tail | StoreLost:
         """Bring the World of a request to the log that there is; returns what is new, or why the request is not carried out.
 
-        A request that was meant for a World that is lost is not, unless it only reads, or begins anew.
+        A request that was meant for a World that is lost is not, the first one; what only reads, leaves or begins anew is.
         """
         for _ in range(3):
             if isinstance(tail, LogGone):
                 self._forget(submitted.key)
-                may_follow = isinstance(tail, LogMoved) or submitted.request is None or submitted.is_reset
+                may_follow = isinstance(tail, LogMoved) or not submitted.is_refusable
             else:
                 may_follow = isinstance(tail, LogDropped) and await self._restore_again(submitted.key, deadline)
             if not may_follow:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import signal
+
 import openai
 import pytest
+from websockets.sync.client import connect
 
 from tests.support.processes import free_port, wait_until
 from tests.support.servers.json_client import ask, create, text_of
@@ -28,7 +32,7 @@ def is_lost(port: int, **more: str) -> bool:
 
 
 def assert_told_once(port: int) -> None:
-    """A request for what is gone fails for good, and what begins anew is not green."""
+    """The first request for what is gone fails for good, and what begins anew is not green."""
     refused = create(port)
     assert (refused.status, refused.headers["x-should-retry"]) == (503, "false")
     assert "is gone" in refused.json["error"]["message"]
@@ -98,6 +102,71 @@ def test_what_begins_anew_on_a_server_that_never_knew_it(start, store, redis_por
     lose(redis_port, store[-1])
     assert create(other.port).status == 200
     assert wait_until(lambda: is_lost(other.port))
+    assert_told_once(other.port)
+
+
+def wait_until_noted(port: int, prefix: str) -> None:
+    """Wait until a server has begun a new log in place of the one that was deleted, and noted the loss there."""
+    assert wait_until(lambda: int(say(port, "EXISTS", f"{prefix}:world:sk-team")))
+
+
+@pytest.mark.parametrize("lose", [lose_all, lose_one])
+def test_a_server_that_has_looked_before_the_first_request(start, store, redis_port, lose):
+    served = start(*store)
+    script(served.port)
+    lose(redis_port, store[-1])
+    wait_until_noted(redis_port, store[-1])
+    assert create(served.port, key="sk-else").status == 200
+    assert_told_once(served.port)
+
+
+@pytest.mark.parametrize("lose", [lose_all, lose_one, lose_the_end])
+def test_a_verdict_that_was_read_before_the_first_request(start_unlooking, store, redis_port, lose):
+    served = start_unlooking(*store)
+    script(served.port)
+    create(served.port)
+    lose(redis_port, store[-1])
+    assert is_lost(served.port)
+    assert_told_once(served.port)
+
+
+@pytest.mark.parametrize("asked", ["followed it", "never knew it", "has started since"])
+def test_of_all_servers_one_refuses_the_first_request_after_a_look(start, store, redis_port, asked):
+    ours, other, stranger = start(*store), start(*store), start(*store)
+    script(ours.port)
+    create(other.port)
+    lose_one(redis_port, store[-1])
+    wait_until_noted(redis_port, store[-1])
+    if asked == "has started since":
+        ours.end(signal.SIGTERM)
+        ours = start(*store)
+    first = {"followed it": other, "never knew it": stranger, "has started since": ours}[asked]
+    assert_told_once(first.port)
+    servers = [ours, other, stranger]
+    assert [create(served.port).status for served in servers] == [200, 200, 200]
+    assert all(is_lost(served.port) for served in servers)
+
+
+def test_who_begins_anew_after_a_look_is_not_refused(start, store, redis_port):
+    served = start(*store)
+    script(served.port)
+    lose_one(redis_port, store[-1])
+    wait_until_noted(redis_port, store[-1])
+    ask(served.port, "POST", "/_harness/world", {"name": "the next test"})
+    assert create(served.port).status == 200
+    assert verdict(served.port) is None
+
+
+def test_a_websocket_that_ends_before_the_first_request(start_unlooking, store, redis_port):
+    served = start_unlooking(*store)
+    address = f"ws://127.0.0.1:{served.port}/v1/responses"
+    with connect(address, additional_headers={"Authorization": "Bearer sk-team"}) as wire:
+        wire.send(json.dumps({"type": "response.create", "model": "gpt-4.1", "input": "hi"}))
+        while json.loads(wire.recv(10))["type"] != "response.completed":
+            pass
+        lose_one(redis_port, store[-1])
+    wait_until_noted(redis_port, store[-1])
+    assert_told_once(served.port)
 
 
 def test_another_store_behind_the_same_address(start_unlooking):
