@@ -2,8 +2,8 @@
 
 Requests that differ in their `input` alone share most rules, and how the response begins. Those that are the same byte for
 byte share all that their body decides, unless it names something stored. That holds for the headers, the account, the
-models and the day for which it was decided, in a World without overrides. It is kept when it comes again, for
-what comes once is not worth it.
+models and the day for which it was decided, in a World without overrides. It is kept when it comes again, for what comes
+once is not worth it.
 """
 
 from __future__ import annotations
@@ -32,8 +32,11 @@ MAX_SETTINGS = 16 * 1024
 MAX_BODY = 64 * 1024
 """Bytes of the longest bodies that are kept whole."""
 
-Key = tuple[tuple[tuple[str, str], ...], bytes]
-"""The headers of a request but for the size of its body, and the body without its `input`."""
+DECISIVE_HEADERS = ("content-type", "openai-beta")
+"""The headers by which requests are accepted or not once their key has led to a World."""
+
+Key = tuple[tuple[str | None, ...], bytes]
+"""The decisive headers of a request, and its body without the `input`."""
 
 
 class Prepared(NamedTuple):
@@ -89,8 +92,9 @@ class PreparedRequests:
         whole = self._whole.get(raw)
         if whole and method == "POST" and not query:
             request = whole.request
-            if place == (request.dialect, request.root, request.path) and headers == request.headers:
-                return request._replace(raw=raw)  # an object of its own, for a journal tells requests apart
+            is_same = headers is request.headers or _decisive(headers) == _decisive(request.headers)
+            if is_same and place == (request.dialect, request.root, request.path):
+                return request._replace(headers=headers, raw=raw)  # its own object: a journal tells requests apart
         return read_request(method, place, headers, query, raw, form)
 
     def admit(self, request: Request, world: Any) -> ApiCall | Violation:
@@ -170,5 +174,8 @@ def _key_of(request: Request) -> Key | None:
         others = orjson.dumps({name: value for name, value in body.items() if name != "input"})
     except orjson.JSONEncodeError:  # an integer beyond 64 bits
         return None
-    headers = tuple([header for header in request.headers.items() if header[0] != "content-length"])
-    return (headers, others) if len(others) <= MAX_SETTINGS else None
+    return (_decisive(request.headers), others) if len(others) <= MAX_SETTINGS else None
+
+
+def _decisive(headers: Mapping[str, str]) -> tuple[str | None, ...]:
+    return tuple(map(headers.get, DECISIVE_HEADERS))

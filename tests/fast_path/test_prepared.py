@@ -256,6 +256,24 @@ def test_a_function_of_the_script_that_changes_what_it_is_given_changes_one_requ
     assert mock.exchanges[-1].request.body == body
 
 
+def test_requests_of_other_keys_share_what_is_decided(api: MockApi, mock: Mock) -> None:
+    body = {"model": "gpt-4.1", "input": "hi"}
+    for number in range(TIMES):
+        other = {"authorization": f"Bearer sk-{number}", "content-type": "application/json", "traceparent": str(number)}
+        send(api, body, other)
+        (exchange,) = api.open(f"sk-{number}").exchanges
+        assert (exchange.status, exchange.request.headers) == (200, other)
+    assert is_kept(api, body)
+    assert len(prepared_of(api)._prepared._values) == 1
+
+
+def test_no_other_header_decides_about_a_request_whose_key_is_known() -> None:
+    reads = {name for rule in RULES.values() if rule.covers("POST /responses") for name in rule.reads or ()}
+    headers = {name.removeprefix("request.headers.") for name in reads if name.startswith("request.headers.")}
+    of_the_key = {"authorization", "api-key"}
+    assert headers - of_the_key <= set(prepared.DECISIVE_HEADERS)
+
+
 def test_the_journal_tells_requests_apart(api: MockApi, mock: Mock) -> None:
     send_again(api, {"model": "gpt-4.1", "input": "hi"})
     requests = [exchange.request for exchange in mock.exchanges]

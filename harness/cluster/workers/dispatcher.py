@@ -44,7 +44,10 @@ MOST_FAILURES = 5
 """So many times in a row a worker may end by itself within LEAST_SECONDS."""
 
 RunWorker = Callable[[int, Channel, Sequence[str]], int]
-"""Runs a worker by its number until it ends, with the keys of Worlds that were lost; returns the exit code."""
+"""Runs a worker by its number until it ends, with the keys of Worlds that were lost; returns the exit code.
+
+It begins with SIGTERM blocked, and lets it through once it has a handler.
+"""
 
 
 @dataclass(slots=True)
@@ -256,6 +259,8 @@ class Dispatcher:
 
     def _start(self, number: int, lost: Sequence[str], failures: int) -> None:
         ours, theirs = open_channel()
+        # Until the worker has its own handler, a SIGTERM would go to the one that it has from this process, and be lost.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
         pid = os.fork()
         if pid == 0:
             code = 1
@@ -265,6 +270,7 @@ class Dispatcher:
                 code = self.run_worker(number, theirs, lost)
             finally:
                 os._exit(code)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
         theirs.close()
         worker = self._workers[number] = _Worker(number, pid, ours, time.monotonic(), failures)
         self._selector.register(ours, selectors.EVENT_READ, worker)
@@ -289,6 +295,7 @@ class Dispatcher:
         for worker in self._workers.values():
             self._selector.unregister(worker.channel)
         self._selector.unregister(self._woken)
+        self._relay(0)  # what clients have sent by now comes before the signal
         sent, running = 0, {worker.pid: worker.number for worker in self._workers.values()}
         while running:
             while sent < max(1, self._signals):

@@ -96,6 +96,7 @@ class Worker:
         for number in (signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, lambda *_: self._stop())
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
         self._server.run(sockets=[])
         hang.end_after(0)
         return self._server.cut_off
