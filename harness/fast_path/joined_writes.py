@@ -31,14 +31,6 @@ class JoinedWrites:
         if self._size > FLUSH_SIZE:
             self._flush()
 
-    def write_now(self, data: bytes) -> None:
-        """Write bytes now, with what has gathered."""
-        if self._parts:
-            self._parts.append(data)
-            self._flush()
-        else:
-            self._transport.write(data)
-
     def is_closing(self) -> bool:
         """Tell whether the transport is closed or about to be."""
         return self._transport.is_closing()

@@ -67,16 +67,6 @@ def test_what_has_gathered_goes_out_before_the_end(loop, wire):
     assert wire.told == [b"last words", "closed"]
 
 
-def test_what_is_written_now_goes_out_with_what_has_gathered(loop, wire):
-    cork = JoinedWrites(wire, loop)
-    cork.write_now(b"first")
-    cork.write(b"gathered ")
-    cork.write_now(b"second")
-    assert wire.told == [b"first", b"gathered second"]
-    turn(loop)
-    assert len(wire.told) == 2
-
-
 def test_all_else_is_the_transports_own(loop, wire):
     assert JoinedWrites(wire, loop).is_closing() is False
 

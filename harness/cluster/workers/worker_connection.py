@@ -79,10 +79,10 @@ class WorkerConnection(HttpConnection):
         """Whether a request has come that is known to belong here."""
         return self._is_judged and super().may_answer_at_once
 
-    def send_at_once(self, answer: ReadyAnswer | LateAnswer, *, is_last: bool) -> None:
+    def send_at_once(self, answer: ReadyAnswer | LateAnswer) -> None:
         """Send the answer to a request that was not parsed here."""
         self._is_judged = False
-        super().send_at_once(answer, is_last=is_last)
+        super().send_at_once(answer)
 
     def begin_body(self, head: RequestHead) -> None:
         """Begin to answer a request; refuse a request for another worker that came together with one for this worker."""

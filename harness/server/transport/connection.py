@@ -88,10 +88,8 @@ class HttpConnection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Wait for the first request."""
         self.transport = cast("asyncio.Transport", transport)
-        self._write_now: Callable[[bytes], None] = self.transport.write
         if self._join_writes:
-            joined = self._join_writes(self.transport, self.loop)
-            self.transport, self._write_now = cast("asyncio.Transport", joined), joined.write_now
+            self.transport = cast("asyncio.Transport", self._join_writes(self.transport, self.loop))
         self.flow = FlowControl(self.transport)
         self._server_state.connections.add(self)
 
@@ -140,7 +138,7 @@ class HttpConnection(asyncio.Protocol):
             if answer is None:
                 break
             start = answer.end
-            self.send_at_once(answer, is_last=start == len(data))
+            self.send_at_once(answer)
         if start < len(data):
             self._parse(data[start:])
 
@@ -167,13 +165,12 @@ class HttpConnection(asyncio.Protocol):
         """Whether a request that has come may be answered before anything else is done."""
         return self.is_idle and not self.flow.is_writing_paused
 
-    def send_at_once(self, answer: ReadyAnswer | LateAnswer, *, is_last: bool) -> None:
-        """Send the answer to a request that was not parsed here, the last of those that have come or not."""
+    def send_at_once(self, answer: ReadyAnswer | LateAnswer) -> None:
+        """Send the answer to a request that was not parsed here."""
         if isinstance(answer, ReadyAnswer):
             self.state, self._since = BETWEEN, self.loop.time()
             self._server_state.total_requests += 1
-            write = self._write_now if is_last else self.transport.write
-            write(b"".join((STATUS_LINES[answer.status], self._encode_first_lines(), answer.rest)))
+            self.transport.write(b"".join((STATUS_LINES[answer.status], self._encode_first_lines(), answer.rest)))
         else:
             headers = encode_headers(answer.head.headers.items())
             self._begin_exchange(RequestHead("POST", answer.head.path.encode(), "1.1", headers, True), answer.app)
