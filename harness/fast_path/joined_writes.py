@@ -31,6 +31,10 @@ class JoinedWrites:
         if self._size > FLUSH_SIZE:
             self._flush()
 
+    def get_write_buffer_size(self) -> int:
+        """Count the bytes that are not out yet."""
+        return self._size + self._transport.get_write_buffer_size()
+
     def is_closing(self) -> bool:
         """Tell whether the transport is closed or about to be."""
         return self._transport.is_closing()

@@ -19,6 +19,8 @@ GiveBack = Callable[[int, bytes], None]
 PIPELINED = (
     "Requests of several keys were sent over one connection before the answers came: harness serve --workers cannot."
 )
+DRAIN_SECONDS = 0.005
+"""Seconds between two looks at whether the answers before are out."""
 MOST_EARLY = 1 << 20
 """Bytes behind a request that are kept until it is answered; then no more are read."""
 
@@ -27,7 +29,8 @@ class WorkerConnection(HttpConnection):
     """A connection of a worker, which reads a request only when the head shows that it belongs here.
 
     idle ──bytes──> head collected ──whole──> its own? ──yes──> read as any other; what comes behind waits for the answer
-                                                 └──no──> given back with the connection
+                                                 └──no──> leaving ──the answers before are out──> given back with the
+                                                                                                  connection
     """
 
     def __init__(self, *arguments: Any, first: bytes, is_own: IsOwn, give_back: GiveBack, **options: Any) -> None:
@@ -39,6 +42,7 @@ class WorkerConnection(HttpConnection):
         self._collected = b""
         self._behind = bytearray()
         self._is_judged = False
+        self._leaving: bytearray | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin with what came before."""
@@ -49,7 +53,9 @@ class WorkerConnection(HttpConnection):
 
     def data_received(self, data: bytes) -> None:
         """Take what the client sends; a request that belongs to another worker leaves with its connection."""
-        if self.exchanges and self.state is ConnectionState.BETWEEN:
+        if self._leaving is not None:
+            self._leaving += data
+        elif self.exchanges and self.state is ConnectionState.BETWEEN:
             self._behind += data
             if len(self._behind) > MOST_EARLY:
                 self.flow.pause_reading()
@@ -71,8 +77,18 @@ class WorkerConnection(HttpConnection):
         if self._is_judged:
             super().data_received(data)
         else:
-            self._give_back(os.dup(self.transport.get_extra_info("socket").fileno()), data)
-            self.transport.close()
+            self._leaving = bytearray(data)
+            self._leave()
+
+    def _leave(self) -> None:
+        """Give back what leaves; another worker must not write between the bytes of an answer that is still going out."""
+        if self.transport.is_closing() or self._leaving is None:
+            return
+        if self.transport.get_write_buffer_size():
+            self.loop.call_later(DRAIN_SECONDS, self._leave)
+            return
+        self._give_back(os.dup(self.transport.get_extra_info("socket").fileno()), bytes(self._leaving))
+        self.transport.close()
 
     @property
     def may_answer_at_once(self) -> bool:
