@@ -22,7 +22,7 @@ PIPELINED = (
 DRAIN_SECONDS = 0.005
 """Seconds between two looks at whether the answers before are out."""
 MOST_EARLY = 1 << 20
-"""Bytes behind a request that are kept until it is answered; then no more are read."""
+"""Bytes that are kept until the answers before are out; beyond them no more are read."""
 
 
 class WorkerConnection(HttpConnection):
@@ -42,7 +42,7 @@ class WorkerConnection(HttpConnection):
         self._collected = b""
         self._behind = bytearray()
         self._is_judged = False
-        self._leaving: bytearray | None = None
+        self._is_leaving = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin with what came before."""
@@ -53,9 +53,7 @@ class WorkerConnection(HttpConnection):
 
     def data_received(self, data: bytes) -> None:
         """Take what the client sends; a request that belongs to another worker leaves with its connection."""
-        if self._leaving is not None:
-            self._leaving += data
-        elif self.exchanges and self.state is ConnectionState.BETWEEN:
+        if self._is_leaving or (self.exchanges and self.state is ConnectionState.BETWEEN):
             self._behind += data
             if len(self._behind) > MOST_EARLY:
                 self.flow.pause_reading()
@@ -77,17 +75,17 @@ class WorkerConnection(HttpConnection):
         if self._is_judged:
             super().data_received(data)
         else:
-            self._leaving = bytearray(data)
+            self._is_leaving, self._behind = True, bytearray(data)
             self._leave()
 
     def _leave(self) -> None:
         """Give back what leaves; another worker must not write between the bytes of an answer that is still going out."""
-        if self.transport.is_closing() or self._leaving is None:
+        if self.transport.is_closing():
             return
         if self.transport.get_write_buffer_size():
             self.loop.call_later(DRAIN_SECONDS, self._leave)
             return
-        self._give_back(os.dup(self.transport.get_extra_info("socket").fileno()), bytes(self._leaving))
+        self._give_back(os.dup(self.transport.get_extra_info("socket").fileno()), bytes(self._behind))
         self.transport.close()
 
     @property
