@@ -1,10 +1,10 @@
-"""The data that the viewer shows: a `Run` has cases, a `Case` has exchanges. All of it is plain JSON; the page knows no rule.
+"""The data that the viewer shows: a `Run` has cases, a `ShownCase` has exchanges. All is plain JSON; the page knows no rule.
 
 `python -m tools.viewer_types` writes the same as types for the page (`viewer/src/model.ts`).
 
-What repeats is told once: a value may stand in the `pool` of its case, and `{"$": 17}` stands for the 17th there. A list that
-begins like one before is `{"$list": 17, "keep": 40, "then": […]}`: the first 40 elements of that list, then others. An
-object that would be read as either is `{"$literal": {…}}`. See `harness.viewer.pool`.
+What repeats is told once: a value may stand in the `pool` of its case, and `{"$": 17}` stands for the one at index 17
+there. A list that begins like one before is `{"$list": 17, "keep": 40, "then": […]}`: the first 40 elements of that
+list, then others. An object that would be read as either is `{"$literal": {…}}`. See `harness.viewer.pool`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Json = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Documentation:
-    """What a rule or a loss is about: its summary, text and area, the best evidence with its level and date, how to fix it."""
+    """What a rule or a loss is about: summary, text, area, the best evidence with its level and date, how to fix it."""
 
     summary: str
     doc: str = ""
@@ -67,7 +67,7 @@ class CauseGroup:
 class CaseRow:
     """A case in the list of a run: what can be told without opening it.
 
-    `texts` are what search looks through at once: a line for each exchange. `causes` come explained, the first one failed it.
+    `texts` are what search looks through at once: a line for each exchange. `causes` come explained; the first failed it.
     """
 
     id: str
@@ -98,7 +98,7 @@ class Covered:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class ShownCell:
     """How a client did in a case of the catalogue: `verdict` is pass, fail, warn …; `flow` names the case that shows it."""
 
     case: str
@@ -115,12 +115,12 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Examination:
+class ShownExamination:
     """Clients side by side: their names with releases, what each case is about, and a cell for each."""
 
     clients: Sequence[str]
     cases: Mapping[str, Json]
-    cells: Sequence[Cell]
+    cells: Sequence[ShownCell]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ class Run:
     cases: Sequence[CaseRow] = ()
     coverage: Mapping[str, Covered] = field(default_factory=dict)
     documented: Mapping[str, Documentation] = field(default_factory=dict)
-    examination: Examination | None = None
+    examination: ShownExamination | None = None
     files: Sequence[str] = ()
     version: int = VIEW_VERSION
 
@@ -157,7 +157,7 @@ class Run:
 class Edge:
     """What was seen at the edge of the server, in milliseconds since the case began; None is unknown.
 
-    `events` of a stream and `bytes` were handed over; `cut` says where it broke off, `left` after how long the client had gone.
+    `events` of a stream and `bytes` were handed over; `cut` says where it broke off, `left` is when the client was gone.
     """
 
     arrived: float | None = None
@@ -192,9 +192,10 @@ class AnsweredBy:
 class TranscriptItem:
     """An item as the model saw it, oldest first.
 
-    `origin` says from where: `instructions`, `input` (this request sent it as new), `resent` (an earlier one had it), `chain`
-    (previous_response_id), `conversation`. `said` is the exchange in which it was said first, 0 for this one. A `mark` is
-    `lost`, `doubled`, `edited` or `refused`, with the number of the `finding` in the case; `was` is the item before it was edited or lost.
+    `origin` says from where: `instructions`, `input` (this request sent it as new), `resent` (an earlier one had it),
+    `chain` (previous_response_id), `conversation`. `said` is the exchange in which it was said first, 0 for this one. A
+    `mark` is `lost`, `doubled`, `edited` or `refused`, with the index of the `finding` in the case; `was` is the item
+    before it was edited or lost.
     """
 
     item: Pooled
@@ -209,7 +210,7 @@ class TranscriptItem:
 
 @dataclass(frozen=True, slots=True)
 class StreamEvent:
-    """An event of a stream: `at` is milliseconds since the first byte (None: with the rest), `chunks` its pieces in bytes."""
+    """An event of a stream: `at` in milliseconds since the first byte (None: with the rest), `chunks` its sizes in bytes."""
 
     event: Pooled
     at: float | None = None
@@ -221,9 +222,9 @@ class StreamEvent:
 class ShownExchange:
     """A request and its answer.
 
-    `gist` and `said` sum up request and answer in a line. `added` are the items that this request added to what its lane had
-    sent before, `output` those that were answered, `before` is how many items are as before. `instructions`, `tools` and `settings`
-    are those of the request, or of what it continues.
+    `gist` and `said` sum up request and answer in a line. `added` are the items that this request added to what its lane
+    had sent before, `output` those that were answered, `before` is how many items are as before. `instructions`, `tools`
+    and `settings` are those of the request, or of what it continues.
     """
 
     number: int
@@ -318,7 +319,7 @@ class WaitingTurn:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class ShownCase:
     """A test, a recording or a World, with all that happened; `row` is its row in the list."""
 
     row: CaseRow

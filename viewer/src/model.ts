@@ -1,0 +1,296 @@
+// Written by `python -m tools.viewer_types` from harness/viewer/model.py. Do not edit.
+
+export const VIEW_VERSION = 1;
+
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
+
+/** A JSON value of which parts may stand in the pool. */
+export type Pooled = Json;
+
+export type Source = "pytest" | "vitest" | "serve" | "verify" | "examine" | "recordings" | "report" | "trace";
+
+export type Outcome = "passed" | "failed" | "error" | "skipped" | "xfailed" | "xpassed" | "open";
+
+/** What a rule or a loss is about: summary, text, area, the best evidence with its level and date, how to fix it. */
+export interface Documentation {
+  readonly summary: string;
+  readonly doc: string;
+  readonly area: string;
+  readonly source: string;
+  readonly fix: string;
+}
+
+/**
+ * A reason for a failure in a case: `what` went wrong, in `exchange` (0 for none), at a place `at` of its request.
+ *
+ * `rows` are the labelled texts of a cause (`where`, `sent`, `fix`, …). `rule` is the id of the rule or loss. Causes of one
+ * `group` are the same in several cases.
+ */
+export interface ShownCause {
+  readonly what: string;
+  readonly exchange: number;
+  readonly at: string;
+  readonly kind: string;
+  readonly rule: string;
+  readonly rows: readonly (readonly [string, string])[];
+  readonly group: string;
+  readonly expected: boolean;
+}
+
+/** A cause with the cases that have it: pairs of a case's id and the number of the exchange (0 for none). */
+export interface CauseGroup {
+  readonly id: string;
+  readonly what: string;
+  readonly kind: string;
+  readonly rule: string;
+  readonly cases: readonly (readonly [string, number])[];
+}
+
+/**
+ * A case in the list of a run: what can be told without opening it.
+ *
+ * `texts` are what search looks through at once: a line for each exchange. `causes` come explained; the first failed it.
+ */
+export interface CaseRow {
+  readonly id: string;
+  readonly name: string;
+  readonly file: string;
+  readonly line: number;
+  readonly outcome: "passed" | "failed" | "error" | "skipped" | "xfailed" | "xpassed" | "open";
+  readonly seconds: number;
+  readonly exchanges: number;
+  readonly refusals: number;
+  readonly losses: number;
+  readonly lanes: readonly string[];
+  readonly causes: readonly ShownCause[];
+  /** What followed from the causes: the exception of the test, turns that nobody took. */
+  readonly consequences: readonly string[];
+  readonly texts: readonly string[];
+  /** Unix seconds. */
+  readonly began: number | null;
+}
+
+/** A dimension of the API: its title, the names that there are, and those that the run has touched. */
+export interface Covered {
+  readonly title: string;
+  readonly known: readonly string[];
+  readonly hit: readonly string[];
+}
+
+/** How a client did in a case of the catalogue: `verdict` is pass, fail, warn …; `flow` names the case that shows it. */
+export interface ShownCell {
+  readonly case: string;
+  readonly client: string;
+  readonly mode: string;
+  readonly verdict: string;
+  readonly severity: string;
+  readonly reason: string;
+  /** What cells of the same cause share; empty for one that passed. */
+  readonly group: string;
+  readonly details: readonly (readonly [string, string])[];
+  readonly flow: string;
+  readonly reproduce: string;
+}
+
+/** Clients side by side: their names with releases, what each case is about, and a cell for each. */
+export interface ShownExamination {
+  readonly clients: readonly string[];
+  readonly cases: { readonly [name: string]: { readonly [name: string]: Json } };
+  readonly cells: readonly ShownCell[];
+}
+
+/**
+ * A run: what was run when, its verdict, its causes, and a row for each case.
+ *
+ * `counts` are cases by outcome, `totals` counts of exchanges, refusals and findings; `line` says them in one line.
+ * `documented` explains the rules and losses that the run mentions, by id.
+ */
+export interface Run {
+  readonly source: "pytest" | "vitest" | "serve" | "verify" | "examine" | "recordings" | "report" | "trace";
+  readonly command: string;
+  /** Unix seconds; 0 when unknown. */
+  readonly began: number;
+  readonly seconds: number;
+  /** The branch and the beginning of the commit: `main@aa138ea`. */
+  readonly commit: string;
+  readonly versions: { readonly [name: string]: string };
+  readonly counts: { readonly [name: string]: number };
+  readonly totals: { readonly [name: string]: number };
+  readonly line: string;
+  /** What is worth a line of its own: models that no table knows, files that could not be read. */
+  readonly notes: readonly string[];
+  readonly causes: readonly CauseGroup[];
+  readonly cases: readonly CaseRow[];
+  readonly coverage: { readonly [name: string]: Covered };
+  readonly documented: { readonly [name: string]: Documentation };
+  readonly examination: ShownExamination | null;
+  readonly files: readonly string[];
+  readonly version: number;
+}
+
+/**
+ * What was seen at the edge of the server, in milliseconds since the case began; None is unknown.
+ *
+ * `events` of a stream and `bytes` were handed over; `cut` says where it broke off, `left` is when the client was gone.
+ */
+export interface Edge {
+  readonly arrived: number | null;
+  readonly first_byte: number | null;
+  readonly last_byte: number | null;
+  readonly events: number | null;
+  readonly bytes: number | null;
+  readonly cut: string;
+  readonly left: number | null;
+  readonly connection: number | null;
+}
+
+/** A route that was tried: its conditions, and the first that failed; empty when it answered. */
+export interface Tried {
+  readonly route: string;
+  readonly failed: string;
+}
+
+/** The turn of a script that answered: its number, its route, where it is written. */
+export interface AnsweredBy {
+  readonly turn: number;
+  readonly route: string;
+  readonly file: string;
+  readonly line: number;
+}
+
+/**
+ * An item as the model saw it, oldest first.
+ *
+ * `origin` says from where: `instructions`, `input` (this request sent it as new), `resent` (an earlier one had it),
+ * `chain` (previous_response_id), `conversation`. `said` is the exchange in which it was said first, 0 for this one. A
+ * `mark` is `lost`, `doubled`, `edited` or `refused`, with the index of the `finding` in the case; `was` is the item
+ * before it was edited or lost.
+ */
+export interface TranscriptItem {
+  readonly item: Json;
+  readonly origin: string;
+  readonly said: number;
+  /** Its place in the body as sent: `input[3]`; empty for what was not sent. */
+  readonly at: string;
+  readonly mark: string;
+  readonly finding: number | null;
+  readonly was: Json;
+}
+
+/** An event of a stream: `at` in milliseconds since the first byte (None: with the rest), `chunks` its sizes in bytes. */
+export interface StreamEvent {
+  readonly event: Json;
+  readonly at: number | null;
+  readonly chunks: readonly number[];
+  readonly delivered: boolean;
+}
+
+/**
+ * A request and its answer.
+ *
+ * `gist` and `said` sum up request and answer in a line. `added` are the items that this request added to what its lane
+ * had sent before, `output` those that were answered, `before` is how many items are as before. `instructions`, `tools`
+ * and `settings` are those of the request, or of what it continues.
+ */
+export interface ShownExchange {
+  readonly number: number;
+  /** Index in the lanes of the case. */
+  readonly lane: number;
+  readonly method: string;
+  readonly path: string;
+  readonly operation: string;
+  readonly dialect: string;
+  readonly status: number;
+  readonly rule: string;
+  readonly gist: string;
+  readonly said: string;
+  /** The message of the error that was answered. */
+  readonly error: string;
+  /** The place in the request at which it was refused: `input[2].content`. */
+  readonly at: string;
+  /** Whether the test has asked for the refusal. */
+  readonly asked: boolean;
+  readonly routed: boolean;
+  readonly query: Json;
+  readonly request: Json;
+  readonly answer: Json;
+  readonly events: readonly StreamEvent[] | null;
+  readonly added: readonly Json[];
+  readonly output: readonly Json[];
+  readonly before: number;
+  /** A list of TranscriptItem. */
+  readonly transcript: Json;
+  readonly instructions: Json;
+  readonly tools: Json;
+  readonly settings: Json;
+  readonly request_headers: readonly (readonly [string, string])[];
+  readonly answer_headers: readonly (readonly [string, string])[];
+  readonly edge: Edge;
+  readonly answered_by: AnsweredBy | null;
+  readonly tried: readonly Tried[];
+  /** What can be copied, by name: `curl`, `pytest`, `turn_yaml`, `turn_python`, `refusal`. */
+  readonly copies: { readonly [name: string]: string };
+}
+
+/**
+ * A call that a client has to make: said in exchange `said`, answered in these exchanges, executed so often.
+ *
+ * `approval` is what was decided about it: `approved`, `denied`, `waiting`, empty when none was asked.
+ */
+export interface ShownCall {
+  readonly call_id: string;
+  readonly name: string;
+  readonly arguments: string;
+  readonly said: number;
+  readonly answered: readonly number[];
+  readonly executed: number;
+  readonly approval: string;
+  readonly output: string;
+}
+
+/** A finding: see `harness.explain.model.ReportFinding`. */
+export interface ShownFinding {
+  readonly kind: string;
+  readonly expected: boolean;
+  readonly message: string;
+  readonly rule: string;
+  readonly exchange: number | null;
+  readonly at: string;
+  readonly why: string;
+  readonly fix: string;
+}
+
+/** A call whose output led to another lane, in exchange `number`. */
+export interface ShownHandOff {
+  readonly number: number;
+  readonly by: string;
+  readonly to: string;
+  readonly name: string;
+  readonly call_id: string;
+}
+
+/** A turn of the script that no request has taken. */
+export interface WaitingTurn {
+  readonly text: string;
+  readonly route: string;
+  readonly file: string;
+  readonly line: number;
+}
+
+/** A test, a recording or a World, with all that happened; `row` is its row in the list. */
+export interface ShownCase {
+  readonly row: CaseRow;
+  readonly lanes: readonly string[];
+  readonly exchanges: readonly ShownExchange[];
+  readonly pool: readonly Json[];
+  readonly findings: readonly ShownFinding[];
+  readonly calls: readonly ShownCall[];
+  readonly hand_offs: readonly ShownHandOff[];
+  readonly waiting: readonly WaitingTurn[];
+  /** Closed gates that a turn waits for. */
+  readonly gates: readonly string[];
+  /** `harness.analysis.sequence.SequenceDiagram` as JSON. */
+  readonly sequence: Json;
+  readonly mermaid: string;
+  readonly version: number;
+}
