@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
@@ -29,7 +29,8 @@ class Call:
 
     `arguments` is the JSON text or the input of the wire. `said` is the number of the exchange in which the model made it,
     None when only the client sent it; `outputs` are its outputs, each with the number of its exchange. An output in a
-    history that is sent again counts once; those of refused requests do not count.
+    history that is sent again counts once; those of refused requests do not count. `agent` is the one whose request the
+    model answered with the call, where it is known; calls that differ in it alone are equal.
     """
 
     type: str
@@ -38,6 +39,12 @@ class Call:
     arguments: str
     said: int | None = None
     outputs: tuple[tuple[int, Any], ...] = ()
+    agent: str = field(default="", compare=False)
+
+    @property
+    def parsed_arguments(self) -> Any:
+        """The arguments as the tool gets them, say a dict; the text itself if it is no JSON."""
+        return parse_arguments(self.arguments)
 
     @property
     def answered(self) -> int:
@@ -47,7 +54,7 @@ class Call:
     def as_json(self) -> Json:
         """Return the call as JSON."""
         outputs = [{"exchange": number, "output": output} for number, output in self.outputs]
-        own = {name: getattr(self, name) for name in ("type", "name", "call_id", "arguments", "said")}
+        own = {name: getattr(self, name) for name in ("type", "name", "call_id", "arguments", "said", "agent")}
         return {**own, "outputs": outputs, "answered": self.answered}
 
 
@@ -141,6 +148,14 @@ def _calls_of_answer(answer: Json) -> list[Json]:
 
 def _canonical_json(output: Any) -> bytes:
     return orjson.dumps(output, option=orjson.OPT_SORT_KEYS)
+
+
+def parse_arguments(text: str) -> Any:
+    """Parse the arguments of a call; what is no JSON stays the text it is, as the input of a custom tool."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text
 
 
 def call_arguments(item: Mapping[str, Any]) -> str:

@@ -37,7 +37,19 @@ WORLD_STASH_KEY = pytest.StashKey["World"]()
 """The key of a running test's World in the stash of its item."""
 _JUDGED_STASH_KEY = pytest.StashKey[int]()
 
-PARTS = ("environment", "guard", "hints", "clients", "tls", "cassettes", "pruning", "offers", "reports", "late")
+PARTS = (
+    "environment",
+    "guard",
+    "hints",
+    "paths",
+    "clients",
+    "tls",
+    "cassettes",
+    "pruning",
+    "offers",
+    "reports",
+    "late",
+)
 """The other modules of the plugin, each a plugin of its own."""
 
 

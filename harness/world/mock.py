@@ -6,13 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-import harness.analysis.losses  # noqa: F401  (registers every loss)
-from harness.analysis.approval_ledger import Approval
-from harness.analysis.call_ledger import Call, collect_calls
-from harness.analysis.collect_replies import collect_replies
-from harness.analysis.flow import Flow, build_flow
-from harness.analysis.lanes import assign_lanes, group_by_lane, without_probes
-from harness.analysis.loss import Lost, losses_of
 from harness.answers.run_events import CitationPlacement
 from harness.api.http.dialects import API_ROOTS, FOUNDRY
 from harness.api.models import Model
@@ -20,10 +13,10 @@ from harness.core.account import Organization
 from harness.core.arguments import named_arguments
 from harness.core.delivery import Gate
 from harness.core.errors import ConfigError
-from harness.core.exchange import Exchange, Json
-from harness.core.replies import ModelReplies
+from harness.core.exchange import Json
 from harness.world.conditions import Matcher
 from harness.world.exploration import Exploration, Scenario
+from harness.world.journal_views import JournalViews
 from harness.world.mcp_server import McpServer, build_server
 from harness.world.project_agents import make_agent
 from harness.world.project_resources import make_resource
@@ -33,19 +26,19 @@ from harness.world.script import Route, Turn
 from harness.world.world import World
 
 
-class Mock:
+class Mock(JournalViews):
     """The mock as a test sees it: scripts for the model, settings, and views of what happened.
 
     It holds nothing itself; `world` has all of it.
     """
 
-    __slots__ = ("world",)
+    __slots__ = ()
 
     def __init__(self, world: World | None = None) -> None:
-        self.world = world or World()
+        super().__init__(world or World())
 
     def __dir__(self) -> list[str]:
-        return [name for name in (*vars(Mock), "__class__") if not name.startswith("_")]
+        return [name for name in (*vars(Mock), *vars(JournalViews)) if not name.startswith("_")]
 
     @property
     def base_url(self) -> str:
@@ -265,41 +258,3 @@ class Mock:
     def skip(self, seconds: int) -> int:
         """Let time pass, say until a connection is too old; returns the World's time, in unix seconds."""
         return self.world.skip(seconds)
-
-    @property
-    def exchanges(self) -> list[Exchange]:
-        """Every request and its answer, oldest first."""
-        return self.world.exchanges
-
-    @property
-    def said(self) -> ModelReplies:
-        """What the model said, as the answers so far have shown it: one for each response or run, oldest first."""
-        return collect_replies(self.exchanges)
-
-    @property
-    def calls(self) -> list[Call]:
-        """Every call that a client has to make, in order: who made the request, and how often it was answered."""
-        return collect_calls(self.exchanges)
-
-    @property
-    def approvals(self) -> list[Approval]:
-        """Every call of an MCP server that needed an approval, in order: the answer, and how often the call was made."""
-        return list(self.world.approval_ledger)
-
-    @property
-    def lanes(self) -> dict[str, list[Exchange]]:
-        """The exchanges of each agent, by a name that its requests give: `{"planner": […], "ops": […]}`."""
-        return group_by_lane(self.exchanges, self.world.script.agent_hints)
-
-    @property
-    def flow(self) -> Flow:
-        """What happened so far: `print(mock.flow)`, or `mock.flow.mermaid` for a sequence diagram of it."""
-        return build_flow(assign_lanes(without_probes(self.exchanges), self.world.script.agent_hints))
-
-    @property
-    def losses(self) -> list[Lost]:
-        """What the clients lost of what the model said, although the API accepted it.
-
-        `losses_of(mock.exchanges, strict=True)` finds more.
-        """
-        return losses_of(self.exchanges, tool_runs=self.world.tool_runs)

@@ -129,6 +129,7 @@ class TestTheLedger:
             "call_id": "call_f",
             "arguments": '{"x":1}',
             "said": 1,
+            "agent": "agent 1",
             "outputs": [{"exchange": 2, "output": "1"}],
             "answered": 1,
         }

@@ -169,17 +169,34 @@ async def flow(request: Request) -> Json:
 
 async def said(request: Request) -> list[Json]:
     """What the model said, one for each response or run, oldest first."""
-    return [reply.as_json() for reply in _mock_of(request).said]
+    return [reply.as_json() for reply in _mock_of(request).replies]
 
 
-async def calls(request: Request) -> list[Json]:
-    """The calls that a client has to make, oldest first, each with its answers."""
-    return [call.as_json() for call in _mock_of(request).calls]
+async def calls(request: Request, name: str | None = None) -> list[Json]:
+    """The calls that a client has to make, oldest first, each with its agent and its answers; those of a `name`."""
+    return [call.as_json() for call in _mock_of(request).calls if name in (None, call.name)]
 
 
 async def approvals(request: Request) -> list[Json]:
     """The calls of hosted MCP servers that needed an approval, oldest first, each with its answer and executions."""
     return [{**asdict(approval), "executed": approval.executed} for approval in _mock_of(request).approvals]
+
+
+async def agents(request: Request) -> list[str]:
+    """The agents by name, in the order in which they took over; one that acts again later is in it again."""
+    return _mock_of(request).agents
+
+
+async def usage(request: Request) -> Json:
+    """The tokens of all answers: input, output, and what of them was cached or reasoning; and those of each agent."""
+    used = _mock_of(request).usage
+    return {**used.as_json(), "by_agent": {name: share.as_json() for name, share in used.by_agent.items()}}
+
+
+async def path(request: Request) -> Json:
+    """Which agent acted, what it called and said, in order: as a text in one line, and each step."""
+    taken = _mock_of(request).path
+    return {"text": str(taken), "steps": [asdict(step) for step in taken.steps]}
 
 
 async def report(request: Request, unused: Outcome = "fail", losses: Outcome = "fail", verbose: bool = False) -> Json:
@@ -202,7 +219,7 @@ async def compare(request: Request) -> Json:
     """
     mock, sent = _mock_of(request), check_members(await _read_object(request), "member", ("result", "only", "losses"))
     allowed = "losses" in sent and _ALLOWED.check("losses", sent["losses"]) == ALLOW
-    message = describe_difference(sent.get("result"), mock.said, sent.get("only", ()))
+    message = describe_difference(sent.get("result"), mock.replies, sent.get("only", ()))
     if message and not allowed:
         mock.world.add_shown_otherwise(message)
     return {"message": message}
@@ -266,6 +283,9 @@ CONTROLS: Sequence[tuple[str, str, Callable[..., Awaitable[Any]]]] = (
     ("GET", "/said", said),
     ("GET", "/calls", calls),
     ("GET", "/approvals", approvals),
+    ("GET", "/agents", agents),
+    ("GET", "/usage", usage),
+    ("GET", "/path", path),
     ("GET", "/report", report),
     ("POST", "/surfaced", compare),
     ("POST", "/open", open_gate),

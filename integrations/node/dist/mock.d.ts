@@ -1,4 +1,4 @@
-import type { Conditions, Exchange, MockOptions, Turn } from "./types.js";
+import type { Call, Conditions, Exchange, MockOptions, Turn, Usage } from "./types.js";
 export type * from "./types.js";
 /** Why a test fails: the report of its World. */
 export declare class MockFailure extends Error {
@@ -37,6 +37,14 @@ export declare class Mock {
     exchanges(): Promise<Exchange[]>;
     /** The conversation so far, as a text. */
     flow(): Promise<string>;
+    /** The calls that a client has to make, oldest first, or those of one tool. */
+    calls(name?: string): Promise<Call[]>;
+    /** The agents by name, in the order in which they took over. */
+    agents(): Promise<string[]>;
+    /** The tokens of all answers, and by agent. */
+    usage(): Promise<Usage>;
+    /** Which agent acted, what it called and said, in one line: `planner → get_weather(city=Paris) ✓ 18 °C`. */
+    path(): Promise<string>;
     /** Any other control request of the World, say `mock.send("POST", "/open", {gate: "shown"})`. */
     send(method: string, path: string, body?: unknown): Promise<any>;
     /** Begin a World of its own for a test; ids follow from the name. */

@@ -85,6 +85,22 @@ class Mock {
     async flow() {
         return (await this.send("GET", "/flow")).text;
     }
+    /** The calls that a client has to make, oldest first, or those of one tool. */
+    async calls(name) {
+        return this.send("GET", name === undefined ? "/calls" : `/calls?name=${encodeURIComponent(name)}`);
+    }
+    /** The agents by name, in the order in which they took over. */
+    async agents() {
+        return this.send("GET", "/agents");
+    }
+    /** The tokens of all answers, and by agent. */
+    async usage() {
+        return this.send("GET", "/usage");
+    }
+    /** Which agent acted, what it called and said, in one line: `planner → get_weather(city=Paris) ✓ 18 °C`. */
+    async path() {
+        return (await this.send("GET", "/path")).text;
+    }
     /** Any other control request of the World, say `mock.send("POST", "/open", {gate: "shown"})`. */
     async send(method, path, body) {
         return (0, control_js_1.control)(this.apiKey, method, path, body);

@@ -1,6 +1,6 @@
 import { API_KEY, setEnvironment } from "./environment.js";
 import { control, serverOrigin } from "./control.js";
-import type { Conditions, Exchange, MockOptions, Refusals, Turn } from "./types.js";
+import type { Call, Conditions, Exchange, MockOptions, Refusals, Turn, Usage } from "./types.js";
 
 export type * from "./types.js";
 
@@ -92,6 +92,26 @@ export class Mock {
   /** The conversation so far, as a text. */
   async flow(): Promise<string> {
     return (await this.send("GET", "/flow")).text;
+  }
+
+  /** The calls that a client has to make, oldest first, or those of one tool. */
+  async calls(name?: string): Promise<Call[]> {
+    return this.send("GET", name === undefined ? "/calls" : `/calls?name=${encodeURIComponent(name)}`);
+  }
+
+  /** The agents by name, in the order in which they took over. */
+  async agents(): Promise<string[]> {
+    return this.send("GET", "/agents");
+  }
+
+  /** The tokens of all answers, and by agent. */
+  async usage(): Promise<Usage> {
+    return this.send("GET", "/usage");
+  }
+
+  /** Which agent acted, what it called and said, in one line: `planner → get_weather(city=Paris) ✓ 18 °C`. */
+  async path(): Promise<string> {
+    return (await this.send("GET", "/path")).text;
   }
 
   /** Any other control request of the World, say `mock.send("POST", "/open", {gate: "shown"})`. */

@@ -40,3 +40,29 @@ export interface MockOptions {
   losses?: "allow";
   refusals?: Refusals;
 }
+
+/** A call that a client has to make; `answered` counts its outputs, `said` is the number of the exchange with the call. */
+export interface Call {
+  type: string;
+  name: string;
+  call_id: string;
+  arguments: string;
+  agent: string;
+  said: number | null;
+  answered: number;
+  outputs: Array<{ exchange: number; output: any }>;
+}
+
+/** Tokens by the names of the API. */
+export interface TokenCounts {
+  input_tokens: number;
+  cached_tokens: number;
+  output_tokens: number;
+  reasoning_tokens: number;
+  total_tokens: number;
+}
+
+/** The tokens of all answers, and those of each agent by its name. */
+export interface Usage extends TokenCounts {
+  by_agent: Record<string, TokenCounts>;
+}

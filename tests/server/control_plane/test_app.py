@@ -244,6 +244,7 @@ class TestTheServer:
                     "rules",
                 ),
                 *("said", "calls", "approvals", "surfaced", "flow", "losses", "report"),
+                *("agents", "usage", "path"),
             )
         }
 
@@ -258,6 +259,23 @@ class TestWhatWasSaid:
         assert (status, [(each["text"], len(each["calls"])) for each in said]) == (200, [("See it.", 1)])
         status, calls = client.send("GET", "/_harness/calls")
         assert (status, [(call["name"], call["said"], call["answered"]) for call in calls]) == (200, [("f", 1, 0)])
+
+    def test_is_a_path_by_agent(self, client: Client) -> None:
+        client.send("POST", "/_harness/script", {"turns": [list(self.TURN)]})
+        client.ask(tools=functions("f"), instructions="You are the planner.")
+        assert client.send("GET", "/_harness/agents") == (200, ["planner"])
+        status, taken = client.send("GET", "/_harness/path")
+        assert (status, taken["text"]) == (200, 'planner → "See it." → f() unanswered')
+        assert [(step["exchange"], step["agent"], step["name"]) for step in taken["steps"]] == [
+            (1, "planner", "message"),
+            (1, "planner", "f"),
+        ]
+        status, used = client.send("GET", "/_harness/usage")
+        assert status == 200
+        assert used["total_tokens"] == used["input_tokens"] + used["output_tokens"] > 0
+        assert used["by_agent"] == {"planner": {name: used[name] for name in used if name != "by_agent"}}
+        named = [client.send("GET", f"/_harness/calls?name={name}")[1] for name in ("f", "g")]
+        assert [[call["agent"] for call in calls] for calls in named] == [["planner"], []]
 
     def test_is_compared_with_a_result(self, client: Client) -> None:
         client.send("POST", "/_harness/script", {"turns": [list(self.TURN)]})

@@ -1,0 +1,207 @@
+"""Lists of what happened that a test asserts, and that show the whole path when an assertion fails.
+
+They are lists: `==`, `in`, indexing and iteration are those of a list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Self, TypeVar
+
+from harness.analysis.approval_ledger import Approval
+from harness.analysis.call_ledger import Call, parse_arguments
+from harness.analysis.lanes import HandOff
+from harness.analysis.path import Path, show_approval, show_call, show_outputs
+from harness.core.errors import ConfigError
+from harness.core.registry import suggest_name
+from harness.core.text.shorten import pluralize, shorten
+
+SHOWN_PATH = 170
+"""The most characters of a path inside a line: pytest shows no more than 240 of a value."""
+
+EntryT = TypeVar("EntryT", bound=Call | Approval)
+PathSource = Callable[[], Path]
+"""Builds the path when an assertion fails, and not before."""
+
+
+class OnPath:
+    """What belongs to a path, which a failing comparison shows."""
+
+    @property
+    def path(self) -> Path:
+        """The whole path, what this is a part of."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class PathClaim:
+    """What a test claims of a path: true or false; the text says how it was, and then the path."""
+
+    holds: bool
+    text: str
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    def __str__(self) -> str:
+        return self.text
+
+    __repr__ = __str__
+
+
+class _Entries(list[EntryT], OnPath, Generic[EntryT]):
+    """Calls or approvals in the order in which the model made them."""
+
+    noun = "call"
+
+    def __init__(self, entries: Iterable[EntryT] = (), source: PathSource = Path, name: str = "") -> None:
+        super().__init__(entries)
+        self._source = source
+        self._name = name
+
+    def __repr__(self) -> str:
+        if not self:
+            return f"<no {self._title}; the path: {self._short_path()}>"
+        return f"[{', '.join(map(self._show, self))}]"
+
+    __str__ = __repr__
+
+    @property
+    def path(self) -> Path:
+        """The whole path, what these are a part of."""
+        return self._source()
+
+    def named(self, name: str) -> Self:
+        """Keep those of this name."""
+        return self._keep((entry for entry in self if entry.name == name), name)
+
+    @property
+    def arguments(self) -> list[Any]:
+        """The arguments of each as the tool gets them, say `[{"city": "Paris"}]`; a text that is no JSON as it is."""
+        return [parse_arguments(entry.arguments) for entry in self]
+
+    @property
+    def unanswered(self) -> Self:
+        """Keep those that the client has not answered."""
+        return self._keep((entry for entry in self if not self._answers(entry)), self._name)
+
+    def times(self, number: int) -> PathClaim:
+        """Claim that there are so many of them: `assert mock.calls.named("get_weather").times(2)`."""
+        if not isinstance(number, int) or number < 0:
+            raise ConfigError(f"times({number!r}): give a number from 0 on.")
+        wanted = "" if len(self) == number else f", not {number}"
+        return self._claim(len(self) == number, f"{pluralize(len(self), self._title, self._plural)}{wanted}")
+
+    def before(self, other: str | Sequence[Any]) -> PathClaim:
+        """Claim that the first of these was made before the first call of that name, or the first of other calls.
+
+        It does not hold if one of both was never made, or if the model made both in one answer, which is at once.
+        """
+        mine, (name, its) = self._first(), self._first_of(other)
+        if mine is None or its is None:
+            return self._claim(False, f"there is no {self._title if mine is None else name}")
+        this = self._name or self.noun
+        if mine == its:
+            return self._claim(False, f"{this} and {name} were made at once, in the answer to request {mine}")
+        order = "before" if mine < its else "after"
+        return self._claim(mine < its, f"{this} (request {mine}) came {order} {name} (request {its})")
+
+    @property
+    def _title(self) -> str:
+        return f"{self.noun} of {self._name}" if self._name else self.noun
+
+    @property
+    def _plural(self) -> str:
+        return f"{self.noun}s of {self._name}" if self._name else f"{self.noun}s"
+
+    def _keep(self, entries: Iterable[EntryT], name: str) -> Self:
+        return type(self)(entries, self._source, name)
+
+    def _first(self) -> int | None:
+        return min(map(self._number, self), default=None)
+
+    def _first_of(self, other: str | Sequence[Any]) -> tuple[str, int | None]:
+        """Find what to call the others, and the number of the exchange that has the first of them."""
+        if isinstance(other, _Entries):
+            return other._title, other._first()
+        if not isinstance(other, str):
+            raise ConfigError(f"before({other!r}): give the name of a tool, or calls such as mock.calls.named('book').")
+        path = self.path
+        if step := path.first_of(other):
+            return other, step.exchange
+        near = suggest_name(other, path.names) if path.names else ""
+        return f"call of {other}{f' ({near})' if near.startswith('Did') else ''}", None
+
+    def _claim(self, holds: bool, text: str) -> PathClaim:
+        return PathClaim(holds, f"{text}; the path: {self._short_path()}")
+
+    def _short_path(self) -> str:
+        return shorten(str(self.path), SHOWN_PATH, tail=SHOWN_PATH // 2)
+
+    @staticmethod
+    def _show(entry: EntryT) -> str:
+        raise NotImplementedError
+
+    @staticmethod
+    def _answers(entry: EntryT) -> Sequence[Any]:
+        raise NotImplementedError
+
+    @staticmethod
+    def _number(entry: EntryT) -> int:
+        raise NotImplementedError
+
+
+class Calls(_Entries[Call]):
+    """The calls that a client has to make, in the order in which the model made them."""
+
+    def by(self, agent: str) -> Calls:
+        """Keep those of an agent, by its name as in `mock.agents`."""
+        return self._keep((call for call in self if call.agent == agent), self._name)
+
+    @staticmethod
+    def _show(call: Call) -> str:
+        return show_call(call.name or call.type, call.parsed_arguments, show_outputs([out for _, out in call.outputs]))
+
+    @staticmethod
+    def _answers(call: Call) -> Sequence[Any]:
+        return call.outputs
+
+    @staticmethod
+    def _number(call: Call) -> int:
+        return call.said or 0
+
+
+class Approvals(_Entries[Approval]):
+    """The calls of MCP servers that needed an approval, in the order in which it was asked for."""
+
+    noun = "approval"
+
+    @staticmethod
+    def _show(approval: Approval) -> str:
+        return show_call(approval.name, parse_arguments(approval.arguments), show_approval(approval.approve))
+
+    @staticmethod
+    def _answers(approval: Approval) -> Sequence[Any]:
+        return approval.answers
+
+    @staticmethod
+    def _number(approval: Approval) -> int:
+        return approval.asked or 0
+
+
+class Agents(list[str], OnPath):
+    """The agents by name, in the order in which they took over; one that acts again later is in it again.
+
+    `hand_offs` are the call outputs that handed over from one agent to another.
+    """
+
+    def __init__(self, path: Path, hand_offs: Sequence[HandOff] = ()) -> None:
+        super().__init__(path.agents)
+        self.hand_offs = list(hand_offs)
+        self._path = path
+
+    @property
+    def path(self) -> Path:
+        """The whole path."""
+        return self._path

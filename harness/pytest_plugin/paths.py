@@ -1,0 +1,27 @@
+"""The path under a failed comparison of `mock.calls`, `mock.agents` or `mock.approvals`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_assertrepr_compare(
+    left: object, right: object
+) -> Generator[None, list[list[str] | None], list[list[str] | None]]:
+    """Add the path to what pytest says of the difference."""
+    explained = yield
+    path = _path_of(left) or _path_of(right)
+    if path is None:
+        return explained
+    return [[*lines, "", f"the path: {path}"] if lines else lines for lines in explained]
+
+
+def _path_of(value: object) -> Any:
+    """Find the path of a list of what happened; nothing is imported for other comparisons."""
+    module = sys.modules.get("harness.analysis.path_lists")
+    return value.path if module and isinstance(value, module.OnPath) else None

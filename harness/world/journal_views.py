@@ -1,0 +1,102 @@
+"""`JournalViews`: what a test sees of its World afterwards, read from the journal each time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+import harness.analysis.losses  # noqa: F401  (registers every loss)
+from harness.analysis.call_ledger import collect_calls
+from harness.analysis.collect_replies import collect_replies
+from harness.analysis.flow import Flow, build_flow
+from harness.analysis.lanes import CLIENT_LANE, LaneExchange, assign_lanes, group_by_lane, without_probes
+from harness.analysis.loss import Lost, losses_of
+from harness.analysis.path import Path, build_path
+from harness.analysis.path_lists import Agents, Approvals, Calls
+from harness.analysis.token_usage import Usage, sum_usage
+from harness.core.exchange import Exchange
+from harness.core.replies import ModelReplies
+from harness.world.world import World
+
+
+class JournalViews:
+    """The journal of a World, and what is read from it."""
+
+    __slots__ = ("world",)
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    @property
+    def exchanges(self) -> list[Exchange]:
+        """Every request and its answer, oldest first."""
+        return self.world.exchanges
+
+    @property
+    def replies(self) -> ModelReplies:
+        """What the model said, as the answers so far have shown it: one for each response or run, oldest first."""
+        return collect_replies(self.exchanges)
+
+    @property
+    def said(self) -> ModelReplies:
+        """The replies, by their old name."""
+        return self.replies
+
+    @property
+    def calls(self) -> Calls:
+        """Every call that a client has to make, in order: whose request the model answered with it, and its outputs.
+
+        A list, of which `assert mock.calls.named("get_weather").times(2)` and its kin assert a part.
+        """
+        exchanges, agents = tuple(self.exchanges), self._agents_by_number()
+        calls = (replace(call, agent=agents.get(call.said or 0, "")) for call in collect_calls(exchanges))
+        return Calls(calls, partial(self._build_path, exchanges))
+
+    @property
+    def approvals(self) -> Approvals:
+        """Every call of an MCP server that needed an approval, in order: the answer, and how often the call was made."""
+        return Approvals(self.world.approval_ledger, partial(self._build_path, tuple(self.exchanges)))
+
+    @property
+    def agents(self) -> Agents:
+        """The agents by name, in the order in which they took over: `["planner", "ops", "planner"]`."""
+        return Agents(self.path, self.flow.hand_offs)
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens of all replies: `input_tokens`, `cached_tokens`, …, and `by_agent["planner"].output_tokens`."""
+        return sum_usage(self.replies, self._agents_by_number())
+
+    @property
+    def path(self) -> Path:
+        """Which agent acted, what it called and said: `print(mock.path)`; a failing assertion of a list shows it."""
+        return self._build_path(self.exchanges)
+
+    def _build_path(self, exchanges: Sequence[Exchange]) -> Path:
+        return build_path(exchanges, self.world.script.agent_hints, self.world.approval_ledger)
+
+    def _agents_by_number(self) -> dict[int, str]:
+        """Find the agent that sent each exchange, by its number; requests of the client have none."""
+        return {sent.exchange.number: sent.lane for sent in self._assigned() if sent.lane != CLIENT_LANE}
+
+    def _assigned(self) -> list[LaneExchange]:
+        return assign_lanes(without_probes(self.exchanges), self.world.script.agent_hints)
+
+    @property
+    def lanes(self) -> dict[str, list[Exchange]]:
+        """The exchanges of each agent, by a name that its requests give: `{"planner": […], "ops": […]}`."""
+        return group_by_lane(self.exchanges, self.world.script.agent_hints)
+
+    @property
+    def flow(self) -> Flow:
+        """What happened so far: `print(mock.flow)`, or `mock.flow.mermaid` for a sequence diagram of it."""
+        return build_flow(self._assigned())
+
+    @property
+    def losses(self) -> list[Lost]:
+        """What the clients lost of what the model said, although the API accepted it.
+
+        `losses_of(mock.exchanges, strict=True)` finds more.
+        """
+        return losses_of(self.exchanges, tool_runs=self.world.tool_runs)
