@@ -1,0 +1,94 @@
+/** What is wrong with an exchange: the refusal and the findings, each with its place, rule, evidence and fix. */
+import { link } from "../address";
+import type { ShownFinding } from "../model";
+import { Sign } from "../parts/Sign";
+import type { Shown } from "./ExchangeScreen";
+
+/** The findings of an exchange that no cause tells already; a refusal is told by the exchange itself. */
+export function findingsOf({ opened, exchange }: Shown): readonly ShownFinding[] {
+  return opened.findings.filter((finding) => finding.exchange === exchange.number && finding.kind !== "refusal");
+}
+
+export function Problems(shown: Shown) {
+  const { run, opened, exchange } = shown;
+  const { error, rule, asked, at, status } = exchange.shown;
+  const cause = opened.row.causes.find((known) => known.exchange === exchange.number && known.rule === rule && rule !== "");
+  const findings = findingsOf(shown);
+  if (!error && findings.length === 0) return null;
+  const fix = cause?.rows.find(([label]) => label === "fix")?.[1] ?? run.documented[rule]?.fix ?? "";
+  const where = cause?.rows.find(([label]) => label === "where")?.[1] ?? at;
+  const items = exchange.transcript;
+  const placeOf = (index: number): string => (index < 0 ? "" : link.case(opened.id, exchange.number, "transcript", { item: index }));
+  const refused = placeOf(items.findIndex((item) => item.mark === "refused"));
+  return (
+    <div class="problems">
+      {error && <Problem run={run} what={`${status} ${error}`} rule={rule} expected={asked} where={where} fix={fix} place={refused} />}
+      {findings.map((finding, index) => (
+        <Problem
+          key={index}
+          run={run}
+          what={finding.message}
+          rule={finding.rule}
+          expected={finding.expected}
+          where={[finding.at, finding.why].filter(Boolean).join(": ")}
+          fix={finding.fix}
+          place={placeOf(items.findIndex((item) => item.finding !== null && opened.findings[item.finding] === finding))}
+        />
+      ))}
+    </div>
+  );
+}
+
+interface ProblemProps {
+  readonly run: Shown["run"];
+  readonly what: string;
+  readonly rule: string;
+  readonly expected: boolean;
+  readonly where: string;
+  readonly fix: string;
+  /** The address of the item that it is about. */
+  readonly place: string;
+}
+
+function Problem({ run, what, rule, expected, where, fix, place }: ProblemProps) {
+  const source = run.documented[rule]?.source ?? "";
+  return (
+    <section class={`problem ${expected ? "" : "problem-wrong"}`}>
+      <h2>
+        <Sign of={expected ? "neutral" : "wrong"} label={expected ? "expected" : "wrong"} /> {what}
+      </h2>
+      <dl class="pairs">
+        {expected && <Pair name="expected" value="the test has asked for it" />}
+        {(where || place) && (
+          <>
+            <dt>where</dt>
+            <dd>
+              {where} {place && <a href={place}>show it</a>}
+            </dd>
+          </>
+        )}
+        {fix && <Pair name="fix" value={fix} />}
+        {rule && (
+          <>
+            <dt>rule</dt>
+            <dd>
+              <a href={link.rule(rule)} class="mono">
+                {rule}
+              </a>
+              {source && <span class="dim"> · {source}</span>}
+            </dd>
+          </>
+        )}
+      </dl>
+    </section>
+  );
+}
+
+function Pair({ name, value }: { name: string; value: string }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </>
+  );
+}
