@@ -1,10 +1,11 @@
 /** The page: which screen the address asks for. */
-import { type Address, useAddress } from "./address";
+import { type Address, link, useAddress } from "./address";
 import { CaseScreen } from "./case/CaseScreen";
 import { useCase, useRun } from "./data/use";
 import { ExamineScreen } from "./examine/ExamineScreen";
 import { RuleScreen } from "./examine/RuleScreen";
 import { ExchangeScreen } from "./exchange/ExchangeScreen";
+import { type Crumb, Frame } from "./frame";
 import { Trouble } from "./live/Trouble";
 import type { Run } from "./model";
 import { RunScreen } from "./run/RunScreen";
@@ -20,16 +21,28 @@ export function App() {
 function Screen({ run, address }: { run: Run; address: Address }) {
   const [kind, id] = address.path;
   if (kind === "case" && id !== undefined) return <Opened run={run} id={id} address={address} />;
-  if (kind === "rule" && id !== undefined) return <RuleScreen run={run} id={id} />;
-  if (kind === "examine") return <ExamineScreen run={run} />;
+  if (kind === "rule" && id !== undefined)
+    return <Frame run={run} crumbs={[{ text: id, href: link.rule(id) }]}><RuleScreen run={run} id={id} /></Frame>;
+  if (kind === "examine") return <Frame run={run} crumbs={[{ text: "Examine", href: link.tab("examine") }]}><ExamineScreen run={run} /></Frame>;
   return <RunScreen run={run} address={address} />;
 }
 
 function Opened({ run, id, address }: { run: Run; id: string; address: Address }) {
   const { value: opened, problem, loading } = useCase(id);
   const number = Number(address.path[2]);
-  if (problem) return <Trouble problem={problem} />;
-  if (!opened) return <p class="screen empty">{loading ? "Opening …" : `There is no “${id}” here.`}</p>;
-  if (number) return <ExchangeScreen run={run} opened={opened} number={number} tab={address.path[3] ?? "transcript"} />;
-  return <CaseScreen run={run} opened={opened} address={address} />;
+  const crumbs: Crumb[] = [{ text: opened?.row.name ?? id, href: link.case(id) }];
+  if (number) crumbs.push({ text: `request ${number}`, href: link.case(id, number) });
+  return (
+    <Frame run={run} crumbs={crumbs}>
+      {problem ? (
+        <Trouble problem={problem} />
+      ) : !opened ? (
+        <p class="screen empty">{loading ? "Opening …" : <>There is no “{id}” here. <a href={link.run()}>Show everything.</a></>}</p>
+      ) : number ? (
+        <ExchangeScreen run={run} opened={opened} number={number} tab={address.path[3] ?? "transcript"} />
+      ) : (
+        <CaseScreen run={run} opened={opened} address={address} />
+      )}
+    </Frame>
+  );
 }

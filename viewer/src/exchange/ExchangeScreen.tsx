@@ -4,7 +4,6 @@ import { go, link } from "../address";
 import type { OpenedCase, OpenedExchange } from "../data/opened";
 import { useKeys } from "../keys";
 import type { Run } from "../model";
-import { Frame } from "../parts/Frame";
 import { Sign } from "../parts/Sign";
 import { AnswerTab, SentTab } from "./Bodies";
 import { CompareTab } from "./CompareTab";
@@ -31,12 +30,12 @@ export function ExchangeScreen({ run, opened, number, tab }: { run: Run; opened:
 
 function Missing({ opened, number }: { opened: OpenedCase; number: number }) {
   return (
-    <Frame crumbs={[[opened.row.name, link.case(opened.id)]]} here={`Request ${number}`}>
+    <main class="scrolls screen" tabIndex={-1}>
       <h1>No request {number}</h1>
       <p>
         {opened.row.name} has {opened.exchanges.length} requests. <a href={link.case(opened.id)}>See them all</a>
       </p>
-    </Frame>
+    </main>
   );
 }
 
@@ -56,7 +55,7 @@ function Found({ run, opened, exchange, tab }: Shown & { tab: Tab }) {
   });
   const shown = { run, opened, exchange };
   return (
-    <Frame crumbs={[[opened.row.name, link.case(opened.id)]]} here={`Request ${exchange.number}`}>
+    <main class="scrolls screen" tabIndex={-1}>
       <div class="exchange">
         <Head opened={opened} exchange={exchange} earlier={earlier} later={later} tab={tab} />
         <Problems {...shown} />
@@ -66,7 +65,7 @@ function Found({ run, opened, exchange, tab }: Shown & { tab: Tab }) {
         </div>
         <Body {...shown} tab={tab} />
       </div>
-    </Frame>
+    </main>
   );
 }
 

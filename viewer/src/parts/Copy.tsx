@@ -23,14 +23,14 @@ function copyFromField(text: string): boolean {
   return copied;
 }
 
-export function Copy({ text, label }: { text: () => string; label: string }) {
+export function Copy({ text, label }: { text: () => string | Promise<string>; label: string }) {
   const [said, setSaid] = useState("");
   useEffect(() => {
     if (!said) return;
     const timer = setTimeout(() => setSaid(""), SHOWN);
     return () => clearTimeout(timer);
   }, [said]);
-  const act = async () => setSaid((await copy(text())) ? "copied" : "could not be copied");
+  const act = async () => setSaid((await copy(await text())) ? "copied" : "could not be copied");
   return (
     <button class="act" onClick={act}>
       <span aria-live="polite">{said || label}</span>

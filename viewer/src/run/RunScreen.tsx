@@ -1,30 +1,224 @@
-/** A run: what is wrong, first. */
-import { type Address, link } from "../address";
-import { KeysHelp } from "../keys";
-import type { Run } from "../model";
+/** A run: its verdict, then what is wrong, then everything else; beside it the case that is selected. */
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { type Address, go, link, setQuery } from "../address";
+import { CaseView } from "../case/CaseView";
+import { useCase, useSource } from "../data/use";
+import { count, isWrong, meaning } from "../format";
+import { Frame } from "../frame";
+import { useKeys } from "../keys";
+import type { Outcome, Run } from "../model";
+import { Sign } from "../parts/Sign";
 import { VirtualList } from "../parts/VirtualList";
-import { ThemeButton } from "../theme";
+import { CaseLine, type Choose } from "./CaseLine";
+import { CauseBlock } from "./CauseBlock";
+import { Coverage } from "./Coverage";
+import { Files } from "./Files";
+import { casesOf, type ListRow, listRows, type Order, ORDERS } from "./rows";
+import { type Found, useSearch } from "./search";
+import "./run.css";
 
-export function RunScreen({ run }: { run: Run; address: Address }) {
+/** From here on the selected case stands beside the list. */
+const TWO_COLUMNS = "(min-width: 1100px)";
+/** The list of a small run is open. */
+const FEW = 30;
+
+export function RunScreen({ run, address }: { run: Run; address: Address }) {
+  const tab = address.path[0] ?? "";
+  const sought = address.query.get("q") ?? "";
+  const field = useRef<HTMLInputElement>(null);
+  useKeys({
+    "/": ["search names, texts and bodies", () => field.current?.focus()],
+    Escape: ["clear the search", () => setQuery({ q: null, outcome: null })],
+  });
+  const search = (
+    <label class="searching">
+      <span class="unseen">Search names, texts and bodies</span>
+      <input
+        class="search"
+        id="search"
+        type="search"
+        placeholder="Search everything  /"
+        ref={field}
+        value={sought}
+        onInput={(event) => setQuery({ q: event.currentTarget.value })}
+        onKeyDown={(event) => event.key === "Enter" && field.current?.blur()}
+      />
+    </label>
+  );
   return (
-    <div class="page">
-      <header class="head">
-        <div class="top">
-          <span class="name">responses-harness</span>
-          <span class="about">{run.command}</span>
-          <KeysHelp />
-          <ThemeButton />
-        </div>
-      </header>
-      <main class="scrolls screen">
+    <Frame run={run} search={search} below={<Verdict run={run} tab={tab} outcome={address.query.get("outcome")} />}>
+      {tab === "coverage" ? <Coverage run={run} sought={sought} /> : tab === "files" ? <Files run={run} sought={sought} /> : <Tests run={run} address={address} />}
+    </Frame>
+  );
+}
+
+const NAMES: { readonly [outcome in Outcome]?: string } = { error: "errors", xfailed: "failed as expected", xpassed: "passed unexpectedly", open: "alive" };
+
+function Verdict({ run, tab, outcome }: { run: Run; tab: string; outcome: string | null }) {
+  const counts = (Object.entries(run.counts) as [Outcome, number][]).filter(([, value]) => value > 0);
+  const order: readonly Outcome[] = ["failed", "error", "xpassed", "open", "passed", "skipped", "xfailed"];
+  const tabs = [["", "Tests"], ["coverage", "Coverage"], ["files", "Files"], ...(run.examination ? [["examine", "Examine"]] : [])] as const;
+  return (
+    <div class="verdict">
+      <h1 class="counts" title={run.line}>
+        {counts.sort(([one], [other]) => order.indexOf(one) - order.indexOf(other)).map(([name, value]) => (
+          <a
+            key={name}
+            class={meaning(name)}
+            href={link.run({ outcome: outcome === name ? null : name })}
+            aria-current={outcome === name || undefined}
+          >
+            <Sign of={meaning(name)} label="" /> {value.toLocaleString("en")} {NAMES[name] ?? name}
+          </a>
+        ))}
+        {run.causes.length > 0 && <span class="dim">{count(run.causes.length, "cause")}</span>}
+        {counts.length === 0 && <span class="dim">{run.source === "serve" ? "No World yet" : "No test used the mock"}</span>}
+      </h1>
+      <nav class="tabs" aria-label="Views of this run">
+        {tabs.map(([name, title]) => (
+          <a key={name} href={name ? link.tab(name) : link.run()} aria-current={name === tab ? "page" : undefined}>{title}</a>
+        ))}
+      </nav>
+    </div>
+  );
+}
+
+function useWide(): boolean {
+  const media = useMemo(() => matchMedia(TWO_COLUMNS), []);
+  const [wide, setWide] = useState(media.matches);
+  useEffect(() => {
+    const changed = () => setWide(media.matches);
+    media.addEventListener("change", changed);
+    return () => media.removeEventListener("change", changed);
+  }, []);
+  return wide;
+}
+
+function Tests({ run, address }: { run: Run; address: Address }) {
+  const source = useSource();
+  const wide = useWide();
+  const { query } = address;
+  const found = useSearch(run, query.get("q") ?? "");
+  const given = query.get("order");
+  const order: Order = given && given in ORDERS ? (given as Order) : source.live ? "newest" : "file";
+  const unfolded = query.get("open") ?? (run.cases.length <= FEW && !run.cases.some(isWrong) ? "passed" : "");
+  const wanted = { outcome: query.get("outcome"), order, opened: new Set(unfolded.split(",")), found };
+  const rows = useMemo(() => listRows(run, wanted), [run, order, unfolded, wanted.outcome, found?.looked, found?.lines.size, query.get("q")]);
+  const ids = useMemo(() => casesOf(rows), [rows]);
+  const selected = query.get("select") ?? (wide ? ids[0] : undefined);
+  const index = rows.findIndex((row) => casesOf([row]).includes(selected ?? ""));
+  const [moved, setMoved] = useState<number>();
+
+  const move = (step: number) => {
+    const next = ids[Math.min(ids.length - 1, Math.max(0, ids.indexOf(selected ?? "") + step))];
+    if (next === undefined) return;
+    setQuery({ select: next });
+    setMoved(rows.findIndex((row) => casesOf([row]).includes(next)));
+  };
+  useKeys({
+    j: ["next test", () => move(1)],
+    k: ["previous test", () => move(-1)],
+    ArrowDown: ["next test", () => move(1)],
+    ArrowUp: ["previous test", () => move(-1)],
+    Enter: ["open the selected test", () => selected !== undefined && go(link.case(selected))],
+  });
+  const choose: Choose = (id, event) => {
+    if (!wide || event.ctrlKey || event.metaKey || event.shiftKey || id === selected) return;
+    event.preventDefault();
+    setQuery({ select: id });
+  };
+  const toggle = (outcome: string) => {
+    const opened = new Set(wanted.opened);
+    if (!opened.delete(outcome)) opened.add(outcome);
+    setQuery({ open: [...opened].filter(Boolean).join(",") || "none" });
+  };
+  const render = (row: ListRow) => <Row {...{ run, row, selected, choose, toggle, order }} />;
+  return (
+    <div class={wide && ids.length > 0 ? "two" : "one"}>
+      <main class="scrolls screen list" tabIndex={-1}>
+        {found && <Searched found={found} order={order} />}
+        {rows.length === 0 && <Empty run={run} found={found} outcome={wanted.outcome} />}
         <VirtualList
-          items={run.cases}
-          keyOf={(row) => row.id}
-          estimate={28}
-          label="Tests"
-          render={(row) => <a href={link.case(row.id)}>{row.name}</a>}
+          items={rows}
+          keyOf={keyOf}
+          estimate={30}
+          label={source.live ? "Worlds" : "Tests"}
+          selected={moved !== undefined && index >= 0 ? index : undefined}
+          render={render}
         />
       </main>
+      {wide && selected !== undefined && ids.length > 0 && <Beside run={run} id={selected} />}
     </div>
+  );
+}
+
+function keyOf(row: ListRow): string {
+  if (row.kind === "case") return `case ${row.row.id}`;
+  if (row.kind === "cause") return `cause ${row.group.id}`;
+  return row.kind === "fold" ? row.outcome : `${row.kind} ${row.kind === "file" ? row.file : row.text}`;
+}
+
+interface RowShape {
+  readonly run: Run;
+  readonly row: ListRow;
+  readonly selected: string | undefined;
+  readonly choose: Choose;
+  readonly toggle: (outcome: string) => void;
+  readonly order: Order;
+}
+
+function Row({ run, row, selected, choose, toggle, order }: RowShape) {
+  if (row.kind === "note") return <p class="note wrap"><Sign of="doubtful" /> {row.text}</p>;
+  if (row.kind === "file") return <h3 class="file wrap">{row.file}<span> {row.count}</span></h3>;
+  if (row.kind === "case") return <CaseLine row={row.row} line={row.line} selected={row.row.id === selected} choose={choose} />;
+  if (row.kind === "cause") return <CauseBlock run={run} group={row.group} cases={row.cases} opened={row.first} selected={selected} choose={choose} />;
+  return (
+    <div class="fold">
+      <button class="quiet" aria-expanded={row.opened} onClick={() => toggle(row.outcome)}>
+        <span class="dim">{row.opened ? "▾" : "▸"}</span> <Sign of={meaning(row.outcome)} label="" /> {row.count.toLocaleString("en")} {NAMES[row.outcome] ?? row.outcome}
+      </button>
+      {row.opened && <Orders order={order} />}
+    </div>
+  );
+}
+
+function Orders({ order }: { order: Order }) {
+  return (
+    <label class="dim small">
+      <span class="unseen">Order</span>
+      <select value={order} onChange={(event) => setQuery({ order: event.currentTarget.value })}>
+        {Object.entries(ORDERS).map(([name, title]) => <option key={name} value={name}>{title}</option>)}
+      </select>
+    </label>
+  );
+}
+
+function Searched({ found, order }: { found: Found; order: Order }) {
+  const done = found.looked >= found.all;
+  return (
+    <div class="fold small dim">
+      <p aria-live="polite" id="found">
+        {count(found.lines.size, "hit")}
+        {!done && `, ${found.looked.toLocaleString("en")} of ${found.all.toLocaleString("en")} bodies read …`}
+      </p>
+      <Orders order={order} />
+    </div>
+  );
+}
+
+function Empty({ run, found, outcome }: { run: Run; found: Found | undefined; outcome: string | null }) {
+  if (found) return <p class="empty">Nothing says this. Press <kbd>Esc</kbd> to see everything again.</p>;
+  if (outcome) return <p class="empty">None {NAMES[outcome as Outcome] ?? outcome}. <a href={link.run()}>Show all.</a></p>;
+  if (run.source === "serve")
+    return <p class="empty">Nothing has come yet. Point a client to this server: <code>OPENAI_BASE_URL={location.origin}/v1</code>, with any key that begins with <code>sk-</code>.</p>;
+  return <p class="empty">No test has asked the mock. A test that uses the fixture <code>mock</code>, or a cassette, appears here.</p>;
+}
+
+function Beside({ run, id }: { run: Run; id: string }) {
+  const { value: opened, problem, loading } = useCase(id);
+  return (
+    <section class="scrolls screen beside" aria-label="The selected test" tabIndex={-1}>
+      {opened ? <CaseView run={run} opened={opened} /> : <p class="empty">{problem?.message ?? (loading ? "Opening …" : "It is gone.")}</p>}
+    </section>
   );
 }

@@ -1,0 +1,50 @@
+/** Numbers, times and texts as a reader wants them. */
+import type { CaseRow, Outcome } from "./model";
+import type { Meaning } from "./parts/Sign";
+
+const NUMBER = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
+const DATE = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+
+export const number = (value: number) => NUMBER.format(value);
+
+/** Says how many there are: `1 test`, `2 tests`. */
+export function count(value: number, noun: string, plural = `${noun}s`): string {
+  return `${number(value)} ${value === 1 ? noun : plural}`;
+}
+
+export function seconds(value: number): string {
+  if (value < 1) return `${Math.round(value * 1000)} ms`;
+  if (value < 120) return `${value.toFixed(value < 10 ? 2 : 1)} s`;
+  return `${Math.floor(value / 60)} min ${Math.round(value % 60)} s`;
+}
+
+export function milliseconds(value: number): string {
+  return value < 10 ? `${value.toFixed(1)} ms` : seconds(value / 1000);
+}
+
+export function date(unix: number): string {
+  return unix > 0 ? DATE.format(unix * 1000) : "";
+}
+
+const MEANINGS: { readonly [outcome in Outcome]: Meaning } = {
+  passed: "right",
+  failed: "wrong",
+  error: "wrong",
+  skipped: "neutral",
+  xfailed: "neutral",
+  xpassed: "doubtful",
+  open: "open",
+};
+
+export function meaning(outcome: Outcome): Meaning {
+  return MEANINGS[outcome];
+}
+
+/** Whether a case is a reason to look: it failed, or something went wrong in a World that lives. */
+export function isWrong(row: CaseRow): boolean {
+  return row.outcome === "failed" || row.outcome === "error" || row.causes.some((cause) => !cause.expected);
+}
+
+export function place(row: CaseRow): string {
+  return row.line ? `${row.file}:${row.line}` : row.file;
+}

@@ -1,0 +1,118 @@
+/** Why tests failed: what went wrong, where, what to do, and whom it concerns. */
+import { link } from "../address";
+import type { OpenedCase } from "../data/opened";
+import { useSource } from "../data/use";
+import { count, place } from "../format";
+import type { CaseRow, CauseGroup, Run, ShownCause } from "../model";
+import { Copy } from "../parts/Copy";
+import { Sign } from "../parts/Sign";
+import { LongText, Linked } from "../parts/Text";
+import { CaseLink } from "./CaseLine";
+
+/** How many tests of a cause are listed before the rest is folded. */
+const LISTED = 8;
+/** The rows whose texts are data of the wire or code. */
+const CODE = new Set(["sent", "came", "expect", "allow", "asked", "made", "unused"]);
+/** The row that a button copies. */
+const COPIED = "expect";
+
+interface Shape {
+  readonly run: Run;
+  readonly group: CauseGroup;
+  readonly cases: readonly CaseRow[];
+  readonly opened: boolean;
+  readonly selected: string | undefined;
+  readonly choose: (id: string, event: MouseEvent) => void;
+}
+
+export function CauseBlock({ run, group, cases, opened, selected, choose }: Shape) {
+  const [first, ...others] = cases;
+  const cause = first && causeOf(first, group);
+  return (
+    <details class="cause" open={opened}>
+      <summary>
+        <Sign of="wrong" />
+        <strong class="wrap">{group.what}</strong>
+        <span class="dim small">{count(cases.length, run.source === "serve" ? "World" : "test")}</span>
+      </summary>
+      <div class="told">
+        {first && <CaseLink row={first} number={numberIn(group, first)} selected={first.id === selected} choose={choose} />}
+        {cause && <CauseRows run={run} cause={cause} id={first.id} />}
+        {first && <Consequences row={first} />}
+        <Others group={group} cases={others} selected={selected} choose={choose} />
+      </div>
+    </details>
+  );
+}
+
+function Others({ group, cases, selected, choose }: Pick<Shape, "group" | "cases" | "selected" | "choose">) {
+  const lines = cases.map((row) => (
+    <CaseLink key={row.id} row={row} number={numberIn(group, row)} selected={row.id === selected} choose={choose} note="the same cause" />
+  ));
+  if (lines.length <= LISTED) return <>{lines}</>;
+  return (
+    <>
+      {lines.slice(0, LISTED)}
+      <details>
+        <summary class="dim small">{count(lines.length - LISTED, "other test")} of the same cause</summary>
+        {lines.slice(LISTED)}
+      </details>
+    </>
+  );
+}
+
+function causeOf(row: CaseRow, group: CauseGroup): ShownCause | undefined {
+  return row.causes.find((cause) => cause.group === group.id) ?? row.causes[0];
+}
+
+function numberIn(group: CauseGroup, row: CaseRow): number {
+  return group.cases.find(([id]) => id === row.id)?.[1] ?? 0;
+}
+
+export function CauseRows({ run, cause, id }: { run: Run; cause: ShownCause; id: string }) {
+  const source = useSource();
+  const documented = run.documented[cause.rule];
+  const expected = cause.rows.find(([label]) => label === COPIED)?.[1];
+  const copyOf = async (name: string) => {
+    const opened: OpenedCase | undefined = await source.open(id);
+    return opened?.exchange(cause.exchange)?.shown.copies[name] ?? "";
+  };
+  return (
+    <>
+      <dl class="cause-rows">
+        {cause.rows.filter(([label]) => label !== COPIED).map(([label, text]) => (
+          <div key={label}>
+            <dt>{label}</dt>
+            <dd class={CODE.has(label) ? "mono wrap" : "wrap"}><LongText text={text} /></dd>
+          </div>
+        ))}
+        {cause.rule && (
+          <div>
+            <dt>{cause.kind === "loss" ? "loss" : "rule"}</dt>
+            <dd>
+              <a href={link.rule(cause.rule)}>{cause.rule}</a>
+              {documented && <span class="dim"> · {documented.summary}</span>}
+            </dd>
+          </div>
+        )}
+      </dl>
+      <div class="acts">
+        <a class="act" href={link.case(id, cause.exchange || undefined)}>{cause.exchange ? "open the request" : "open"}</a>
+        {cause.exchange > 0 && <Copy label="copy as test" text={() => copyOf("pytest")} />}
+        {(expected ?? cause.kind === "refusal") && <Copy label="expect it" text={() => expected ?? copyOf("refusal")} />}
+      </div>
+    </>
+  );
+}
+
+/** What followed from the cause: grey, a line each, so that nobody takes it for the cause. */
+export function Consequences({ row }: { row: CaseRow }) {
+  if (row.consequences.length === 0) return null;
+  return (
+    <details class="after dim small">
+      <summary class="wrap">Then: {row.consequences[0]?.split("\n")[0]}</summary>
+      {row.consequences.map((text) => <p key={text} class="mono wrap"><Linked text={text} /></p>)}
+      <p>{place(row)}</p>
+    </details>
+  );
+}
