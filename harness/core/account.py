@@ -31,6 +31,22 @@ class RateLimit:
         return self.what.partition(" ")[0]
 
 
+def whole_number(seconds: float) -> float:
+    """Make an int of a number of whole seconds, which is shown without decimals."""
+    return int(seconds) if seconds == int(seconds) else seconds
+
+
+def show_wait(seconds: float) -> str:
+    """Show a wait as the API does: `20ms`, `9.816s`, `1m26.4s`."""
+    if 0 < seconds < 1:
+        return f"{whole_number(round(seconds * 1000, 3))}ms"
+    minutes, rest = divmod(seconds, 60)
+    if not minutes:
+        return f"{seconds}s"
+    hours, minutes = divmod(int(minutes), 60)
+    return f"{f'{hours}h' if hours else ''}{minutes}m{whole_number(round(rest, 3))}s"
+
+
 @dataclass(frozen=True, slots=True)
 class Organization:
     """The account behind a World's key.
@@ -44,7 +60,7 @@ class Organization:
     Foundry agents by name, with `model`, `instructions` and `tools`; agents with other names exist as well, their
     definitions are unknown. Where `hosts_agents` is false, the project's region has no hosted agents. `assistants` is `v2`,
     or `gone`: since 2026-08-26 the Assistants API answers 404 only. An account that is not `verified` gets no streams and
-    no reasoning summaries of reasoning models.
+    no reasoning summaries of reasoning models. `requests_per_minute` and `tokens_per_minute` are limits of each model.
     """
 
     name: str = "org-harness"
@@ -62,6 +78,8 @@ class Organization:
     failing: bool = False
     overloaded: bool = False
     rate_limit: RateLimit | None = None
+    requests_per_minute: int | None = None
+    tokens_per_minute: int | None = None
     assistants: str = "v2"
     blocked: frozenset[str] = frozenset()
     agents: Mapping[str, Json] | None = None
@@ -73,6 +91,10 @@ class Organization:
             value = getattr(self, name)
             if isinstance(value, str) and str(member.type).startswith("frozenset"):  # `in` would look for parts of it
                 raise ConfigError(f"organization({name}={value!r}): give a set of texts, {{{value!r}}}.")
+        for name in ("requests_per_minute", "tokens_per_minute"):
+            limit = getattr(self, name)
+            if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 1):
+                raise ConfigError(f"organization({name}={limit!r}): give a number from 1 on, or None for no limit.")
         if strange := set(self.blocked) - set(FILTER_CATEGORIES):
             raise ConfigError(
                 f"organization(blocked={', '.join(sorted(strange))}): the categories are {', '.join(FILTER_CATEGORIES)}."

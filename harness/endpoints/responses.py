@@ -13,6 +13,7 @@ from harness.contract.check import drop_nulls
 from harness.core.exchange import Answer, Json, Request
 from harness.endpoints.create.answer import build_answer
 from harness.endpoints.create.model_run import run_model
+from harness.endpoints.create.quota import add_quota_headers, spend_quota
 from harness.endpoints.create.turn import find_prompt, note_approvals, take_turn
 from harness.world.api_call import ApiCall
 from harness.world.world import World
@@ -22,10 +23,14 @@ from harness.world.world import World
 def create(call: ApiCall) -> Answer:
     """Run the model once: the next turn of the script, as one JSON object or as a stream of events."""
     prompt = call.prompt or find_prompt(call)
+    quotas = call.world.quotas
+    if quotas is not None:
+        spend_quota(prompt, call, quotas)
     turn = take_turn(prompt, call)
     run = run_model(prompt, turn, call.world)
     note_approvals(prompt, turn, run, call.world)
-    return build_answer(run, prompt, turn, call.world)
+    answer = build_answer(run, prompt, turn, call.world)
+    return answer if quotas is None else add_quota_headers(answer, prompt, call, quotas)
 
 
 @operation("GET", "/responses/{response_id}", query="RetrieveResponse", answer="Response")

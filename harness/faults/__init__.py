@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from harness.core.account import RateLimit
+from harness.core.account import RateLimit, whole_number
 from harness.core.arguments import named_arguments
 from harness.core.delivery import Fault, Pause, is_non_negative_number
 from harness.core.delivery import Gate as Gate
@@ -49,12 +49,13 @@ class Cut(Fault):
 class Refusal(Fault):
     """The request is refused as by an account with these changes, or with this error; without any it gets no answer.
 
-    Then the connection closes, or is reset if it `resets`.
+    Then the connection closes, or is reset if it `resets`. `headers` are in the answer besides those of the error.
     """
 
     account: Mapping[str, Any] = field(default_factory=dict)
     error: ApiError | None = None
     resets: bool = False
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 class ScriptedRefusal(Exception):
@@ -203,7 +204,7 @@ def rate_limit(after: str | float = "1s") -> Refusal:
     seconds = parse_duration(after)
     if seconds is None:
         raise ScriptError(f"rate_limit: after is {after!r}. Give seconds, or a text such as '200ms', '1s', '2m'.")
-    return Refusal({"rate_limit": RateLimit(3, 3, 1, seconds=seconds)})
+    return Refusal({"rate_limit": RateLimit(3, 3, 1, seconds=whole_number(seconds))})
 
 
 @named_arguments

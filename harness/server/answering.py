@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from time import monotonic
 from traceback import extract_tb
 from typing import Any
 
@@ -37,6 +38,8 @@ def admit(request: Request, world: Any) -> ApiCall | Violation:
 
 def check_and_answer(request: Request, world: Any, handler: Handler, admit: Admit = admit) -> Answer:
     """Refuse a request as the contract does, else answer as the handler does; what they raise is reported as a problem."""
+    if world is not None and world.quotas is not None:
+        world.note_arrival(monotonic())
     try:
         admitted = admit(request, world)
         return handler(admitted) if isinstance(admitted, ApiCall) else _refuse(admitted, request, world)
@@ -70,12 +73,13 @@ def _refuse_as_scripted(fault: ScriptedRefusal, request: Request, world: Any) ->
     In the journal the status is 0 where there is no answer.
     """
     if error := fault.refusal.error:
-        return Answer(error.status, error.body(), error.headers or {}, asked=True)
+        return Answer(error.status, error.body(), {**(error.headers or {}), **fault.refusal.headers}, asked=True)
     if not fault.refusal.account:
         return Answer(0, delivery=DISCONNECT_AT_END._replace(resets=fault.refusal.resets))
     refusal = check(request, world, replace(world.account, **fault.refusal.account))
     assert refusal is not None  # an account like this is always refused
-    return refusal_answer(refusal)._replace(asked=True)
+    answer = refusal_answer(refusal)
+    return answer._replace(headers={**answer.headers, **fault.refusal.headers}, asked=True)
 
 
 def _refuse(refusal: Violation, request: Request, world: Any) -> Answer:

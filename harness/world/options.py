@@ -21,7 +21,8 @@ class WorldOptions:
     without one. `dialect` is the only one it speaks (openai, azure, foundry), None all of them: each has paths of its own.
     `as_of` is the day (YYYY-MM-DD, or given as YYYY-MM its last day) whose contract holds, by default the newest that this
     release knows; a World of another day has the clock of that day. `overrides` overrules the contract. `limits` bound
-    what is kept, the oldest goes first. `vocabulary` words the advice to its user.
+    what is kept, the oldest goes first. `vocabulary` words the advice to its user. With `counts_waiting` the time that a
+    client waits after it was refused counts for its quota.
     """
 
     organization: Organization = DEFAULT_ORGANIZATION
@@ -32,6 +33,7 @@ class WorldOptions:
     overrides: Overrides | None = None
     limits: Limits = UNLIMITED
     vocabulary: Vocabulary = PYTHON
+    counts_waiting: bool = True
 
 
 DEFAULT_OPTIONS = WorldOptions()

@@ -14,6 +14,7 @@ from harness.api.models import Models
 from harness.contract.overrides import Overrides
 from harness.core.account import Organization
 from harness.core.exchange import Json
+from harness.world.quotas import Quotas
 from harness.world.script import Script
 from harness.world.store import PendingResponse, Store, StoredResponse
 from harness.world.world import World
@@ -81,6 +82,7 @@ class ConnectionWorld:
         self.mcp_servers, self.approval_ledger = world.mcp_servers, world.approval_ledger
         self.prompt_cache = world.prompt_cache
         self.problems, self.tick, self.gate = world.problems, world.tick, world.gate
+        self.note_arrival = world.note_arrival
         self.add_item_ids, self.add_encrypted_content = world.add_item_ids, world.add_encrypted_content
         self.apply_include, self.copy_to_container = world.apply_include, world.copy_to_container
 
@@ -88,6 +90,16 @@ class ConnectionWorld:
     def age(self) -> int:
         """Seconds since it was opened; those that requests take do not count."""
         return self.world.skipped_seconds - self._opened_at
+
+    @property
+    def skipped_seconds(self) -> int:
+        """The seconds that a test has let pass."""
+        return self.world.skipped_seconds
+
+    @property
+    def quotas(self) -> Quotas | None:
+        """What is used of the account's limits per minute."""
+        return self.world.quotas
 
     @property
     def now(self) -> int:

@@ -20,7 +20,7 @@ from harness.api.models import MODELS
 from harness.api.resources.containers import Containers
 from harness.api.resources.files import File, Uploads
 from harness.contract.rule import RULES, Rule
-from harness.core.account import Organization
+from harness.core.account import DEFAULT_ORGANIZATION, Organization
 from harness.core.dates import CONTRACT_DATE, parse_as_of, start_of_clock
 from harness.core.delivery import Gate
 from harness.core.errors import ConfigError
@@ -34,6 +34,7 @@ from harness.world.exploration import Explorer
 from harness.world.mcp_approvals import McpServers
 from harness.world.options import DEFAULT_OPTIONS, WorldOptions
 from harness.world.prompt_cache import PromptCache
+from harness.world.quotas import Quotas, make_quotas
 from harness.world.refusals import RefusalLedger
 from harness.world.routed import RoutedPath
 from harness.world.script import Route, Script
@@ -65,6 +66,8 @@ class World:
     automatic = True
     citations: CitationPlacement = "both"
     explorer: Explorer | None = None
+    quotas: Quotas | None = None
+    counts_waiting = True
     shown_otherwise: tuple[str, ...] = ()
     hang_ups: Mapping[int, float] = MappingProxyType({})
     not_awaited: tuple[str, ...] = ()
@@ -87,6 +90,10 @@ class World:
         self.limits = options.limits
         self.was_dropped = False
         self.account = options.organization
+        if self.account is not DEFAULT_ORGANIZATION:
+            self.quotas = make_quotas(self.account, None)
+        if not options.counts_waiting:
+            self.counts_waiting = False
         self.overrides = options.overrides
         self.models = MODELS
         self.ids = Ids(name)
@@ -145,7 +152,13 @@ class World:
             for name, value in changes.items()
         }
         self.account = replace(self.account, **frozen)
+        self.quotas = make_quotas(self.account, self.quotas)
         return self.account
+
+    def note_arrival(self, seconds: float) -> None:
+        """Note when a request has arrived, by the clock of its server: a client that waits as it was told has its quota."""
+        if self.quotas and self.counts_waiting:
+            self.quotas.arrived = seconds
 
     def gate(self, name: str) -> Gate:
         """Return the gate of a name; a new name makes a new gate."""

@@ -208,7 +208,7 @@ REFUSALS = [
         429,
         "rate_limit",
         "Rate limit reached for gpt-4.1 in organization org-harness on requests per min (RPM): Limit 3, Used 3, "
-        "Requested 1. Please try again in 20.0s. Visit https://platform.openai.com/account/rate-limits to learn more.",
+        "Requested 1. Please try again in 20s. Visit https://platform.openai.com/account/rate-limits to learn more.",
     ),
     (server_error(), 500, "server_error", "The server had an error while processing your request. Sorry about that!"),
     (overloaded(), 503, "server_is_overloaded", "Our servers are currently overloaded. Please try again later."),

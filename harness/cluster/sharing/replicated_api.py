@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.api.http.dialects import AZURE, OPENAI, parse_api_path
@@ -19,7 +19,13 @@ from harness.world.websocket_state import SILENT_SCRIPT
 
 
 class ReplicatedApi(MockApi):
-    """A mock whose requests without a World are counted as the log of the store counts them, in all processes alike."""
+    """A mock whose requests without a World are counted as the log of the store counts them, in all processes alike.
+
+    How long a client has waited is not in the log, so only what is skipped refills a quota.
+    """
+
+    def __init__(self, keys: Sequence[str] | None = None, **options: Any) -> None:
+        super().__init__(keys, **{"counts_waiting": False, **options})
 
     def _add_stray(self, request: Request, answer: Answer) -> None:
         self.strays.add(Stray(request, answer, key_of(request.headers, request.dialect, request.query) or ""))

@@ -52,6 +52,7 @@ FORMS_BY_TYPE: Mapping[str, ValueForm] = {
     "bool": BOOLEAN,
     "str": TEXT,
     "int": WHOLE_NUMBER,
+    "int | None": ValueForm("a whole number, or null", lambda value: value is None or WHOLE_NUMBER.is_valid(value)),
     "float": ValueForm(
         "a number from 0 on",
         lambda value: WHOLE_NUMBER.is_valid(value) or (isinstance(value, float) and 0 <= value < 1e9),

@@ -17,7 +17,7 @@ from harness.contract.rule import (
     reported,
     rule,
 )
-from harness.core.account import Organization, RateLimit
+from harness.core.account import Organization, RateLimit, show_wait
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
@@ -189,7 +189,7 @@ def insufficient_quota(world: WorldView) -> Iterator[Json]:
     error=ApiError(
         429,
         "Rate limit reached for {model} in organization {organization} on {what}: Limit {limit}, Used {used}, Requested "
-        "{requested}. Please try again in {seconds}s. Visit https://platform.openai.com/account/rate-limits to learn more.",
+        "{requested}. Please try again in {reset}. Visit https://platform.openai.com/account/rate-limits to learn more.",
         code="rate_limit_exceeded",
         type="{kind}",
         headers={
@@ -197,7 +197,7 @@ def insufficient_quota(world: WorldView) -> Iterator[Json]:
             "retry-after-ms": "{wait_ms}",
             "x-ratelimit-limit-{kind}": "{limit}",
             "x-ratelimit-remaining-{kind}": "{remaining}",
-            "x-ratelimit-reset-{kind}": "{seconds}s",
+            "x-ratelimit-reset-{kind}": "{reset}",
         },
     ),
     source=[
@@ -224,7 +224,7 @@ def rate_limit(request: Request, world: WorldView) -> Iterator[Json]:
             "limit": limit.limit,
             "used": limit.used,
             "requested": limit.requested,
-            "seconds": limit.seconds,
+            "reset": show_wait(limit.seconds),
             "kind": limit.kind,
             "remaining": max(0, limit.limit - limit.used),
             "wait": ceil(limit.seconds),
