@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -10,6 +11,7 @@ import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 from shutil import copyfile
+from urllib.request import urlopen
 from zipfile import ZipFile
 
 import pytest
@@ -124,6 +126,14 @@ def test_the_installed_wheel_is_a_pytest_plugin(installed, tmp_path):
 def test_the_installed_wheel_says_its_version(installed, tmp_path):
     version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     assert run(installed / "harness", "--version", cwd=tmp_path) == f"responses-harness {version}\n"
+
+
+def test_uvx_runs_the_wheel_by_the_name_of_the_package(wheel, tmp_path):
+    uvx = (sys.executable, "-m", "uv", "tool", "run", "--no-progress", "--from", wheel, "responses-harness")
+    with processes.spawn([*uvx, "serve", "--port", "0"], cwd=tmp_path, env=CLEAN) as server:
+        assert server.stdout
+        address = next(found for line in server.stdout if (found := re.search(r"http://\S+", line)))
+        assert urlopen(f"{address.group().removesuffix('/v1')}/_harness/health", timeout=20).status == 200
 
 
 @pytest.fixture(scope="module")

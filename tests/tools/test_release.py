@@ -1,0 +1,100 @@
+"""A release goes out only when tag, versions, changelog and address agree."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tools.release import OWNER, ROOT, find_obstacles, main
+
+ADDRESS = "https://github.com/someone/responses-harness"
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """The files that a release reads, ready for version 1.2.3."""
+    (tmp_path / "integrations/node").mkdir(parents=True)
+    (tmp_path / "integrations/node/package.json").write_text('{"version": "1.2.3"}')
+    (tmp_path / "CHANGELOG.md").write_text("## [Unreleased]\n\n## [1.2.3]\n")
+    (tmp_path / "pyproject.toml").write_text(
+        f'[project]\nversion = "1.2.3"\n[project.urls]\nRepository = "{ADDRESS}"\n'
+    )
+    return tmp_path
+
+
+def test_what_agrees_is_ready(checkout):
+    assert find_obstacles("v1.2.3", ADDRESS, checkout) == []
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "told"),
+    [
+        ("pyproject.toml", "1.2.3", "1.2.4", "needs the tag v1.2.4"),
+        ("pyproject.toml", "someone", OWNER, f"write {ADDRESS}"),
+        ("integrations/node/package.json", "1.2.3", "1.2.2", "has version 1.2.2: write 1.2.3"),
+        ("CHANGELOG.md", "1.2.3", "1.2.2", "no release 1.2.3"),
+    ],
+)
+def test_what_does_not_agree_is_told(checkout, file, old, new, told):
+    changed = (checkout / file).read_text().replace(old, new)
+    (checkout / file).write_text(changed)
+    assert told in " ".join(find_obstacles("v1.2.3", ADDRESS, checkout))
+
+
+def test_this_checkout_waits_for_its_owner_alone():
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    assert [obstacle for obstacle in find_obstacles(f"v{version}", ADDRESS) if OWNER not in obstacle] == []
+
+
+def test_the_command_says_what_it_needs(capsys):
+    assert main([]) == 2
+    assert "usage" in capsys.readouterr().err
+    assert main(["v0", ADDRESS]) == 1
+    assert "needs the tag" in capsys.readouterr().err
+
+
+class TestTheWorkflows:
+    FILES = sorted((ROOT / ".github/workflows").glob("*.yml"))
+
+    @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+    def test_name_actions_by_their_commit_and_release(self, file):
+        used = re.findall(r"uses: (\S+)(.*)", file.read_text(encoding="utf-8"))
+        assert used
+        assert [
+            use for use, note in used if not re.search(r"@[0-9a-f]{40}$", use) or not note.startswith("  # v")
+        ] == []
+
+    @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+    def test_take_no_permission_that_no_job_asks_for(self, file):
+        assert yaml.safe_load(file.read_text(encoding="utf-8"))["permissions"] == {}
+
+    def test_run_what_a_change_must_pass(self):
+        assert [file.name for file in self.FILES if ".ci/run" not in file.read_text(encoding="utf-8")] == []
+
+    def test_run_every_python_that_the_package_names(self):
+        matrix = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))["jobs"]["versions"]
+        classifiers = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["classifiers"]
+        named = [line.rpartition(" ")[2] for line in classifiers if re.search(r":: 3\.\d+$", line)]
+        assert matrix["strategy"]["matrix"]["python"] == named
+
+
+@pytest.mark.parametrize(
+    "form", sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("[!c]*.yml")), ids=lambda form: form.stem
+)
+def test_each_form_asks_for_what_it_needs(form):
+    asked = yaml.safe_load(form.read_text(encoding="utf-8"))
+    assert {"name", "description", "body"} <= asked.keys()
+    ids = [field["id"] for field in asked["body"]]
+    assert len(ids) == len(set(ids))
+    assert any(field.get("validations", {}).get("required") for field in asked["body"])
+
+
+def test_the_packages_are_of_one_version():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    package = json.loads((ROOT / "integrations/node/package.json").read_text(encoding="utf-8"))
+    assert package["version"] == project["version"]
