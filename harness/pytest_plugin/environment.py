@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from harness.core.webhooks import DEFAULT_SECRET, SECRET_VARIABLE
 from harness.pytest_plugin.late import late_requests
 from harness.server.client_environment import client_variables, environment_changes
 
@@ -69,7 +70,8 @@ def _set_session_environment(config: pytest.Config) -> None:
     config.add_cleanup(server.stop)
     monkeypatch = pytest.MonkeyPatch()
     config.add_cleanup(monkeypatch.undo)
-    _set_variables({"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": SESSION_KEY}, monkeypatch)
+    variables = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": SESSION_KEY, SECRET_VARIABLE: DEFAULT_SECRET}
+    _set_variables(variables, monkeypatch)
 
 
 def session_server(config: pytest.Config) -> OnDemandServer | None:
@@ -91,7 +93,7 @@ def set_environment(
     With the environment of the session its key remains: a client that is made in one test may be used in the next.
     """
     key = SESSION_KEY if session_server(config) else mock.api_key
-    _set_variables({**client_variables(mock, key), **trusting}, monkeypatch)
+    _set_variables({**client_variables(mock, key), SECRET_VARIABLE: DEFAULT_SECRET, **trusting}, monkeypatch)
 
 
 def _set_variables(variables: Mapping[str, str], monkeypatch: pytest.MonkeyPatch) -> None:

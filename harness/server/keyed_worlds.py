@@ -15,6 +15,7 @@ from harness.server.api_key import key_of, opens_world
 from harness.world.mock import Mock
 from harness.world.options import WorldOptions
 from harness.world.strays import StrayLog
+from harness.world.webhooks import Courier
 from harness.world.world import World
 
 MAX_CLOSED = 10_000
@@ -27,10 +28,11 @@ class KeyedWorlds:
     With `keys` None any key that starts with `sk-` opens a World of its own; otherwise only the named keys are known.
     `prepare` is called with each new World, `on_closed` with one that is going to be forgotten. Of too many Worlds the least
     recently used is dropped, `dropped_count` counts them. `strays` are the newest requests to the API without a World.
-    `scheme` is that of the addresses that Worlds hand out.
+    `scheme` is that of the addresses that Worlds hand out, `courier` what delivers to their webhooks.
     """
 
     scheme = "http"
+    courier: Courier | None = None
 
     def __init__(
         self,
@@ -63,6 +65,8 @@ class KeyedWorlds:
             if self.scheme != world.scheme:
                 world.scheme = self.scheme
             world.was_dropped = key in self._dropped
+            if self.courier is not None:
+                world.courier = self.courier
             world.hear_strays(self.strays)
             self._prepare(Mock(world))
             self.put_world(world)

@@ -37,6 +37,7 @@ from harness.server.answering import (
 from harness.server.api_key import key_of
 from harness.server.api_observers import AnsweredRequest, ApiObservers
 from harness.server.keyed_worlds import KeyedWorlds
+from harness.server.webhooks.courier import ThreadCourier
 from harness.server.websocket.session import SocketSession
 from harness.world.mock import Mock
 from harness.world.options import WorldOptions
@@ -59,8 +60,10 @@ class MockApi(KeyedWorlds):
     `keys` and `prepare` are those of `KeyedWorlds`. `reserved` are keys that lead to a World only while they are its alias,
     each with the text of the 418 that it gets meanwhile. `stray_count` counts the requests without a World, those outside
     the API too, and numbers their ids; `request_count` counts the others, those of closed Worlds too. `observers` are told
-    of what happens.
+    of what happens. Unless it `has_courier` nothing is delivered to webhooks.
     """
+
+    has_courier = True
 
     def __init__(
         self,
@@ -71,6 +74,7 @@ class MockApi(KeyedWorlds):
         **options: Any,
     ) -> None:
         self.observers = ApiObservers()
+        self.courier = ThreadCourier() if self.has_courier else None
         super().__init__(keys, WorldOptions(**options), prepare, self.observers.on_closed)
         self.request_count = 0
         self.stray_count = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -14,10 +14,12 @@ from harness.core.arguments import named_arguments
 from harness.core.delivery import Gate
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
+from harness.core.webhooks import DEFAULT_SECRET, EVENT_TYPES, TIMEOUT_SECONDS, WebhookDelivery
 from harness.world.conditions import Matcher
 from harness.world.exploration import Exploration, Scenario
 from harness.world.journal_views import JournalViews
 from harness.world.mcp_server import McpServer, build_server
+from harness.world.mock_webhook import NO_COURIER, Webhook, make_webhook
 from harness.world.project_agents import make_agent
 from harness.world.project_resources import make_resource
 from harness.world.refusals import ExpectedRefusal
@@ -91,6 +93,45 @@ class Mock(JournalViews):
         `mock.exchanges`, and nobody judges them.
         """
         self.world.routed = (make_routed(method, path, answer, status, headers), *self.world.routed)
+
+    @named_arguments
+    def webhooks(
+        self,
+        receiver: Any,
+        path: str = "",
+        *,
+        secret: str = DEFAULT_SECRET,
+        events: Sequence[str] = EVENT_TYPES,
+        faults: Sequence[str] = (),
+        late: int = 0,
+        timeout: float = TIMEOUT_SECONDS,
+        effects: Callable[[], Any] | None = None,
+    ) -> Webhook:
+        """Tell a receiver of background responses that have ended: `mock.webhooks("http://localhost:8000/hook")`.
+
+        It is a URL, or an ASGI or WSGI app with the `path` of the hook: `mock.webhooks(app, "/hook")`. `faults` are what
+        goes wrong on the way: `doubled`, `reordered`, `forged`, `unsigned`, `stale`. A first delivery is `late` by so many
+        seconds, which `mock.skip` lets pass as it does the waits before retries. `effects` is a function of yours whose
+        value a delivery that comes again must not change: `lambda: len(orders)`.
+        """
+        options = {"secret": secret, "events": events, "faults": faults, "late": late, "timeout": timeout}
+        return make_webhook(self.world, receiver, path, {**options, "effects": effects})
+
+    @property
+    def deliveries(self) -> list[WebhookDelivery]:
+        """What was delivered to webhooks, oldest first; what is due is delivered before, but not below an event loop."""
+        self._deliver()
+        return list(self.world.webhooks.deliveries) if self.world.webhooks else []
+
+    def delivered(self) -> Awaitable[Sequence[WebhookDelivery]]:
+        """Wait below an event loop for what is due: `deliveries = await mock.delivered()`."""
+        if self.world.courier is None:
+            raise ConfigError(NO_COURIER)
+        return self.world.courier.delivered(self.world)
+
+    def _deliver(self) -> None:
+        if self.world.webhooks and self.world.courier:
+            self.world.courier.deliver(self.world)
 
     def mcp(self, server_label: str, tools: Mapping[str, Any]) -> McpServer:
         """Script a remote MCP server: `mock.mcp("prod", {"deploy": lambda ref: f"{ref} is live", "status": "up"})`.
@@ -253,8 +294,12 @@ class Mock(JournalViews):
 
         Returns each as it is now; a ConfigError when `id` names none that is under way.
         """
-        return self.world.advance(id)
+        moved = self.world.advance(id)
+        self._deliver()
+        return moved
 
     def skip(self, seconds: int) -> int:
         """Let time pass, say until a connection is too old; returns the World's time, in unix seconds."""
-        return self.world.skip(seconds)
+        now = self.world.skip(seconds)
+        self._deliver()
+        return now

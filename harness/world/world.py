@@ -40,6 +40,7 @@ from harness.world.routed import RoutedPath
 from harness.world.script import Route, Script
 from harness.world.store import MemoryStore, PendingResponse, Store, StoredResponse
 from harness.world.strays import MAX_SHOWN, NO_STRAYS, HeardStrays, StrayLog
+from harness.world.webhooks import Courier, Webhooks
 
 CLOCK_START = 1_790_000_000
 """Unix seconds at which every World's clock starts (2026-09-21)."""
@@ -58,7 +59,7 @@ class World:
     are the executions of the client's tools that a test records. `shown_otherwise` are the messages of `surfaced` over
     HTTP, about what a client showed otherwise than it was said; `routed` are the paths that a test answers itself, the
     newest first. `hang_ups` are the seconds after which the client left an answer, by the number of its exchange: only
-    reports show them, as they do what a test has `not_awaited`.
+    reports show them, as they do what a test has `not_awaited`. The `courier` delivers what is due of its `webhooks`.
     """
 
     # What few Worlds set is here: an object with more than 30 attributes of its own is slower, and larger by 1,600 bytes.
@@ -68,6 +69,8 @@ class World:
     explorer: Explorer | None = None
     quotas: Quotas | None = None
     counts_waiting = True
+    courier: Courier | None = None
+    webhooks: Webhooks | None = None
     shown_otherwise: tuple[str, ...] = ()
     hang_ups: Mapping[int, float] = MappingProxyType({})
     not_awaited: tuple[str, ...] = ()
@@ -314,6 +317,7 @@ class World:
         stored = self.store.responses[id]
         if self.store.pending.pop(id, None):
             self.store.responses[id] = stored = stored._replace(response={**stored.response, "status": "cancelled"})
+            self._tell_webhooks(stored.response)
         return stored.response
 
     def finish(self, run: PendingResponse) -> Json:
@@ -323,4 +327,19 @@ class World:
             self.store.put_response(response, run.own_input, run.previous)
         if run.ending.status != "failed" and run.conversation and run.conversation in self.store.conversations:
             self.store.add_to_conversation(run.conversation, [*run.own_input, *run.output])
+        self._tell_webhooks(response)
         return response
+
+    def open_webhooks(self) -> Webhooks:
+        """Return the webhooks of this World, which has some from now on."""
+        if self.webhooks is None:
+            # Their ids are those of a seed of their own, so that responses have the same ids with and without webhooks.
+            self.webhooks = Webhooks(Ids(f"{self.name} webhooks"))
+        return self.webhooks
+
+    def _tell_webhooks(self, response: Json) -> None:
+        """Let the webhooks be told that a background response has ended."""
+        if self.webhooks is not None and response.get("background"):
+            self.webhooks.add_event(response, self.now)
+            if self.courier is not None:
+                self.courier.wake(self)

@@ -17,6 +17,7 @@ DOCUMENTED = {
     *("route", "file", "vector_store", "container", "container_file"),
     *("agent", "connection", "deployment", "index", "dataset", "memory_store", "skill", "toolbox"),
     *("automatic", "citations", "advance", "skip"),
+    *("webhooks", "deliveries", "delivered"),
     *("exchanges", "said", "calls", "approvals", "lanes", "flow", "losses", "explore"),
     *("base_url", "api_key", "azure_endpoint", "project_endpoint", "world"),
 }

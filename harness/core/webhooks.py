@@ -1,0 +1,79 @@
+"""Webhooks as plain data: the event that an endpoint is told, each attempt to deliver it, and what came of it."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from harness.core.exchange import Json
+
+Signature = Literal["valid", "wrong", "missing", "stale"]
+"""How a delivery is signed: as it should be, with another secret, not at all, or with a timestamp that is too old."""
+TIMEOUT_SECONDS = 15.0
+"""How long a receiver may take to answer: the least of the 15 to 30 seconds that Standard Webhooks recommends."""
+
+
+EVENT_TYPES = ("response.completed", "response.failed", "response.cancelled", "response.incomplete")
+"""The events of background responses, by the status with which these end."""
+SECRET_PREFIX = "whsec_"
+SECRET_VARIABLE = "OPENAI_WEBHOOK_SECRET"
+"""What the SDK reads the secret of a webhook from."""
+
+
+def make_secret(seed: bytes) -> str:
+    """Write bytes as a signing secret, as Standard Webhooks does."""
+    return SECRET_PREFIX + b64encode(seed).decode()
+
+
+DEFAULT_SECRET = make_secret(b"responses-harness webhooks")
+"""The secret of a webhook that was given none; tests find it in OPENAI_WEBHOOK_SECRET."""
+
+
+class WebhookEvent(NamedTuple):
+    """What has happened: `type` is `response.completed` or the like, `response` the id of the response."""
+
+    id: str
+    type: str
+    created_at: int
+    response: str
+
+    def as_json(self) -> Json:
+        """Write the event as the body of a delivery has it."""
+        return {
+            "id": self.id,
+            "object": "event",
+            "created_at": self.created_at,
+            "type": self.type,
+            "data": {"id": self.response},
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookDelivery:
+    """A delivery that was made: the type of its `event`, the id of the `response`, its `webhook-id`, what was answered.
+
+    `attempt` counts from 1 on, `at` is the World's time at which it was due. `status` is None without an answer, and `error`
+    says why. It took `seconds` of the `limit`. `exchanges` are the numbers of the journal's last exchange before and after
+    it; `effect` is what the test's function `effects` returned before and after it.
+    """
+
+    event: str
+    response: str
+    id: str
+    url: str
+    attempt: int
+    at: int
+    signature: Signature
+    status: int | None
+    error: str = ""
+    seconds: float = field(default=0.0, compare=False)
+    limit: float = field(default=TIMEOUT_SECONDS, compare=False)
+    exchanges: tuple[int, int] = field(default=(0, 0), compare=False)
+    effect: tuple[Any, Any] | None = field(default=None, compare=False)
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether the receiver took it: it answered 2xx."""
+        return self.status is not None and 200 <= self.status < 300

@@ -1,0 +1,94 @@
+"""Delivers what is due in the Worlds of a process: those of one World one after the other, in a thread while there is any.
+
+No answer of the mock waits for it. A test waits for it when it moves time or a response on, or reads `mock.deliveries`;
+where an event loop runs in its thread that would stand in the way of an app in the loop, so it awaits `mock.delivered()`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+from harness.core.errors import ConfigError
+from harness.core.webhooks import WebhookDelivery
+from harness.world.world import World
+
+APP_ORIGIN = "http://localhost"
+"""Where an app of this process is told to be."""
+
+
+class ThreadCourier:
+    """Delivers in threads of its own; see `harness.world.webhooks.Courier`."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._busy: dict[int, threading.Thread] = {}
+
+    def __reduce__(self) -> tuple[type[ThreadCourier], tuple[()]]:
+        """A copy of a World has a courier of its own."""
+        return ThreadCourier, ()
+
+    def lead(self, receiver: Any, path: str) -> tuple[str, Any]:
+        """Say where deliveries go: the URL, and what calls the app if it is one."""
+        from harness.server.webhooks.receivers import check_url, make_receiver
+
+        if isinstance(receiver, str):
+            if path:
+                raise ConfigError(f"webhooks({receiver!r}, {path!r}): a path is that of an app; the URL has its own.")
+            return check_url(receiver), None
+        return check_url(f"{APP_ORIGIN}{'' if path.startswith('/') else '/'}{path}"), make_receiver(receiver)
+
+    def wake(self, world: World) -> None:
+        """Begin to deliver what is due."""
+        with self._changed:
+            if id(world) not in self._busy:
+                name = "responses-harness-webhooks"
+                thread = threading.Thread(target=self._deliver_all, args=(world,), name=name, daemon=True)
+                self._busy[id(world)] = thread
+                thread.start()
+
+    def deliver(self, world: World) -> None:
+        """Deliver what is due, and wait for it unless an event loop runs in this thread."""
+        self.wake(world)
+        if not _runs_loop():
+            self._wait(world)
+
+    async def delivered(self, world: World) -> list[WebhookDelivery]:
+        """Deliver what is due, and return all deliveries so far."""
+        self.wake(world)
+        if _runs_loop():
+            await asyncio.to_thread(self._wait, world)
+        else:  # another kind of event loop, as that of trio, in which no app runs
+            self._wait(world)
+        return list(world.webhooks.deliveries) if world.webhooks else []
+
+    def _wait(self, world: World) -> None:
+        with self._changed:
+            if self._busy.get(id(world)) is not threading.current_thread():
+                self._changed.wait_for(lambda: id(world) not in self._busy)
+
+    def _deliver_all(self, world: World) -> None:
+        """Deliver until nothing is due."""
+        from harness.server.webhooks.attempt import (
+            make_attempt,  # no test run without webhooks waits for what it imports
+        )
+
+        while True:
+            with self._changed:
+                due = world.webhooks.take_due(world.now) if world.webhooks else None
+                if due is None:
+                    del self._busy[id(world)]
+                    self._changed.notify_all()
+                    return
+            attempt, endpoint = due
+            assert world.webhooks is not None  # it had something due
+            world.webhooks.record(attempt, make_attempt(attempt, endpoint, world))
+
+
+def _runs_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

@@ -1,0 +1,260 @@
+"""What a delivery is sent to: a URL, or an ASGI or WSGI app of this process. Each returns the status of the answer."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import io
+import ssl
+import sys
+import threading
+from collections.abc import Callable, Coroutine, Iterable
+from concurrent.futures import CancelledError, Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from functools import cache
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from time import monotonic
+from typing import Any, NamedTuple, Protocol
+from urllib.parse import SplitResult, urlsplit
+from wsgiref.util import setup_testing_defaults
+
+from harness.core.errors import ConfigError
+from harness.core.text.raised import describe_raised
+from harness.server.webhooks.sign import SignedRequest
+
+_LOOK_SECONDS = 0.05
+_MAX_READ = 1024 * 1024
+_GONE_SECONDS = 1.0
+"""How long the event loop of an app may stand still before its test counts as ended."""
+
+
+class DeliveryProblem(Exception):
+    """Why a delivery has no answer, or an answer that is the app's exception, which a server would make a `status` of."""
+
+    def __init__(self, why: str, status: int | None = None) -> None:
+        super().__init__(why)
+        self.status = status
+
+
+class Answered(NamedTuple):
+    """The status of an answer, and the seconds until it was whole."""
+
+    status: int
+    seconds: float
+
+
+class Receiver(Protocol):
+    """Sends a delivery; returns what was answered. DeliveryProblem when nothing was."""
+
+    def __call__(self, url: str, request: SignedRequest, timeout: float) -> Answered:
+        """Send it."""
+
+
+def make_receiver(app: Any) -> Receiver:
+    """Make the receiver of an app; ConfigError for what is none.
+
+    An ASGI app runs in the event loop that runs in this thread now, else in one of its own.
+    """
+    call = app if inspect.isroutine(app) else getattr(app, "__call__", None)  # noqa: B004 (it may be async)
+    if callable(app) and (inspect.iscoroutinefunction(call) or (not _takes(app, 2) and _takes(app, 3))):
+        return AsgiReceiver(app)
+    if callable(app) and _takes(app, 2):
+        return WsgiReceiver(app)
+    raise ConfigError(
+        f"webhooks({app!r}): give a URL, or an ASGI or WSGI app. One that is neither, as an app of aiohttp, is run by its "
+        "own test server: give the URL of that."
+    )
+
+
+def _takes(app: Callable[..., Any], count: int) -> bool:
+    """Tell whether an app can be called with so many arguments."""
+    try:
+        inspect.signature(app).bind(*range(count))
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def check_url(url: str) -> str:
+    """Return a URL that can be posted to; ConfigError for any other."""
+    try:
+        parts = urlsplit(url)
+        is_valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_valid = False
+    if not is_valid:
+        raise ConfigError(f"webhooks({url!r}): give an address like http://localhost:8000/hook, or an app.")
+    return url
+
+
+def post(url: str, request: SignedRequest, timeout: float) -> Answered:
+    """Post a delivery; redirects are not followed."""
+    parts, begun = urlsplit(url), monotonic()
+    connection = _connect(parts, timeout)
+    try:
+        connection.request("POST", _target(parts), request.body, dict(request.headers))
+        with connection.getresponse() as answer:
+            answer.read(_MAX_READ)
+            return Answered(answer.status, monotonic() - begun)
+    except TimeoutError as problem:
+        raise DeliveryProblem(f"no answer within {timeout:g} s") from problem
+    except (OSError, HTTPException) as problem:
+        raise DeliveryProblem(f"{parts.netloc} cannot be reached: {problem or type(problem).__name__}") from problem
+    finally:
+        connection.close()
+
+
+def _connect(parts: SplitResult, timeout: float) -> HTTPConnection:
+    host = parts.hostname or ""
+    if parts.scheme == "https":
+        return HTTPSConnection(host, parts.port, timeout=timeout, context=ssl.create_default_context())
+    return HTTPConnection(host, parts.port, timeout=timeout)
+
+
+def _target(parts: SplitResult) -> str:
+    return f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
+
+
+class WsgiReceiver:
+    """Calls a WSGI app in the thread that delivers."""
+
+    def __init__(self, app: Callable[[dict[str, Any], Any], Iterable[bytes]]) -> None:
+        self._app = app
+
+    def __call__(self, url: str, request: SignedRequest, timeout: float) -> Answered:  # noqa: ARG002 (cannot be stopped)
+        """Call the app; its exception is status 500, as a server answers it."""
+        parts, statuses, begun = urlsplit(url), list[str](), monotonic()
+        environ: dict[str, Any] = {
+            "REQUEST_METHOD": "POST",
+            "SCRIPT_NAME": "",
+            "PATH_INFO": parts.path or "/",
+            "QUERY_STRING": parts.query,
+            "HTTP_HOST": parts.netloc,
+            "CONTENT_LENGTH": str(len(request.body)),
+            "wsgi.input": io.BytesIO(request.body),
+            "wsgi.errors": sys.stderr,
+        }
+        for name, value in request.headers.items():
+            variable = name.upper().replace("-", "_")
+            environ[variable if variable == "CONTENT_TYPE" else f"HTTP_{variable}"] = value
+        setup_testing_defaults(environ)
+
+        def start_response(status: str, _headers: Any, _error: Any = None) -> Callable[[bytes], object]:
+            statuses.append(status)
+            return lambda _: None
+
+        try:
+            parts_of_body = self._app(environ, start_response)
+            try:
+                for _ in parts_of_body:
+                    pass
+            finally:
+                if close := getattr(parts_of_body, "close", None):
+                    close()
+        except Exception as problem:
+            raise DeliveryProblem(f"the app raised {describe_raised(problem)}", 500) from problem
+        if not statuses:
+            raise DeliveryProblem("the app has not called start_response", 500)
+        return Answered(int(statuses[-1][:3]), monotonic() - begun)
+
+
+class AsgiReceiver:
+    """Calls an ASGI app in the event loop in which it was made, else in one for all such apps; without its lifespan."""
+
+    def __init__(self, app: Callable[..., Coroutine[Any, Any, None]]) -> None:
+        self._app = app
+        try:
+            self._loop = asyncio.get_running_loop()
+        except RuntimeError:
+            self._loop = _common_loop()
+
+    def __call__(self, url: str, request: SignedRequest, timeout: float) -> Answered:
+        """Call the app; its exception is status 500, as a server answers it."""
+        if self._loop.is_closed():
+            raise DeliveryProblem("the event loop of the app has ended")
+        answered = _AsgiAnswer()
+        calling: Future[None] = asyncio.run_coroutine_threadsafe(self._call(url, request, answered), self._loop)
+        seen_running = begun = answered.begun
+        while True:
+            try:
+                calling.result(_LOOK_SECONDS)
+                return answered.result()
+            except FutureTimeout:
+                now = monotonic()
+                seen_running = now if self._loop.is_running() else seen_running
+                if now - seen_running > _GONE_SECONDS:
+                    calling.cancel()
+                    raise DeliveryProblem("the event loop of the app has ended") from None
+                if now - begun > timeout and answered.seconds is None:
+                    calling.cancel()
+                    raise DeliveryProblem(f"no answer within {timeout:g} s") from None
+                if answered.seconds is not None and now - begun > answered.seconds + timeout:
+                    return answered.result()  # what it does after its answer takes long
+            except CancelledError as problem:
+                raise DeliveryProblem("the app was cancelled") from problem
+
+    async def _call(self, url: str, request: SignedRequest, answered: _AsgiAnswer) -> None:
+        parts = urlsplit(url)
+        scope = {
+            "type": "http",
+            "asgi": {"version": "3.0", "spec_version": "2.4"},
+            "http_version": "1.1",
+            "method": "POST",
+            "scheme": parts.scheme,
+            "path": parts.path or "/",
+            "raw_path": (parts.path or "/").encode(),
+            "root_path": "",
+            "query_string": parts.query.encode(),
+            "headers": [
+                (b"host", parts.netloc.encode()),
+                (b"content-length", b"%d" % len(request.body)),
+                *((name.encode(), value.encode()) for name, value in request.headers.items()),
+            ],
+            "client": ("127.0.0.1", 0),
+            "server": (parts.hostname, parts.port or 80),
+            "state": {},
+        }
+        ended, is_read = asyncio.Event(), False
+
+        async def receive() -> dict[str, Any]:
+            nonlocal is_read
+            if is_read:
+                await ended.wait()
+                return {"type": "http.disconnect"}
+            is_read = True
+            return {"type": "http.request", "body": request.body, "more_body": False}
+
+        async def send(message: dict[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                answered.status = message["status"]
+            elif message["type"] == "http.response.body" and not message.get("more_body"):
+                answered.seconds = monotonic() - answered.begun
+                ended.set()
+
+        try:
+            await self._app(scope, receive, send)
+        except Exception as problem:
+            if answered.seconds is None:  # else a server has sent the answer before
+                raise DeliveryProblem(f"the app raised {describe_raised(problem)}", 500) from problem
+
+
+class _AsgiAnswer:
+    """The answer of an ASGI app as far as it has come; `seconds` until it was whole."""
+
+    def __init__(self) -> None:
+        self.begun = monotonic()
+        self.status = 0
+        self.seconds: float | None = None
+
+    def result(self) -> Answered:
+        if self.seconds is None:
+            raise DeliveryProblem("the app has not answered", 500)
+        return Answered(self.status, self.seconds)
+
+
+@cache
+def _common_loop() -> asyncio.AbstractEventLoop:
+    """Make the event loop, in a thread of its own, of the apps that were given where none ran."""
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="responses-harness-apps", daemon=True).start()
+    return loop

@@ -1,0 +1,70 @@
+"""What a test holds of a webhook, and how it makes one: `hook = mock.webhooks(app, "/hook")`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from harness.core.errors import ConfigError
+from harness.world.webhooks import FAULTS, Webhooks, check_names
+from harness.world.world import World
+
+NO_COURIER = "webhooks: nothing delivers here. Use the fixture `mock`, or `harness serve` without a shared --store."
+
+
+class Webhook:
+    """A webhook of a test: `secret` verifies its deliveries, `url` is where they go."""
+
+    __slots__ = ("_world", "id")
+
+    def __init__(self, world: World, id: str) -> None:
+        self._world = world
+        self.id = id
+
+    def __repr__(self) -> str:
+        return f"<webhook {self.id} to {self.url}>"
+
+    @property
+    def url(self) -> str:
+        """The URL that it posts to."""
+        return self._webhooks.endpoints[self.id].url
+
+    @property
+    def secret(self) -> str:
+        """The secret that signs its deliveries."""
+        return self._webhooks.endpoints[self.id].secret
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """What goes wrong with its deliveries; it can be set: `hook.faults = ["doubled"]`."""
+        return tuple(self._webhooks.endpoints[self.id].faults)
+
+    @faults.setter
+    def faults(self, names: list[str] | tuple[str, ...]) -> None:
+        check_names("faults", names, FAULTS)
+        endpoints = self._webhooks.endpoints
+        endpoints[self.id] = replace(endpoints[self.id], faults=tuple(names))
+
+    def rotate(self, secret: str = "", *, keep_old: bool = False) -> str:
+        """Sign with another secret from now on, a new one unless given; with `keep_old` for a day with the old one, too."""
+        return self._webhooks.rotate(self.id, self._world.now, keep_old=keep_old, secret=secret).secret
+
+    def remove(self) -> None:
+        """Deliver nothing more."""
+        self._webhooks.endpoints.pop(self.id, None)
+
+    @property
+    def _webhooks(self) -> Webhooks:
+        webhooks = self._world.webhooks
+        if webhooks is None or self.id not in webhooks.endpoints:
+            raise ConfigError(f"the webhook {self.id} was removed.")
+        return webhooks
+
+
+def make_webhook(world: World, receiver: Any, path: str, options: dict[str, Any]) -> Webhook:
+    """Add a webhook to a World; ConfigError where nothing delivers."""
+    if world.courier is None:
+        raise ConfigError(NO_COURIER)
+    url, call = world.courier.lead(receiver, path)
+    endpoint = world.open_webhooks().add_endpoint(url, receiver=call, **options)
+    return Webhook(world, endpoint.id)

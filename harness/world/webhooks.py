@@ -1,0 +1,210 @@
+"""The webhooks of a World: who is told when a background response has ended, what is due, and what was delivered.
+
+Nothing is sent here. What is due is data; a `Courier` (`harness.server.webhooks`) takes it, delivers it and records what
+came of it. Time is that of the World: a retry is due when `mock.skip` or requests have let enough of it pass.
+
+    an event  -> due, once for each endpoint, as its faults say -> delivered
+    delivered -> done, when the receiver answered 2xx; a delivery with a fault of the signature is done in any case
+    delivered -> due again after the next of RETRY_SECONDS; after the last one given up
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
+from typing import Any, NamedTuple, Protocol
+
+from harness.core.errors import ConfigError
+from harness.core.exchange import Json
+from harness.core.ids import Ids
+from harness.core.limits import drop_oldest
+from harness.core.registry import suggest_name
+from harness.core.webhooks import (
+    DEFAULT_SECRET,
+    EVENT_TYPES,
+    SECRET_PREFIX,
+    TIMEOUT_SECONDS,
+    Signature,
+    WebhookDelivery,
+    WebhookEvent,
+    make_secret,
+)
+
+RETRY_SECONDS = (5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000)
+"""The waits between attempts: those that Standard Webhooks shows, as far as the 72 hours go in which OpenAI retries."""
+ROTATION_SECONDS = 24 * 60 * 60
+"""How long deliveries are signed with the old secret too, if it is kept when the secret is rotated."""
+HELD_SECONDS = 60
+"""How long an event waits for the next one, to come after it, when an endpoint gets them out of order."""
+FAULTS = {
+    "doubled": "each event twice, with the same webhook-id",
+    "reordered": "each event after the one that follows it",
+    "forged": "before each event one that was signed with another secret",
+    "unsigned": "before each event one without the headers of a signature",
+    "stale": "before each event one that was signed ten minutes ago",
+}
+"""What can go wrong with the deliveries to an endpoint, by name."""
+_PREPENDED: dict[str, Signature] = {"forged": "wrong", "unsigned": "missing", "stale": "stale"}
+_MAX_DELIVERIES = 10_000
+_SECRET_BYTES = 24
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookEndpoint:
+    """Who is told of `events`, at `url`, signed with `secret` and until `old_until` with `old_secret`, too.
+
+    `late` are seconds of the World's time before the first attempt; `effects` is a function of the test whose value a second
+    delivery must not change. `receiver` is what the courier calls instead of posting to the URL.
+    """
+
+    id: str
+    url: str
+    secret: str = DEFAULT_SECRET
+    events: Sequence[str] = EVENT_TYPES
+    faults: Sequence[str] = ()
+    late: int = 0
+    timeout: float = TIMEOUT_SECONDS
+    effects: Callable[[], Any] | None = None
+    receiver: Any = None
+    old_secret: str = ""
+    old_until: int = 0
+
+    def secrets_at(self, now: int) -> list[str]:
+        """List the secrets that sign at a time of the World, the newest first."""
+        return [self.secret, self.old_secret] if now < self.old_until else [self.secret]
+
+
+class DueDelivery(NamedTuple):
+    """An attempt to deliver an event, due at `at`; `webhook_id` is the same in each attempt."""
+
+    endpoint: str
+    event: WebhookEvent
+    webhook_id: str
+    at: int
+    attempt: int = 1
+    signature: Signature = "valid"
+
+
+@dataclass(slots=True, eq=False)
+class Webhooks:
+    """The endpoints of a World by id, its deliveries so far, oldest first, and what is due."""
+
+    ids: Ids
+    endpoints: dict[str, WebhookEndpoint] = field(default_factory=dict)
+    deliveries: list[WebhookDelivery] = field(default_factory=list)
+    _due: list[tuple[int, int, DueDelivery]] = field(default_factory=list)
+    _held: dict[str, list[DueDelivery]] = field(default_factory=dict)
+    _count: int = 0
+
+    def add_endpoint(self, url: str, **options: Any) -> WebhookEndpoint:
+        """Add an endpoint; ConfigError for events and faults that there are not."""
+        made = WebhookEndpoint(self.ids.hex("we_", 32), url, **options)
+        check_names("events", made.events, EVENT_TYPES)
+        check_names("faults", made.faults, FAULTS)
+        _check_secret(made.secret)
+        if not (made.late >= 0 and made.timeout > 0):
+            raise ConfigError("webhooks: `late` is a number of seconds from 0 on, and `timeout` a positive one.")
+        self.endpoints[made.id] = made
+        return made
+
+    def rotate(self, id: str, now: int, *, keep_old: bool, secret: str = "") -> WebhookEndpoint:
+        """Give an endpoint another secret, by default a new one; with `keep_old` the old one signs for a day, too."""
+        endpoint, new = self.endpoints[id], secret or make_secret(bytes.fromhex(self.ids.hex("", 2 * _SECRET_BYTES)))
+        _check_secret(new)
+        old = (endpoint.secret, now + ROTATION_SECONDS) if keep_old else ("", 0)
+        self.endpoints[id] = rotated = replace(endpoint, secret=new, old_secret=old[0], old_until=old[1])
+        return rotated
+
+    def add_event(self, response: Json, now: int) -> None:
+        """Note that a background response has ended: it is due at each endpoint that is told of such an end."""
+        type = f"response.{response['status']}"
+        event = WebhookEvent(self.ids.hex("evt_", 32), type, now, response["id"])
+        for endpoint in list(self.endpoints.values()):
+            if type in endpoint.events:
+                self._add_in_order(endpoint, list(self._attempts(endpoint, event, now)))
+
+    def _attempts(self, endpoint: WebhookEndpoint, event: WebhookEvent, now: int) -> list[DueDelivery]:
+        """List the first attempts that tell an endpoint of an event, in their order."""
+        at = now + endpoint.late
+        attempts = [
+            self._new_attempt(endpoint, event._replace(id=self.ids.hex("evt_", 32)), at)._replace(signature=kind)
+            for fault, kind in _PREPENDED.items()
+            if fault in endpoint.faults
+        ]
+        valid = self._new_attempt(endpoint, event, at)
+        return [*attempts, valid, valid] if "doubled" in endpoint.faults else [*attempts, valid]
+
+    def _new_attempt(self, endpoint: WebhookEndpoint, event: WebhookEvent, at: int) -> DueDelivery:
+        return DueDelivery(endpoint.id, event, self.ids.hex("wh_", 32), at)
+
+    def _add_in_order(self, endpoint: WebhookEndpoint, attempts: list[DueDelivery]) -> None:
+        """Make attempts due; of an endpoint that gets events out of order, hold them until the next event is due."""
+        if "reordered" not in endpoint.faults:
+            for attempt in attempts:
+                self._push(attempt)
+        elif held := self._held.pop(endpoint.id, None):
+            for attempt in (*attempts, *held):
+                self._push(attempt._replace(at=attempts[0].at))
+        else:
+            self._held[endpoint.id] = attempts
+
+    def _push(self, attempt: DueDelivery) -> None:
+        self._count += 1
+        heappush(self._due, (attempt.at, self._count, attempt))
+
+    def take_due(self, now: int) -> tuple[DueDelivery, WebhookEndpoint] | None:
+        """Take the oldest attempt that is due; None without any. What an endpoint got that is gone is dropped."""
+        for id, held in list(self._held.items()):
+            if held[0].at + HELD_SECONDS <= now:
+                for attempt in self._held.pop(id):
+                    self._push(attempt)
+        while self._due and self._due[0][0] <= now:
+            attempt = heappop(self._due)[2]
+            if endpoint := self.endpoints.get(attempt.endpoint):
+                return attempt, endpoint
+        return None
+
+    def record(self, attempt: DueDelivery, delivery: WebhookDelivery) -> None:
+        """Note what came of an attempt; one that was not accepted is due again later."""
+        self.deliveries.append(delivery)
+        drop_oldest(self.deliveries, _MAX_DELIVERIES)
+        if attempt.signature == "valid" and not delivery.is_accepted and attempt.attempt <= len(RETRY_SECONDS):
+            wait = RETRY_SECONDS[attempt.attempt - 1]
+            self._push(attempt._replace(at=attempt.at + wait, attempt=attempt.attempt + 1))
+
+
+class Courier(Protocol):
+    """Carries out what is due in a `World`, outside of it; see `harness.server.webhooks.courier`."""
+
+    def lead(self, receiver: Any, path: str) -> tuple[str, Any]:
+        """Say where deliveries to an address or an app go: the URL, and what to call if it is an app."""
+
+    def wake(self, world: Any) -> None:
+        """Begin to deliver what is due."""
+
+    def deliver(self, world: Any) -> None:
+        """Deliver what is due, and wait for it unless an event loop runs in this thread."""
+
+    def delivered(self, world: Any) -> Awaitable[Sequence[WebhookDelivery]]:
+        """Deliver what is due; awaited it has been, and all deliveries so far are returned."""
+
+
+def check_names(what: str, names: object, known: Sequence[str] | dict[str, str]) -> None:
+    """Check a list of names; ConfigError with what is known for others."""
+    if isinstance(names, str) or not isinstance(names, Sequence):
+        raise ConfigError(f"webhooks({what}={names!r}): give a list of {', '.join(known)}.")
+    for name in names:
+        if name not in known:
+            raise ConfigError(f"webhooks({what}=[{name!r}]): {suggest_name(name, known)}")
+
+
+def _check_secret(secret: object) -> None:
+    try:
+        is_prefixed = isinstance(secret, str) and secret.startswith(SECRET_PREFIX)
+        is_valid = is_prefixed and b64decode(str(secret)[len(SECRET_PREFIX) :], validate=True)
+    except ValueError:
+        is_valid = False
+    if not is_valid:
+        raise ConfigError(f"webhooks(secret={secret!r}): a signing secret is {SECRET_PREFIX} and bytes in base64.")

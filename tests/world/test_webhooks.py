@@ -1,0 +1,193 @@
+"""What is due at a webhook, when and in which order: data of the World, which nobody delivers here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from harness.core.errors import ConfigError
+from harness.core.ids import Ids
+from harness.core.webhooks import DEFAULT_SECRET, WebhookDelivery
+from harness.world.mock import Mock
+from harness.world.webhooks import RETRY_SECONDS, ROTATION_SECONDS, DueDelivery, Webhooks
+from harness.world.world import World
+
+URL = "http://localhost:8000/hook"
+NOW = 1_790_000_000
+
+
+def ended(id: str = "resp_1", status: str = "completed") -> dict[str, Any]:
+    return {"id": id, "status": status, "background": True}
+
+
+def hooked(**options: Any) -> Webhooks:
+    webhooks = Webhooks(Ids("test"))
+    webhooks.add_endpoint(URL, **options)
+    return webhooks
+
+
+def take_all(webhooks: Webhooks, now: int = NOW) -> list[DueDelivery]:
+    taken = []
+    while due := webhooks.take_due(now):
+        taken.append(due[0])
+    return taken
+
+
+def answer(webhooks: Webhooks, due: DueDelivery, status: int | None) -> None:
+    made = WebhookDelivery(
+        due.event.type, due.event.response, due.webhook_id, URL, due.attempt, due.at, due.signature, status
+    )
+    webhooks.record(due, made)
+
+
+def signatures(taken: list[DueDelivery]) -> list[str]:
+    return [due.signature for due in taken]
+
+
+class TestAnEvent:
+    @pytest.mark.parametrize("status", ["completed", "failed", "cancelled", "incomplete"])
+    def test_tells_how_a_response_has_ended(self, status):
+        webhooks = hooked()
+        webhooks.add_event(ended(status=status), NOW)
+        (due,) = take_all(webhooks)
+        assert due.event.as_json() == {
+            "id": due.event.id,
+            "object": "event",
+            "created_at": NOW,
+            "type": f"response.{status}",
+            "data": {"id": "resp_1"},
+        }
+        assert due.event.id.startswith("evt_")
+
+    def test_goes_to_each_endpoint_that_is_told_of_such_an_end(self):
+        webhooks = hooked(events=["response.failed"])
+        other = webhooks.add_endpoint("http://localhost:9000")
+        webhooks.add_event(ended(), NOW)
+        assert [due.endpoint for due in take_all(webhooks)] == [other.id]
+
+    def test_is_dropped_with_its_endpoint(self):
+        webhooks = hooked()
+        webhooks.add_event(ended(), NOW)
+        webhooks.endpoints.clear()
+        assert take_all(webhooks) == []
+
+    def test_has_the_same_ids_in_every_run(self):
+        first, second = hooked(), hooked()
+        for webhooks in (first, second):
+            webhooks.add_event(ended(), NOW)
+        assert take_all(first) == take_all(second)
+
+
+class TestARetry:
+    def test_is_due_after_the_waits_of_the_schedule_with_the_same_id(self):
+        webhooks = hooked()
+        webhooks.add_event(ended(), NOW)
+        ids, now, waits = set(), NOW, []
+        while due := webhooks.take_due(now):
+            ids.add(due[0].webhook_id)
+            answer(webhooks, due[0], 500)
+            for wait in RETRY_SECONDS:
+                assert webhooks.take_due(now + min(RETRY_SECONDS) - 1) is None
+                if len(waits) < len(RETRY_SECONDS) and wait == RETRY_SECONDS[len(waits)]:
+                    waits.append(wait)
+                    now += wait
+                    break
+        assert tuple(waits) == RETRY_SECONDS
+        assert len(ids) == 1
+        assert sum(RETRY_SECONDS) <= 72 * 3600
+
+    @pytest.mark.parametrize("status", [302, 400, 410, 500, None])
+    def test_follows_every_answer_but_2xx(self, status):
+        webhooks = hooked()
+        webhooks.add_event(ended(), NOW)
+        answer(webhooks, take_all(webhooks)[0], status)
+        assert [due.attempt for due in take_all(webhooks, NOW + 5)] == [2]
+
+    def test_does_not_follow_2xx_nor_a_delivery_that_should_be_refused(self):
+        webhooks = hooked(faults=["forged"])
+        webhooks.add_event(ended(), NOW)
+        for due, status in zip(take_all(webhooks), (400, 204), strict=True):
+            answer(webhooks, due, status)
+        assert take_all(webhooks, NOW + 80 * 3600) == []
+
+
+class TestFaults:
+    def test_doubled_repeats_the_webhook_id(self):
+        webhooks = hooked(faults=["doubled"])
+        webhooks.add_event(ended(), NOW)
+        first, second = take_all(webhooks)
+        assert first == second
+
+    def test_what_must_be_refused_comes_before_the_event_with_ids_of_its_own(self):
+        webhooks = hooked(faults=["stale", "unsigned", "forged"])
+        webhooks.add_event(ended(), NOW)
+        taken = take_all(webhooks)
+        assert signatures(taken) == ["wrong", "missing", "stale", "valid"]
+        assert len({due.webhook_id for due in taken}) == len({due.event.id for due in taken}) == 4
+
+    def test_reordered_tells_the_later_event_first(self):
+        webhooks = hooked(faults=["reordered"])
+        webhooks.add_event(ended("resp_1"), NOW)
+        assert take_all(webhooks) == []
+        webhooks.add_event(ended("resp_2"), NOW + 1)
+        assert [due.event.response for due in take_all(webhooks, NOW + 1)] == ["resp_2", "resp_1"]
+
+    def test_reordered_holds_no_event_for_ever(self):
+        webhooks = hooked(faults=["reordered"])
+        webhooks.add_event(ended(), NOW)
+        assert len(take_all(webhooks, NOW + 60)) == 1
+
+    def test_late_waits_for_the_time_of_the_world(self):
+        webhooks = hooked(late=3600)
+        webhooks.add_event(ended(), NOW)
+        assert take_all(webhooks, NOW + 3599) == []
+        assert len(take_all(webhooks, NOW + 3600)) == 1
+
+
+class TestASecret:
+    def test_is_the_one_of_the_environment_of_tests_unless_given(self):
+        assert hooked().endpoints.popitem()[1].secret == DEFAULT_SECRET
+
+    def test_that_is_rotated_signs_for_a_day_if_it_is_kept(self):
+        webhooks = hooked()
+        (id,) = webhooks.endpoints
+        new = webhooks.rotate(id, NOW, keep_old=True)
+        assert new.secret != DEFAULT_SECRET
+        assert new.secrets_at(NOW + ROTATION_SECONDS - 1) == [new.secret, DEFAULT_SECRET]
+        assert new.secrets_at(NOW + ROTATION_SECONDS) == [new.secret]
+
+    def test_that_is_rotated_signs_no_more_if_it_is_not_kept(self):
+        webhooks = hooked()
+        (id,) = webhooks.endpoints
+        assert DEFAULT_SECRET not in webhooks.rotate(id, NOW, keep_old=False).secrets_at(NOW)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"faults": ["doubeld"]}, "Did you mean 'doubled'"),
+        ({"faults": "doubled"}, "give a list"),
+        ({"events": ["response.complete"]}, "Did you mean 'response.completed'"),
+        ({"secret": "s3cret"}, "whsec_"),
+        ({"secret": "whsec_*"}, "base64"),
+        ({"late": -1}, "from 0 on"),
+        ({"timeout": 0}, "positive"),
+    ],
+)
+def test_an_option_that_there_is_not_is_told(options, message):
+    with pytest.raises(ConfigError, match=message.replace("'", ".")):
+        hooked(**options)
+
+
+def test_a_world_without_a_server_says_that_nothing_delivers():
+    with pytest.raises(ConfigError, match="fixture `mock`"):
+        Mock().webhooks(URL)
+
+
+def test_responses_have_the_same_ids_with_and_without_webhooks():
+    plain, with_webhooks = World("test"), World("test")
+    webhooks = with_webhooks.open_webhooks()
+    webhooks.add_endpoint(URL)
+    webhooks.add_event(ended(), NOW)
+    assert with_webhooks.ids.response(NOW) == plain.ids.response(NOW)
