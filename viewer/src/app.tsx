@@ -23,6 +23,7 @@ function Screen({ run, address }: { run: Run; address: Address }) {
   if (kind === "case" && id !== undefined) return <Opened run={run} id={id} address={address} />;
   if (kind === "rule" && id !== undefined)
     return <Frame run={run} crumbs={[{ text: id, href: link.rule(id) }]}><RuleScreen run={run} id={id} /></Frame>;
+  if (kind === undefined && run.source === "examine") return <Frame run={run}><ExamineScreen run={run} /></Frame>;
   if (kind === "examine") return <Frame run={run} crumbs={[{ text: "Examine", href: link.tab("examine") }]}><ExamineScreen run={run} /></Frame>;
   return <RunScreen run={run} address={address} />;
 }

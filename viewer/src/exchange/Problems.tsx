@@ -1,6 +1,7 @@
 /** What is wrong with an exchange: the refusal and the findings, each with its place, rule, evidence and fix. */
 import { link } from "../address";
 import type { ShownFinding } from "../model";
+import { Explained } from "../parts/Prose";
 import { Sign } from "../parts/Sign";
 import type { Shown } from "./ExchangeScreen";
 
@@ -75,7 +76,12 @@ function Problem({ run, what, rule, expected, where, fix, place }: ProblemProps)
               <a href={link.rule(rule)} class="mono">
                 {rule}
               </a>
-              {source && <span class="dim"> · {source}</span>}
+              {source && (
+                <span class="dim">
+                  {" · "}
+                  <Explained text={source} />
+                </span>
+              )}
             </dd>
           </>
         )}

@@ -3,7 +3,8 @@ import type { ComponentChildren } from "preact";
 import { link } from "../address";
 import type { OpenedCase, OpenedExchange } from "../data/opened";
 import { JsonDiff, TextDiff } from "../parts/diff";
-import { JsonView, LongText } from "../parts/json";
+import { JsonView } from "../parts/json";
+import { LongText } from "../parts/Text";
 import { identify, isEqual } from "../parts/json_difference";
 import { isObject } from "../parts/json_rows";
 

@@ -2,7 +2,7 @@
 
 /** A duration: `31 ms`, `2.4 s`. */
 export function duration(milliseconds: number): string {
-  if (milliseconds < 1) return `${milliseconds.toFixed(1)} ms`;
+  if (milliseconds > 0 && milliseconds < 1) return `${milliseconds.toFixed(1)} ms`;
   if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
   return `${(milliseconds / 1000).toFixed(milliseconds < 10_000 ? 2 : 1)} s`;
 }

@@ -1,6 +1,8 @@
 /** Texts: addresses in them are links, long ones are folded. */
 import { useState } from "preact/hooks";
 
+const MOST_CHARACTERS = 600;
+const MOST_LINES = 12;
 const ADDRESS = /(https?:\/\/[^\s<>"'`)\]}]*[^\s<>"'`)\]}.,;:!?])/;
 
 export function Linked({ text }: { text: string }) {
@@ -21,16 +23,30 @@ function shortAddress(address: string): string {
   return address.replace(/^https?:\/\/(www\.)?/, "").replace(/^github\.com\/([^/]+\/[^/]+)\/(issues|pull|discussions)\//, "$1#");
 }
 
-/** A text of which the beginning is shown, and the rest when it is wanted. */
-export function LongText({ text, limit = 600 }: { text: string; limit?: number }) {
-  const [whole, setWhole] = useState(false);
-  if (whole || text.length <= limit * 1.2) return <Linked text={text} />;
+/** Shows a text whole, or its beginning with a button that shows the rest. */
+export function LongText({ text, most = MOST_CHARACTERS, links = false }: { text: string; most?: number; links?: boolean }) {
+  const [open, setOpen] = useState(false);
+  const shown = open ? text : beginning(text, most);
+  const rest = text.length - shown.length;
+  const content = links ? <Linked text={shown} /> : shown;
+  if (text.length === shown.length && !open) return <span class="long-text">{content}</span>;
   return (
-    <>
-      {text.slice(0, limit)}…{" "}
-      <button class="act" onClick={() => setWhole(true)}>
-        {(text.length - limit).toLocaleString("en")} characters more
+    <span class="long-text">
+      {content}
+      <button class="json-fold dim" onClick={() => setOpen(!open)} aria-expanded={open}>
+        {open ? " fold" : ` … ${rest.toLocaleString("en")} more characters`}
       </button>
-    </>
+    </span>
   );
+}
+
+function beginning(text: string, most: number): string {
+  let end = text.length > most * 1.3 ? most : text.length;
+  let line = -1;
+  for (let count = 0; count < MOST_LINES; count++) {
+    line = text.indexOf("\n", line + 1);
+    if (line < 0) return text.slice(0, end);
+  }
+  const left = text.length - line;
+  return left > most / 4 ? text.slice(0, Math.min(end, line)) : text.slice(0, end);
 }

@@ -2,7 +2,8 @@ import "./diff.css";
 import { useMemo, useState } from "preact/hooks";
 import { compareJson, type Difference } from "./json_difference";
 import { gistOf, isObject } from "./json_rows";
-import { JsonView, LongText } from "./json";
+import { JsonView } from "./json";
+import { LongText } from "./Text";
 import { compareTexts, type Piece } from "./text_difference";
 
 const SHOWN_AROUND = 80;

@@ -1,5 +1,7 @@
 import "./item.css";
-import { JsonView, LongText, Picture } from "./json";
+import "./prose.css";
+import { JsonView, Picture } from "./json";
+import { LongText } from "./Text";
 import { isObject } from "./json_rows";
 
 type Members = Readonly<Record<string, unknown>>;

@@ -2,12 +2,11 @@ import "./json.css";
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { readBase64, sizeOf } from "./base64";
+import { LongText } from "./Text";
 import { VirtualList } from "./VirtualList";
 import { gistOf, leadsTo, nearest, rowsOf, type Row } from "./json_rows";
 
 const MOST_ROWS = 300;
-const MOST_CHARACTERS = 600;
-const MOST_LINES = 12;
 const INDENT = 16;
 
 interface JsonViewProps {
@@ -148,33 +147,6 @@ function Base64({ encoded, raw }: { encoded: { type: string; bytes: number; pict
       </button>
     </span>
   );
-}
-
-/** Shows a text whole, or its beginning with a button that shows the rest. */
-export function LongText({ text, most = MOST_CHARACTERS }: { text: string; most?: number }) {
-  const [open, setOpen] = useState(false);
-  const shown = open ? text : beginning(text, most);
-  const rest = text.length - shown.length;
-  if (text.length === shown.length && !open) return <span class="long-text">{text}</span>;
-  return (
-    <span class="long-text">
-      {shown}
-      <button class="json-fold dim" onClick={() => setOpen(!open)} aria-expanded={open}>
-        {open ? " fold" : ` … ${rest.toLocaleString("en")} more characters`}
-      </button>
-    </span>
-  );
-}
-
-function beginning(text: string, most: number): string {
-  let end = text.length > most * 1.3 ? most : text.length;
-  let line = -1;
-  for (let count = 0; count < MOST_LINES; count++) {
-    line = text.indexOf("\n", line + 1);
-    if (line < 0) return text.slice(0, end);
-  }
-  const left = text.length - line;
-  return left > most / 4 ? text.slice(0, Math.min(end, line)) : text.slice(0, end);
 }
 
 /** Shows a picture or the size when a text is base64, else null. */

@@ -83,7 +83,7 @@ export function CauseRows({ run, cause, id }: { run: Run; cause: ShownCause; id:
         {cause.rows.filter(([label]) => label !== COPIED).map(([label, text]) => (
           <div key={label}>
             <dt>{label}</dt>
-            <dd class={CODE.has(label) ? "mono wrap" : "wrap"}><LongText text={text} /></dd>
+            <dd class={CODE.has(label) ? "mono wrap" : "wrap"}><LongText text={text} links /></dd>
           </div>
         ))}
         {cause.rule && (
