@@ -17,7 +17,7 @@ export function ExamineScreen({ run }: { run: Run }) {
     ({ case: id, client, mode }) => id === query.get("case") && client === query.get("client") && mode === (query.get("mode") ?? ""),
   );
   if (cell) return <CellScreen run={run} examination={examination} cell={cell} />;
-  return <Matrix run={run} examination={examination} />;
+  return <Matrix examination={examination} />;
 }
 
 function NoExamination() {
@@ -37,7 +37,7 @@ const CHANGES: readonly (readonly [Change, string])[] = [
   ["both", "in both"],
 ];
 
-function Matrix({ run, examination }: { run: Run; examination: ShownExamination }) {
+function Matrix({ examination }: { examination: ShownExamination }) {
   const { query } = useAddress();
   useKeys({ Escape: ["back to the run", () => go(link.run())] });
   const [old, now] = [query.get("old") ?? "", query.get("new") ?? ""];

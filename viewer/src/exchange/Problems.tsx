@@ -5,18 +5,21 @@ import { Explained } from "../parts/Prose";
 import { Sign } from "../parts/Sign";
 import type { Shown } from "./ExchangeScreen";
 
-/** The findings of an exchange that no cause tells already; a refusal is told by the exchange itself. */
+/** The findings of an exchange; a refusal is told by the exchange itself. */
 export function findingsOf({ opened, exchange }: Shown): readonly ShownFinding[] {
   return opened.findings.filter((finding) => finding.exchange === exchange.number && finding.kind !== "refusal");
 }
+
+const squeeze = (text: string): string => text.replace(/\s+/g, " ");
 
 export function Problems(shown: Shown) {
   const { run, opened, exchange } = shown;
   const { error, rule, asked, at, status } = exchange.shown;
   const cause = opened.row.causes.find((known) => known.exchange === exchange.number && known.rule === rule && rule !== "");
-  const findings = findingsOf(shown);
+  const same = findingsOf(shown).find((finding) => squeeze(finding.message) === squeeze(error));
+  const findings = findingsOf(shown).filter((finding) => finding !== same);
   if (!error && findings.length === 0) return null;
-  const fix = cause?.rows.find(([label]) => label === "fix")?.[1] ?? run.documented[rule]?.fix ?? "";
+  const fix = cause?.rows.find(([label]) => label === "fix")?.[1] ?? run.documented[rule]?.fix ?? same?.fix ?? "";
   const where = cause?.rows.find(([label]) => label === "where")?.[1] ?? at;
   const items = exchange.transcript;
   const placeOf = (index: number): string => (index < 0 ? "" : link.case(opened.id, exchange.number, "transcript", { item: index }));
@@ -53,18 +56,20 @@ interface ProblemProps {
 
 function Problem({ run, what, rule, expected, where, fix, place }: ProblemProps) {
   const source = run.documented[rule]?.source ?? "";
+  const [title = "", ...more] = what.split("\n");
   return (
     <section class={`problem ${expected ? "" : "problem-wrong"}`}>
       <h2>
-        <Sign of={expected ? "neutral" : "wrong"} label={expected ? "expected" : "wrong"} /> {what}
+        <Sign of={expected ? "neutral" : "wrong"} label={expected ? "expected" : "wrong"} /> <Explained text={title} />
       </h2>
+      {more.length > 0 && <p class="problem-more">{more.join("\n")}</p>}
       <dl class="pairs">
         {expected && <Pair name="expected" value="the test has asked for it" />}
         {(where || place) && (
           <>
             <dt>where</dt>
             <dd>
-              {where} {place && <a href={place}>show it</a>}
+              <Explained text={where} /> {place && <a href={place}>show it</a>}
             </dd>
           </>
         )}
@@ -94,7 +99,9 @@ function Pair({ name, value }: { name: string; value: string }) {
   return (
     <>
       <dt>{name}</dt>
-      <dd>{value}</dd>
+      <dd>
+        <Explained text={value} />
+      </dd>
     </>
   );
 }

@@ -112,8 +112,15 @@ function Tool({ tool, was, isNew }: { tool: unknown; was: unknown; isNew: boolea
   );
 }
 
-function Settings(props: PartProps) {
-  const { was, is, before } = props;
+/** The chain is told by the transcript; each request has another. */
+function withoutChain(settings: unknown): unknown {
+  if (!isObject(settings) || !("previous_response_id" in settings)) return settings;
+  return Object.fromEntries(Object.entries(settings).filter(([name]) => name !== "previous_response_id"));
+}
+
+function Settings({ was: whole, is: wholeNow, before, opened }: PartProps) {
+  const [was, is] = [withoutChain(whole), withoutChain(wholeNow)];
+  const props = { was, is, before, opened };
   const changed = before && isObject(was) && isObject(is) && !isEqual(was, is);
   return (
     <Part {...props} title="Settings">

@@ -5,10 +5,18 @@ const MOST_CHARACTERS = 600;
 const MOST_LINES = 12;
 const ADDRESS = /(https?:\/\/[^\s<>"'`)\]}]*[^\s<>"'`)\]}.,;:!?])/;
 
+/** Characters that are not seen, or that turn what follows around. Those that join letters and signs are left. */
+const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+
+/** Writes what is not seen as JSON does: `\\u202e`. */
+export function readable(text: string): string {
+  return text.replace(UNSEEN, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
 export function Linked({ text }: { text: string }) {
   return (
     <>
-      {text.split(ADDRESS).map((part, index) =>
+      {readable(text).split(ADDRESS).map((part, index) =>
         index % 2 ? (
           <a key={index} href={part} target="_blank" rel="noopener noreferrer">{shortAddress(part)} ↗</a>
         ) : (
@@ -28,7 +36,7 @@ export function LongText({ text, most = MOST_CHARACTERS, links = false }: { text
   const [open, setOpen] = useState(false);
   const shown = open ? text : beginning(text, most);
   const rest = text.length - shown.length;
-  const content = links ? <Linked text={shown} /> : shown;
+  const content = links ? <Linked text={readable(shown)} /> : readable(shown);
   if (text.length === shown.length && !open) return <span class="long-text">{content}</span>;
   return (
     <span class="long-text">

@@ -3,7 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import { compareJson, type Difference } from "./json_difference";
 import { gistOf, isObject } from "./json_rows";
 import { JsonView } from "./json";
-import { LongText } from "./Text";
+import { LongText, readable } from "./Text";
 import { compareTexts, type Piece } from "./text_difference";
 
 const SHOWN_AROUND = 80;
@@ -22,9 +22,9 @@ export function TextDiff({ was, is }: { was: string; is: string }) {
 
 function DiffPiece({ piece, first, last }: { piece: Piece; first: boolean; last: boolean }) {
   const [open, setOpen] = useState(false);
-  if (piece.sign === "removed") return <del>{piece.text}</del>;
-  if (piece.sign === "added") return <ins>{piece.text}</ins>;
-  const { text } = piece;
+  if (piece.sign === "removed") return <del>{readable(piece.text)}</del>;
+  if (piece.sign === "added") return <ins>{readable(piece.text)}</ins>;
+  const text = readable(piece.text);
   const begin = first ? 0 : SHOWN_AROUND;
   const end = last ? text.length : text.length - SHOWN_AROUND;
   if (open || end - begin < 2 * SHOWN_AROUND) return <span>{text}</span>;
@@ -142,8 +142,12 @@ function Side({ sign, word, name, value }: { sign: "+" | "−"; word: string; na
       <span class="diff-sign" aria-label={word} role="img">
         {sign}
       </span>
-      <span class="diff-name">{name}</span>
-      {typeof value === "string" ? <Short sign={sign} text={value} /> : <JsonView value={value} label={`${word} ${name}`} />}
+      <span class="diff-name">{name}</span>{" "}
+      {isBranch(value) ? (
+        <JsonView value={value} label={`${word} ${name}`} />
+      ) : (
+        <Short sign={sign} text={typeof value === "string" ? value : JSON.stringify(value)} />
+      )}
     </div>
   );
 }
