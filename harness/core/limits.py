@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, MutableSequence
+from collections.abc import Hashable, Mapping, MutableMapping, MutableSequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, takewhile
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -35,6 +35,12 @@ def drop_oldest(kept: MutableSequence[T], most: int | None) -> None:
     """Drop the first of a list that has more than `most`."""
     if most is not None and len(kept) > most:
         del kept[: len(kept) - most + most // _SPARE]
+
+
+def drop_before(kept: MutableMapping[int, T], number: int) -> None:
+    """Drop the entries of a table with lower numbers; those stand first."""
+    for old in [*takewhile(lambda entry: entry < number, kept)]:
+        del kept[old]
 
 
 def oldest_beyond(table: Mapping[K, object], most: int | None) -> list[K]:

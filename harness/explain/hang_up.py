@@ -13,13 +13,11 @@ HANG_UP_FIX = (
 
 def hang_up_causes(world: World) -> list[Cause]:
     """Explain the answers that a client did not wait for, the newest first."""
-    shown = {exchange.number for exchange in world.exchanges}
-    return [
-        Cause(f"The client {describe_hang_up(world, number)}.", number, fix=HANG_UP_FIX)
-        for number in sorted(shown.intersection(world.hang_ups), reverse=True)
-    ]
+    described = ((exchange.number, describe_hang_up(world, exchange.number)) for exchange in reversed(world.exchanges))
+    return [Cause(f"The client {text}.", number, fix=HANG_UP_FIX) for number, text in described if text]
 
 
 def describe_hang_up(world: World, number: int) -> str:
-    """Word after how long the client hung up on a request."""
-    return f"hung up on request {number} after {world.hang_ups[number]:.1f} s"
+    """Word after how long the client hung up on a request; empty if it did not."""
+    left = world.edge[number].left if number in world.edge else None
+    return "" if left is None else f"hung up on request {number} after {left:.1f} s"

@@ -25,8 +25,8 @@ def unanswered_cause(world: World, request: Request, text: str) -> Cause:
     what, *rest = text.splitlines() or [""]
     head, sent = f"Request {number}, {request.method} {request.path}, could not be answered:", _sent_gist(request)
     again = _find_same_request(world, request, number)
-    if again and again.number in world.hang_ups:
-        left = f"{head} the client {describe_hang_up(world, again.number)} and asked again."
+    if again and (hang_up := describe_hang_up(world, again.number)):
+        left = f"{head} the client {hang_up} and asked again."
         return Cause(left, number, where=what, sent=sent, fix=HANG_UP_FIX)
     why = f"request {again.number} asked the same and took a turn: {SAME_REQUEST}" if again else ""
     shown = [line.strip() for line in rest if line.lstrip().startswith(("-", "+", *DETAIL_MARKS))]

@@ -9,8 +9,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
+from time import time
 from typing import Any, NamedTuple
 
+from harness.core.edge import EdgeRecord
 from harness.core.exchange import Answer
 from harness.fast_path.whole_answers import encode_whole
 from harness.fast_path.whole_posts import PostHead, PostReader
@@ -23,8 +25,8 @@ class Awaited(NamedTuple):
     read: Callable[[], Answer]
 
 
-AnswerPost = Callable[[str, Mapping[str, str], bytes], Answer | Awaited | None]
-"""Answers a POST by its path, headers and body; None if only ASGI can."""
+AnswerPost = Callable[[str, Mapping[str, str], bytes, EdgeRecord], Answer | Awaited | None]
+"""Answers a POST by its path, headers and body, with the record of its edge; None if only ASGI can."""
 SendMade = Callable[..., Awaitable[None]]
 """Sends an answer by way of ASGI."""
 
@@ -38,6 +40,7 @@ class ReadyAnswer(NamedTuple):
     end: int
     status: int
     rest: bytes
+    edge: EdgeRecord
 
 
 class LateAnswer(NamedTuple):
@@ -46,6 +49,7 @@ class LateAnswer(NamedTuple):
     end: int
     head: PostHead
     app: Callable[..., Awaitable[None]]
+    edge: EdgeRecord
 
 
 class PostsAtOnce:
@@ -56,23 +60,27 @@ class PostsAtOnce:
         self._send_made = send_made
         self._reader = PostReader()
 
-    def answer(self, data: bytes, start: int) -> ReadyAnswer | LateAnswer | None:
-        """Answer the whole POST that begins at `start`; None for anything else, and where only ASGI can answer."""
+    def answer(self, data: bytes, start: int, connection: int) -> ReadyAnswer | LateAnswer | None:
+        """Answer the whole POST that begins at `start`; None for anything else, and where only ASGI can answer.
+
+        `connection` is the number of the connection that it came over.
+        """
         if (post := self._reader.read(data, start)) is None:
             return None
         head, body, end = post
+        edge = EdgeRecord(time(), connection)
         try:
-            answer = self._answer_post(head.path, head.headers, body)
+            answer = self._answer_post(head.path, head.headers, body, edge)
             if answer is None:
                 return None
             if isinstance(answer, Awaited):
-                return LateAnswer(end, head, partial(self._send_awaited, answer))
+                return LateAnswer(end, head, partial(self._send_awaited, answer), edge)
             encoded = encode_whole(answer)
         except Exception as problem:
-            return LateAnswer(end, head, partial(_raise, problem))
+            return LateAnswer(end, head, partial(_raise, problem), edge)
         if encoded is None:
-            return LateAnswer(end, head, partial(self._send_made, answer))
-        return ReadyAnswer(end, answer.status, encoded)
+            return LateAnswer(end, head, partial(self._send_made, answer), edge)
+        return ReadyAnswer(end, answer.status, encoded, edge)
 
     async def _send_awaited(self, awaited: Awaited, *asgi: Any) -> None:
         await asyncio.wait([awaited.done])

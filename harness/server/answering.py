@@ -49,6 +49,7 @@ def check_and_answer(request: Request, world: Any, handler: Handler, admit: Admi
 
 def answer_routed(routed: RoutedPath, request: Request, world: World) -> tuple[Request, Answer]:
     """Answer a request as a test has routed it, and return the request, too; what its function raises is a problem."""
+    world.script.taken_now = routed, routed.taken + 1, (routed.place,), 0
     try:
         return request, routed.answer(request)
     except Exception as problem:

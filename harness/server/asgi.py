@@ -15,6 +15,7 @@ import uvicorn
 
 from harness.api.http import multipart
 from harness.api.http.body import parse_query
+from harness.core.edge import EdgeRecord
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer
 from harness.fast_path import is_enabled
@@ -28,7 +29,7 @@ from harness.server.observe.health import HEALTH_PATH, METRICS_PATH, answer_heal
 from harness.server.tls.context import ServerContext
 from harness.server.tls.protocol import TlsProtocol
 from harness.server.transport.answer_bytes import carry_out, send_answer
-from harness.server.transport.asgi_types import AsgiApp, Receive, Scope, Send
+from harness.server.transport.asgi_types import CONNECTION, EDGE, AsgiApp, Receive, Scope, Send
 from harness.server.transport.connection import HttpConnection
 from harness.server.transport.stoppable_server import StoppableServer, end_when_cancelled
 from harness.server.transport.upload_spool import read_form
@@ -89,11 +90,8 @@ class App:
 
     async def _carry_out(self, answer: Answer, _scope: Scope, receive: Receive, send: Send) -> None:
         self.open_streams += answer.events is not None
-        loop = asyncio.get_running_loop()
-        begun = loop.time()
         try:
-            if not await carry_out(answer, receive, send):
-                self.api.note_hang_up(answer, loop.time() - begun)
+            await carry_out(answer, receive, send)
         finally:
             self.open_streams -= answer.events is not None
 
@@ -105,35 +103,52 @@ class App:
             return self.metrics() if self.metrics else None
         return answer_health(self.api, self.store) if scope["path"] == HEALTH_PATH else None
 
-    def answer_post(self, path: str, headers: Mapping[str, str], body: bytes) -> Answer | Awaited | None:
+    def answer_post(
+        self, path: str, headers: Mapping[str, str], body: bytes, edge: EdgeRecord
+    ) -> Answer | Awaited | None:
         """Answer a POST without a query that came whole; None for a form, and below `/_harness`."""
-        return None if needs_asgi(path, headers) else self.api.handle("POST", path, headers, {}, body)
+        return None if needs_asgi(path, headers) else self.api.handle("POST", path, headers, {}, body, edge=edge)
 
     async def _answer(self, scope: Scope, receive: Receive) -> Answer | None:
         """Answer a request; None when the client leaves before it has sent the whole body."""
         method, path, (headers, query) = scope["method"], scope["path"], _headers_and_query(scope)
-        kind = headers.get("content-type", "")
+        kind, edge = headers.get("content-type", ""), edge_of(scope)
         if not (kind.startswith(multipart.CONTENT_TYPE) and self.api.takes_form(method, path)):
             body = await read_body(receive)
-            return None if body is None else self.api.handle(method, path, headers, query, body)
+            return None if body is None else self.api.handle(method, path, headers, query, body, edge=edge)
         try:
             read = await read_form(receive, kind, MAX_BODY_SIZE)
         except OSError as problem:
             why = f"an upload cannot be kept: {describe_write_error(problem)}"
             return teapot_answer(ConfigError(f"{why}. Free some space in {gettempdir()}, or set TMPDIR."))
-        return None if read is None else self.api.handle(method, path, headers, query, *read)
+        return None if read is None else self.api.handle(method, path, headers, query, *read, edge=edge)
 
     async def _serve_websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
         from harness.server.websocket.protocol import refuse_upgrade, serve_session
 
         await receive()
         opened = self.api.open_session(scope["path"], *_headers_and_query(scope))
-        await (refuse_upgrade(opened, send) if isinstance(opened, Answer) else serve_session(opened, receive, send))
+        if isinstance(opened, Answer):
+            await refuse_upgrade(opened, send)
+        else:
+            await serve_session(opened, receive, send, connection_of(scope))
 
 
 def needs_asgi(path: str, headers: Mapping[str, str]) -> bool:
     """Tell whether a POST has a form or is for the control plane."""
     return path.startswith(CONTROL_ROOT) or headers.get("content-type", "").startswith(multipart.CONTENT_TYPE)
+
+
+def edge_of(scope: Scope) -> EdgeRecord | None:
+    """Find the record of a request's edge, which only this server's own connections make."""
+    edge: EdgeRecord | None = scope.get("state", {}).get(EDGE)
+    return edge
+
+
+def connection_of(scope: Scope) -> int:
+    """Find the number of the connection that has become a WebSocket."""
+    number: int = scope.get("state", {}).get(CONNECTION, 0)
+    return number
 
 
 def _headers_and_query(scope: Scope) -> tuple[dict[str, str], dict[str, str | list[str]]]:

@@ -64,7 +64,8 @@ class KeyedWorlds:
             world = World(name or key, api_key=key, base_url=base_url, options=options)
             if self.scheme != world.scheme:
                 world.scheme = self.scheme
-            world.was_dropped = key in self._dropped
+            if key in self._dropped:
+                world.was_dropped = True
             if self.courier is not None:
                 world.courier = self.courier
             world.hear_strays(self.strays)

@@ -7,7 +7,7 @@ operation. What a user of the harness has to fix comes back as a 418 that no SDK
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from time import perf_counter
+from time import perf_counter, time
 from types import MappingProxyType
 from typing import Any
 from uuid import UUID
@@ -19,6 +19,7 @@ from harness.api.models import MODELS
 from harness.api.operations import find_operation
 from harness.contract.check import check
 from harness.contract.rules.http.websocket import UPGRADE_RULES
+from harness.core.edge import EdgeRecord
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer, Json, Request, Stray
 from harness.core.limits import UNLIMITED
@@ -50,8 +51,6 @@ API_ROOT = "/v1"
 RESPONSES_PATH = "/responses"
 CONTROL_ROOT = "/_harness"
 """Paths below it are the control plane's, not the API's."""
-MAX_UNDER_WAY = 100
-"""Among how many exchanges of a World that is looked for which a client has left, the newest."""
 
 
 class MockApi(KeyedWorlds):
@@ -98,18 +97,21 @@ class MockApi(KeyedWorlds):
         form: Json | None = None,
         *,
         is_own: bool = True,
+        edge: EdgeRecord | None = None,
     ) -> Answer:
         """Answer a request; `path` is the whole of it, header names are lower case. Never raises.
 
         `query` holds texts, for a name sent as `name[]` a list of them; `form` is the body if it was parsed as one before.
-        Of a request that is not this process's own, which another one has answered, no observer is told.
+        Of a request that is not this process's own, which another one has answered, no observer is told. What sends the
+        answer gives its `edge`; without one the answer goes out with the return of this.
         """
         begun = perf_counter()
+        seen = edge if edge is not None or not is_own else time()
         place, world = self._find_world(path, headers, query)
         read = self._prepared.read if self._prepared else read_request
         request = read(method, place, headers, query, raw, form)
         request, answer = self._answer(request, world)
-        answer = self._note(request, self._add_headers(request, answer, world), world, is_own=is_own)
+        answer = self._note(request, self._add_headers(request, answer, world), world, seen, is_own=is_own)
         if is_own and self.observers.all:
             self.observers.on_answer(AnsweredRequest(begun, method, path, headers, raw, answer))
         return answer
@@ -150,7 +152,9 @@ class MockApi(KeyedWorlds):
             self.request_count += 1
             return SocketSession(ConnectionWorld(world), headers, check_and_answer, self.observers)
         assert refused is not None  # the contract refuses a request without a World
-        answer = self._note(request, self._add_headers(request, refused, world), world, is_own=is_own)
+        answer = self._note(
+            request, self._add_headers(request, refused, world), world, time() if is_own else None, is_own=is_own
+        )
         if is_own:
             self.observers.on_answer(AnsweredRequest(begun, "GET", path, headers, b"", answer, UPGRADE))
         return answer
@@ -177,24 +181,22 @@ class MockApi(KeyedWorlds):
             return azure.add_headers(request, answer, world.ids.guid, world.models, world.as_of)
         return azure.add_headers(request, answer, lambda: str(UUID(int=self.stray_count)), MODELS, self.as_of)
 
-    def _note(self, request: Request, answer: Answer, world: World | None, *, is_own: bool) -> Answer:
-        """Write an answer into the journal of its World, or among the strays; returns it."""
+    def _note(
+        self, request: Request, answer: Answer, world: World | None, seen: EdgeRecord | float | None, *, is_own: bool
+    ) -> Answer:
+        """Write an answer into the journal of its World, or among the strays; returns it.
+
+        `seen` is when its request arrived, or whoever sends the answer notes it there.
+        """
         if world is not None:
             self.request_count += 1
-            world.add_exchange(request, answer)
+            edge = (seen, time(), answer.events) if isinstance(seen, float) else seen
+            world.add_exchange(request, answer, edge)
         elif request.root:
             stray = self._add_stray(request, answer)
             if is_own and stray:
                 self.observers.on_stray(stray)
         return answer
-
-    def note_hang_up(self, answer: Answer, seconds: float) -> None:
-        """Note in the World of an answer that the client did not wait for its end."""
-        for world in self.worlds.values():
-            for exchange in world.exchanges[-MAX_UNDER_WAY:]:
-                if exchange.answer is answer:
-                    world.hang_ups = {**world.hang_ups, exchange.number: seconds}
-                    return
 
     def _add_stray(self, request: Request, answer: Answer) -> Stray | None:
         """Keep a request without a World, which the Worlds that may have been meant hear of; returns what observers hear."""

@@ -25,7 +25,7 @@ from harness.core.errors import ConfigError, HarnessError, ScriptError
 from harness.core.exchange import EMPTY_MAPPING, ROUTED, Answer, Request
 from harness.core.plain import dump_set, is_model
 from harness.core.registry import suggest_name
-from harness.core.text.raised import describe_code, describe_raised, user_frames
+from harness.core.text.raised import NOWHERE, Place, describe_code, describe_raised, find_calling_place, user_frames
 from harness.core.text.shorten import shorten_repr
 from harness.faults import Refusal
 
@@ -49,6 +49,7 @@ class RoutedPath:
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     taken: int = 0
+    place: Place = NOWHERE
     pattern: Pattern[str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -150,7 +151,7 @@ def make_routed(method: Any, path: Any, answer: Any, status: Any, headers: Any) 
     answers = list(answer) if is_list else [answer]
     if not answers:
         raise ConfigError(f"{at}: the list of answers is empty. {_FORMS}")
-    made = RoutedPath(method, path, answers, is_list, status, dict(headers or {}))
+    made = RoutedPath(method, path, answers, is_list, status, dict(headers or {}), place=find_calling_place())
     for reply in answers:
         if isinstance(reply, type) or (inspect.iscoroutinefunction(reply) or inspect.isasyncgenfunction(reply)):
             raise ConfigError(f"{at}: {reply!r} is a class or async. Give a plain function, or what it returns.")

@@ -23,7 +23,7 @@ from harness.core.errors import HarnessError, NoTurn, ScriptError
 from harness.core.exchange import Json, Request
 from harness.core.plain import Dumpable
 from harness.core.registry import suggest_name
-from harness.core.text.raised import describe_code, describe_raised, user_frames
+from harness.core.text.raised import NOWHERE, Place, describe_code, describe_raised, find_calling_place, user_frames
 from harness.core.text.shorten import pluralize, shorten
 from harness.core.text.vocabulary import PYTHON, Vocabulary
 from harness.ending import DEFAULT_ENDING, Ending, ResponseMembers, TurnLine, split_ending
@@ -34,6 +34,7 @@ from harness.items.kind import Item
 from harness.world.conditions import CONDITIONS, Matcher, condition_value, is_match, is_matcher
 from harness.world.scripting.lines import is_plain_line, parse_lines
 from harness.world.scripting.validation import InvalidData
+from harness.world.turn_log import TakenTurn
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +64,14 @@ MAX_VALIDATED = 1000
 
 @dataclass(slots=True)
 class Route:
-    """A condition and the turns it leads to, taken one a request; `replayed` is how many the first of them has played."""
+    """A condition and the turns it leads to, taken one a request; `replayed` is how many the first of them has played.
+
+    `places` are where the turns were scripted, for one that plays several as many, or one for all of it.
+    """
 
     conditions: dict[str, Matcher]
     turns: deque[Turn] = field(default_factory=deque)
+    places: deque[Sequence[Place]] = field(default_factory=deque)
     taken: int = 0
     replayed: int = 0
     validated_items: dict[int, Item] = field(default_factory=dict)
@@ -77,8 +82,13 @@ class Route:
         """Add turns, with `repeat` over and over; an invalid turn is a ScriptError here, not in the middle of a test."""
         if not isinstance(repeat, bool) or (repeat and not turns):
             raise ScriptError(f"{self}: repeat is {repeat!r}. Give True, after the turns to repeat.")
-        read = [_read_turn(turn, self) for turn in ((Repeated(turns),) if repeat else turns)]
-        self.turns.extend(read)
+        made = (Repeated(turns),) if repeat else turns
+        return self.add_turns(made, [[find_calling_place()]] * len(made))
+
+    def add_turns(self, turns: Sequence[Turn], places: Sequence[Sequence[Place]]) -> Route:
+        """Add turns that were scripted at these places; see `script`."""
+        self.turns.extend([_read_turn(turn, self) for turn in turns])
+        self.places.extend(places)
         return self
 
     def unmet_conditions(self, request: Request) -> list[tuple[str, Matcher, Any]]:
@@ -107,11 +117,11 @@ class Route:
             turn = turn.turns[self.replayed % len(turn.turns)]
             self.replayed += 1
         elif not isinstance(turn, Iterator):
-            self.turns.popleft()
+            self._drop_first()
         if isinstance(turn, Iterator):
             turned = self._call_user_code(_resume_turns, turn, request)
             if turned is _EXHAUSTED:
-                self.turns.popleft()
+                self._drop_first()
                 return []
         else:
             turned = self._call_user_code(turn, _lend(request)) if callable(turn) else turn
@@ -125,6 +135,10 @@ class Route:
         if isinstance(lines[0], Refusal):
             raise ScriptedRefusal(lines[0])
         return lines
+
+    def _drop_first(self) -> None:
+        self.turns.popleft()
+        self.places.popleft()
 
     def _call_user_code(self, function: Callable[..., Any], *args: Any) -> Any:
         """Call a function or generator of the user; what it raises becomes a ScriptError with its place and frames."""
@@ -259,11 +273,15 @@ def _validate_item(item: Item, route: Route) -> None:
 
 
 class Taken(NamedTuple):
-    """The answer to a request: the lines of a turn and which turn of a route it is; without a route it is unscripted."""
+    """The answer to a request: the lines of a turn, its route and its number there; unscripted it has no route.
+
+    `places` are those of the turn in the route.
+    """
 
     lines: Sequence[TurnLine]
     route: Route | None = None
     number: int = 0
+    places: Sequence[Place] = (NOWHERE,)
 
     @property
     def is_scripted(self) -> bool:
@@ -288,13 +306,17 @@ class Taken(NamedTuple):
 
 @dataclass(slots=True)
 class Script:
-    """The routes of one World; `fallback` answers when nothing was scripted at all, `pace` is that of turns without one."""
+    """The routes of one World; `fallback` answers when nothing was scripted at all, `pace` is that of turns without one.
+
+    `taken_now` is the first turn that the request took which is being answered.
+    """
 
     fallback: Fallback | None = None
     routes: list[Route] = field(default_factory=list)
     default: Route | None = None
     vocabulary: Vocabulary = PYTHON
     pace: Pace | None = None
+    taken_now: TakenTurn | None = None
 
     def when(self, conditions: dict[str, Matcher]) -> Route:
         """Add a route for requests that meet all conditions."""
@@ -332,11 +354,19 @@ class Script:
         routes, request = self.all_routes, call.request
         for route in routes:
             while route.turns and not route.unmet_conditions(request):
+                before, places, replayed = self.taken_now, route.places[0], route.replayed
+                self.taken_now = before or (route, route.taken + 1, places, replayed)
                 if lines := route.next(request):
-                    return Taken(self._at_pace(lines), route, route.taken)
+                    return Taken(self._at_pace(lines), route, route.taken, places)
+                self.taken_now = before
         if self.fallback and not routes:
             return Taken(self._at_pace(list(self.fallback(call))))
         raise NoTurn(self.explain_no_turn(request))
+
+    def note_taken(self, taken: Taken) -> None:
+        """Note a turn that answers a request although it was taken before, unless another one answers, too."""
+        if self.taken_now is None and taken.route is not None:
+            self.taken_now = taken.route, taken.number, taken.places, 0
 
     def _at_pace(self, lines: list[TurnLine]) -> list[TurnLine]:
         """Add the script's pace to a turn that has no pace."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any
 
 from harness.analysis.approval_ledger import ApprovalLedger
@@ -23,10 +22,11 @@ from harness.contract.rule import RULES, Rule
 from harness.core.account import DEFAULT_ORGANIZATION, Organization
 from harness.core.dates import CONTRACT_DATE, parse_as_of, start_of_clock
 from harness.core.delivery import Gate
+from harness.core.edge import EdgeLog, EdgeRecord, ReturnedAnswer
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer, Exchange, Json, Request, Stray
 from harness.core.ids import Ids
-from harness.core.limits import UNLIMITED, drop_oldest
+from harness.core.limits import UNLIMITED, drop_before, drop_oldest
 from harness.core.registry import suggest_name
 from harness.core.tool_runs import ToolRuns
 from harness.items.kind import id_prefix
@@ -40,6 +40,7 @@ from harness.world.routed import RoutedPath
 from harness.world.script import Route, Script
 from harness.world.store import MemoryStore, PendingResponse, Store, StoredResponse
 from harness.world.strays import MAX_SHOWN, NO_STRAYS, HeardStrays, StrayLog
+from harness.world.turn_log import TurnLog
 from harness.world.webhooks import Courier, Webhooks
 
 CLOCK_START = 1_790_000_000
@@ -58,8 +59,9 @@ class World:
     its refusals were asked for. `problems` are the requests that the harness could not answer, with the reason. `tool_runs`
     are the executions of the client's tools that a test records. `shown_otherwise` are the messages of `surfaced` over
     HTTP, about what a client showed otherwise than it was said; `routed` are the paths that a test answers itself, the
-    newest first. `hang_ups` are the seconds after which the client left an answer, by the number of its exchange: only
-    reports show them, as they do what a test has `not_awaited`. The `courier` delivers what is due of its `webhooks`.
+    newest first. `edge` has the times of the exchanges that a server has answered, `answered_by` the turns and routes that
+    answered, both by the number of the exchange: only reports show them, as they do what a test has `not_awaited`. The
+    `courier` delivers what is due of its `webhooks`.
     """
 
     # What few Worlds set is here: an object with more than 30 attributes of its own is slower, and larger by 1,600 bytes.
@@ -72,9 +74,10 @@ class World:
     courier: Courier | None = None
     webhooks: Webhooks | None = None
     shown_otherwise: tuple[str, ...] = ()
-    hang_ups: Mapping[int, float] = MappingProxyType({})
     not_awaited: tuple[str, ...] = ()
     routed: tuple[RoutedPath, ...] = ()
+    was_dropped = False
+    skipped_seconds = 0
 
     def __init__(
         self,
@@ -91,7 +94,6 @@ class World:
         self.dialect = check_dialect(options.dialect)
         self.vocabulary = options.vocabulary
         self.limits = options.limits
-        self.was_dropped = False
         self.account = options.organization
         if self.account is not DEFAULT_ORGANIZATION:
             self.quotas = make_quotas(self.account, None)
@@ -101,7 +103,6 @@ class World:
         self.models = MODELS
         self.ids = Ids(name)
         self.set_date(options.as_of)
-        self.skipped_seconds = 0
         self.store = store or MemoryStore()
         self.uploads = Uploads(self, self.store.files, self.store.vector_stores)
         self.containers = Containers(self, self.store.containers)
@@ -112,6 +113,8 @@ class World:
         self.approval_ledger = ApprovalLedger()
         self.exchanges: list[Exchange] = []
         self.exchange_count = 0
+        self.edge = EdgeLog()
+        self.answered_by = TurnLog()
         self.problems: list[tuple[Request, str]] = []
         self.hear_strays(NO_STRAYS)
         self.tool_runs = ToolRuns()
@@ -167,12 +170,19 @@ class World:
         """Return the gate of a name; a new name makes a new gate."""
         return self.gates.setdefault(name, Gate())
 
-    def add_exchange(self, request: Request, answer: Answer) -> None:
-        """Write an exchange to the journal."""
-        self.exchange_count += 1
-        exchange = Exchange(self.exchange_count, request, answer)
-        self.heard_strays.note(self.exchange_count - 1)
+    def add_exchange(self, request: Request, answer: Answer, edge: EdgeRecord | ReturnedAnswer | None = None) -> None:
+        """Write an exchange to the journal, with what the edge knows of it, and the turn that answers."""
+        self.exchange_count = number = self.exchange_count + 1
+        exchange = Exchange(number, request, answer)
+        self.heard_strays.note(number - 1)
         self.exchanges.append(exchange)
+        if edge is not None:
+            self.edge.records[number] = edge
+            if isinstance(edge, EdgeRecord):
+                edge.stream = answer.events
+        if (taken := self.script.taken_now) is not None:
+            self.answered_by.taken[number] = taken
+            self.script.taken_now = None
         if answer.rule is not None:
             self.refusals.add(exchange)
         if self.limits is not UNLIMITED:
@@ -183,6 +193,8 @@ class World:
         if most is not None:
             if len(self.exchanges) > most:
                 drop_oldest(self.exchanges, most)
+                drop_before(self.edge.records, self.exchanges[0].number)
+                drop_before(self.answered_by.taken, self.exchanges[0].number)
             if self.problems:
                 drop_oldest(self.problems, most)
             if len(self.approval_ledger) > most:

@@ -27,6 +27,7 @@ from harness.cluster.sharing.redis_log import SNAPSHOT_EVERY
 from harness.cluster.sharing.replicated_api import ReplicatedApi
 from harness.cluster.sharing.snapshot import Snapshot, SnapshotError, decode_snapshot, encode_snapshot
 from harness.core.delivery import Delivery
+from harness.core.edge import EdgeRecord
 from harness.core.exchange import Answer, Json
 from harness.server.websocket.session import SocketSession
 
@@ -60,6 +61,7 @@ class Submitted(NamedTuple):
     mark: str
     is_reset: bool
     outcome: asyncio.Future[Any]
+    edge: EdgeRecord | None = None
 
     @property
     def is_refusable(self) -> bool:
@@ -201,23 +203,24 @@ class AppliedLogs:
         outcome = submitted and submitted.outcome
         try:
             request = submitted.request if submitted and submitted.request else decode_request(line.request)
-            result = await self._answer(replica, request, is_own=submitted is not None)
+            edge = submitted.edge if submitted else None
+            result = await self._answer(replica, request, edge, is_own=submitted is not None)
         except Exception as problem:  # the same in all processes
             fail(outcome, problem)
             return
         if outcome is not None and not outcome.done():
             outcome.set_result(result)
 
-    async def _answer(self, replica: _Replica, request: LoggedRequest, *, is_own: bool) -> Any:
+    async def _answer(self, replica: _Replica, request: LoggedRequest, edge: EdgeRecord | None, *, is_own: bool) -> Any:
         if request.kind == HTTP:
             head = (request.method, request.path, request.header_values, request.parameters)
-            return self._api.handle(*head, request.raw, is_own=is_own)
+            return self._api.handle(*head, request.raw, is_own=is_own, edge=edge)
         if request.kind == CONTROL:
             return await self._control(request)
         if request.kind == UPGRADE:
             return self._open_session(replica, request, is_own=is_own)
         if request.kind in (TEXT, BYTES):
-            return _receive(replica.sessions.get(request.session), request, is_own=is_own)
+            return _receive(replica.sessions.get(request.session), request, edge, is_own=is_own)
         replica.sessions.pop(request.session, None)
         return None
 
@@ -233,12 +236,14 @@ class AppliedLogs:
         return opened
 
 
-def _receive(session: SocketSession | None, request: LoggedRequest, *, is_own: bool) -> SessionEvents:
+def _receive(
+    session: SocketSession | None, request: LoggedRequest, edge: EdgeRecord | None, *, is_own: bool
+) -> SessionEvents:
     if session is None:
         error: Json = {"message": "This connection is not known any more.", "type": "harness_error", "code": None}
         return SessionEvents([{"type": "error", "status": 400, "error": {**error, "param": None}}], None, True)
     message = request.raw.decode() if request.kind == TEXT else request.raw
-    events = session.receive(message, is_own=is_own)
+    events = session.receive(message, is_own=is_own, edge=edge)
     return SessionEvents(events, session.delivery, session.closed)
 
 

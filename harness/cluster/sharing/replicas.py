@@ -41,6 +41,7 @@ from harness.cluster.sharing.log_entries import (
 from harness.cluster.sharing.logged_request import LEFT, LoggedRequest
 from harness.cluster.sharing.replicated_api import ReplicatedApi
 from harness.cluster.sharing.snapshot import SnapshotError
+from harness.core.edge import EdgeRecord
 
 MOST_SENT = 64
 """Requests that are appended at once."""
@@ -65,7 +66,9 @@ class Replicas:
         self._watch = KeyWatch(log)
         self.gates = GateWatch(self._bring_up_to_date)
 
-    def submit(self, key: str, request: LoggedRequest | None, *, is_reset: bool = False) -> asyncio.Future[Any]:
+    def submit(
+        self, key: str, request: LoggedRequest | None, *, is_reset: bool = False, edge: EdgeRecord | None = None
+    ) -> asyncio.Future[Any]:
         """Put a request into the log of a key, '' for those without a World; the future ends with what it gets.
 
         That is an Answer, a ControlAnswer, a SocketSession or SessionEvents; None without a request, which only brings
@@ -73,7 +76,7 @@ class Replicas:
         """
         mark = f"{self._process}{next(self._numbers):x}."
         outcome: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._queue.append(Submitted(key, request, mark, is_reset, outcome))
+        self._queue.append(Submitted(key, request, mark, is_reset, outcome, edge))
         self._wake_sender()
         if self._looker is None:
             self._looker = asyncio.create_task(self._look_each_second())

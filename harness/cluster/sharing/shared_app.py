@@ -15,12 +15,13 @@ from harness.cluster.sharing.logged_request import BYTES, CONTROL, HTTP, TEXT, U
 from harness.cluster.sharing.replicas import Replicas
 from harness.cluster.sharing.replicated_api import ReplicatedApi
 from harness.core.delivery import Delivery
+from harness.core.edge import EdgeRecord
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer, Json
 from harness.fast_path.posts_at_once import Awaited
 from harness.server.answering import teapot_answer
 from harness.server.api_observers import AnsweredRequest
-from harness.server.asgi import App, needs_asgi, read_body
+from harness.server.asgi import App, connection_of, edge_of, needs_asgi, read_body
 from harness.server.control_plane.access import LOOPBACK_ACCESS, ControlAccess
 from harness.server.mock_api import CONTROL_ROOT
 from harness.server.transport.answer_bytes import send_answer
@@ -49,11 +50,11 @@ class SharedApp(App):
         """Close the connection to the store."""
         await self._replicas.close()
 
-    def answer_post(self, path: str, headers: Mapping[str, str], body: bytes) -> Awaited | None:
+    def answer_post(self, path: str, headers: Mapping[str, str], body: bytes, edge: EdgeRecord) -> Awaited | None:
         """Begin the answer to a POST that came whole, which waits for its turn in the log; see `App`."""
         if needs_asgi(path, headers):
             return None
-        return self._submit(LoggedRequest(HTTP, "POST", path, "", tuple(headers.items()), "", body))
+        return self._submit(LoggedRequest(HTTP, "POST", path, "", tuple(headers.items()), "", body), edge)
 
     async def _answer(self, scope: Scope, receive: Receive) -> Answer | None:
         body = await read_body(receive)
@@ -62,12 +63,12 @@ class SharedApp(App):
         request = _logged(HTTP, scope, body)
         if len(body) > LARGEST_BODY:
             return self._tell_lost(request, perf_counter(), _too_large(len(body)))
-        awaited = self._submit(request)
+        awaited = self._submit(request, edge_of(scope))
         await asyncio.wait([awaited.done])
         return awaited.read()
 
-    def _submit(self, request: LoggedRequest) -> Awaited:
-        begun, done = perf_counter(), self._replicas.submit(self._key_of(request), request)
+    def _submit(self, request: LoggedRequest, edge: EdgeRecord | None) -> Awaited:
+        begun, done = perf_counter(), self._replicas.submit(self._key_of(request), request, edge=edge)
         return Awaited(done, partial(self._read, done, request, begun))
 
     def _read(self, done: asyncio.Future[Any], request: LoggedRequest, begun: float) -> Answer:
@@ -108,7 +109,8 @@ class SharedApp(App):
             await refuse_upgrade(opened, send)
             return
         try:
-            await serve_session(SharedSession(self._replicas, key, request.session, id(scope)), receive, send)
+            session = SharedSession(self._replicas, key, request.session, id(scope))
+            await serve_session(session, receive, send, connection_of(scope))
         finally:
             self._replicas.gates.remove(id(scope))
             await self._replicas.leave(key, request.session)
@@ -173,12 +175,12 @@ class SharedSession:
         self._name = name
         self._connection = connection
 
-    async def receive(self, message: str | bytes) -> Sequence[Json]:
+    async def receive(self, message: str | bytes, *, edge: EdgeRecord | None) -> Sequence[Json]:
         """Take a message of the client; returns the server's events."""
         kind, raw = (TEXT, message.encode()) if isinstance(message, str) else (BYTES, message)
         try:
             made: SessionEvents = await self._replicas.submit(
-                self._key, LoggedRequest(kind, session=self._name, raw=raw)
+                self._key, LoggedRequest(kind, session=self._name, raw=raw), edge=edge
             )
         except StoreLost as problem:
             answer = unavailable_answer(problem)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import re
+import sys
 from traceback import StackSummary, walk_tb
-from typing import Any
+from types import FrameType
+from typing import Any, NamedTuple
 
 from harness.core.errors import HarnessError
 
@@ -15,6 +17,27 @@ DETAIL_MARKS = ("at ", "| ")
 """What the lines begin with that follow the first one: frames, and more of the exception's text."""
 _PACKAGE = __file__[: -len("core/text/raised.py")]
 """The folder of the harness, whose own frames nobody needs to see; those of its `with` blocks are of `contextlib`."""
+
+
+class Place(NamedTuple):
+    """A line of a file in which something of the user stands; of no file when `file` is empty."""
+
+    file: str = ""
+    line: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" if self.line else self.file
+
+
+NOWHERE = Place()
+
+
+def find_calling_place() -> Place:
+    """Find the line of the user's code that calls the harness now."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame and (frame.f_code.co_filename.startswith(_PACKAGE) or frame.f_code.co_filename == contextlib.__file__):
+        frame = frame.f_back
+    return Place(frame.f_code.co_filename, frame.f_lineno) if frame else NOWHERE
 
 
 def describe_raised(problem: BaseException) -> str:

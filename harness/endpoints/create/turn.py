@@ -52,7 +52,9 @@ def _take_lines(prompt: Prompt, call: ApiCall) -> ModelTurn:
         return ModelTurn(OVERFLOW)
     if not world.mcp_servers:
         return ModelTurn(world.script.next(call))
-    return world.mcp_servers.plan_turn(prompt.body, prompt.transcript.items, lambda: world.script.next(call))
+    turn = world.mcp_servers.plan_turn(prompt.body, prompt.transcript.items, lambda: world.script.next(call))
+    world.script.note_taken(turn.taken)
+    return turn
 
 
 def note_approvals(prompt: Prompt, turn: Turn, run: PendingResponse, world: World) -> None:

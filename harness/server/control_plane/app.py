@@ -20,6 +20,7 @@ from harness.contract.rule import RULES
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json
 from harness.core.headers import normalize_headers
+from harness.core.text.raised import Place
 from harness.core.text.vocabulary import VOCABULARIES
 from harness.server.control_plane.docs_page import CONTENT_SECURITY_POLICY, render_control_page
 from harness.server.control_plane.openapi import REFUSALS, describe_body
@@ -91,7 +92,7 @@ async def script(request: Request) -> Json:
     files.
     """
     mock, sent = _mock_of(request), await _read_object(request)
-    return parse_sent_script(sent).apply(mock)
+    return parse_sent_script(sent).apply(mock, lambda _: _SENT)
 
 
 async def advance(request: Request) -> list[Json]:
@@ -268,6 +269,9 @@ async def rules() -> list[Json]:
         for rule in RULES.values()
     ]
 
+
+_SENT = Place(f"POST {CONTROL_ROOT}/script")
+"""Where a turn stands that came over HTTP."""
 
 CONTROLS: Sequence[tuple[str, str, Callable[..., Awaitable[Any]]]] = (
     ("GET", "/health", health),

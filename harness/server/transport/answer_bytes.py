@@ -14,10 +14,11 @@ from harness.core.headers import encode_headers
 from harness.core.stored_content import StoredContent
 from harness.fast_path import is_enabled
 from harness.fast_path.frames import encode_stream
-from harness.server.transport.asgi_types import Receive, Send
+from harness.server.transport.asgi_types import EVENTS, Receive, Send
 from harness.server.transport.faulty_delivery import deliver_answer
 
 WRITE_SIZE = 64 * 1024
+EVENT_END = b"\n\n"
 READ_SIZE = 1 << 20
 """Bytes of a file on disk that are read at once."""
 
@@ -41,8 +42,11 @@ async def send_answer(send: Send, answer: Answer) -> None:
         headers.append((b"content-length", str(len(body)).encode()))
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
     last = max(0, len(body) - 1) // WRITE_SIZE * WRITE_SIZE
+    events = 0
     for start in range(0, last, WRITE_SIZE):
-        await send({"type": "http.response.body", "body": body[start : start + WRITE_SIZE], "more_body": True})
+        piece = body[start : start + WRITE_SIZE]
+        events += 0 if answer.events is None else piece.count(EVENT_END)
+        await send({"type": "http.response.body", "body": piece, "more_body": True, EVENTS: events})
     await send({"type": "http.response.body", "body": body[last:]})
 
 

@@ -11,6 +11,12 @@ Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
+EDGE = "edge"
+"""The part of a scope's `state` that is the record of the exchange, over HTTP."""
+CONNECTION = "connection"
+"""The part of a scope's `state` that is the number of the connection, over a WebSocket."""
+EVENTS = "events"
+"""The member of a part of a body that says how many events of a stream have gone out with it."""
 
 
 def connection_scope(transport: asyncio.Transport) -> Scope:

@@ -11,12 +11,15 @@ from collections import deque
 from collections.abc import Callable
 from enum import Enum, auto
 from functools import cached_property, partial
+from itertools import count
+from time import time
 from typing import Any, cast
 
+from harness.core.edge import EdgeRecord
 from harness.core.headers import encode_headers
 from harness.fast_path.joined_writes import JoinedWrites
 from harness.fast_path.posts_at_once import LateAnswer, ReadyAnswer
-from harness.server.transport.asgi_types import AsgiApp, Scope, connection_scope
+from harness.server.transport.asgi_types import CONNECTION, EDGE, AsgiApp, Scope, connection_scope
 from harness.server.transport.exchange import STARTED, AsgiExchange
 from harness.server.transport.flow_control import FlowControl
 from harness.server.transport.framing import STATUS_LINES, AnswerFraming, Headers, encode_lines, encode_text
@@ -25,6 +28,7 @@ from harness.server.transport.request_parser import CONNECT, BadRequest, Request
 REQUEST_SECONDS = 20.0
 """Seconds in which a request has to be whole, and one more for each RECEIVED_PER_SECOND bytes that came."""
 RECEIVED_PER_SECOND = 500
+_NUMBERS = count(1)
 TOO_SLOW = "The request did not become whole in time."
 
 
@@ -50,7 +54,9 @@ NEW, HEAD, BODY, BETWEEN, ENDING = ConnectionState
 
 
 class HttpConnection(asyncio.Protocol):
-    """A connection of a server; `exchanges` are its requests without a whole answer, of which the first is being answered.
+    """A connection of a server, the one of this `number` in its process.
+
+    `exchanges` are its requests without a whole answer, of which the first is being answered.
 
     Without `keep_alive` each answer says that the connection ends with it.
 
@@ -66,11 +72,12 @@ class HttpConnection(asyncio.Protocol):
         _loop: asyncio.AbstractEventLoop | None = None,
         *,
         keep_alive: bool = True,
-        answer_at_once: Callable[[bytes, int], ReadyAnswer | LateAnswer | None] | None = None,
+        answer_at_once: Callable[[bytes, int, int], ReadyAnswer | LateAnswer | None] | None = None,
         join_writes: type[JoinedWrites] | None = None,
     ) -> None:
         self.loop = _loop or asyncio.get_running_loop()
         self.state = NEW
+        self.number = next(_NUMBERS)
         self.exchanges: deque[AsgiExchange] = deque()
         self.idle_seconds: float = config.timeout_keep_alive
         self._config = config
@@ -134,7 +141,7 @@ class HttpConnection(asyncio.Protocol):
             return
         start = 0
         while self._answer_at_once and start < len(data) and self.may_answer_at_once:
-            answer = self._answer_at_once(data, start)
+            answer = self._answer_at_once(data, start, self.number)
             if answer is None:
                 break
             start = answer.end
@@ -170,10 +177,14 @@ class HttpConnection(asyncio.Protocol):
         if isinstance(answer, ReadyAnswer):
             self.state, self._since = BETWEEN, self.loop.time()
             self._server_state.total_requests += 1
-            self.transport.write(b"".join((STATUS_LINES[answer.status], self._encode_first_lines(), answer.rest)))
+            written = b"".join((STATUS_LINES[answer.status], self._encode_first_lines(), answer.rest))
+            self.transport.write(written)
+            answer.edge.add_part(len(written), time())
+            answer.edge.end(whole=True)
         else:
             headers = encode_headers(answer.head.headers.items())
-            self._begin_exchange(RequestHead("POST", answer.head.path.encode(), "1.1", headers, True), answer.app)
+            head = RequestHead("POST", answer.head.path.encode(), "1.1", headers, True)
+            self._begin_exchange(head, answer.app, answer.edge)
             self.end_request()
 
     def _encode_first_lines(self) -> bytes:
@@ -196,18 +207,20 @@ class HttpConnection(asyncio.Protocol):
 
     def begin_body(self, head: RequestHead) -> None:
         """Begin to answer a request whose head is there."""
-        self._begin_exchange(head, self._config.loaded_app)
+        arrived = time() - (self.loop.time() - self._since)
+        self._begin_exchange(head, self._config.loaded_app, EdgeRecord(arrived, self.number))
 
-    def _begin_exchange(self, head: RequestHead, app: AsgiApp) -> None:
+    def _begin_exchange(self, head: RequestHead, app: AsgiApp, edge: EdgeRecord) -> None:
         """Let an app answer a request, once those before are answered."""
         may_follow = self._keep_alive and head.keeps_alive and head.version != "1.0" and head.method != CONNECT
         exchange = AsgiExchange(
-            {**head.as_scope(), **self._scope, "state": self._app_state.copy()},
+            {**head.as_scope(), **self._scope, "state": {**self._app_state, EDGE: edge}},
             AnswerFraming(head.method, head.version, keep_alive=may_follow),
             self.transport,
             self.flow,
             self._server_state.default_headers,
             self.on_answered,
+            edge,
             expects_continue=head.expects_continue,
         )
         self.state = BODY
@@ -289,7 +302,9 @@ class HttpConnection(asyncio.Protocol):
         """Go on with the protocol of WebSockets, which begins with a head."""
         self._server_state.connections.discard(self)
         protocol = self._config.ws_protocol_class(
-            config=self._config, server_state=self._server_state, app_state=self._app_state
+            config=self._config,
+            server_state=self._server_state,
+            app_state={**self._app_state, CONNECTION: self.number},
         )
         protocol.connection_made(self.transport)
         protocol.data_received(head._replace(version="1.1").encode())

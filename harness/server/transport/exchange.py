@@ -6,8 +6,10 @@ import asyncio
 import logging
 from collections.abc import Callable
 from enum import Enum, auto
+from time import time
 
-from harness.server.transport.asgi_types import AsgiApp, Message, Scope
+from harness.core.edge import EdgeRecord
+from harness.server.transport.asgi_types import EVENTS, AsgiApp, Message, Scope
 from harness.server.transport.flow_control import FlowControl
 from harness.server.transport.framing import CONTINUE, AnswerFraming, Headers
 
@@ -36,7 +38,8 @@ PENDING, STARTED, COMPLETE, ABANDONED = AnswerState
 class AsgiExchange:
     """A request and its answer; `is_body_whole` says that the request has come to its end.
 
-    `on_complete` is called when the answer is out. A connection is broken off by the `transport` of the bound `send`.
+    `on_complete` is called when the answer is out, `edge` has what is seen of it. A connection is broken off by the
+    `transport` of the bound `send`.
     """
 
     def __init__(
@@ -47,6 +50,7 @@ class AsgiExchange:
         flow: FlowControl,
         first_headers: Headers,
         on_complete: Callable[[], None],
+        edge: EdgeRecord,
         *,
         expects_continue: bool,
     ) -> None:
@@ -55,6 +59,7 @@ class AsgiExchange:
         self.transport = transport
         self.state = PENDING
         self.is_body_whole = False
+        self.edge = edge
         self._flow = flow
         self._first_headers = first_headers
         self._on_complete = on_complete
@@ -79,6 +84,7 @@ class AsgiExchange:
         """Note that the client has left."""
         if self.state is not COMPLETE:
             self.state = ABANDONED
+            self.edge.end(left_at=time())
         self._news.set()
 
     async def run(self, app: AsgiApp) -> None:
@@ -106,6 +112,7 @@ class AsgiExchange:
             await self.send({"type": "http.response.start", "status": 500, "headers": headers})
             await self.send({"type": "http.response.body", "body": FAULT})
         else:
+            self.edge.end()
             self.transport.close()
 
     async def receive(self) -> Message:
@@ -130,6 +137,8 @@ class AsgiExchange:
         """Send the head or a part of the body of the answer, once the client has read enough of what came before."""
         if self._flow.is_writing_paused and self.state is not ABANDONED:
             await self._flow.drain()
+        if self.transport.is_closing():  # which the connection hears only later
+            self.abandon()
         if self.state is ABANDONED:
             return
         kind = message["type"]
@@ -137,21 +146,27 @@ class AsgiExchange:
             self._send_head(message["status"], message.get("headers", ()))
         elif self.state is STARTED and kind == "http.response.body":
             self._send_part(message.get("body", b""), more=message.get("more_body", False))
+            self.edge.sent_events = message.get(EVENTS, self.edge.sent_events)
         else:
             raise RuntimeError(f"Unexpected ASGI message {kind!r} for an answer that is {self.state.name}.")
 
     def _send_head(self, status: int, headers: Headers) -> None:
         self.state, self._expects_continue = STARTED, False
-        self.transport.write(self.framing.encode_head(status, [*self._first_headers, *headers]))
+        self._write(self.framing.encode_head(status, [*self._first_headers, *headers]))
+
+    def _write(self, data: bytes) -> None:
+        self.transport.write(data)
+        self.edge.add_part(len(data), time())
 
     def _send_part(self, body: bytes, *, more: bool) -> None:
         if encoded := self.framing.encode_part(body, more=more):
-            self.transport.write(encoded)
+            self._write(encoded)
         if more:
             return
         if self.framing.is_short:
             raise RuntimeError("Response content shorter than Content-Length")
         self.state = COMPLETE
+        self.edge.end(whole=True)
         self._news.set()
         if not self.framing.keep_alive:
             self.transport.close()

@@ -7,7 +7,7 @@ import os
 import socket
 import struct
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, cast
 
@@ -17,7 +17,7 @@ from harness.answers.sse import encode_event
 from harness.core.delivery import Delivery, FrameForm, Gate, Pause
 from harness.core.exchange import Answer, Json
 from harness.core.headers import encode_headers
-from harness.server.transport.asgi_types import Message, Receive, Send
+from harness.server.transport.asgi_types import EDGE, Message, Receive, Send
 
 NO_LINGER = struct.pack("ii", 1, 0)
 """Closing a socket of this option sends a reset."""
@@ -110,14 +110,14 @@ def _timed_messages(
             held += frame
             continue
         if held:
-            yield _body_message(held), [], 0
+            yield _body_message(held, events=sent - 1), [], 0
             held = b""
         first, *pieces = _cut_into_chunks(frame, delivery.chunk_size)
-        yield _body_message(first), pauses, due
-        for piece in pieces:
-            yield _body_message(piece), [], 0
+        yield _body_message(first, events=sent - bool(pieces)), pauses, due
+        for left, piece in zip(range(len(pieces) - 1, -1, -1), pieces, strict=True):
+            yield _body_message(piece, events=sent - bool(left)), [], 0
     if held:
-        yield _body_message(held), [], 0
+        yield _body_message(held, events=sent), [], 0
     rest = encode_event(dict(delivery.partial_event)) if delivery.partial_event else b""
     yield (
         _body_message(rest[: int(len(rest) * delivery.partial_share)], delivery.disconnects),
@@ -152,8 +152,9 @@ def _cut_into_chunks(body: bytes, size: int | None) -> list[bytes]:
     return [body[start : start + size] for start in range(0, len(body), size)] if size and body else [body]
 
 
-def _body_message(body: bytes, more: bool = True) -> Message:
-    return {"type": "http.response.body", "body": body, "more_body": more}
+def _body_message(body: bytes, more: bool = True, **events: int) -> Message:
+    """Make a part of a body; `events` of the stream have gone out with it."""
+    return {"type": "http.response.body", "body": body, "more_body": more, **events}
 
 
 def _pauses_after(delivery: Delivery, sent: int) -> list[Pause]:
@@ -209,12 +210,15 @@ async def _wait_for_pause(pause: Pause) -> None:
 
 def disconnect(send: Send, *, resets: bool = False) -> None:
     """Break off the connection: ASGI knows no way, so that the transport behind `send` is closed, or reset."""
-    transport = cast("Any", send).__self__.transport
-    if resets and (connection := transport.get_extra_info("socket")):
-        if connection.family in _HANDED_OVER:
-            _mark_reset(connection.fileno())
+    connection = cast("Any", send).__self__
+    if edge := getattr(connection, EDGE, None):
+        edge.end()  # before the connection is lost, which would look as if the client had left
+    transport = connection.transport
+    if resets and (end := transport.get_extra_info("socket")):
+        if end.family in _HANDED_OVER:
+            _mark_reset(end.fileno())
         else:
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
         transport.abort()
     else:
         transport.close()
@@ -226,14 +230,16 @@ def _mark_reset(connection: int) -> None:
         socket.send_fds(own, [b"!"], [connection])
 
 
-async def send_events(events: Iterable[Json], delivery: Delivery, receive: Receive, send: Send) -> list[Message]:
+async def send_events(
+    events: Iterable[Json], delivery: Delivery, receive: Receive, send: Callable[[Json], Awaitable[None]]
+) -> list[Message]:
     """Send events over a WebSocket, with pauses; returns the messages of the client meanwhile."""
     early: list[Message] = []
     sent, clock = 0, _Clock(delivery, receive)
     try:
         for sent, event in enumerate(events, 1):
             await clock.wait(_pauses_after(delivery, sent - 1), _due(delivery, sent - 1), early)
-            await send({"type": "websocket.send", "text": orjson.dumps(event).decode()})
+            await send(event)
     finally:
         clock.close()
     await _wait_unless_left(_pauses_after(delivery, sent), receive, early)

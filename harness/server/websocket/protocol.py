@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from inspect import isawaitable
+from time import time
 from typing import Any, Protocol
 
 import orjson
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from harness.core.delivery import Delivery
+from harness.core.edge import EdgeRecord
 from harness.core.exchange import Answer, Json
 from harness.core.headers import encode_headers
 from harness.server.transport.asgi_types import Message, Receive, Send
@@ -81,29 +85,52 @@ class Session(Protocol):
     closed: bool
     delivery: Delivery | None
 
-    def receive(self, message: str | bytes) -> Sequence[Json] | Awaitable[Sequence[Json]]:
-        """Return the server's events for one message of the client."""
+    def receive(self, message: str | bytes, *, edge: EdgeRecord | None) -> Sequence[Json] | Awaitable[Sequence[Json]]:
+        """Return the server's events for one message of the client; `edge` notes how they go out."""
 
 
-async def serve_session(session: Session, receive: Receive, send: Send) -> None:
-    """Accept the connection, answer its messages until one side leaves."""
+async def serve_session(session: Session, receive: Receive, send: Send, connection: int = 0) -> None:
+    """Accept the connection, answer its messages until one side leaves; `connection` is its number."""
     await send({"type": "websocket.accept"})
     early: list[Message] = []
     while (message := early.pop(0) if early else await receive())["type"] == "websocket.receive":
         text = message.get("text")
-        received = session.receive(message["bytes"] if text is None else text)
-        events = await received if isawaitable(received) else received
-        if delivery := session.delivery:
-            early += await send_events(events, delivery, receive, send)
-            if delivery.disconnects:
-                return  # uvicorn closes the connection without a closing frame
+        edge = EdgeRecord(time(), connection)
+        received = session.receive(message["bytes"] if text is None else text, edge=edge)
+        edge.stream = events = await received if isawaitable(received) else received
+        with _noting_departure(edge):
+            if delivery := session.delivery:
+                early += await send_events(events, delivery, receive, partial(_send_event, edge, send))
+                if delivery.disconnects:
+                    edge.end()
+                    return  # uvicorn closes the connection without a closing frame
+            else:
+                for event in events:
+                    await _send_event(edge, send, event)
+            edge.end(whole=edge.sent_events == len(events))
+        if delivery:
             continue
-        for event in events:
-            await send({"type": "websocket.send", "text": orjson.dumps(event).decode()})
         if session.closed:
             await send({"type": "websocket.close", "code": CLOSE_NORMAL})
             return
         await asyncio.sleep(0)  # other connections have their turn while one sends without a pause
+
+
+async def _send_event(edge: EdgeRecord, send: Send, event: Json) -> None:
+    text = orjson.dumps(event)
+    await send({"type": "websocket.send", "text": text.decode()})
+    edge.add_part(len(text), time())
+    edge.sent_events += 1
+
+
+@contextmanager
+def _noting_departure(edge: EdgeRecord) -> Iterator[None]:
+    """Note that the client has left when what is sent does not reach it any more."""
+    try:
+        yield
+    except OSError:  # what uvicorn raises then
+        edge.end(left_at=time())
+        raise
 
 
 async def refuse_upgrade(answer: Answer, send: Send) -> None:

@@ -8,7 +8,7 @@ and to steering have it, read in 2026-09.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from time import perf_counter
+from time import perf_counter, time
 from typing import Any
 
 from harness.api.http.body import parse_body
@@ -17,6 +17,7 @@ from harness.api.multi_agent import enables_agents
 from harness.api.operations import OPERATIONS, Handler
 from harness.contract.rule import CREATE_RESPONSE, RULES
 from harness.core.delivery import Delivery
+from harness.core.edge import EdgeRecord
 from harness.core.exchange import Answer, Json, Request
 from harness.items.history.transcript import conversation_id, input_items
 from harness.server.api_observers import AnsweredRequest, ApiObserver
@@ -73,17 +74,19 @@ class SocketSession:
         self._judge = judge
         self._observer = observer
 
-    def receive(self, message: str | bytes, *, is_own: bool = True) -> Sequence[Json]:
+    def receive(self, message: str | bytes, *, is_own: bool = True, edge: EdgeRecord | None = None) -> Sequence[Json]:
         """Answer one message of the client with the server's events; a binary one is read like a text. Never raises.
 
-        Of a message that is not this process's own no observer is told; see `MockApi.handle`.
+        Of a message that is not this process's own no observer is told; see `MockApi.handle`, also for `edge`.
         """
-        begun = perf_counter()
+        begun, arrived = perf_counter(), time()
         raw = message.encode("utf-8", "surrogatepass") if isinstance(message, str) else message
         body, fault = parse_body(raw)
         sent = Request("WS", "/responses", self._headers, body=body, raw=raw, operation=SOCKET, fault=fault)
         answer = self._judge(sent, self._connection, self._handle_event)
-        self._connection.world.add_exchange(_as_noted(sent, answer), answer)
+        self._connection.world.add_exchange(
+            _as_noted(sent, answer), answer, edge or ((arrived, time(), answer.events) if is_own else None)
+        )
         if is_own:
             self._observer.on_answer(AnsweredRequest(begun, "WS", SOCKET_PATH, self._headers, raw, answer, SOCKET))
         self.closed, self.delivery = answer.rule in CLOSING_RULES, answer.delivery

@@ -10,13 +10,14 @@ turns over and over, those of all routes or of one. What else there is: `harness
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from harness.core.delivery import Fault
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
+from harness.core.text.raised import NOWHERE, Place
 from harness.core.text.vocabulary import JSON, render_json
 from harness.ending import Ending, TurnLine
 from harness.faults import Refusal
@@ -31,6 +32,7 @@ from harness.world.scripting.validation import (
     TEXT,
     TEXT_LIST,
     InvalidData,
+    PathStep,
     ValueForm,
     check_json,
     check_list,
@@ -38,6 +40,8 @@ from harness.world.scripting.validation import (
     errors_at,
 )
 
+Locate = Callable[[Sequence[PathStep]], Place]
+"""Finds where a part of the document stands."""
 DOCUMENT_KEYS = ("script", "when", "repeat", *SETTINGS)
 ROUTE_KEYS = ("turns", "when", "repeat")
 _TURN_FORMS = "Give a text, an item (`message: {text: …}`), or a list of these, an ending and faults."
@@ -45,14 +49,24 @@ _TURN_FORMS = "Give a text, an item (`message: {text: …}`), or a list of these
 
 @dataclass(frozen=True, slots=True)
 class ScriptedRoute:
-    """Turns and the conditions of their route; without conditions they answer what no other route does."""
+    """Turns and the conditions of their route; without conditions they answer what no other route does.
+
+    `path` leads to the list of the turns in the document.
+    """
 
     conditions: Mapping[str, Matcher]
     turns: Sequence[Turn]
+    path: Sequence[PathStep] = ()
 
-    def add_to(self, mock: Mock) -> Route:
+    def add_to(self, mock: Mock, locate: Locate) -> Route:
         """Add it to the script of a mock."""
-        return add_route(mock, self.conditions).script(*self.turns)
+        places = [
+            [locate((*self.path, index)) for index in range(len(turn.turns))]
+            if isinstance(turn, Repeated)
+            else [locate((*self.path, index))]
+            for index, turn in enumerate(self.turns)
+        ]
+        return add_route(mock, self.conditions).add_turns(self.turns, places)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +76,15 @@ class ScriptDocument:
     changes: Mapping[str, SettingChange]
     routes: Sequence[ScriptedRoute]
 
-    def apply(self, mock: Mock) -> Json:
+    def apply(self, mock: Mock, locate: Locate = lambda _: NOWHERE) -> Json:
         """Script a mock with all of it; returns how many turns wait on its routes, and what the settings made."""
-        made = {}
+        made, known = {}, mock.world.routed
         for name, change in self.changes.items():
             with errors_at(name):
                 made[name] = change(mock)
-        waiting = sum(len(part.add_to(mock).turns) for part in self.routes)
+        for routed in mock.world.routed[: len(mock.world.routed) - len(known)]:
+            routed.place = locate(("route", f"{routed.method} {routed.path}"))
+        waiting = sum(len(part.add_to(mock, locate).turns) for part in self.routes)
         return {"turns": waiting, **{name: result for name, result in made.items() if result is not None}}
 
 
@@ -97,7 +113,7 @@ def parse_document(value: Any, more_keys: Sequence[str] = ()) -> ScriptDocument:
         routes = check_list(own["when"], "when") if "when" in own else []
         parts = [_parse_route(index, route, repeat) for index, route in enumerate(routes)]
     if "script" in own:
-        parts.append(ScriptedRoute({}, _parse_turns("script", own, repeat)))
+        parts.append(ScriptedRoute({}, _parse_turns("script", own, repeat), ("script",)))
     return ScriptDocument(changes, parts)
 
 
@@ -106,7 +122,7 @@ def parse_route(value: Json) -> ScriptDocument:
     own = check_members(value, "key", ROUTE_KEYS)
     with errors_at("when"):
         conditions = _parse_conditions({} if own.get("when") is None else own["when"])
-    return ScriptDocument({}, [ScriptedRoute(conditions, _parse_turns("turns", own, False))])
+    return ScriptDocument({}, [ScriptedRoute(conditions, _parse_turns("turns", own, False), ("turns",))])
 
 
 def _parse_route(index: int, value: Any, repeat: bool) -> ScriptedRoute:
@@ -115,7 +131,7 @@ def _parse_route(index: int, value: Any, repeat: bool) -> ScriptedRoute:
         conditions = _parse_conditions({name: own[name] for name in CONDITIONS if name in own})
         if not conditions or "script" not in own:
             raise InvalidData(f"a route has a condition ({', '.join(CONDITIONS)}) and a script. Give both.")
-        return ScriptedRoute(conditions, _parse_turns("script", own, repeat))
+        return ScriptedRoute(conditions, _parse_turns("script", own, repeat), ("when", index, "script"))
 
 
 def _parse_repeat(own: Json, default: bool = False) -> bool:

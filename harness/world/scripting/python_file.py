@@ -9,7 +9,7 @@ import ast
 import inspect
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,9 +19,10 @@ from typing import Any
 from harness.core.errors import HarnessError, ScriptError
 from harness.core.exchange import Request
 from harness.core.registry import suggest_name
+from harness.core.text.raised import NOWHERE, Place
 from harness.world.conditions import CONDITIONS, Matcher
 from harness.world.mock import Mock
-from harness.world.script import Route, Turn
+from harness.world.script import Repeated, Route, Turn
 from harness.world.scripting.document import add_route
 
 AnswerFunction = Callable[[Request], Any]
@@ -36,12 +37,17 @@ class PythonRoute:
     turns: list[Turn] | AnswerFunction
     repeat: bool = False
     at: str = ""
+    places: Sequence[Place] = (NOWHERE,)
 
     def add_to(self, mock: Mock) -> None:
         """Add this route to the script of a mock; an invalid route is a ScriptError with its place in the file."""
         turns = self.turns if isinstance(self.turns, list) else [self.turns]
         try:
-            add_route(mock, self.conditions).script(*turns, repeat=self.repeat or turns is not self.turns)
+            route = add_route(mock, self.conditions)
+            if self.repeat or turns is not self.turns:
+                route.add_turns([Repeated(turns)], [self.places])
+            else:
+                route.add_turns(turns, [[self.places[min(index, len(self.places) - 1)]] for index in range(len(turns))])
         except ScriptError as problem:
             raise ScriptError(f"{self.at}: {str(problem).removeprefix('script: ')}") from problem
 
@@ -98,10 +104,13 @@ def _build_script(path: Path, tree: ast.Module, module: ModuleType) -> PythonScr
     at = f"{path}:{_find_line(tree, 'routes')}: routes"
     if not isinstance(routes or [], list | tuple):
         raise ScriptError(f"{at} is {routes!r}. Give a list of ({{condition: text}}, [turns]).")
-    parts = [_parse_route(f"{at}[{index}]", route) for index, route in enumerate(routes or [])]
+    parts = [
+        replace(_parse_route(f"{at}[{index}]", route), places=_find_places(path, tree, "routes", index, 1))
+        for index, route in enumerate(routes or [])
+    ]
     if script is not None:
         at = f"{path}:{_find_line(tree, 'script')}: script"
-        parts.append(PythonRoute({}, _parse_turns(at, script), at=at))
+        parts.append(PythonRoute({}, _parse_turns(at, script), at=at, places=_find_places(path, tree, "script")))
     repeat = getattr(module, "repeat", False)
     if not isinstance(repeat, bool):
         raise ScriptError(f"{path}:{_find_line(tree, 'repeat')}: repeat is {repeat!r}. Give True to play turns again.")
@@ -129,6 +138,24 @@ def _find_line(tree: ast.Module, name: str) -> int:
         if any(name in (getattr(target, "id", ""), getattr(target, "name", "")) for target in targets):
             return node.lineno
     return 1
+
+
+def _find_places(path: Path, tree: ast.Module, name: str, *steps: int) -> list[Place]:
+    """Find where the turns of a list stand, by the steps to it from a top-level name; else the line that holds them."""
+    line = _find_line(tree, name)
+    values = (getattr(node, "value", None) for node in tree.body if node.lineno == line)
+    node: ast.AST | None = next(values, None)
+    for step in steps:
+        parts = _written_parts(node)
+        node = parts[step] if step < len(parts) else None
+        line = getattr(node, "lineno", line)
+    return [Place(str(path), part.lineno) for part in _written_parts(node)] or [Place(str(path), line)]
+
+
+def _written_parts(node: ast.AST | None) -> Sequence[ast.expr]:
+    """List the parts of a list or a tuple that is written out; none of anything else."""
+    parts = node.elts if isinstance(node, ast.List | ast.Tuple) else ()
+    return () if any(isinstance(part, ast.Starred) for part in parts) else parts
 
 
 def _parse_route(at: str, route: Any) -> PythonRoute:

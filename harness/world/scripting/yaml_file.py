@@ -10,6 +10,7 @@ from pathlib import Path
 import yaml
 
 from harness.core.errors import ScriptError
+from harness.core.text.raised import Place
 from harness.world.mock import Mock
 from harness.world.scripting.document import ScriptDocument, parse_document
 from harness.world.scripting.validation import InvalidData, PathStep
@@ -37,7 +38,7 @@ class YamlScript:
     def apply(self, mock: Mock) -> None:
         """Script a mock with all of it."""
         with _locate_errors(self.path, self.node):
-            self.document.apply(mock)
+            self.document.apply(mock, lambda at: Place(str(self.path), _find_line(self.node, at)))
 
 
 def parse_yaml_script(path: Path, text: str) -> YamlScript:

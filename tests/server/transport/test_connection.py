@@ -144,7 +144,7 @@ class TestARequest:
                 "headers": [(b"host", b"x")],
                 "server": ("127.0.0.1", 2),
                 "client": ("127.0.0.1", 1),
-                "state": {},
+                "state": {"edge": scopes[0]["state"]["edge"]},
             }
         ]
 

@@ -1,0 +1,89 @@
+"""Which routes a request was tried against, and why each did not answer it; found out again when somebody asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from re import Pattern
+from typing import Any
+
+from harness.analysis.lanes import asks_model, is_probe
+from harness.core.errors import HarnessError
+from harness.core.exchange import Exchange, Request
+from harness.core.text.raised import describe_code
+from harness.core.text.shorten import shorten
+from harness.core.text.vocabulary import Vocabulary
+from harness.explain.unanswered import has_problem
+from harness.world.conditions import Matcher
+from harness.world.script import Route
+from harness.world.world import World
+
+MAX_SHOWN = 80
+"""Characters that are shown of what a request sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class TriedRoute:
+    """A route that a request was tried against: the number of the `turn` that it took there, else 0 and why it took none."""
+
+    route: str
+    turn: int = 0
+    why: str = ""
+
+
+def tried_routes(world: World, exchange: Exchange) -> list[TriedRoute]:
+    """List the routes that a request was tried against, in their order; the last one is that which answered, if one did.
+
+    For a request that a rule has refused it is none, and for a path that the API does not have all of `mock.route`.
+    """
+    if is_probe(exchange) or exchange.is_routed:
+        return list(_tried_paths(world, exchange))
+    if not asks_model(exchange.request):
+        return []
+    taken = world.answered_by.taken.get(exchange.number)
+    if taken is None and not has_problem(world, exchange):
+        return []
+    return list(_tried_routes(world, exchange.request, taken[0] if taken else None, taken[1] if taken else 0))
+
+
+def _tried_routes(world: World, request: Request, answered: object, turn: int) -> Iterator[TriedRoute]:
+    for route in world.script.all_routes:
+        if route is answered:
+            yield TriedRoute(str(route), turn)
+            return
+        yield TriedRoute(str(route), why=_why_not(route, request, world.vocabulary))
+
+
+def _tried_paths(world: World, exchange: Exchange) -> Iterator[TriedRoute]:
+    request, taken = exchange.request, world.answered_by.taken.get(exchange.number)
+    for routed in world.routed:
+        if taken and routed is taken[0]:
+            yield TriedRoute(str(routed), taken[1])
+            return
+        is_other_method = routed.method != request.method
+        why = f"the request is a {request.method}" if is_other_method else f"the path is {request.path}"
+        yield TriedRoute(str(routed), why=why)
+
+
+def _why_not(route: Route, request: Request, words: Vocabulary) -> str:
+    """Say which condition of a route a request does not meet, the first one."""
+    try:
+        unmet = route.unmet_conditions(request)
+    except HarnessError as problem:
+        return str(problem)
+    return describe_unmet(*unmet[0], words) if unmet else "it had no turn left, or none yet"
+
+
+def describe_unmet(name: str, wanted: Matcher, actual: Any, words: Vocabulary) -> str:
+    """Word how what a request sent does not meet a condition: `instructions has no 'planner', it is 'You are ops.'`."""
+    sent = shorten(words.render_value(actual), MAX_SHOWN)
+    if callable(wanted):
+        return f"{name}: {describe_code(wanted)} says no to {sent}"
+    if isinstance(wanted, Pattern):
+        return f"{name} does not match {words.render_value(wanted.pattern)}, it is {sent}"
+    if name == "model":
+        return f"model is {sent}, not {words.render_value(wanted)}"
+    if name != "tools":
+        return f"{name} has no {words.render_value(wanted)}, it is {sent}"
+    missing = sorted(set([wanted] if isinstance(wanted, str) else wanted) - set(actual))
+    return f"tools has no {', '.join(map(words.render_value, missing))}, it is {sent}"

@@ -1,0 +1,142 @@
+"""Why a route did not answer a request: the routes tried in their order, and the first condition that each did not meet."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import orjson
+import pytest
+
+from harness.core.text.vocabulary import JSON
+from harness.explain.route_choice import TriedRoute, tried_routes
+from harness.items import message
+from harness.server.mock_api import MockApi
+from harness.world.mock import Mock
+
+KEY = "sk-a"
+HEADERS = {"authorization": f"Bearer {KEY}", "content-type": "application/json"}
+
+
+def ask(api: MockApi, path: str = "/v1/responses", **members: Any) -> int:
+    body = {"model": "gpt-4.1", "input": "hi", **members}
+    return api.handle("POST", path, HEADERS, {}, orjson.dumps(body)).status
+
+
+def tried(mock: Mock, number: int = -1) -> list[TriedRoute]:
+    return tried_routes(mock.world, mock.exchanges[number])
+
+
+@pytest.mark.parametrize(
+    ("condition", "why"),
+    [
+        ({"instructions": "planner"}, "instructions has no 'planner', it is 'You are ops.'"),
+        ({"tools": ["f", "g"]}, "tools has no 'g', it is ['f']"),
+        ({"tools": "g"}, "tools has no 'g', it is ['f']"),
+        ({"model": "gpt-5*"}, "model is 'gpt-4.1', not 'gpt-5*'"),
+        ({"input": re.compile("^bye")}, "input does not match '^bye', it is 'hi'"),
+        ({"agent": "ops"}, "agent has no 'ops', it is ''"),
+        ({"input": "hi", "model": "o3"}, "model is 'gpt-4.1', not 'o3'"),
+    ],
+)
+def test_the_first_condition_that_a_request_does_not_meet_is_named(condition: dict[str, Any], why: str) -> None:
+    api = MockApi()
+    mock = api.open(KEY)
+    route = mock.when(**condition).script("never")
+    mock.script("ok")
+    tool = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}
+    assert ask(api, instructions="You are ops.", tools=[tool]) == 200
+    assert tried(mock) == [TriedRoute(str(route), why=why), TriedRoute("script", 1)]
+
+
+def test_a_function_is_named_with_its_place() -> None:
+    def is_long(text: str) -> bool:
+        return len(text) > 9
+
+    api = MockApi()
+    mock = api.open(KEY)
+    mock.when(input=is_long).script("never")
+    mock.script("ok")
+    ask(api)
+    line = is_long.__code__.co_firstlineno
+    assert tried(mock)[0].why == f"input: is_long (test_route_choice.py:{line}) says no to 'hi'"
+
+
+def test_a_function_that_raises_later_is_told_as_it_is() -> None:
+    answers = [False]
+    api = MockApi()
+    mock = api.open(KEY)
+    mock.when(input=lambda _: answers.pop()).script("never")
+    mock.script("ok")
+    ask(api)
+    assert "the condition `input` raised IndexError: pop from empty list" in tried(mock)[0].why
+
+
+def test_a_route_without_turns_has_stepped_aside() -> None:
+    api = MockApi()
+    mock = api.open(KEY)
+    route = mock.when(input="hi").script("one")
+    mock.script("two")
+    assert [ask(api), ask(api)] == [200, 200]
+    assert tried(mock, 0) == [TriedRoute(str(route), 1)]
+    assert tried(mock, 1) == [TriedRoute(str(route), why="it had no turn left, or none yet"), TriedRoute("script", 1)]
+
+
+def test_a_request_that_no_route_answers_was_tried_against_all() -> None:
+    api = MockApi()
+    mock = api.open(KEY)
+    mock.when(input="bye").script("never")
+    mock.when(model="o3").script("never")
+    assert ask(api) == 418
+    assert [route.why for route in tried(mock)] == [
+        "input has no 'bye', it is 'hi'",
+        "model is 'gpt-4.1', not 'o3'",
+    ]
+
+
+def test_a_request_that_a_rule_refuses_was_tried_against_none() -> None:
+    api = MockApi()
+    mock = api.open(KEY)
+    mock.when(input="hi").script("never")
+    assert ask(api, temperature=9) == 400
+    assert tried(mock) == []
+
+
+def test_what_is_not_for_the_model_was_tried_against_none() -> None:
+    api = MockApi()
+    mock = api.open(KEY)
+    mock.script("never")
+    api.handle("GET", "/v1/models", HEADERS, {}, b"")
+    assert tried(mock) == []
+
+
+def test_what_the_model_says_without_a_script_is_of_no_route() -> None:
+    api = MockApi(fallback=lambda _: [message("ok")])
+    mock = api.open(KEY)
+    assert ask(api) == 200
+    assert tried(mock) == []
+
+
+def test_the_words_are_those_of_the_reader() -> None:
+    api = MockApi(vocabulary=JSON)
+    mock = api.open(KEY)
+    mock.when(input="bye").script("never")
+    mock.script("ok")
+    ask(api)
+    assert tried(mock)[0].why == 'input has no "bye", it is "hi"'
+
+
+def test_paths_that_a_test_answers_itself_say_so_too() -> None:
+    api = MockApi()
+    mock = api.open(KEY)
+    mock.route("POST", "/embeddings", {"object": "list"})
+    mock.route("GET", "/batches", {"object": "list"})
+    mock.route("POST", "/moderations", {"object": "list"})
+    ask(api, "/v1/embeddings")
+    ask(api, "/v1/rerank")
+    assert tried(mock, 0) == [
+        TriedRoute("route('POST', '/moderations')", why="the path is /embeddings"),
+        TriedRoute("route('GET', '/batches')", why="the request is a POST"),
+        TriedRoute("route('POST', '/embeddings')", 1),
+    ]
+    assert [route.turn for route in tried(mock, 1)] == [0, 0, 0]

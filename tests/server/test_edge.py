@@ -1,0 +1,283 @@
+"""What the edge sees of each exchange: when it came and went, how much of the answer went out, whether the client stayed."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from itertools import count
+from typing import Any
+
+import pytest
+from websockets.exceptions import ConnectionClosedError
+from websockets.sync.client import ClientConnection, connect
+
+from harness.core.edge import EdgeRecord, EdgeTimes
+from harness.core.limits import Limits
+from harness.faults import Gate, chunks, cut, hang_up, pause
+from harness.server.asgi import Server, serve_in_thread
+from harness.server.mock_api import MockApi
+from harness.world.mock import Mock
+from tests.support.in_process import Client
+from tests.support.processes import wait_until
+from tests.support.websockets import Socket
+
+LONG = "word " * 200_000
+"""A text that is more than the buffers between the server and a client that does not read."""
+_NUMBERS = count(1)
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["at once", "over ASGI"])
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    """A server that keeps connections answers small requests at once, another one everything over ASGI."""
+    with serve_in_thread(MockApi(limits=Limits(exchanges=50)), keep_alive=request.param) as running:
+        yield running
+
+
+@pytest.fixture
+def mock(server: Server) -> Mock:
+    return server.api.open(f"sk-edge-{next(_NUMBERS)}")
+
+
+@pytest.fixture
+def wire(server: Server) -> Iterator[http.client.HTTPConnection]:
+    with closing(http.client.HTTPConnection(server.host, server.port, timeout=5)) as made:
+        yield made
+
+
+def ask(wire: http.client.HTTPConnection, mock: Mock, **members: Any) -> http.client.HTTPResponse:
+    body = json.dumps({"model": "gpt-4.1", "input": "hi", **members})
+    headers = {"Authorization": f"Bearer {mock.api_key}", "Content-Type": "application/json"}
+    wire.request("POST", "/v1/responses", body, headers)
+    return wire.getresponse()
+
+
+def ended(mock: Mock, number: int = 1) -> EdgeTimes:
+    """The times of an exchange once nothing more goes out."""
+    assert wait_until(lambda: number in mock.world.edge and mock.world.edge[number].ended)
+    return mock.world.edge[number]
+
+
+def read_raw(server: Server, mock: Mock, **members: Any) -> bytes:
+    """All bytes of an answer on a connection that the server then closes."""
+    body = json.dumps({"model": "gpt-4.1", "input": "hi", **members}).encode()
+    head = (
+        f"POST /v1/responses HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {mock.api_key}\r\nConnection: close\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    with socket.create_connection((server.host, server.port), timeout=5) as made:
+        made.sendall(head.encode() + body)
+        return b"".join(iter(lambda: made.recv(65536), b""))
+
+
+class TestAnAnswerThatWentOut:
+    def test_has_its_times_in_order(self, wire: http.client.HTTPConnection, mock: Mock) -> None:
+        mock.script("Hi.")
+        before = time.time()
+        ask(wire, mock).read()
+        seen, after = ended(mock), time.time()
+        assert seen.first_byte is not None
+        assert seen.last_byte is not None
+        assert before <= seen.arrived <= seen.first_byte <= seen.last_byte <= after
+        assert (seen.whole, seen.left, seen.events) == (True, None, None)
+
+    @pytest.mark.parametrize("stream", [False, True])
+    @pytest.mark.parametrize("text", ["Hi.", LONG[:100_000]], ids=["small", "large"])
+    def test_has_as_many_bytes_as_the_client_got(self, server: Server, mock: Mock, text: str, stream: bool) -> None:
+        mock.script(text)
+        assert len(read_raw(server, mock, stream=stream)) == ended(mock).size
+
+    def test_counts_the_events_of_its_stream(self, wire: http.client.HTTPConnection, mock: Mock) -> None:
+        mock.script("Hi.")
+        received = ask(wire, mock, stream=True).read()
+        assert ended(mock).events == received.count(b"\n\n") > 4
+
+    def test_may_be_a_refusal(self, wire: http.client.HTTPConnection, mock: Mock) -> None:
+        ask(wire, mock, temperature=9).read()
+        assert ended(mock).whole
+
+    def test_has_the_number_of_its_connection(self, server: Server, mock: Mock) -> None:
+        mock.script("Hi.", repeat=True)
+        for _ in range(2):
+            with closing(http.client.HTTPConnection(server.host, server.port, timeout=5)) as wire:
+                ask(wire, mock).read()
+                kept = wire.sock is not None
+                ask(wire, mock).read()
+        numbers = [ended(mock, number).connection for number in range(1, 5)]
+        assert all(numbers)
+        assert (numbers[0] == numbers[1], numbers[2] == numbers[3]) == (kept, kept)
+        assert numbers[0] < numbers[2]
+
+
+class TestAnAnswerThatIsCut:
+    @pytest.mark.parametrize(("after", "events"), [(0, 0), (4, 4), (4.5, 4), (99, 9)])
+    def test_counts_the_events_that_went_out_whole(
+        self, wire: http.client.HTTPConnection, mock: Mock, after: float, events: int
+    ) -> None:
+        mock.script(cut("Once.", after=after))
+        with pytest.raises(http.client.IncompleteRead) as broken:
+            ask(wire, mock, stream=True).read()
+        seen = ended(mock)
+        assert (seen.events, seen.whole, seen.left) == (events, False, None)
+        assert seen.size > len(broken.value.partial)
+
+    def test_counts_them_in_whatever_pieces_they_go_out(self, wire: http.client.HTTPConnection, mock: Mock) -> None:
+        mock.script(chunks(cut("Once.", after=4.5), size=7))
+        with pytest.raises(http.client.IncompleteRead):
+            ask(wire, mock, stream=True).read()
+        assert (ended(mock).events, ended(mock).whole) == (4, False)
+
+    def test_may_be_no_answer_at_all(self, wire: http.client.HTTPConnection, mock: Mock) -> None:
+        mock.script(hang_up())
+        with pytest.raises(http.client.RemoteDisconnected):
+            ask(wire, mock)
+        seen = ended(mock)
+        assert (seen.first_byte, seen.last_byte, seen.size, seen.whole, seen.left) == (None, None, 0, False, None)
+
+
+class TestAClientThatLeaves:
+    def test_is_noted_with_the_seconds_and_the_events_it_got(
+        self, wire: http.client.HTTPConnection, mock: Mock
+    ) -> None:
+        mock.script(pause("Once.", after=4, until=Gate()))
+        answer = ask(wire, mock, stream=True)
+        begun = b""
+        while begun.count(b"\n\n") < 4:
+            begun += answer.read1()
+        assert not mock.world.edge[1].ended
+        time.sleep(0.1)
+        answer.close()
+        wire.close()
+        seen = ended(mock)
+        assert seen.left is not None
+        assert 0.1 <= seen.left < 3
+        assert (seen.events, seen.whole) == (4, False)
+
+    def test_may_not_have_waited_for_the_first_byte(self, server: Server, mock: Mock) -> None:
+        mock.script(pause("Once.", until=Gate()))
+        with (
+            closing(http.client.HTTPConnection(server.host, server.port, timeout=0.1)) as wire,
+            pytest.raises(TimeoutError),
+        ):
+            ask(wire, mock)
+        seen = ended(mock)
+        assert seen.left is not None
+        assert (seen.size, seen.first_byte, seen.whole) == (0, None, False)
+
+    def test_may_have_read_too_little(self, wire: http.client.HTTPConnection, mock: Mock) -> None:
+        mock.script(LONG)
+        answer = ask(wire, mock, stream=True)
+        answer.read(1000)
+        answer.close()
+        wire.close()
+        seen = ended(mock)
+        assert seen.left is not None
+        assert not seen.whole
+        assert seen.events is not None
+        assert 0 < seen.events < 200_000
+
+    def test_that_goes_after_the_end_has_stayed(self, wire: http.client.HTTPConnection, mock: Mock) -> None:
+        mock.script("Hi.")
+        ask(wire, mock).read()
+        wire.close()
+        assert (ended(mock).whole, ended(mock).left) == (True, None)
+
+
+class TestAWebSocket:
+    @pytest.fixture
+    def wire(self, server: Server, mock: Mock) -> Iterator[ClientConnection]:
+        url = f"ws://{server.host}:{server.port}/v1/responses"
+        with connect(url, additional_headers={"Authorization": f"Bearer {mock.api_key}"}, proxy=None) as made:
+            yield made
+
+    @staticmethod
+    def create(wire: ClientConnection) -> None:
+        wire.send(json.dumps({"type": "response.create", "model": "gpt-4.1", "input": "hi"}))
+
+    def test_has_an_exchange_for_each_event_of_the_client(self, wire: ClientConnection, mock: Mock) -> None:
+        mock.script("Hi.", "Ho.")
+        for _ in range(2):
+            self.create(wire)
+            while json.loads(wire.recv())["type"] != "response.completed":
+                pass
+        first, second = ended(mock, 1), ended(mock, 2)
+        assert first.whole
+        assert first.events == len(mock.exchanges[0].answer.events or ())
+        assert first.connection == second.connection > 0
+        assert (first.last_byte or 0) <= second.arrived
+        assert first.size > 1000
+
+    def test_that_is_cut_counts_what_went_out(self, wire: ClientConnection, mock: Mock) -> None:
+        mock.script(cut("Once.", after=3))
+        self.create(wire)
+        with pytest.raises(ConnectionClosedError):
+            list(iter(wire.recv, None))
+        assert (ended(mock).events, ended(mock).whole, ended(mock).left) == (3, False, None)
+
+    def test_notes_a_client_that_leaves(self, wire: ClientConnection, mock: Mock) -> None:
+        gate = Gate()
+        mock.script(pause("Once.", after=2, until=gate))
+        self.create(wire)
+        assert [json.loads(wire.recv())["sequence_number"] for _ in range(2)] == [0, 1]
+        wire.close()
+        seen = ended(mock)
+        assert seen.left is not None
+        assert (seen.events, seen.whole) == (2, False)
+
+    def test_refused_as_an_event_is_an_event(self, wire: ClientConnection, mock: Mock) -> None:
+        wire.send("{")
+        assert json.loads(wire.recv())["type"] == "error"
+        assert (ended(mock).events, ended(mock).whole) == (1, True)
+
+
+class TestWithoutANetwork:
+    def test_an_answer_goes_out_when_it_is_returned(self) -> None:
+        client = Client()
+        client.mock.script("Hi.", "Ho.")
+        before = time.time()
+        client.ask()
+        client.ask(stream=True)
+        first, second = (client.world.edge[number] for number in (1, 2))
+        assert before <= first.arrived <= (first.first_byte or 0) == first.last_byte <= second.arrived <= time.time()
+        assert (first.whole, first.events, first.size, first.connection) == (True, None, 0, 0)
+        assert second.events == len(client.world.exchanges[1].answer.events or ())
+
+    def test_so_do_the_events_of_a_socket(self) -> None:
+        socket = Socket()
+        socket.mock.script("Hi.")
+        assert socket.world.edge == {}
+        events = socket.create()
+        assert socket.world.edge[1].events == len(events)
+
+
+def test_the_first_end_counts() -> None:
+    told: list[EdgeRecord] = []
+    record = EdgeRecord(100.0, 7)
+    record.on_end = told.append
+    record.end(left_at=102.5)
+    record.end(whole=True)
+    assert (record.times.left, record.times.whole, record.times.connection) == (2.5, False, 7)
+    assert told == [record]
+
+
+def test_a_clock_that_is_set_back_makes_no_negative_time() -> None:
+    record = EdgeRecord(100.0)
+    record.end(left_at=99.0)
+    assert record.times.left == 0
+
+
+def test_reports_word_a_client_that_left(server: Server, mock: Mock) -> None:
+    from harness.explain.hang_up import hang_up_causes
+
+    mock.script(pause("Once.", until=Gate()))
+    with (
+        closing(http.client.HTTPConnection(server.host, server.port, timeout=0.1)) as wire,
+        suppress(TimeoutError),
+    ):
+        ask(wire, mock)
+    ended(mock)
+    (cause,) = hang_up_causes(mock.world)
+    assert cause.what.startswith("The client hung up on request 1 after 0.")
