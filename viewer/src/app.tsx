@@ -5,6 +5,7 @@ import { useCase, useRun } from "./data/use";
 import { ExamineScreen } from "./examine/ExamineScreen";
 import { RuleScreen } from "./examine/RuleScreen";
 import { ExchangeScreen } from "./exchange/ExchangeScreen";
+import { title } from "./format";
 import { type Crumb, Frame } from "./frame";
 import { Trouble } from "./live/Trouble";
 import type { Run } from "./model";
@@ -31,7 +32,7 @@ function Screen({ run, address }: { run: Run; address: Address }) {
 function Opened({ run, id, address }: { run: Run; id: string; address: Address }) {
   const { value: opened, problem, loading } = useCase(id);
   const number = Number(address.path[2]);
-  const crumbs: Crumb[] = [{ text: opened?.row.name ?? id, href: link.case(id) }];
+  const crumbs: Crumb[] = [{ text: opened ? title(opened.row) : id, href: link.case(id) }];
   if (number) crumbs.push({ text: `request ${number}`, href: link.case(id, number) });
   return (
     <Frame run={run} crumbs={crumbs}>

@@ -48,3 +48,8 @@ export function isWrong(row: CaseRow): boolean {
 export function place(row: CaseRow): string {
   return row.line ? `${row.file}:${row.line}` : row.file;
 }
+
+/** The name of a case without its file, which stands beside it. */
+export function title(row: CaseRow): string {
+  return row.file && row.name.startsWith(`${row.file}::`) ? row.name.slice(row.file.length + 2) : row.name;
+}

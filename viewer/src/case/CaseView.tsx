@@ -1,17 +1,85 @@
-/** A case: its causes, then its turns. */
+/** A case: what it is, why it failed, then its turns. */
 import { link } from "../address";
 import type { OpenedCase } from "../data/opened";
+import { count, date, meaning, place, seconds, title } from "../format";
 import type { Run } from "../model";
+import { Sign } from "../parts/Sign";
+import { CauseRows, Consequences } from "../run/CauseBlock";
+import { laneColour } from "./Card";
+import { Turns } from "./Turns";
+import "./case.css";
 
-export function CaseView({ opened }: { run: Run; opened: OpenedCase }) {
+interface Shape {
+  readonly run: Run;
+  readonly opened: OpenedCase;
+  /** Whether it stands beside the list, where its causes stand already. */
+  readonly beside?: boolean;
+  readonly selected?: number | undefined;
+  readonly moved?: number | undefined;
+}
+
+export function CaseView({ run, opened, beside = false, selected, moved }: Shape) {
   return (
-    <>
-      <h1 class="wrap">{opened.row.name}</h1>
-      {opened.exchanges.map(({ shown }) => (
-        <p key={shown.number}>
-          <a href={link.case(opened.id, shown.number)}>{shown.number}</a> {shown.gist} → {shown.error || shown.said}
+    <div class="case-view">
+      <CaseHead opened={opened} />
+      {!beside && <Causes run={run} opened={opened} />}
+      <Turns opened={opened} selected={selected} moved={moved} />
+      {opened.exchanges.length === 0 && <p class="empty">No request came{opened.row.outcome === "open" ? " yet" : ""}.</p>}
+      <Waiting opened={opened} />
+    </div>
+  );
+}
+
+export function CaseHead({ opened }: { opened: OpenedCase }) {
+  const { row } = opened;
+  const facts = [
+    row.file && place(row),
+    row.outcome !== "open" && seconds(row.seconds),
+    count(opened.exchanges.length, "request"),
+    row.began ? date(row.began) : "",
+  ];
+  return (
+    <header class="case-head">
+      <h1 class="wrap">
+        <Sign of={meaning(row.outcome)} label={row.outcome} /> <a href={link.case(opened.id)}>{title(row)}</a>
+      </h1>
+      <p class="row dim small">
+        {facts.filter(Boolean).map((fact) => <span key={String(fact)} class="wrap">{fact}</span>)}
+        {opened.lanes.length > 1 && opened.lanes.map((name, lane) => (
+          <span key={name}><span style={{ color: laneColour(lane) }}>■</span> {name}</span>
+        ))}
+      </p>
+    </header>
+  );
+}
+
+export function Causes({ run, opened }: { run: Run; opened: OpenedCase }) {
+  const wrong = opened.row.causes.filter((cause) => !cause.expected);
+  return (
+    <section class="causes" aria-label="Why it failed">
+      {wrong.map((cause, index) => (
+        <details key={index} class="why" open={index === 0}>
+          <summary><Sign of="wrong" /> <strong class="wrap">{cause.what}</strong></summary>
+          <CauseRows run={run} cause={cause} id={opened.id} />
+        </details>
+      ))}
+      <Consequences row={opened.row} />
+    </section>
+  );
+}
+
+function Waiting({ opened }: { opened: OpenedCase }) {
+  if (opened.waiting.length === 0 && opened.gates.length === 0) return null;
+  return (
+    <section class="waiting small dim">
+      {opened.waiting.map((turn, index) => (
+        <p key={index} class="wrap">
+          <Sign of={opened.row.outcome === "open" ? "open" : "neutral"} label="" /> {opened.row.outcome === "open" ? "next" : "not taken"}: {turn.text}
+          {turn.route && turn.route !== "script" && ` · route ${turn.route}`}
+          {turn.file && ` · ${turn.file}:${turn.line}`}
         </p>
       ))}
-    </>
+      {opened.gates.map((gate) => <p key={gate} class="doubtful"><Sign of="doubtful" /> the gate “{gate}” is closed</p>)}
+    </section>
   );
 }

@@ -1,9 +1,9 @@
-/** Texts: addresses in them are links, long ones are folded. */
+/** Texts: addresses in them are links, what stands in backticks is code, long ones are folded. */
 import { useState } from "preact/hooks";
 
 const MOST_CHARACTERS = 600;
 const MOST_LINES = 12;
-const ADDRESS = /(https?:\/\/[^\s<>"'`)\]}]*[^\s<>"'`)\]}.,;:!?])/;
+const MARKED = /(https?:\/\/[^\s<>"'`)\]}]*[^\s<>"'`)\]}.,;:!?]|`[^`\n]+`)/;
 
 /** Characters that are not seen, or that turn what follows around. Those that join letters and signs are left. */
 const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
@@ -16,11 +16,13 @@ export function readable(text: string): string {
 export function Linked({ text }: { text: string }) {
   return (
     <>
-      {readable(text).split(ADDRESS).map((part, index) =>
-        index % 2 ? (
-          <a key={index} href={part} target="_blank" rel="noopener noreferrer">{shortAddress(part)} ↗</a>
-        ) : (
+      {readable(text).split(MARKED).map((part, index) =>
+        index % 2 === 0 ? (
           part
+        ) : part.startsWith("`") ? (
+          <code key={index}>{part.slice(1, -1)}</code>
+        ) : (
+          <a key={index} href={part} target="_blank" rel="noopener noreferrer">{shortAddress(part)} ↗</a>
         ),
       )}
     </>

@@ -1,6 +1,6 @@
 /** A test or World in a list: a line that leads to it. */
 import { link } from "../address";
-import { count, meaning, place, seconds } from "../format";
+import { count, meaning, place, seconds, title } from "../format";
 import type { CaseRow } from "../model";
 import { Sign } from "../parts/Sign";
 
@@ -16,7 +16,7 @@ export function CaseLine({ row, selected, choose, line }: Shape & { line: string
   return (
     <a class="case" href={link.case(row.id)} onClick={(event) => choose(row.id, event)} aria-current={selected || undefined}>
       <Sign of={meaning(row.outcome)} label={row.outcome} />
-      <span class="wrap">{row.name}{line && <span class="dim small"> {line}</span>}</span>
+      <span class="wrap">{title(row)}{line && <span class="dim small"> {line}</span>}</span>
       <span class="dim small figures">
         {row.refusals > 0 && <span class="doubtful">{count(row.refusals, "refusal")}</span>}
         {row.losses > 0 && <span class="doubtful">{count(row.losses, "loss", "losses")}</span>}
@@ -31,7 +31,7 @@ export function CaseLine({ row, selected, choose, line }: Shape & { line: string
 export function CaseLink({ row, number, selected, choose, note = "" }: Shape & { number: number; note?: string }) {
   return (
     <a class="of-cause" href={link.case(row.id)} onClick={(event) => choose(row.id, event)} aria-current={selected || undefined}>
-      <span class="wrap">{row.name}</span>
+      <span class="wrap">{title(row)}</span>
       <span class="dim small wrap">{place(row)}</span>
       {number > 0 && <span class="dim small">request {number} of {row.exchanges}</span>}
       {note && <span class="dim small">{note}</span>}

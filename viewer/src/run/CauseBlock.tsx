@@ -32,7 +32,7 @@ export function CauseBlock({ run, group, cases, opened, selected, choose }: Shap
     <details class="cause" open={opened}>
       <summary>
         <Sign of="wrong" />
-        <strong class="wrap">{group.what}</strong>
+        <strong class="wrap"><Linked text={group.what} /></strong>
         <span class="dim small">{count(cases.length, run.source === "serve" ? "World" : "test")}</span>
       </summary>
       <div class="told">
@@ -91,7 +91,7 @@ export function CauseRows({ run, cause, id }: { run: Run; cause: ShownCause; id:
             <dt>{cause.kind === "loss" ? "loss" : "rule"}</dt>
             <dd>
               <a href={link.rule(cause.rule)}>{cause.rule}</a>
-              {documented && <span class="dim"> · {documented.summary}</span>}
+              {documented && <span class="dim"> · <Linked text={documented.summary} /></span>}
             </dd>
           </div>
         )}

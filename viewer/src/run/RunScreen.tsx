@@ -218,7 +218,7 @@ function Beside({ run, id }: { run: Run; id: string }) {
   const { value: opened, problem, loading } = useCase(id);
   return (
     <section class="scrolls screen beside" aria-label="The selected test" tabIndex={-1}>
-      {opened ? <CaseView run={run} opened={opened} /> : <p class="empty">{problem?.message ?? (loading ? "Opening …" : "It is gone.")}</p>}
+      {opened ? <CaseView run={run} opened={opened} beside /> : <p class="empty">{problem?.message ?? (loading ? "Opening …" : "It is gone.")}</p>}
     </section>
   );
 }

@@ -1,0 +1,140 @@
+/** A turn: what a request added, what was answered; beside each line the rails of the calls. */
+import { link } from "../address";
+import type { OpenedCase, OpenedExchange } from "../data/opened";
+import { isObject, type Json } from "../data/pool";
+import { count, milliseconds } from "../format";
+import type { ShownCall, ShownExchange } from "../model";
+import { Sign } from "../parts/Sign";
+import { LongText } from "../parts/Text";
+import { type Line, linesOf, sumUp } from "./lines";
+import { missingIn, type Rail, type Rails, type Segment, segmentsAt } from "./rails";
+
+const SHOWN = 420;
+
+interface Shape {
+  readonly opened: OpenedCase;
+  readonly exchange: OpenedExchange;
+  readonly rails: Rails;
+  readonly unfolded: boolean;
+  readonly unfold: (number: number) => void;
+}
+
+export function Card({ opened, exchange, rails, unfolded, unfold }: Shape) {
+  const { shown } = exchange;
+  const lines = linesOf(opened, exchange, missingIn(rails, shown.number), unfolded);
+  const ended = endOf(lines);
+  return (
+    <article class="card" aria-label={`Request ${shown.number}`}>
+      <div class="card-head">
+        <CardHead opened={opened} exchange={exchange} />
+        <Tracks rails={rails} lane={shown.lane} segments={segmentsAt(rails, shown.lane, shown.number, lines, -1)} number={shown.number} />
+      </div>
+      {lines.map((line, index) => (
+        <div key={index} class={`turn-line ${line.kind === "item" ? `of-${line.by}` : `of-${line.kind}`} ${index === ended ? "divided" : ""}`}>
+          <div class="what">
+            <LineText line={line} opened={opened} exchange={exchange} unfold={() => unfold(shown.number)} />
+          </div>
+          <Tracks rails={rails} lane={shown.lane} segments={segmentsAt(rails, shown.lane, shown.number, lines, index)} number={shown.number} />
+        </div>
+      ))}
+    </article>
+  );
+}
+
+/** Finds the first line of the answer. */
+function endOf(lines: readonly Line[]): number {
+  return lines.findIndex((line) => (line.kind === "item" && line.by === "answer") || line.kind === "error");
+}
+
+function CardHead({ opened, exchange: { shown } }: { opened: OpenedCase; exchange: OpenedExchange }) {
+  const { arrived, last_byte: ended } = shown.edge;
+  return (
+    <p class="row dim small">
+      <a href={link.case(opened.id, shown.number)}>{shown.number}</a>
+      {opened.lanes.length > 1 && <span class="lane-name" style={{ color: laneColour(shown.lane) }}>■ {opened.lanes[shown.lane]}</span>}
+      {arrived !== null && <span>+{milliseconds(arrived)}</span>}
+      {arrived !== null && ended !== null && <span>took {milliseconds(ended - arrived)}</span>}
+      {!isPlain(shown) && <span class="mono">{shown.method} {shown.path}</span>}
+    </p>
+  );
+}
+
+/** Whether a request is the usual one, so that its path says nothing. */
+const isPlain = ({ method, path }: ShownExchange) => method === "POST" && /\/responses$/.test(path.split("?")[0] ?? "");
+
+export const laneColour = (lane: number) => `var(--lane-${lane % 8})`;
+
+function LineText({ line, opened, exchange, unfold }: { line: Line; opened: OpenedCase; exchange: OpenedExchange; unfold: () => void }) {
+  switch (line.kind) {
+    case "before":
+      return (
+        <button class="act dim" aria-expanded={line.opened} onClick={unfold}>
+          {line.opened ? "▾" : "▸"} {count(line.count, "item")} as before
+        </button>
+      );
+    case "item":
+      return <ItemLine line={line} id={opened.id} />;
+    case "mark": {
+      const { sign, label, text } = sumUp(line.item.mark === "lost" ? (line.item.was ?? line.item.item) : line.item.item);
+      return (
+        <a class="marked" href={link.case(opened.id, exchange.number, "transcript")}>
+          <Sign of="wrong" label={line.item.mark} /> <strong class="wrong">{line.item.mark}</strong> <b>{sign} {label}</b> <span class="wrap">{text.slice(0, 200)}</span>
+        </a>
+      );
+    }
+    case "missing":
+      return <span class="wrong"><Sign of="wrong" /> no output for <b>{line.call.name}</b> <span class="mono">{line.call.call_id}</span></span>;
+    case "request":
+      return <span class="wrap">{line.text}</span>;
+    case "error":
+      return (
+        <a class={line.asked ? "dim" : "wrong"} href={link.case(opened.id, exchange.number)}>
+          <Sign of={line.asked ? "neutral" : "wrong"} label="refused" /> <span class="wrap">{line.text}</span>
+          {line.asked && " (expected)"}
+        </a>
+      );
+    case "edge":
+      return <span class="doubtful"><Sign of="doubtful" /> {line.text}</span>;
+  }
+}
+
+function ItemLine({ line, id }: { line: Extract<Line, { kind: "item" }>; id: string }) {
+  const { sign, label, text, wire } = sumUp(line.item, line.call);
+  return (
+    <>
+      <b class="who">{sign && <span class="dim">{sign} </span>}{label}</b>{" "}
+      <span class={wire ? "mono wrap" : "wrap"}><LongText text={text} most={SHOWN} /></span>
+      {line.call && line.by !== "before" && !isRemote(line.item) && <CallTags call={line.call} made={line.by === "answer"} id={id} />}
+    </>
+  );
+}
+
+/** Whether the API made the call itself; what was decided about it stands where it was asked. */
+const isRemote = (item: Json) => isObject(item) && item["type"] === "mcp_call";
+
+function CallTags({ call, made, id }: { call: ShownCall; made: boolean; id: string }) {
+  const twice = call.executed > 1 && !made;
+  const again = made && call.answered.length > 1;
+  return (
+    <span class="tags small">
+      {made && call.approval && <span class={call.approval === "approved" ? "right" : "doubtful"}>{APPROVALS[call.approval] ?? call.approval}</span>}
+      {made && call.answered.length === 0 && call.approval !== "denied" && <span class="wrong">no output ✗</span>}
+      {twice && <span class="wrong">executed ×{call.executed}</span>}
+      {again && <span class="doubtful">answered in {call.answered.map((number) => <a key={number} href={link.case(id, number)}> {number}</a>)}</span>}
+    </span>
+  );
+}
+
+const APPROVALS: { readonly [decision: string]: string } = { approved: "✓ approved by the client", denied: "✗ denied by the client", waiting: "● waits for an approval" };
+
+export function Tracks({ rails, lane, segments, number }: { rails: Rails; lane: number; segments: readonly Segment[]; number: number }) {
+  const crossed = segments.findLastIndex((segment) => segment === "start" || segment === "end");
+  const rail = (track: number): Rail | undefined => rails.at.get(number)?.find((known) => known.lane === lane && known.track === track);
+  return (
+    <div class="tracks" aria-hidden="true">
+      {segments.map((segment, track) => (
+        <i key={track} class={`${segment} ${track < crossed ? "crossed" : ""} ${rail(track)?.missing ? "wrong" : ""}`} style={{ "--across": rail(crossed)?.missing ? "var(--wrong)" : "currentColor" }} />
+      ))}
+    </div>
+  );
+}
