@@ -29,7 +29,7 @@ class Prompt(NamedTuple):
 
 def read_prompt(body: Json, transcript: Transcript, settings: Settings) -> Prompt:
     """Read what a body without null members asks of the model."""
-    own_input = render_input_items({"input": transcript.added})
+    own_input = render_input_items(transcript.added)
     tokens = settings.tokens + transcript.tokens
     return Prompt(body, settings, transcript, conversation_id(body), find_loaded(transcript), own_input, tokens)
 

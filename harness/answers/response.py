@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -31,6 +31,7 @@ TOOL_USAGE: Json = {
 }
 
 
+BILLING: Json = {"billing": {"payer": "developer"}}
 _FINAL_TIERS: Mapping[str, str] = {"auto": "default", "fast": "priority"}
 """The final service tier by the requested one; other tiers are unchanged."""
 
@@ -135,10 +136,9 @@ def _count_tool_usage(output: Sequence[Json]) -> Json:
     return {**TOOL_USAGE, "web_search": {"num_requests": sum(action.get("type") == "search" for action in calls)}}
 
 
-def add_billing(response: Json, day: str) -> Json:
-    """Add `billing` to a response of this day. Recorded: only after its end, and never in a stream."""
-    ended = response["status"] in ("completed", "incomplete") and day >= RESULT_SINCE["billing"]
-    return {**response, "billing": {"payer": "developer"}} if ended else response
+def billing_of(response: Json, day: str) -> Json:
+    """Return what a response of this day says of its bill. Recorded: only after its end, and never in a stream."""
+    return BILLING if response["status"] in ("completed", "incomplete") and day >= RESULT_SINCE["billing"] else {}
 
 
 def check_item(item: Item) -> Finding | None:
@@ -147,9 +147,9 @@ def check_item(item: Item) -> Finding | None:
     return check_answer("Response", {**_default_members(MODELS[FALLBACK_FAMILY]), "id": "resp_0", "output": [wire]})
 
 
-def render_input_items(body: Json) -> list[Json]:
-    """Render the request's own input as `GET …/input_items` shows it: typed items, strings as parts; without new ids."""
-    return [_render_input_item(item) for item in input_items(body)]
+def render_input_items(items: Iterable[Json]) -> list[Json]:
+    """Render items of a request as `GET …/input_items` shows them: typed, strings as parts; without new ids."""
+    return [_render_input_item(item) for item in items]
 
 
 def _render_input_item(item: Json) -> Json:
@@ -158,8 +158,9 @@ def _render_input_item(item: Json) -> Json:
     content = item["content"]
     kind = "output_text" if item["role"] == "assistant" else "input_text"
     parts = _render_parts([{"type": kind, "text": content}] if isinstance(content, str) else content)
-    phase = {"phase": item["phase"]} if item.get("phase") else {}
-    base: Json = {"type": "message", "status": "completed", "content": parts, "role": item["role"], **phase}
+    base: Json = {"type": "message", "status": "completed", "content": parts, "role": item["role"]}
+    if phase := item.get("phase"):
+        base["phase"] = phase
     return {"id": item["id"], **base} if item.get("id") else base
 
 

@@ -35,8 +35,12 @@ class Cursors:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One endpoint below the API's root: `POST /responses`; of a Foundry `project`, one below that project itself."""
+    """One endpoint below the API's root; of a Foundry `project`, one below that project itself.
 
+    `id` is the method and the path template, as rules name it: `POST /responses`.
+    """
+
+    id: str
     method: str
     template: str
     body_schema: str | None
@@ -51,11 +55,6 @@ class Operation:
     cursors: Cursors | None = None
 
     @property
-    def id(self) -> str:
-        """The method and the path template, as rules name it."""
-        return f"{self.method} {self.template}"
-
-    @property
     def takes_json(self) -> bool:
         """Whether the body is JSON, or may be that instead of a form."""
         if self.is_project and self.is_form_or_json:
@@ -66,10 +65,10 @@ class Operation:
 
     def reads_form(self, content_type: str) -> bool:
         """Tell whether a body of this type is read as a form."""
+        if not self.is_form_or_json:
+            return self.is_form
         kind = content_type.partition(";")[0].strip().lower()
-        if self.is_project and self.is_form_or_json:
-            return kind == FORM_TYPE
-        return self.is_form and not (self.is_form_or_json and kind == "application/json")
+        return kind == FORM_TYPE if self.is_project else kind != "application/json"
 
     def is_in(self, group: str) -> bool:
         """Tell whether the operation is one of a group: JSON_BODY, or a list of one of the three."""
@@ -113,7 +112,7 @@ def operation(
         one_part = re.sub(r"\{(\w+)\}", r"(?P<\1>[^/:]+)" if project else r"(?P<\1>[^/]+)", template)
         pattern = re.compile(re.sub(r"\{\+(\w+)\}", r"(?P<\1>.+)", one_part), re.S)
         made = Operation(
-            *(method, template, body, query, answer, handler, pattern),
+            *(f"{method} {template}", method, template, body, query, answer, handler, pattern),
             is_form=content in ("form", "form or json"),
             is_project=project,
             is_form_or_json=content == "form or json",

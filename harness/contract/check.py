@@ -91,16 +91,11 @@ def check(request: Request, world: Any, account: Organization | None = None) -> 
     return check_request(request, world, account).violation
 
 
-def check_request(
-    request: Request, world: Any, account: Organization | None = None, settled: Settled | None = None
-) -> CheckedRequest:
+def check_request(request: Request, world: Any, account: Organization | None = None) -> CheckedRequest:
     """Check a request in this World, or in the same World with another account.
 
-    `world` is None if the key has no World. The body is not changed; null members at the top level count as absent. What is
-    `settled` about the request is not checked again.
+    `world` is None if the key has no World. The body is not changed; null members at the top level count as absent.
     """
-    if settled is not None and (checked := _check_input(request, world, settled)):
-        return checked
     if account is not None and world is not None:
         world = _WorldWithAccount(world, account)
     if world is None or world.overrides is None:
@@ -145,14 +140,13 @@ def settle(request: Request, world: Any) -> Settled | None:
     )
 
 
-def _check_input(request: Request, world: Any, settled: Settled) -> CheckedRequest | None:
-    """Check what is not settled about a request; None if its input breaks the schema, which a whole check words."""
+def check_input(request: Request, world: Any, settled: Settled) -> CheckedRequest:
+    """Check what is not settled about a request; one whose input breaks the schema is checked as a whole, which words it."""
     body = omit_agents(request, read_by_schema(request))
     if "input" not in body or not settled.input_schema.is_valid(body["input"]):
-        return None
+        return check_request(request, world)
     plan = settled.about_items if isinstance(body["input"], list) else settled.about_text
-    violation = _find_first_violation(plan.before, request, world, None, None)
-    if violation:
+    if plan.before and (violation := _find_first_violation(plan.before, request, world, None, None)):
         return CheckedRequest(violation, request)
     violation, transcript = _check_after_schema(plan, request, world, None)
     return CheckedRequest(violation, request, transcript)

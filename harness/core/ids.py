@@ -36,14 +36,15 @@ class Ids:
 
     def _next_chunk(self) -> str:
         """Return the next 24 hex digits."""
-        if not self._left:
+        end = self._left
+        if not end:
             hashed = self._hash.copy()
             hashed.update(b"\0%d" % self._round)
             self._digits = hashed.hexdigest(_CHUNK * _CHUNKS // 2)
             self._round += 1
-            self._left = len(self._digits)
-        self._left -= _CHUNK
-        return self._digits[self._left : self._left + _CHUNK]
+            end = len(self._digits)
+        self._left = start = end - _CHUNK
+        return self._digits[start:end]
 
     def _at(self, now: int) -> str:
         """Unix seconds as eight hex digits."""

@@ -9,8 +9,9 @@ from typing import TypeVar
 
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
-_SPARE = 16
-"""What is full loses this part of it at once, since each time costs a walk over what was dropped before."""
+_SPARE = 64
+"""What is full loses this part of it at once. Each time costs a walk over what was dropped before; but the memory of a few
+objects is still near when the next request takes it."""
 
 
 @dataclass(frozen=True, slots=True)

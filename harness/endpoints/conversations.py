@@ -35,7 +35,7 @@ def create(call: ApiCall) -> Answer:
 def _add_items(world: World, id: str, body: Json) -> list[Json]:
     """Add the items of a body to the conversation, and return them; a reference becomes what it names."""
     added = world.store.transcript({"input": body.get("items")}).added
-    items = world.add_item_ids(render_input_items({"input": added}), id, world.now)
+    items = world.add_item_ids(render_input_items(added), id, world.now)
     world.store.add_to_conversation(id, items)
     return items
 

@@ -31,10 +31,11 @@ def read_request(
         reason = "wrong method" if known else "unknown URL" if root else "outside the API"
         return Request(method, below, headers, query, raw=raw, operation=reason, dialect=dialect, root=root)
     kind = headers.get("content-type", "")
-    is_new_form = form is None and multipart.is_form(kind) and operation.reads_form(kind)
+    reads_form = operation.reads_form(kind)
+    is_new_form = reads_form and form is None and multipart.is_form(kind)
     if is_new_form:
         form = multipart.parse_whole_form(raw, kind)
-    request = request_from(operation, params, place, headers, query, raw, form if operation.reads_form(kind) else None)
+    request = request_from(operation, params, place, headers, query, raw, form if reads_form else None)
     return request._replace(fault=JsonFault("form"), schema=None) if is_new_form and form is None else request
 
 
@@ -55,9 +56,8 @@ def request_from(
     """
     fault = None
     if operation.reads_form(headers.get("content-type", "")):
-        body = (
-            multipart.parse_form(raw or b"", headers.get("content-type", "")) if body is None or raw is None else body
-        )
+        if body is None or raw is None:
+            body = multipart.parse_form(raw or b"", headers.get("content-type", ""))
         raw = raw if raw and (len(raw) <= MAX_FORM_KEPT or not body) else b""
     elif raw is not None and (operation.body_schema or ((operation.takes_json or operation.is_form_or_json) and raw)):
         body, fault = parse_body(raw)

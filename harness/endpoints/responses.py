@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.answers.response import add_billing, render_input_items
+from harness.answers.response import billing_of, render_input_items
 from harness.answers.settings import estimate_settings_tokens
 from harness.api.encrypted_content import ContentOwner, make_encrypted_content
 from harness.api.include import filter_page, filter_stored_items
@@ -47,12 +47,8 @@ def retrieve(call: ApiCall) -> Answer:
         return Answer(200, stored.response, events=events[max(0, call.request.query.get("starting_after", -1) + 1) :])
     if call.world.automatic and id in call.world.store.pending:
         call.world.advance(id)
-    return Answer(
-        200,
-        add_billing(
-            _reveal_included(call.world.store.responses[id].response, call.request, call.world), call.world.as_of
-        ),
-    )
+    response = _reveal_included(call.world.store.responses[id].response, call.request, call.world)
+    return Answer(200, {**response, **billing_of(response, call.world.as_of)})
 
 
 def _reveal_included(response: Json, request: Request, world: World) -> Json:
@@ -113,7 +109,7 @@ def compact(call: ApiCall) -> Answer:
     transcript = call.transcript or call.world.store.transcript(body)
     now = call.world.tick()
     id = call.world.ids.response(now, body.get("previous_response_id"))
-    users = [item for item in render_input_items({"input": transcript.items}) if item.get("role") == "user"]
+    users = [item for item in render_input_items(transcript.items) if item.get("role") == "user"]
     cmp_id = call.world.ids.item("cmp", id, now)
     rest = {
         "id": cmp_id,

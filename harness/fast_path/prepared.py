@@ -17,7 +17,7 @@ from harness.answers.prompt import Prompt, find_loaded, read_prompt
 from harness.answers.settings import Settings, brings_tools, read_settings
 from harness.api.http.dialects import OPENAI, ApiPath
 from harness.api.models import Models
-from harness.contract.check import Settled, Violation, check_request, drop_nulls, settle
+from harness.contract.check import Settled, Violation, check_input, check_request, drop_nulls, settle
 from harness.contract.rule import CREATE_RESPONSE, Rule
 from harness.contract.rule_plan import SHARED_FACTS
 from harness.core.account import Organization
@@ -65,9 +65,7 @@ class WholeRequest(NamedTuple):
 
     def admit(self, request: Request, world: Any) -> ApiCall | Violation:
         """Check a request with the same bytes."""
-        if not self.is_decided and (
-            violation := check_request(request, world, settled=self.prepared.settled).violation
-        ):
+        if not self.is_decided and (violation := check_input(request, world, self.prepared.settled).violation):
             return violation
         return ApiCall(request, world, self.prompt.transcript, self.prompt)
 
@@ -78,6 +76,7 @@ class PreparedRequests:
     def __init__(self) -> None:
         self._prepared: RepeatCache[Key, Prepared] = RepeatCache()
         self._whole: RepeatCache[bytes, WholeRequest] = RepeatCache()
+        self._last_read: WholeRequest | None = None
 
     def read(
         self,
@@ -89,7 +88,7 @@ class PreparedRequests:
         form: Json | None,
     ) -> Request:
         """Read a request as `read_request` does, with the body of one that came before."""
-        whole = self._whole.get(raw)
+        self._last_read = whole = self._whole.get(raw)
         if whole and method == "POST" and not query:
             request = whole.request
             is_same = headers is request.headers or _decisive(headers) == _decisive(request.headers)
@@ -101,7 +100,7 @@ class PreparedRequests:
         """Check a request as a whole server does, but for what is decided about it."""
         if world is None or request.operation != CREATE_RESPONSE or request.dialect != OPENAI or request.query:
             return _check(request, world, None)
-        whole = self._whole.get(request.raw)
+        whole = self._last_read
         if whole and whole.request.body is request.body and whole.prepared.holds_in(world):
             return whole.admit(request, world)
         if (key := _key_of(request)) is None:
@@ -128,7 +127,7 @@ class PreparedRequests:
 
 
 def _check(request: Request, world: Any, prepared: Prepared | None) -> ApiCall | Violation:
-    checked = check_request(request, world, settled=prepared and prepared.settled)
+    checked = check_input(request, world, prepared.settled) if prepared else check_request(request, world)
     if checked.violation:
         return checked.violation
     prompt = _read_prompt(request, checked.transcript, prepared, world) if prepared else None

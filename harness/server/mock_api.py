@@ -213,6 +213,7 @@ def _with_headers(answer: Answer, request_id: str) -> Answer:
         "openai-version": OPENAI_VERSION,
         "openai-processing-ms": "10",
         "x-request-id": request_id,
-        **answer.headers,
     }
+    if answer.headers:
+        headers |= answer.headers
     return Answer(answer.status, answer.body, headers, answer.events, answer.rule, answer.delivery, answer.asked)

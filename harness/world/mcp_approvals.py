@@ -49,13 +49,6 @@ OfferedServers = Mapping[str, Json]
 """The `mcp` tools of a request whose servers are scripted, by label."""
 
 
-class ModelTurn(NamedTuple):
-    """What a request takes of the script, and what is held back until the calls in it are approved."""
-
-    taken: Taken
-    held: Taken | None = None
-
-
 class AwaitingApproval(NamedTuple):
     """The lines that follow once all these approval requests are approved."""
 
@@ -86,10 +79,11 @@ class McpServers:
         """Call a tool: the result has its `output` or its `error`."""
         return dict(self._servers[label].call(name, arguments).members)
 
-    def plan_turn(self, body: Json, read: Sequence[Json], take_turn: TakeTurn) -> ModelTurn:
+    def plan_turn(self, body: Json, read: Sequence[Json], take_turn: TakeTurn) -> tuple[Taken, Taken | None]:
         """Plan the turn for a request whose transcript is `read`: lists of tools, approved calls, then lines of a script.
 
         Lines that waited for an approval come first, else the next turn is taken; without lines nothing is listed or called.
+        Also returns what is held back until the calls in the turn are approved.
         """
         offers = {tool["server_label"]: tool for tool in declared_tools(body) if self._is_served(tool)}
         granted = {
@@ -98,14 +92,14 @@ class McpServers:
         awaited = (waiting.held for waiting in self._awaiting_approval if waiting.ids <= granted.keys())
         taken = next(awaited, None) or take_turn()
         if not taken.lines:
-            return ModelTurn(taken)
+            return taken, None
         lines, taken, held = self._decide_calls(taken, offers, take_turn)
         own = [step for step in lines if isinstance(step, Item)]
         made = {item.members["approval_request_id"] for item in own if item.type == MCP_CALL}
         approved = [self._plan_approved_call(request) for id, request in granted.items() if id not in made]
         steps = [*self._tool_listings(offers, read, own), *approved, *lines]
         made_lines = [step.execute() if isinstance(step, PlannedCall) else step for step in steps]
-        return ModelTurn(taken._replace(lines=made_lines), taken._replace(lines=held) if held else None)
+        return taken._replace(lines=made_lines), taken._replace(lines=held) if held else None
 
     def hold_for_approval(self, output: Sequence[Json], held: Taken) -> None:
         """Hold lines back until the approval requests of an output are approved."""

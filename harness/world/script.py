@@ -93,8 +93,6 @@ class Route:
 
     def unmet_conditions(self, request: Request) -> list[tuple[str, Matcher, Any]]:
         """List the conditions that this request does not meet: name, wanted value, actual value."""
-        if not self.conditions:
-            return []
         found = ((name, wanted, condition_value(request, name)) for name, wanted in self.conditions.items())
         return [condition for condition in found if not self._is_met(*condition)]
 
@@ -113,17 +111,17 @@ class Route:
         turn = self.turns[0]
         if callable(turn) and inspect.isgeneratorfunction(turn):
             turn = self.turns[0] = turn(_lend(request))
-        if isinstance(turn, Repeated):
-            turn = turn.turns[self.replayed % len(turn.turns)]
-            self.replayed += 1
-        elif not isinstance(turn, Iterator):
-            self._drop_first()
         if isinstance(turn, Iterator):
             turned = self._call_user_code(_resume_turns, turn, request)
             if turned is _EXHAUSTED:
                 self._drop_first()
                 return []
         else:
+            if isinstance(turn, Repeated):
+                turn = turn.turns[self.replayed % len(turn.turns)]
+                self.replayed += 1
+            else:
+                self._drop_first()
             turned = self._call_user_code(turn, _lend(request)) if callable(turn) else turn
         self.taken += 1
         try:
@@ -353,11 +351,11 @@ class Script:
         """Take the turn that answers a call; NoTurn says why none does, with the closest route and a field diff."""
         routes, request = self.all_routes, call.request
         for route in routes:
-            while route.turns and not route.unmet_conditions(request):
+            while route.turns and not (route.conditions and route.unmet_conditions(request)):
                 before, places, replayed = self.taken_now, route.places[0], route.replayed
                 self.taken_now = before or (route, route.taken + 1, places, replayed)
                 if lines := route.next(request):
-                    return Taken(self._at_pace(lines), route, route.taken, places)
+                    return Taken(self._at_pace(lines) if self.pace else lines, route, route.taken, places)
                 self.taken_now = before
         if self.fallback and not routes:
             return Taken(self._at_pace(list(self.fallback(call))))

@@ -189,18 +189,15 @@ class World:
             self._drop_oldest()
 
     def _drop_oldest(self) -> None:
-        most = self.limits.exchanges
-        if most is not None:
-            if len(self.exchanges) > most:
-                drop_oldest(self.exchanges, most)
-                drop_before(self.edge.records, self.exchanges[0].number)
-                drop_before(self.answered_by.taken, self.exchanges[0].number)
-            if self.problems:
-                drop_oldest(self.problems, most)
-            if len(self.approval_ledger) > most:
-                self.approval_ledger.keep_newest(most)
-        if self.limits.responses is not None:
-            self.store.keep_newest(self.limits.responses)
+        limits = self.limits
+        if limits.exchanges is not None and len(self.exchanges) > limits.exchanges:
+            drop_oldest(self.exchanges, limits.exchanges)
+            drop_before(self.edge.records, self.exchanges[0].number)
+            drop_before(self.answered_by.taken, self.exchanges[0].number)
+            drop_oldest(self.problems, limits.exchanges)
+            self.approval_ledger.keep_newest(limits.exchanges)
+        if limits.responses is not None:
+            self.store.keep_newest(limits.responses)
 
     def hear_strays(self, log: StrayLog) -> None:
         """Hear from now on of requests whose keys lead to no World: perhaps they were meant for this one."""

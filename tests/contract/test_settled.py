@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.contract import check as contract
-from harness.contract.check import CheckedRequest, Settled, Violation, check, check_request, settle
+from harness.contract.check import CheckedRequest, Settled, Violation, check, check_input, check_request, settle
 from harness.contract.overrides import Overrides
 from harness.contract.rule_plan import RulePlan
 from harness.core.exchange import Json, Request
@@ -38,7 +38,7 @@ def with_input(request: Request, input: Any) -> Request:
 
 def outcomes(request: Request, world: Any, settled: Settled) -> tuple[Violation | None, Violation | None]:
     """Why a request is refused: checked as a whole, and by what is not settled."""
-    return check_request(request, world).violation, check_request(request, world, settled=settled).violation
+    return check_request(request, world).violation, check_input(request, world, settled).violation
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def compared(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     def compare(request: Request, world: Any, checked: CheckedRequest) -> None:
         other = with_input(request, "hi" if isinstance(request.body["input"], list) else MESSAGES)
         if check_rules(other, world, None).violation is None and (settled := settle(other, world)):
-            rest = check_request(request, world, settled=settled)
+            rest = check_input(request, world, settled)
             assert (rest.violation, rest.request) == (checked.violation, checked.request)
             counts["refused" if checked.violation else "accepted"] += 1
 
@@ -117,7 +117,7 @@ class TestWhatIsSettled:
     def test_is_not_checked_again(self) -> None:
         settled, wrong = settle(request_for(), World()), request_for({"seed": 1})
         assert check(wrong, World()) is not None
-        assert check_request(wrong, World(), settled=settled).violation is None
+        assert check_input(wrong, World(), settled).violation is None
 
     def test_is_all_but_the_input_where_that_breaks_the_schema(self) -> None:
         settled, wrong = settle(request_for(), World()), request_for({"seed": 1, "input": 7})

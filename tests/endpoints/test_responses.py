@@ -235,7 +235,7 @@ class TestWhatAnItemBecomes:
         ],
     )
     def test_has_what_a_list_always_shows(self, item: dict[str, Any], listed: dict[str, Any]) -> None:
-        (said,) = render_input_items({"input": [item]})
+        (said,) = render_input_items([item])
         assert listed.items() <= said.items()
 
 

@@ -245,14 +245,13 @@ class TestAHeadThatCameBefore:
             socket.create_connection((either.host, either.port), timeout=10) as second,
         ):
             answers = {ask(wire, one) for wire in (first, second, first, second, first)}
-            assert parsed == [head_of(one)] * 2
             assert ask(second, same_head) in answers
-            assert parsed == [head_of(one)] * 2
+            assert parsed == [head_of(one)]
             assert ask(second, longer) in answers
             assert ask(first, other_key) in answers
             assert ask(second, one) in answers
         assert len(answers) == 1
-        assert parsed == [*map(head_of, (one, one, other_key))]
+        assert parsed == [*map(head_of, (one, longer, other_key))]
         asked = [exchange.request for exchange in either.api.open("sk-1").exchanges]
         assert [request.body["input"] for request in asked] == [*["hi"] * 5, "yo", "hey", "hi"]
         assert {request.headers["content-length"] == str(len(request.raw)) for request in asked} == {True}
@@ -304,7 +303,7 @@ class TestAHeadThatCameBefore:
                 assert b"HTTP/1.1 418 " in ask(wire, one)
             assert server.api.request_count == len(turns) + 1
         assert sizes[0] == sizes[1] == sizes[2] == sizes[4] == sizes[5] < len(LONG) < sizes[3]
-        assert len(parsed) == 2, "those that were new"
+        assert len(parsed) == 1, "the first one"
 
     def test_a_fault_of_the_mock_is_an_answer_500(self, either: Server, monkeypatch: pytest.MonkeyPatch) -> None:
         one = request_of(self.BODY)

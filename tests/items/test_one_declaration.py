@@ -60,7 +60,7 @@ def test_rules_pair_the_call_with_its_output():
 
 
 def test_a_list_of_input_items_shows_its_status():
-    assert [each["status"] for each in render_input_items({"input": [CALL, OUTPUT]})] == ["completed", "completed"]
+    assert [each["status"] for each in render_input_items([CALL, OUTPUT])] == ["completed", "completed"]
 
 
 def test_an_output_has_ids_like_its_call():

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from harness.answers.parameters import items_of_day
 from harness.answers.prompt import Prompt
-from harness.answers.response import add_billing
+from harness.answers.response import billing_of
 from harness.answers.writer import render_events
 from harness.core.exchange import Answer, Json
 from harness.ending import TurnLine, to_api_error
@@ -37,7 +37,10 @@ def _build_whole(run: PendingResponse, prompt: Prompt, items: Sequence[Item], wo
     if background and not streams:
         return Answer(200, world.enqueue(run))
     response = world.finish(run)
-    return _stream(response, prompt.body, items, world) if streams else Answer(200, add_billing(response, world.as_of))
+    if streams:
+        return _stream(response, prompt.body, items, world)
+    response |= billing_of(response, world.as_of)
+    return Answer(200, response)
 
 
 def _stream(response: Json, body: Json, items: Sequence[Item], world: World) -> Answer:

@@ -13,7 +13,6 @@ from harness.contract.rules.request.limits import exceeds_window
 from harness.ending import Ending, failed, split_ending
 from harness.items.kind import Item
 from harness.world.api_call import ApiCall
-from harness.world.mcp_approvals import ModelTurn
 from harness.world.script import Taken
 from harness.world.store import PendingResponse
 from harness.world.world import World
@@ -46,21 +45,21 @@ def take_turn(prompt: Prompt, call: ApiCall) -> Turn:
     return Turn(taken, items, ending, held)
 
 
-def _take_lines(prompt: Prompt, call: ApiCall) -> ModelTurn:
+def _take_lines(prompt: Prompt, call: ApiCall) -> tuple[Taken, Taken | None]:
     world = call.world
     if prompt.body.get("stream") and exceeds_window(call.request, world):
-        return ModelTurn(OVERFLOW)
+        return OVERFLOW, None
     if not world.mcp_servers:
-        return ModelTurn(world.script.next(call))
-    turn = world.mcp_servers.plan_turn(prompt.body, prompt.transcript.items, lambda: world.script.next(call))
-    world.script.note_taken(turn.taken)
-    return turn
+        return world.script.next(call), None
+    taken, held = world.mcp_servers.plan_turn(prompt.body, prompt.transcript.items, lambda: world.script.next(call))
+    world.script.note_taken(taken)
+    return taken, held
 
 
 def note_approvals(prompt: Prompt, turn: Turn, run: PendingResponse, world: World) -> None:
     """Note the approvals in a request and in its response, and the lines that wait for them."""
     if turn.held:
         world.mcp_servers.hold_for_approval(run.output, turn.held)
-    if turn.taken is not OVERFLOW and (concerns_approvals(prompt.own_input) or concerns_approvals(run.output)):
+    if turn.taken is not OVERFLOW and concerns_approvals([*prompt.own_input, *run.output]):
         number = world.exchange_count + 1
         world.approval_ledger.add_exchange(number, run.previous, run.own_input, run.output)

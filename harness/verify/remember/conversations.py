@@ -16,7 +16,7 @@ from harness.world.world import World
 @remembers("POST /conversations")
 def _remember_created(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     if isinstance(id := answer.get("id"), str):
-        items = render_input_items({"input": drop_nulls(request.body or {}).get("items") or []})
+        items = render_input_items(drop_nulls(request.body or {}).get("items") or [])
         world.store.conversations[id] = Conversation(answer, ItemChain(items))
 
 

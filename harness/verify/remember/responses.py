@@ -23,7 +23,7 @@ def _remember_created(world: World, request: Request, answer: Json, events: Sequ
         return
     _presume_named_objects(world, body)
     transcript = world.store.transcript(body)
-    items, sent = typed_items(output), render_input_items({"input": transcript.added})
+    items, sent = typed_items(output), render_input_items(transcript.added)
     if body.get("store") is not False and answer.get("store") is not False:
         _store_response(world, {**answer, "output": items}, sent, world.store.chain_of(body))
         if events and body.get("background"):
