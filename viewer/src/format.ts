@@ -3,7 +3,7 @@ import type { CaseRow, Outcome } from "./model";
 import type { Meaning } from "./parts/Sign";
 
 const NUMBER = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
-const DATE = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 export const number = (value: number) => NUMBER.format(value);
 
@@ -22,8 +22,12 @@ export function milliseconds(value: number): string {
   return value < 10 ? `${value.toFixed(1)} ms` : seconds(value / 1000);
 }
 
+/** Writes a moment in the reader's time zone: `26 Nov 2026, 05:13`. */
 export function date(unix: number): string {
-  return unix > 0 ? DATE.format(unix * 1000) : "";
+  if (!(unix > 0)) return "";
+  const moment = new Date(unix * 1000);
+  const two = (value: number) => String(value).padStart(2, "0");
+  return `${moment.getDate()} ${MONTHS[moment.getMonth()]} ${moment.getFullYear()}, ${two(moment.getHours())}:${two(moment.getMinutes())}`;
 }
 
 const MEANINGS: { readonly [outcome in Outcome]: Meaning } = {

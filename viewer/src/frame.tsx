@@ -14,7 +14,6 @@ export interface Crumb {
 interface Shape {
   readonly run: Run;
   readonly crumbs?: readonly Crumb[];
-  readonly search?: ComponentChildren;
   /** What stands in a second row of the head. */
   readonly below?: ComponentChildren;
   /** What stands at the bottom of the screen. */
@@ -22,7 +21,7 @@ interface Shape {
   readonly children: ComponentChildren;
 }
 
-export function Frame({ run, crumbs = [], search, below, dock, children }: Shape) {
+export function Frame({ run, crumbs = [], below, dock, children }: Shape) {
   const last = crumbs.length - 1;
   return (
     <div class="page">
@@ -34,9 +33,8 @@ export function Frame({ run, crumbs = [], search, below, dock, children }: Shape
               <a key={crumb.href} href={crumb.href} aria-current={index === last ? "page" : undefined}>{crumb.text}</a>
             ))}
           </nav>
-          {crumbs.length === 0 && <p class="about">{about(run).map((part) => <span key={part}>{part}</span>)}</p>}
+          {crumbs.length === 0 && <About run={run} />}
           <div class="tools">
-            {search}
             <KeysHelp />
             <ThemeButton />
           </div>
@@ -49,8 +47,21 @@ export function Frame({ run, crumbs = [], search, below, dock, children }: Shape
   );
 }
 
-/** Lists what was run, when, how long and with what. */
-function about(run: Run): string[] {
-  const versions = Object.entries(run.versions).map(([name, version]) => `${name} ${version}`);
-  return [run.command, date(run.began), run.seconds > 0 ? seconds(run.seconds) : "", run.commit, ...versions].filter(Boolean);
+/** What was run, when, how long; with which versions, when somebody asks. */
+function About({ run }: { run: Run }) {
+  const versions = Object.entries(run.versions);
+  const parts = [run.command, date(run.began), run.seconds > 0 ? seconds(run.seconds) : "", run.commit].filter(Boolean);
+  return (
+    <div class="about">
+      {parts.map((part) => <span key={part}>{part}</span>)}
+      {versions.length > 0 && (
+        <details class="versions">
+          <summary>versions</summary>
+          <dl class="pairs">
+            {versions.flatMap(([name, version]) => [<dt key={name}>{name}</dt>, <dd key={`${name} is`}>{version}</dd>])}
+          </dl>
+        </details>
+      )}
+    </div>
+  );
 }

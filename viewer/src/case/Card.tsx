@@ -32,7 +32,7 @@ export function Card({ opened, exchange, rails, unfolded, unfold }: Shape) {
       {lines.map((line, index) => (
         <div key={index} class={`turn-line ${line.kind === "item" ? `of-${line.by}` : `of-${line.kind}`} ${index === ended ? "divided" : ""}`}>
           <div class="what">
-            <LineText line={line} opened={opened} exchange={exchange} unfold={() => unfold(shown.number)} />
+            <LineText line={line} opened={opened} exchange={exchange} rails={rails} unfold={() => unfold(shown.number)} />
           </div>
           <Tracks rails={rails} lane={shown.lane} segments={segmentsAt(rails, shown.lane, shown.number, lines, index)} number={shown.number} />
         </div>
@@ -64,7 +64,15 @@ const isPlain = ({ method, path }: ShownExchange) => method === "POST" && /\/res
 
 export const laneColour = (lane: number) => `var(--lane-${lane % 8})`;
 
-function LineText({ line, opened, exchange, unfold }: { line: Line; opened: OpenedCase; exchange: OpenedExchange; unfold: () => void }) {
+interface LineShape {
+  readonly line: Line;
+  readonly opened: OpenedCase;
+  readonly exchange: OpenedExchange;
+  readonly rails: Rails;
+  readonly unfold: () => void;
+}
+
+function LineText({ line, opened, exchange, rails, unfold }: LineShape) {
   switch (line.kind) {
     case "before":
       return (
@@ -73,7 +81,7 @@ function LineText({ line, opened, exchange, unfold }: { line: Line; opened: Open
         </button>
       );
     case "item":
-      return <ItemLine line={line} id={opened.id} />;
+      return <ItemLine line={line} id={opened.id} rails={rails} />;
     case "mark": {
       const { sign, label, text } = sumUp(line.item.mark === "lost" ? (line.item.was ?? line.item.item) : line.item.item);
       return (
@@ -98,13 +106,13 @@ function LineText({ line, opened, exchange, unfold }: { line: Line; opened: Open
   }
 }
 
-function ItemLine({ line, id }: { line: Extract<Line, { kind: "item" }>; id: string }) {
+function ItemLine({ line, id, rails }: { line: Extract<Line, { kind: "item" }>; id: string; rails: Rails }) {
   const { sign, label, text, wire } = sumUp(line.item, line.call);
   return (
     <>
       <b class="who">{sign && <span class="dim">{sign} </span>}{label}</b>{" "}
       <span class={wire ? "mono wrap" : "wrap"}><LongText text={text} most={SHOWN} /></span>
-      {line.call && line.by !== "before" && !isRemote(line.item) && <CallTags call={line.call} made={line.by === "answer"} id={id} />}
+      {line.call && line.by !== "before" && !isRemote(line.item) && <CallTags call={line.call} made={line.by === "answer"} id={id} unanswered={rails.unanswered.has(line.call.call_id)} />}
     </>
   );
 }
@@ -112,13 +120,13 @@ function ItemLine({ line, id }: { line: Extract<Line, { kind: "item" }>; id: str
 /** Whether the API made the call itself; what was decided about it stands where it was asked. */
 const isRemote = (item: Json) => isObject(item) && item["type"] === "mcp_call";
 
-function CallTags({ call, made, id }: { call: ShownCall; made: boolean; id: string }) {
+function CallTags({ call, made, id, unanswered }: { call: ShownCall; made: boolean; id: string; unanswered: boolean }) {
   const twice = call.executed > 1 && !made;
   const again = made && call.answered.length > 1;
   return (
     <span class="tags small">
       {made && call.approval && <span class={call.approval === "approved" ? "right" : "doubtful"}>{APPROVALS[call.approval] ?? call.approval}</span>}
-      {made && call.answered.length === 0 && call.approval !== "denied" && <span class="wrong">no output ✗</span>}
+      {made && unanswered && !call.approval && <span class="wrong">no output ✗</span>}
       {twice && <span class="wrong">executed ×{call.executed}</span>}
       {again && <span class="doubtful">answered in {call.answered.map((number) => <a key={number} href={link.case(id, number)}> {number}</a>)}</span>}
     </span>

@@ -24,6 +24,8 @@ export interface Rails {
   readonly at: ReadonlyMap<number, readonly Rail[]>;
   /** How many tracks each lane has. */
   readonly tracks: readonly number[];
+  /** The ids of the calls that no request answered, taken or refused. */
+  readonly unanswered: ReadonlySet<string>;
 }
 
 export type Segment = "" | "through" | "start" | "end";
@@ -36,9 +38,11 @@ export function layRails(opened: OpenedCase): Rails {
   const numbers = [...at.keys()];
   const places = new Map(numbers.map((number, place) => [number, place]));
   const last = lastRequests(opened);
+  const unanswered = new Set<string>();
   for (const call of [...opened.calls].sort((one, other) => one.said - other.said)) {
     const lane = opened.exchange(call.said)?.shown.lane;
     const end = lane === undefined ? undefined : last(call, lane);
+    if (call.answered.length === 0 && call.approval !== "denied" && end?.missing !== false) unanswered.add(call.call_id);
     if (lane === undefined || end === undefined) continue;
     const busy = (ends[lane] ??= []);
     const free = busy.findIndex((number) => number <= call.said);
@@ -48,7 +52,7 @@ export function layRails(opened: OpenedCase): Rails {
     const rail = { call, lane, track, from: call.said, ...end };
     for (const number of numbers.slice(places.get(rail.from), (places.get(rail.to) ?? 0) + 1)) at.get(number)?.push(rail);
   }
-  return { at, tracks: ends.map((busy) => busy.length) };
+  return { at, tracks: ends.map((busy) => busy.length), unanswered };
 }
 
 type End = Pick<Rail, "to" | "missing">;

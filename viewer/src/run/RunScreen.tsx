@@ -1,4 +1,5 @@
 /** A run: its verdict, then what is wrong, then everything else; beside it the case that is selected. */
+import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type Address, go, link, setQuery } from "../address";
 import { CaseView } from "../case/CaseView";
@@ -46,7 +47,7 @@ export function RunScreen({ run, address }: { run: Run; address: Address }) {
     </label>
   );
   return (
-    <Frame run={run} search={search} below={<Verdict run={run} tab={tab} outcome={address.query.get("outcome")} />}>
+    <Frame run={run} below={<Verdict run={run} tab={tab} outcome={address.query.get("outcome")} search={search} />}>
       {tab === "coverage" ? <Coverage run={run} sought={sought} /> : tab === "files" ? <Files run={run} sought={sought} /> : <Tests run={run} address={address} />}
     </Frame>
   );
@@ -54,7 +55,7 @@ export function RunScreen({ run, address }: { run: Run; address: Address }) {
 
 const NAMES: { readonly [outcome in Outcome]?: string } = { error: "errors", xfailed: "failed as expected", xpassed: "passed unexpectedly", open: "alive" };
 
-function Verdict({ run, tab, outcome }: { run: Run; tab: string; outcome: string | null }) {
+function Verdict({ run, tab, outcome, search }: { run: Run; tab: string; outcome: string | null; search: ComponentChildren }) {
   const counts = (Object.entries(run.counts) as [Outcome, number][]).filter(([, value]) => value > 0);
   const order: readonly Outcome[] = ["failed", "error", "xpassed", "open", "passed", "skipped", "xfailed"];
   const tabs = [["", "Tests"], ["coverage", "Coverage"], ["files", "Files"], ...(run.examination ? [["examine", "Examine"]] : [])] as const;
@@ -74,6 +75,7 @@ function Verdict({ run, tab, outcome }: { run: Run; tab: string; outcome: string
         {run.causes.length > 0 && <span class="dim">{count(run.causes.length, "cause")}</span>}
         {counts.length === 0 && <span class="dim">{run.source === "serve" ? "No World yet" : "No test used the mock"}</span>}
       </h1>
+      {search}
       <nav class="tabs" aria-label="Views of this run">
         {tabs.map(([name, title]) => (
           <a key={name} href={name ? link.tab(name) : link.run()} aria-current={name === tab ? "page" : undefined}>{title}</a>
