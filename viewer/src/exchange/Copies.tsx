@@ -1,25 +1,17 @@
-/** What can be copied of an exchange. */
+/** The menu of what can be copied of an exchange. */
 import type { OpenedExchange } from "../data/opened";
 import { Copy } from "../parts/Copy";
-
-const NAMES: readonly (readonly [name: string, label: string])[] = [
-  ["pytest", "pytest test"],
-  ["curl", "curl"],
-  ["turn_python", "script turn, Python"],
-  ["turn_yaml", "script turn, YAML"],
-  ["refusal", "expected refusal"],
-];
+import { COPIES, copyOf } from "./copy_texts";
 
 export function Copies({ exchange }: { exchange: OpenedExchange }) {
-  const { copies } = exchange.shown;
-  const named = NAMES.filter(([name]) => copies[name]);
+  const named = COPIES.filter(([name]) => exchange.shown.copies[name]);
   if (named.length === 0) return null;
   return (
     <details class="copies">
       <summary>Copy as …</summary>
       <div class="copies-menu">
         {named.map(([name, label]) => (
-          <Copy key={name} text={() => copies[name] ?? ""} label={label} />
+          <Copy key={name} text={() => copyOf(exchange, name)} label={label} />
         ))}
       </div>
     </details>

@@ -111,7 +111,7 @@ function RowValue({ row, toggle }: { row: Row; toggle: () => void }) {
       );
     case "closed":
       return (
-        <button class="json-fold" onClick={toggle} aria-expanded="false" aria-label={`unfold ${row.path || "all"}`}>
+        <button class="json-fold" onClick={toggle} aria-expanded="false">
           {begin} <span class="dim">{gistOf(row.value)}</span> {end}
         </button>
       );
