@@ -16,6 +16,7 @@ import pytest
 import yaml
 
 import harness.endpoints  # noqa: F401  (registers every operation)
+from harness.analysis.receivers import RECEIVER_MISTAKES
 from harness.api.operations import OPERATIONS
 from harness.cli import app
 from harness.contract.rule import LEVELS
@@ -25,6 +26,7 @@ from harness.report.formats import FORMATS
 from harness.world.conditions import CONDITIONS
 from harness.world.mock import Mock
 from harness.world.scripting.document import DOCUMENT_KEYS, parse_document, parse_route
+from harness.world.webhooks import FAULTS
 from tests.clients import samples
 from tests.support.command_line import run_cli
 from tests.support.processes import run, spawn
@@ -324,6 +326,11 @@ def test_links_lead_to_addresses_or_files(page):
     links = [urlsplit(link) for link in re.findall(r"\]\((\S+?)\)", text_of(page))]
     assert {link.scheme for link in links} <= {"", "https"}
     assert [link.path for link in links if not link.scheme and not (page.parent / link.path).exists()] == []
+
+
+def test_the_page_of_webhooks_lists_every_fault_and_mistake():
+    assert first_cells(section("webhooks.md", "Faults")) == set(FAULTS)
+    assert first_cells(section("webhooks.md", "What a receiver does wrong")) == set(RECEIVER_MISTAKES)
 
 
 def test_the_readme_is_a_first_page():

@@ -13,10 +13,10 @@ Signature = Literal["valid", "wrong", "missing", "stale"]
 """How a delivery is signed: as it should be, with another secret, not at all, or with a timestamp that is too old."""
 TIMEOUT_SECONDS = 15.0
 """How long a receiver may take to answer: the least of the 15 to 30 seconds that Standard Webhooks recommends."""
-
-
 EVENT_TYPES = ("response.completed", "response.failed", "response.cancelled", "response.incomplete")
 """The events of background responses, by the status with which these end."""
+LOOP_ENDED = "the event loop of the app has ended"
+"""The error of a delivery to an app whose test has ended."""
 SECRET_PREFIX = "whsec_"
 SECRET_VARIABLE = "OPENAI_WEBHOOK_SECRET"
 """What the SDK reads the secret of a webhook from."""

@@ -1,4 +1,4 @@
-"""What a report lists of a test: a finding of each refusal, loss, unanswered request and unused turn."""
+"""What a report lists of a test: a finding of each refusal, loss, unanswered request, unused turn, wrong webhook."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from harness.explain.model import ReportFinding
 from harness.explain.refusal import refusal_finding
 from harness.explain.turn import unused_findings
 from harness.explain.unanswered import unanswered_finding
+from harness.explain.webhook import webhook_findings
 from harness.world.world import World
 
 MAX_TRACED = 20
@@ -27,7 +28,7 @@ def collect_findings(
     *,
     judged: bool = True,
 ) -> list[ReportFinding]:
-    """List the findings in the exchanges of a World, in their order; then its unused turns.
+    """List the findings in the exchanges of a World, in their order; then those of its webhooks, its unused turns.
 
     Every finding of a test that `passed` was expected; of other tests the refusals that were asked for, and what their
     marker allows: losses by their ids, `unused`. A test that was not `judged` passes with losses, so that only those
@@ -53,4 +54,4 @@ def collect_findings(
     ]
     findings += [loss_finding(lost, lost.loss in allowed or (passed and lost.exchange in lossy)) for lost in losses]
     findings.sort(key=lambda finding: finding.exchange or 0)
-    return [*findings, *unused_findings(world, passed or "unused" in allowed)]
+    return [*findings, *webhook_findings(world, passed), *unused_findings(world, passed or "unused" in allowed)]

@@ -37,9 +37,9 @@ class Cause:
 
 _ROW_LABELS = tuple(field.name for field in fields(Cause) if field.kw_only)
 
-FindingKind = Literal["refusal", "loss", "unanswered", "unused", "disagreement", "unreadable"]
-_PLACES: dict[FindingKind, str] = {"unreadable": "the file", "refusal": "outside of its test"}
-"""The place of a finding without an exchange: of an unreadable recording, and of a request without a World."""
+FindingKind = Literal["refusal", "loss", "unanswered", "unused", "disagreement", "unreadable", "webhook"]
+_PLACES: dict[FindingKind, str] = {"unreadable": "the file", "refusal": "outside of its test", "webhook": "a webhook"}
+"""The place of a finding without an exchange: of an unreadable recording, of a request without a World, of a delivery."""
 
 
 @dataclass(frozen=True, slots=True)

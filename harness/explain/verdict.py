@@ -13,6 +13,7 @@ from harness.explain.refusal import MAX_EXPLAINED, absence_cause, probe_causes, 
 from harness.explain.stray import stray_cause
 from harness.explain.turn import no_request_cause, unused_cause
 from harness.explain.unanswered import has_problem, unanswered_cause
+from harness.explain.webhook import webhook_causes
 from harness.world.world import World
 
 
@@ -34,6 +35,7 @@ def find_verdict(
         *_sort_causes(world, losses, refused),
         *(shown_otherwise_cause(message, world.vocabulary) for message in world.shown_otherwise if shown),
         *stray,
+        *webhook_causes(world),
         *map(absence_cause, world.refusals.missing),
         *([_unused_or_no_request(world)] if unused_turns and not explains_unused else []),
         *probe_causes(world),
@@ -57,7 +59,7 @@ def find_suspects(world: World, losses: Sequence[Lost] = (), *, unused: bool = F
         return [_unused_or_no_request(world)]
     named = {cause.exchange for cause in ranked}
     left = [cause for cause in hang_up_causes(world) if cause.exchange not in named]
-    return [*ranked, *left, *([stray_cause(world)] if world.strays else [])]
+    return [*ranked, *webhook_causes(world), *left, *([stray_cause(world)] if world.strays else [])]
 
 
 def _sort_causes(world: World, losses: Sequence[Lost], refused: Sequence[Cause]) -> list[Cause]:

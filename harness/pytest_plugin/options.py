@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 UNUSED_VALUES = ("fail", "allow")
 LOSSES_VALUES = ("fail", "allow", "strict")
 REFUSALS_VALUES = ("fail", "allow")
+WEBHOOKS_VALUES = ("fail", "allow")
 MARKER_VALUES: dict[str, tuple[str, ...]] = {
     "unused": UNUSED_VALUES,
     "losses": LOSSES_VALUES,
     "refusals": REFUSALS_VALUES,
+    "webhooks": WEBHOOKS_VALUES,
     "dialect": ("openai", "azure", "foundry"),
     "key": (),
     "as_of": (),
@@ -30,9 +32,9 @@ MARKER_VALUES: dict[str, tuple[str, ...]] = {
 }
 """The options of the marker `harness` with their values; without a dialect the mock has the paths of all of them.
 
-`losses` may also be a list, the ids of the losses to allow, and `refusals` one of the rules and areas to allow. `key` is any
-text: one more API key of the test; `as_of` is a day or a month, `contract` a
-file that `harness learn` wrote, below the root of the project; with `tls` (True or False) the mock speaks TLS.
+`losses`, `webhooks` and `refusals` may also be a list of what to allow: ids of losses, of mistakes of receivers, rules and
+areas. `key` is any text: one more API key of the test; `as_of` is a day or a month, `contract` a file that
+`harness learn` wrote, below the root of the project; with `tls` (True or False) the mock speaks TLS.
 """
 REFUSALS_INI = "harness_refusals"
 CONTRACT_INI = "harness_contract"
@@ -105,6 +107,12 @@ def allowed_refusals(node: pytest.Item) -> Sequence[str]:
     return _allowed_names(read_marker_options(node)["refusals"])
 
 
+def allowed_mistakes(node: pytest.Item) -> Sequence[str]:
+    """List the mistakes that receivers of webhooks may make in a test, or `allow` for all."""
+    option = read_marker_options(node).get("webhooks", WEBHOOKS_VALUES[0])
+    return option if isinstance(option, list) else [option] if option != WEBHOOKS_VALUES[0] else []
+
+
 def project_refusals(config: pytest.Config) -> Sequence[str]:
     """List the rules and areas by which requests that belong to no test may be refused."""
     return _allowed_names(_read_refusals_ini(config))
@@ -140,11 +148,12 @@ def _describe_misfit(name: str, value: Any) -> str:
         from harness.world.refusals import describe_unknown_rule
 
         return describe_unknown_rule(value)
-    ids = _loss_ids() if name == "losses" and isinstance(value, list) else ()
+    ids = _ids_of(name) if name in ("losses", "webhooks") and isinstance(value, list) else ()
     if all(id in ids for id in value) if ids else value in MARKER_VALUES[name]:
         return ""
     known = ", ".join(map(repr, ids or MARKER_VALUES[name]))
-    lists = {"losses": " or a list of losses to allow", "refusals": " or a list of rules and areas to allow"}
+    listed = {"losses": "losses", "webhooks": "mistakes", "refusals": "rules and areas"}
+    lists = {option: f" or a list of {what} to allow" for option, what in listed.items()}
     wrong = next((id for id in value if id not in ids), "") if ids else value
     near = _suggest(wrong, ids or MARKER_VALUES[name])
     return f"give {'some' if ids else 'one'} of {known}{'' if ids else lists.get(name, '')}.{near}"
@@ -166,7 +175,12 @@ def _describe_misfit_date(value: object) -> str:
     return ""
 
 
-def _loss_ids() -> tuple[str, ...]:
+def _ids_of(option: str) -> tuple[str, ...]:
+    """List what an option allows by id: losses, or mistakes of receivers of webhooks."""
+    if option == "webhooks":
+        from harness.analysis.receivers import RECEIVER_MISTAKES
+
+        return tuple(RECEIVER_MISTAKES)
     import harness.analysis.losses  # noqa: F401  (registers every loss)
     from harness.analysis.loss import LOSSES
 

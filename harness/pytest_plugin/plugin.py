@@ -23,7 +23,13 @@ from harness.pytest_plugin.exploring import WorldExplorer
 from harness.pytest_plugin.guard import is_live_api_refused
 from harness.pytest_plugin.hints import hide_library_frames, may_come_of_silence
 from harness.pytest_plugin.late import late_requests
-from harness.pytest_plugin.options import add_ini_options, allowed_refusals, overrides_of, read_marker_options
+from harness.pytest_plugin.options import (
+    add_ini_options,
+    allowed_mistakes,
+    allowed_refusals,
+    overrides_of,
+    read_marker_options,
+)
 from harness.pytest_plugin.tls import tls_server
 
 if TYPE_CHECKING:
@@ -77,6 +83,8 @@ def pytest_configure(config: pytest.Config) -> None:
         'losses=["citation-dropped"] these, "strict" looks for more. '
         'harness(refusals="fail"): so does a request that the contract refuses, unless it is expected; refusals="allow" '
         'permits all of them, refusals=["call_needs_output", "tools"] those of these rules and areas. '
+        'harness(webhooks="fail"): so does what a receiver of webhooks does wrong; webhooks="allow" permits all of it, '
+        'webhooks=["webhook-late"] these. '
         'harness(dialect="azure"): the mock is that provider alone (openai, azure, foundry), and so is the environment. '
         'harness(key="sk-test"): requests with this key belong to the test, too. '
         "harness(tls=True): the mock speaks TLS, and the environment says whom to trust. "
@@ -125,6 +133,8 @@ def openai_mock(
     late_requests(request.config).begin(request.node, name, urlsplit(mock_server.base_url).netloc)
     for text in allowed_refusals(request.node):
         world.refusals.expect(text, required=False)
+    if allowed := allowed_mistakes(request.node):
+        world.open_webhooks().allowed.update(allowed)
     for alias in (SESSION_KEY, options.get("key")):
         if alias:
             mock_server.api.add_alias(alias, mock.api_key)
@@ -154,6 +164,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
         if (world := item.stash.get(WORLD_STASH_KEY, None)) and (forgotten := _list_never_awaited()):
             world.not_awaited = forgotten
     if world:
+        _finish_deliveries(world)
         item.stash[_JUDGED_STASH_KEY] = _count_problems(world)
         losses = _disallowed_losses(item, world, accepted_only=True)
         _fail_test(world, losses, unused=_is_unused_fatal(item), shown=_is_showing_judged(item))
@@ -176,6 +187,12 @@ def pytest_runtest_makereport(
     if world and report.when == "teardown":
         del item.stash[WORLD_STASH_KEY]
     return report
+
+
+def _finish_deliveries(world: World) -> None:
+    """Wait until what is due at webhooks has been delivered, so that it is judged."""
+    if world.webhooks and world.courier:
+        world.courier.deliver(world)
 
 
 def _list_never_awaited() -> tuple[str, ...]:

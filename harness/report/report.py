@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import NamedTuple
 
 from harness.analysis.loss import LOSSES
+from harness.analysis.receivers import RECEIVER_MISTAKES
 from harness.analysis.sequence import NO_MESSAGES, SequenceDiagram
 from harness.contract.rule import RULES
 from harness.core.exchange import ROUTED, Json
@@ -89,6 +90,7 @@ class Totals(NamedTuple):
     disagreements: int = 0
     unreadable: int = 0
     routed: int = 0
+    webhooks: int = 0
 
     def plus(self, other: Totals) -> Totals:
         """Add other totals to these."""
@@ -137,7 +139,7 @@ def count_totals(exchanges: int, findings: Sequence[ReportFinding], routed: int 
     losses = counts["loss", True] + counts["loss", False]
     refused = (counts["refusal", expected] for expected in (True, False))
     rest = (counts[kind, False] for kind in ("unanswered", "unused", "disagreement", "unreadable"))
-    return Totals(*(1, exchanges, *refused, losses, *rest, routed))
+    return Totals(*(1, exchanges, *refused, losses, *rest, routed, counts["webhook", False]))
 
 
 def summary_line(totals: Totals, rules: int) -> str:
@@ -151,6 +153,7 @@ def summary_line(totals: Totals, rules: int) -> str:
         f"{pluralize(totals.unused, 'turn')} unused" if totals.unused else "",
         pluralize(totals.disagreements, "disagreement") if totals.disagreements else "",
         f"{totals.unreadable} unreadable" if totals.unreadable else "",
+        f"{pluralize(totals.webhooks, 'wrong webhook')}" if totals.webhooks else "",
         f"{rules} % of rules",
     ]
     return f"contract: {', '.join(filter(None, parts))}"
@@ -164,4 +167,7 @@ def documentation_of(id: str) -> Json:
         return {"summary": rule.summary, "doc": rule.doc, "area": rule.area, "source": source, "fix": rule.fix}
     if loss := LOSSES.get(id):
         return {"summary": loss.summary, "doc": loss.doc, "area": loss.area, "source": "", "fix": loss.fix}
+    if mistake := RECEIVER_MISTAKES.get(id):
+        doc = {"summary": mistake.summary, "doc": mistake.doc, "area": "webhooks"}
+        return {**doc, "source": mistake.source, "fix": mistake.fix}
     return {}

@@ -47,6 +47,7 @@ FAULTS = {
 }
 """What can go wrong with the deliveries to an endpoint, by name."""
 _PREPENDED: dict[str, Signature] = {"forged": "wrong", "unsigned": "missing", "stale": "stale"}
+ALL_ALLOWED = "allow"
 _MAX_DELIVERIES = 10_000
 _SECRET_BYTES = 24
 
@@ -89,9 +90,13 @@ class DueDelivery(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Webhooks:
-    """The endpoints of a World by id, its deliveries so far, oldest first, and what is due."""
+    """The endpoints of a World by id, its deliveries so far, oldest first, and what is due.
+
+    `allowed` are the ids of mistakes that receivers may make, `ALL_ALLOWED` among them permits any.
+    """
 
     ids: Ids
+    allowed: set[str] = field(default_factory=set)
     endpoints: dict[str, WebhookEndpoint] = field(default_factory=dict)
     deliveries: list[WebhookDelivery] = field(default_factory=list)
     _due: list[tuple[int, int, DueDelivery]] = field(default_factory=list)
@@ -108,6 +113,10 @@ class Webhooks:
             raise ConfigError("webhooks: `late` is a number of seconds from 0 on, and `timeout` a positive one.")
         self.endpoints[made.id] = made
         return made
+
+    def is_allowed(self, mistake: str) -> bool:
+        """Tell whether receivers may make a mistake."""
+        return mistake in self.allowed or ALL_ALLOWED in self.allowed
 
     def rotate(self, id: str, now: int, *, keep_old: bool, secret: str = "") -> WebhookEndpoint:
         """Give an endpoint another secret, by default a new one; with `keep_old` the old one signs for a day, too."""

@@ -76,6 +76,12 @@ class Vocabulary:
         named = ", ".join(map(json.dumps, ids))
         return self.mark.format(f"losses=[{named}]" if named else 'losses="allow"')
 
+    def allow_webhooks(self, ids: Sequence[str]) -> str:
+        """How these mistakes of a receiver of webhooks are permitted."""
+        if self.mark:
+            return self.mark.format(f"webhooks={json.dumps(ids)}")
+        return f'{{"webhooks": {{…, "allow": {json.dumps(ids)}}}}}'
+
     def expect_refusals(self, ids: Sequence[str]) -> str:
         """How refusals by these rules are expected: the first of them where it comes, or all for a whole test."""
         if self.language == "javascript":

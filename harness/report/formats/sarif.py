@@ -21,6 +21,7 @@ _KIND_SUMMARIES = {
     "unused": "A turn of the script that no request took.",
     "disagreement": "A recorded exchange and the contract do not agree.",
     "unreadable": "A recording that could not be read to its end.",
+    "webhook": "A receiver of webhooks does not do what it has to.",
 }
 
 

@@ -20,6 +20,7 @@ from wsgiref.util import setup_testing_defaults
 
 from harness.core.errors import ConfigError
 from harness.core.text.raised import describe_raised
+from harness.core.webhooks import LOOP_ENDED
 from harness.server.webhooks.sign import SignedRequest
 
 _LOOK_SECONDS = 0.05
@@ -171,7 +172,7 @@ class AsgiReceiver:
     def __call__(self, url: str, request: SignedRequest, timeout: float) -> Answered:
         """Call the app; its exception is status 500, as a server answers it."""
         if self._loop.is_closed():
-            raise DeliveryProblem("the event loop of the app has ended")
+            raise DeliveryProblem(LOOP_ENDED)
         answered = _AsgiAnswer()
         calling: Future[None] = asyncio.run_coroutine_threadsafe(self._call(url, request, answered), self._loop)
         seen_running = begun = answered.begun
@@ -184,7 +185,7 @@ class AsgiReceiver:
                 seen_running = now if self._loop.is_running() else seen_running
                 if now - seen_running > _GONE_SECONDS:
                     calling.cancel()
-                    raise DeliveryProblem("the event loop of the app has ended") from None
+                    raise DeliveryProblem(LOOP_ENDED) from None
                 if now - begun > timeout and answered.seconds is None:
                     calling.cancel()
                     raise DeliveryProblem(f"no answer within {timeout:g} s") from None

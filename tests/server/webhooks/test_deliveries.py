@@ -27,6 +27,8 @@ from harness.items import message
 from harness.world.mock import Mock
 from harness.world.webhooks import RETRY_SECONDS
 
+pytestmark = pytest.mark.harness(webhooks=["webhook-never-taken", "webhook-late"])
+
 
 class Receiver:
     """A hook that verifies, reads the response, and remembers what it was told; it answers `statuses`, then 200."""

@@ -1,0 +1,142 @@
+"""A test whose receiver of webhooks does something wrong fails, and says what, where and how to fix it."""
+
+from __future__ import annotations
+
+import pytest
+
+JOB = """
+def job(mock, *turns):
+    mock.script(message("Paris"))
+    made = openai.OpenAI().responses.create(model="gpt-4.1", input="capital?", background=True)
+    mock.advance()
+    mock.advance()
+    return made.id
+
+
+def answering(status, work=lambda: None):
+    def app(environ, start_response):
+        work()
+        start_response(status, [])
+        return []
+    return app
+
+
+def verifying(work=lambda event: None):
+    def app(environ, start_response):
+        headers = {name[5:].replace("_", "-").lower(): value for name, value in environ.items() if name[:5] == "HTTP_"}
+        try:
+            event = openai.OpenAI().webhooks.unwrap(environ["wsgi.input"].read(), headers)
+        except (openai.InvalidWebhookSignatureError, ValueError):
+            start_response("400 Bad Request", [])
+            return []
+        work(headers["webhook-id"], event)
+        start_response("204 No Content", [])
+        return []
+    return app
+"""
+ANY_FAULT = '["doubled", "reordered", "forged", "unsigned", "stale"]'
+
+
+@pytest.mark.parametrize(
+    ("mistake", "test"),
+    [
+        ("webhook-unverified", "mock.webhooks(answering('200 OK'), '/hook', faults=['forged'])"),
+        ("webhook-unverified", "mock.webhooks(answering('200 OK'), '/hook', faults=['unsigned'])"),
+        ("webhook-replayed", "mock.webhooks(answering('200 OK'), '/hook', faults=['stale'])"),
+        ("webhook-never-taken", "mock.webhooks(answering('500 Oops'), '/hook')"),
+        (
+            "webhook-late",
+            "import time; mock.webhooks(answering('200 OK', lambda: time.sleep(0.05)), '/hook', timeout=0.01)",
+        ),
+        (
+            "webhook-not-idempotent",
+            "rows = []; mock.webhooks(verifying(lambda *_: rows.append(1)), '/hook', "
+            "faults=['doubled'], effects=lambda: len(rows))",
+        ),
+        (
+            "webhook-not-idempotent",
+            "mock.when(input='thanks').script(message('!'), repeat=True); "
+            "mock.webhooks(verifying(lambda *_: openai.OpenAI().responses.create(model='gpt-4.1', input='thanks')), "
+            "'/hook', faults=['doubled'])",
+        ),
+    ],
+)
+def test_a_wrong_receiver_fails_its_test_unless_that_is_allowed(run, mistake, test):
+    source = f"{JOB}\nMARK\ndef test_it(mock):\n    {test}\n    job(mock)\n"
+    result = run(source.replace("MARK", ""))
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            f"Webhook {mistake}: *",
+            "  where   delivery * to http://localhost/hook, webhook-id wh_*",
+            "  fix  *",
+            f'  allow   @pytest.mark.harness(webhooks=["{mistake}"])',
+            "  source  *",
+            "contract: *1 wrong webhook*",
+        ]
+    )
+    run(source.replace("MARK", f'@pytest.mark.harness(webhooks=["{mistake}"])')).assert_outcomes(passed=1)
+    run(source.replace("MARK", '@pytest.mark.harness(webhooks="allow")')).assert_outcomes(passed=1)
+
+
+def test_a_right_receiver_passes_whatever_goes_wrong_on_the_way(run):
+    result = run(f"""{JOB}
+def test_it(mock):
+    done = {{}}
+    def work(id, event):
+        done.setdefault(id, openai.OpenAI().responses.retrieve(event.data.id).output_text)
+    mock.webhooks(verifying(work), "/hook", faults={ANY_FAULT}, effects=lambda: len(done))
+    job(mock)
+    job(mock)
+    assert list(done.values()) == ["Paris", "Paris"]
+    assert len(mock.deliveries) == 10
+""")
+    result.assert_outcomes(passed=1)
+
+
+def test_what_is_due_when_the_body_ends_is_delivered_and_judged(run):
+    result = run(f"""{JOB}
+def test_it(mock):
+    mock.webhooks(answering("500 Oops"), "/hook")
+    mock.script(message("Paris"))
+    client = openai.OpenAI()
+    made = client.responses.create(model="gpt-4.1", input="capital?", background=True)
+    while made.status != "completed":
+        made = client.responses.retrieve(made.id)
+""")
+    result.stdout.fnmatch_lines(["Webhook webhook-never-taken: *the last one got 500*"])
+
+
+def test_a_failing_test_names_the_receiver_as_a_suspect(run):
+    result = run(f"""{JOB}
+def test_it(mock):
+    mock.webhooks(answering("401 Unauthorized"), "/hook", secret="whsec_" + "c2VjcmV0" * 4)
+    job(mock)
+    assert "the answer was stored" == 1
+""")
+    result.stdout.fnmatch_lines(["*Webhook webhook-never-taken: *", "*OPENAI_WEBHOOK_SECRET*"])
+
+
+def test_an_app_of_an_async_test_that_has_ended_is_no_mistake_of_the_app(run):
+    result = run(f"""{JOB}
+@pytest.mark.asyncio
+async def test_it(mock):
+    async def app(scope, receive, send):
+        await send({{"type": "http.response.start", "status": 204}})
+        await send({{"type": "http.response.body"}})
+    mock.webhooks(app, "/hook")
+    job(mock)
+""")
+    result.assert_outcomes(passed=1)
+
+
+def test_a_marker_with_an_unknown_mistake_names_the_known_ones(run):
+    result = run("@pytest.mark.harness(webhooks=['webhook-lat'])\ndef test_it(mock): pass")
+    result.stdout.fnmatch_lines(["*webhooks=[[]'webhook-lat'[]]*Did you mean 'webhook-late'?*"])
+
+
+def test_the_secret_is_in_the_environment_of_each_test(run):
+    run("""
+def test_it(mock):
+    assert openai.OpenAI().webhook_secret == mock.webhooks("http://localhost:9/hook").secret
+""").assert_outcomes(passed=1)
