@@ -14,7 +14,7 @@ HANG_UP_FIX = (
 def hang_up_causes(world: World) -> list[Cause]:
     """Explain the answers that a client did not wait for, the newest first."""
     described = ((exchange.number, describe_hang_up(world, exchange.number)) for exchange in reversed(world.exchanges))
-    return [Cause(f"The client {text}.", number, fix=HANG_UP_FIX) for number, text in described if text]
+    return [Cause(f"The client {text}.", number, "hang_up", fix=HANG_UP_FIX) for number, text in described if text]
 
 
 def describe_hang_up(world: World, number: int) -> str:

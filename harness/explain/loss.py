@@ -13,6 +13,9 @@ def loss_cause(lost: Lost, vocabulary: Vocabulary) -> Cause:
     return Cause(
         f"Loss {lost.loss} in request {lost.exchange}: {lost.message}",
         lost.exchange,
+        "loss",
+        lost.loss,
+        lost.at,
         where=lost.at or "the request",
         fix=lost.fix,
         allow=vocabulary.allow_losses([lost.loss]),
@@ -30,6 +33,7 @@ def shown_otherwise_cause(message: str, vocabulary: Vocabulary) -> Cause:
     """Explain how what a client shows differs from what it was told, as `POST /_harness/surfaced` reports."""
     return Cause(
         f"The client does not show what was said: {message}",
+        kind="loss",
         fix="Look where the client makes its result of what it received; GET /_harness/said has that.",
         allow=vocabulary.allow_losses([]),
         source="POST /_harness/surfaced compared them",

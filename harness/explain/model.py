@@ -5,17 +5,25 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass, fields
 from typing import Literal
 
+CauseKind = Literal[
+    "refusal", "loss", "unanswered", "unused", "no_request", "not_refused", "stray", "probe", "hang_up", "other"
+]
+
 
 @dataclass(frozen=True, slots=True)
 class Cause:
     """A reason for a failure: `what` went wrong, in `exchange` (0 for none), and texts that have a row unless empty.
 
+    Its `kind`, the `id` of its rule or loss and the place `at` in the body say which causes of several tests are the same.
     A line break in a text is one in its row. `came` is what came in place of what was expected; `asked` and `made` are the
     lines that asked and that made the client.
     """
 
     what: str
     exchange: int = 0
+    kind: CauseKind = "other"
+    id: str = ""
+    at: str = ""
     _: KW_ONLY
     where: str = ""
     came: str = ""

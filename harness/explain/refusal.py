@@ -44,7 +44,7 @@ def refusal_causes(
     return [
         refusal_cause(exchange, world.exchanges, losses, world)
         if exchange.number in traced
-        else Cause(describe_refusal(exchange), exchange.number)
+        else Cause(describe_refusal(exchange), exchange.number, "refusal", exchange.answer.rule or "")
         for exchange in refused
     ]
 
@@ -70,6 +70,7 @@ def probe_causes(world: World) -> list[Cause]:
     cause = Cause(
         what,
         probes[0].number,
+        "probe",
         where=", ".join(asked),
         fix="The client asks so which kind of server this is. Where that is meant, expect it.",
         expect=world.vocabulary.expect_refusals([PROBE_RULES[1]]),
@@ -79,7 +80,7 @@ def probe_causes(world: World) -> list[Cause]:
 
 def absence_cause(expected: ExpectedRefusal) -> Cause:
     """Explain that a refusal was expected and did not come: what came in its place."""
-    return Cause(expected.absence, came="\n".join(expected.list_refusals()), fix=expected.name_hint)
+    return Cause(expected.absence, kind="not_refused", came="\n".join(expected.list_refusals()), fix=expected.name_hint)
 
 
 def refusal_finding(

@@ -45,7 +45,16 @@ def explain_request(
     """
     refused = _RefusedRequest(exchange, exchanges, [lost for lost in losses if lost.exchange == exchange.number], rules)
     sent = describe_sent_part(exchange.request, refused.param, refused.names)
-    return Cause(describe_refusal(exchange), exchange.number, where=refused.describe_cause(), sent=sent)
+    rule = exchange.answer.rule or ""
+    return Cause(
+        describe_refusal(exchange),
+        exchange.number,
+        "refusal",
+        rule,
+        refused.param,
+        where=refused.describe_cause(),
+        sent=sent,
+    )
 
 
 def describe_refusal(exchange: Exchange) -> str:

@@ -35,7 +35,7 @@ def stray_cause(world: World) -> Cause:
             "its key leads to the running test."
         )
     head = f"A request came {what} and was refused ({last.answer.status})."
-    return Cause(head, where=where, unused=list_unused(world), fix=fix)
+    return Cause(head, kind="stray", where=where, unused=list_unused(world), fix=fix)
 
 
 def late_cause(strays: Sequence[Stray], during: Sequence[str], asked: Iterable[str], made: Iterable[str]) -> Cause:
@@ -62,6 +62,7 @@ def late_cause(strays: Sequence[Stray], during: Sequence[str], asked: Iterable[s
     marked, listed = PYTHON.mark.format(f'refusals=["{rule}"]'), f"harness_refusals = {rule or 'allow'}"
     return Cause(
         f"A request came {what}, and was refused ({first.answer.status}).",
+        kind="stray",
         where="\n".join(where),
         asked="\n".join(asked),
         made="\n".join(made) or (f"while {test} ran, on a line that is not known" if owner else ""),
@@ -78,7 +79,8 @@ def unknown_key_cause(strays: StrayLog) -> Cause | None:
     error = answer.body.get("error", answer.body) if isinstance(answer.body, dict) else {}
     return Cause(
         f"{pluralize(strays.number, 'request')} came with a key that the mock does not know, the last one "
-        f"{request.method} {request.path}: {answer.status} {error.get('message', '')}"
+        f"{request.method} {request.path}: {answer.status} {error.get('message', '')}",
+        kind="stray",
     )
 
 

@@ -35,6 +35,7 @@ def unused_cause(world: World) -> Cause:
     refused = _last_refused_request(world)
     return Cause(
         f"{' and '.join(filter(None, counted))} no request took.",
+        kind="unused",
         where=list_unused(world),
         why=f"request {refused.number}, the last one, was refused, and so took no turn" if refused else "",
         fix="Remove what is too much, or look why the requests for it did not come.",
@@ -48,12 +49,14 @@ def no_request_cause(world: World) -> Cause:
     if world.not_awaited:
         return Cause(
             "No request came, and a call was never awaited.",
+            kind="no_request",
             where="\n".join(world.not_awaited),
             unused=list_unused(world),
             fix="Write `await` before the call of an async client, or run what it returns; until then it sends nothing.",
         )
     return Cause(
         f"No request came with this test's key {world.api_key}.",
+        kind="no_request",
         unused=list_unused(world),
         fix=f"The code under test must read OPENAI_BASE_URL and OPENAI_API_KEY{words.too_early}, or be given "
         f"{words.base_url} and {words.api_key}.",
@@ -64,12 +67,12 @@ def unused_findings(world: World, expected: bool) -> list[ReportFinding]:
     """Make a finding of each turn and answer that no request took."""
     allow = world.vocabulary.allow_unused
     fix = f"{UNUSED_FIX}, or allow it: {allow}." if allow else f"{UNUSED_FIX}."
-    return [ReportFinding("unused", expected, _summarize_unused(route, turn), fix=fix) for route, turn in world.unused]
+    return [ReportFinding("unused", expected, summarize_unused(route, turn), fix=fix) for route, turn in world.unused]
 
 
 def list_unused(world: World) -> str:
     """Summarize the first unused turns and answers, a line each."""
-    lines = [_summarize_unused(route, turn) for route, turn in world.unused[:MAX_UNUSED]]
+    lines = [summarize_unused(route, turn) for route, turn in world.unused[:MAX_UNUSED]]
     hidden = len(world.unused) - len(lines)
     return "\n".join([*lines, *([f"… {hidden} more"] if hidden else [])])
 
@@ -81,7 +84,7 @@ def _last_refused_request(world: World) -> Exchange | None:
     return None if last and has_problem(world, last) else last
 
 
-def _summarize_unused(route: Route | RoutedPath, turn: Any) -> str:
+def summarize_unused(route: Route | RoutedPath, turn: Any) -> str:
     """Summarize an unused turn, or one answer of a list, in a line that names the route."""
     if not isinstance(route, RoutedPath):
         return f"{route}: {summarize_turn(turn)}"

@@ -27,11 +27,11 @@ def unanswered_cause(world: World, request: Request, text: str) -> Cause:
     again = _find_same_request(world, request, number)
     if again and (hang_up := describe_hang_up(world, again.number)):
         left = f"{head} the client {hang_up} and asked again."
-        return Cause(left, number, where=what, sent=sent, fix=HANG_UP_FIX)
+        return Cause(left, number, "hang_up", where=what, sent=sent, fix=HANG_UP_FIX)
     why = f"request {again.number} asked the same and took a turn: {SAME_REQUEST}" if again else ""
     shown = [line.strip() for line in rest if line.lstrip().startswith(("-", "+", *DETAIL_MARKS))]
     fix = " ".join(line.strip() for line in rest if line.strip() not in shown)
-    return Cause(f"{head} {what}", number, where="\n".join(shown), sent=sent, why=why, fix=fix)
+    return Cause(f"{head} {what}", number, "unanswered", where="\n".join(shown), sent=sent, why=why, fix=fix)
 
 
 def unanswered_finding(exchange: Exchange, expected: bool) -> ReportFinding:
@@ -47,7 +47,7 @@ def miss_cause(text: str, fix: str) -> Cause:
     gone, added = ([line for line in differing if line[0] == sign][:MAX_DIFFERING] for sign in "-+")
     hidden = len(differing) - len(gone) - len(added)
     more = [f"… {pluralize(hidden, 'line')} more"] if hidden else []
-    return Cause(what, where="\n".join([*gone, *added, *more]), fix=fix)
+    return Cause(what, kind="unanswered", where="\n".join([*gone, *added, *more]), fix=fix)
 
 
 def has_problem(world: World, exchange: Exchange) -> bool:

@@ -1,0 +1,188 @@
+"""Builds a case of a World: every exchange with what its request added, what the model saw, and what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from harness.analysis.flow import Flow
+from harness.analysis.flow_steps import FlowStep, build_steps
+from harness.analysis.lanes import LaneExchange, assign_lanes
+from harness.analysis.loss import losses_of
+from harness.core.text.shorten import shorten
+from harness.explain.model import Cause, ReportFinding
+from harness.explain.turn import summarize_unused
+from harness.report.report import PASSED_OUTCOMES
+from harness.viewer.calls import show_calls
+from harness.viewer.causes import show_cause, show_exception, show_finding, show_finding_as_cause
+from harness.viewer.model import (
+    CaseRow,
+    Outcome,
+    ShownCase,
+    ShownCause,
+    ShownExchange,
+    ShownFinding,
+    ShownHandOff,
+    WaitingTurn,
+)
+from harness.viewer.pool import Pool
+from harness.viewer.secrets import cleaner_of
+from harness.viewer.show_exchange import ExchangeShower, summarize_step
+from harness.viewer.transcript import Marked, TranscriptReader
+from harness.world.world import World
+
+DIAGRAM_STEPS = 200
+"""How many exchanges a diagram shows, the newest ones."""
+SEARCH_WIDTH = 300
+"""How much of an exchange the search of a run looks through, in characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseHead:
+    """What a case is: its id and place, how it ended after how many seconds, and `why`, what its test has raised."""
+
+    id: str
+    file: str = ""
+    line: int = 0
+    outcome: Outcome = "open"
+    seconds: float = 0.0
+    began: float | None = None
+    why: str = ""
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What is known to be wrong: `causes` that are explained, the findings of a report, and `secrets` to hide."""
+
+    causes: Sequence[Cause] = ()
+    findings: Sequence[ReportFinding] = ()
+    secrets: Collection[str] = ()
+
+
+def build_case(head: CaseHead, world: World, judged: Judgement = Judgement(), after: int = 0) -> ShownCase:
+    """Build the case of a World; of its exchanges only those with a number above `after`."""
+    pool = Pool(cleaner_of(world.exchanges, judged.secrets))
+    lane_exchanges = assign_lanes(world.exchanges, world.script.agent_hints)
+    lanes = list(dict.fromkeys(placed.lane for placed in lane_exchanges))
+    steps = list(build_steps(lane_exchanges))
+    exchanges = _show_exchanges(world, pool, lane_exchanges, steps, judged.findings, after)
+    flow = Flow(steps[-DIAGRAM_STEPS:])
+    drawn = flow.sequence
+    clean = pool.clean
+    row = CaseRow(
+        clean(head.id),
+        clean(head.name or head.id),
+        clean(head.file),
+        head.line,
+        head.outcome,
+        head.seconds,
+        len(world.exchanges),
+        sum(exchange.answer.rule is not None and exchange.status >= 400 for exchange in world.exchanges),
+        sum(finding.kind == "loss" for finding in judged.findings),
+        [*map(clean, lanes)],
+        *_causes_and_consequences(head, judged, pool),
+        _search_texts(steps, pool),
+        head.began,
+    )
+    return ShownCase(
+        row,
+        row.lanes,
+        exchanges,
+        pool.entries,
+        [_clean_finding(finding, pool) for finding in judged.findings],
+        show_calls(world, pool),
+        [ShownHandOff(*map(_cleaned(pool), placed.hand_off)) for placed in lane_exchanges if placed.hand_off],
+        [WaitingTurn(clean(summarize_unused(route, turn)), clean(str(route))) for route, turn in world.unused],
+        [clean(name) for name, gate in world.gates.items() if not gate.is_open],
+        pool.inside(asdict(drawn)) if steps else None,
+        clean(drawn.mermaid) if steps else "",
+    )
+
+
+def _show_exchanges(
+    world: World,
+    pool: Pool,
+    lane_exchanges: Sequence[LaneExchange],
+    steps: Sequence[FlowStep],
+    findings: Sequence[ReportFinding],
+    after: int,
+) -> list[ShownExchange]:
+    lanes = list(dict.fromkeys(placed.lane for placed in lane_exchanges))
+    marked = _marked_by_exchange(world, findings)
+    transcripts, shower = TranscriptReader(pool), ExchangeShower(world, pool)
+    shown = []
+    for placed, step in zip(lane_exchanges, steps, strict=True):
+        exchange = placed.exchange
+        request = transcripts.read(exchange)
+        if exchange.number > after:
+            built = shower.show(exchange, lanes.index(placed.lane), step)
+            if request:
+                marks = marked.get(exchange.number, ())
+                transcript, before = transcripts.show(exchange, request, step.new_items, marks)
+                built = replace(built, transcript=transcript, before=before)
+            shown.append(built)
+        transcripts.record(exchange, request)
+    return shown
+
+
+def _marked_by_exchange(world: World, findings: Sequence[ReportFinding]) -> Mapping[int, Sequence[Marked]]:
+    """Group the findings by their exchange, each with the exchange that said what was lost."""
+    has_losses = any(finding.kind == "loss" for finding in findings)
+    losses = losses_of(world.exchanges, strict=True, tool_runs=world.tool_runs) if has_losses else ()
+    said = {(lost.exchange, lost.loss, lost.at): lost.said or 0 for lost in losses}
+    marked: dict[int, list[Marked]] = {}
+    for index, finding in enumerate(findings):
+        if finding.exchange:
+            known = said.get((finding.exchange, finding.id, finding.at), 0)
+            marked.setdefault(finding.exchange, []).append((index, finding, known))
+    return marked
+
+
+def _causes_and_consequences(head: CaseHead, judged: Judgement, pool: Pool) -> tuple[list[ShownCause], list[str]]:
+    """Tell why a case failed, and what only followed from it: what its test raised, turns that nobody took."""
+    if head.outcome in PASSED_OUTCOMES or head.outcome == "skipped":
+        return [], []
+    causes = [show_cause(cause) for cause in judged.causes]
+    unexpected = [finding for finding in judged.findings if not finding.expected]
+    if not causes:
+        causes = [show_finding_as_cause(finding) for finding in unexpected if finding.kind != "unused"]
+    consequences = [] if any(cause.kind == "unused" for cause in causes) else _unused(unexpected)
+    if not causes and head.why.strip():
+        causes = [show_exception(head.why)]
+    elif head.why.strip() and not any(cause.what in head.why for cause in causes):
+        consequences.insert(0, shorten(head.why.strip().splitlines()[0], SEARCH_WIDTH))
+    return [_clean_cause(cause, pool) for cause in causes], [pool.clean(text) for text in consequences]
+
+
+def _unused(findings: Sequence[ReportFinding]) -> list[str]:
+    return [f"no request took {finding.message}" for finding in findings if finding.kind == "unused"]
+
+
+def _clean_cause(cause: ShownCause, pool: Pool) -> ShownCause:
+    rows = [(label, pool.clean(text)) for label, text in cause.rows]
+    return replace(
+        cause, what=pool.clean(cause.what), at=pool.clean(cause.at), rows=rows, group=pool.clean(cause.group)
+    )
+
+
+def _clean_finding(finding: ReportFinding, pool: Pool) -> ShownFinding:
+    clean = pool.clean
+    return show_finding(
+        replace(
+            finding,
+            message=clean(finding.message),
+            at=clean(finding.at),
+            why=clean(finding.why),
+            fix=clean(finding.fix),
+        )
+    )
+
+
+def _search_texts(steps: Sequence[FlowStep], pool: Pool) -> list[str]:
+    return [pool.clean(shorten(summarize_step(step), SEARCH_WIDTH)) for step in steps]
+
+
+def _cleaned(pool: Pool) -> Callable[[Any], Any]:
+    return lambda value: pool.clean(value) if isinstance(value, str) else value

@@ -1,0 +1,94 @@
+"""The calls that a client had to make, and the approvals that a remote server's calls needed, as the viewer shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import orjson
+
+from harness.analysis.approval_ledger import Approval, ApprovalLedger, concerns_approvals
+from harness.analysis.call_ledger import Call, collect_calls
+from harness.analysis.history.history import History
+from harness.core.exchange import Exchange
+from harness.core.loose_json import as_object, objects_in
+from harness.core.tool_runs import ToolRuns
+from harness.viewer.model import ShownCall
+from harness.viewer.pool import Pool
+from harness.world.world import World
+
+
+def show_calls(world: World, pool: Pool) -> list[ShownCall]:
+    """Show every call of a World and every approval, in the order in which the model asked for them."""
+    calls = [_show_call(call, world.tool_runs, pool) for call in collect_calls(world.exchanges)]
+    approvals = [_show_approval(approval, pool) for approval in _approvals(world)]
+    return sorted([*calls, *approvals], key=lambda call: call.said)
+
+
+def _show_call(call: Call, runs: ToolRuns, pool: Pool) -> ShownCall:
+    answered = [number for number, _ in call.outputs]
+    executed = _count_runs(call, runs) if call.name in runs.names else len(call.outputs)
+    output = _text(call.outputs[-1][1]) if call.outputs else ""
+    return ShownCall(
+        pool.clean(call.call_id),
+        pool.clean(call.name or call.type.removesuffix("_call")),
+        pool.clean(call.arguments),
+        call.said or 0,
+        answered,
+        executed,
+        output=pool.clean(output),
+    )
+
+
+def _count_runs(call: Call, runs: ToolRuns) -> int:
+    """Count the executions of a tool with the arguments of a call."""
+    try:
+        wanted: Any = orjson.loads(call.arguments)
+    except orjson.JSONDecodeError:
+        wanted = None
+    return sum(run.name == call.name and _is_same(run.arguments, wanted) for run in runs.finished)
+
+
+def _is_same(arguments: Mapping[str, Any], wanted: Any) -> bool:
+    return not isinstance(wanted, dict) or dict(arguments) == wanted
+
+
+def _show_approval(approval: Approval, pool: Pool) -> ShownCall:
+    decided = "waiting" if approval.approve is None else "approved" if approval.approve else "denied"
+    return ShownCall(
+        pool.clean(approval.id),
+        pool.clean(f"{approval.server_label}.{approval.name}"),
+        pool.clean(approval.arguments),
+        approval.asked or 0,
+        approval.answers,
+        approval.executed,
+        decided,
+        pool.clean(approval.reason or ""),
+    )
+
+
+def _approvals(world: World) -> Iterable[Approval]:
+    """List the approvals of a World; those of a World that is only a journal are read from it."""
+    if len(world.approval_ledger):
+        return world.approval_ledger
+    ledger, history = ApprovalLedger(), History()
+    for exchange in world.exchanges:
+        request = history.read_request(exchange)
+        output = [item for item in _output(exchange) if isinstance(item.get("type"), str)]
+        if request and exchange.status == 200:
+            added = [item for _, item in request.placed_items]
+            if concerns_approvals([*added, *output]):
+                try:
+                    ledger.add_exchange(exchange.number, request.previous_items, added, output)
+                except KeyError:  # a recording may have items that lack members
+                    continue
+        history.add_exchange(exchange, request)
+    return ledger
+
+
+def _output(exchange: Exchange) -> list[dict[str, Any]]:
+    return objects_in(as_object(exchange.answer.body).get("output"))
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else orjson.dumps(value, default=str).decode()

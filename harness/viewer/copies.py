@@ -1,0 +1,139 @@
+"""What can be copied of an exchange: as curl, as a pytest test, as a turn of a script, as an expected refusal.
+
+A body is not repeated: in its place stands `⟦request⟧`, for which the page puts the request's JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+from harness.core.exchange import Exchange, Json, Request
+from harness.core.loose_json import as_object, as_string, objects_in
+from harness.items.kind import ITEMS
+
+REQUEST_MARK = "⟦request⟧"
+"""Stands for the JSON of the request. Neither a here-document nor a raw text in three quotes ends in any JSON."""
+
+
+def copies_of(exchange: Exchange, rule: str, error: str) -> dict[str, str]:
+    """Write everything that can be copied of an exchange, by its name."""
+    request, answer = exchange.request, exchange.answer
+    output = objects_in(as_object(answer.body).get("output")) if answer.status < 400 else []
+    is_json = isinstance(request.body, dict | list)
+    found = {
+        "curl": _curl(request) if request.method != "WS" and (is_json or request.body is None) else "",
+        "pytest": _test(exchange, output, rule) if request.method != "WS" and (is_json or request.body is None) else "",
+        "turn_yaml": _yaml_turn(output) if output else "",
+        "turn_python": _python_turn(output) if output else "",
+        "refusal": _expected_refusal(rule, error) if answer.status >= 400 and rule else "",
+    }
+    return {name: text for name, text in found.items() if text}
+
+
+def fill_copy(text: str, request: Any) -> str:
+    """Put the JSON of a request where its mark stands."""
+    return text.replace(REQUEST_MARK, json.dumps(request, indent=2, ensure_ascii=False))
+
+
+def python_items(output: Sequence[Json]) -> list[str]:
+    """Write the items of an answer as the arguments of a turn in Python."""
+    return [_python_item(item) for item in output]
+
+
+def _curl(request: Request) -> str:
+    is_azure = "api-key" in request.headers
+    key = '"api-key: $AZURE_OPENAI_API_KEY"' if is_azure else '"Authorization: Bearer $OPENAI_API_KEY"'
+    query = f"?{urlencode(dict(request.query), doseq=True)}" if request.query else ""
+    head = [f'curl -sS -X {request.method} "$OPENAI_BASE_URL"{shlex.quote(request.path + query)}', f"-H {key}"]
+    if as_object(request.body).get("stream") is True:
+        head[0] = head[0].replace("curl -sS", "curl -sSN")
+    if request.body is None:
+        return " \\\n  ".join(head)
+    lines = [*head, "-H 'Content-Type: application/json'", f"--data-binary @- <<'JSON'\n{REQUEST_MARK}\nJSON"]
+    return " \\\n  ".join(lines)
+
+
+def _test(exchange: Exchange, output: Sequence[Json], rule: str) -> str:
+    request, status = exchange.request, exchange.status
+    sent = f', json=json.loads(r"""{REQUEST_MARK}""")' if request.body is not None else ""
+    query = f", params={dict(request.query)!r}" if request.query else ""
+    call = f"httpx.request({request.method!r}, mock.base_url + {request.path!r}, headers=headers{query}{sent})"
+    imports = ["import httpx"] if request.body is None else ["import json", "", "import httpx"]
+    items = _used_builders(output)
+    imports += [f"\nfrom harness.items import {', '.join(items)}"] if items else []
+    body = ['    headers = {"Authorization": f"Bearer {mock.api_key}"}']
+    body += [f"    {_python_turn(output)}"] if output else []
+    body += [f"    with mock.refuses({rule!r}):"] if status >= 400 and rule else []
+    inner = "        " if status >= 400 and rule else "    "
+    body += [f"{inner}answer = {call}", f"    assert answer.status_code == {status}"]
+    return "\n".join([*imports, "", "", f"def test_request_{exchange.number}(mock):", *body, ""])
+
+
+def _expected_refusal(rule: str, error: str) -> str:
+    said = f"  # {' '.join(error.split())}" if error else ""
+    return f"with mock.refuses({rule!r}) as refused:{said}\n    ..."
+
+
+def _python_turn(output: Sequence[Json]) -> str:
+    items = python_items(output)
+    return f"mock.script({items[0]})" if len(items) == 1 else f"mock.script([{', '.join(items)}])"
+
+
+def _python_item(item: Json) -> str:
+    if (text := _plain_text(item)) is not None:
+        return f"message({text!r})"
+    if call := _plain_call(item):
+        given = f", call_id={call['call_id']!r}" if call["call_id"] else ""
+        return f"function_call({call['name']!r}, {call['arguments']!r}{given})"
+    return repr(item)
+
+
+def _used_builders(output: Sequence[Json]) -> list[str]:
+    used = {
+        "message" if _plain_text(item) is not None else "function_call" if _plain_call(item) else "" for item in output
+    }
+    return sorted(used - {""})
+
+
+def _yaml_turn(output: Sequence[Json]) -> str:
+    lines = [*map(_yaml_item, output)]
+    return f"- {lines[0]}" if len(lines) == 1 else "\n".join(_nested(lines))
+
+
+def _nested(lines: Sequence[str]) -> Iterator[str]:
+    for index, line in enumerate(lines):
+        yield f"{'  ' if index else '- '}- {line}"
+
+
+def _yaml_item(item: Json) -> str:
+    """Write an item as a line of a script in YAML, of which JSON is a part."""
+    if (text := _plain_text(item)) is not None:
+        return f"message: {_json(text)}"
+    if call := _plain_call(item):
+        return f"function_call: {_json(call)}"
+    return _json(item)
+
+
+def _plain_text(item: Json) -> str | None:
+    """Return the text of a message that is nothing but a text."""
+    parts = objects_in(item.get("content"))
+    if item.get("type") != "message" or len(parts) != 1 or parts[0].get("type") != "output_text":
+        return None
+    is_plain = not parts[0].get("annotations") and not parts[0].get("logprobs") and not item.get("phase")
+    return as_string(parts[0].get("text")) if is_plain and item.get("status") in ("completed", None) else None
+
+
+def _plain_call(item: Json) -> Mapping[str, Any] | None:
+    """Return the arguments of a function call that has no others."""
+    known = {"type", "id", "name", "arguments", "call_id", "status"}
+    if item.get("type") != "function_call" or "function_call" not in ITEMS or not set(item) <= known:
+        return None
+    return {name: as_string(item.get(name)) for name in ("name", "arguments", "call_id")}
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,34 @@
+"""Hides secrets in what the viewer shows: the keys of a journal by their values, others by their form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from harness.core.exchange import Exchange
+from harness.core.text.redact import HIDDEN, SECRET_HEADERS, redact, secrets_in_headers
+
+
+def cleaner_of(exchanges: Iterable[Exchange], more: Iterable[str] = ()) -> Callable[[str], str]:
+    """Make the function that hides what these exchanges have in their headers, and writes half characters as escapes."""
+    headers = {id(exchange.request.headers): exchange.request.headers for exchange in exchanges}
+    secrets = frozenset(more).union(*map(secrets_in_headers, headers.values()))
+
+    def clean(text: str) -> str:
+        shown = text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+        cleaned: str = redact(shown, secrets)
+        return cleaned
+
+    return clean
+
+
+def show_headers(headers: Mapping[str, str], clean: Callable[[str], str]) -> list[tuple[str, str]]:
+    """Show headers in their order; of a secret one only its scheme."""
+    return [
+        (clean(name), _hide(value) if name.lower() in SECRET_HEADERS else clean(value))
+        for name, value in headers.items()
+    ]
+
+
+def _hide(value: str) -> str:
+    scheme, space, _ = value.strip().partition(" ")
+    return f"{scheme} {HIDDEN}" if space and scheme.isalpha() else HIDDEN

@@ -1,0 +1,104 @@
+"""An exchange as the viewer shows it, but for its transcript."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from harness.analysis.flow_steps import FlowStep, item_line
+from harness.core.exchange import Answer, Exchange, Request
+from harness.core.loose_json import as_object
+from harness.core.text.shorten import answer_error, shorten
+from harness.viewer.copies import copies_of
+from harness.viewer.model import ShownExchange, StreamEvent
+from harness.viewer.pool import Pool
+from harness.viewer.secrets import show_headers
+from harness.world.world import World
+
+GIST_WIDTH = 200
+"""The longest line about a request or an answer, in characters."""
+GIST_ITEMS = 3
+"""How many items such a line names, the last ones."""
+NO_SETTINGS = ("input", "instructions", "tools", "items", "messages")
+"""The members of a request that are shown by themselves."""
+
+
+class ExchangeShower:
+    """Shows the exchanges of a World."""
+
+    def __init__(self, world: World, pool: Pool) -> None:
+        self._pool = pool
+        self._unasked = {exchange.number for exchange in world.refusals.unasked}
+
+    def show(self, exchange: Exchange, lane: int, step: FlowStep) -> ShownExchange:
+        """Show an exchange of a lane."""
+        pool, clean = self._pool, self._pool.clean
+        request, answer = exchange.request, exchange.answer
+        is_refused = exchange.status >= 400 and not exchange.is_routed
+        error = answer_error(exchange) if is_refused else {}
+        message, at = (value if isinstance(value := error.get(name), str) else "" for name in ("message", "param"))
+        rule = answer.rule or ""
+        body = as_object(request.body)
+        settings = {name: value for name, value in body.items() if name not in NO_SETTINGS}
+        copies = copies_of(exchange, rule, message)
+        return ShownExchange(
+            exchange.number,
+            lane,
+            request.method,
+            clean(request.path),
+            request.operation,
+            request.dialect,
+            answer.status,
+            rule,
+            clean(_gist(step)),
+            clean(_said(step)),
+            clean(message),
+            clean(at),
+            asked=bool(answer.asked or (rule and exchange.number not in self._unasked)),
+            routed=exchange.is_routed,
+            query=pool.inside(dict(request.query)) if request.query else None,
+            request=pool.inside(_sent(request)),
+            answer=pool.put(answer.body),
+            events=None if answer.events is None else [*_events(answer, pool)],
+            added=[pool.put(item) for item in step.new_items],
+            output=[pool.put(item) for item in step.output_items],
+            instructions=pool.put(body.get("instructions")),
+            tools=pool.put(body.get("tools")),
+            settings=pool.inside(settings) if settings else None,
+            request_headers=show_headers(request.headers, clean),
+            answer_headers=show_headers(answer.headers, clean),
+            copies={name: clean(text) for name, text in copies.items()},
+        )
+
+
+def summarize_step(step: FlowStep) -> str:
+    """Summarize a step in a line, for search."""
+    return " ".join(filter(None, [step.lane, step.endpoint, _gist(step), _said(step)]))
+
+
+def _sent(request: Request) -> Any:
+    if request.fault or (request.body is None and request.raw):
+        return request.raw.decode("utf-8", "replace")
+    return request.body
+
+
+def _events(answer: Answer, pool: Pool) -> Iterator[StreamEvent]:
+    """Show the events of a stream: those that were sent, and the one that was broken off."""
+    delivery = answer.delivery
+    times: Sequence[float] = delivery.times if delivery else ()
+    for index, event in enumerate(answer.events or ()):
+        yield StreamEvent(pool.inside(event), round(times[index] * 1000, 3) if index < len(times) else None)
+    if delivery and delivery.partial_event is not None:
+        yield StreamEvent(pool.inside(dict(delivery.partial_event)), delivered=False)
+
+
+def _gist(step: FlowStep) -> str:
+    lines = [item_line(item) for item in step.new_items[-GIST_ITEMS:]]
+    hidden = len(step.new_items) - len(lines)
+    more = [f"… {hidden} more"] if hidden > 0 else []
+    return shorten(" · ".join([*more, *lines]) or step.endpoint or "nothing new", GIST_WIDTH)
+
+
+def _said(step: FlowStep) -> str:
+    lines = [item_line(item) for item in step.output_items[-GIST_ITEMS:]]
+    return shorten(" · ".join(filter(None, [*lines, step.status, step.failure])), GIST_WIDTH)

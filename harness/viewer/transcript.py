@@ -1,0 +1,176 @@
+"""The transcript before each answer, as the model saw it: where each item came from, and what the client did to it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from harness.analysis.history.history import History
+from harness.analysis.history.items import answered_id, client_call_id, item_key, item_type, message_text
+from harness.analysis.history.request import HistoryRequest
+from harness.analysis.text_match import is_similar
+from harness.core.exchange import Exchange, Json
+from harness.core.loose_json import as_object, objects_in
+from harness.explain.model import ReportFinding
+from harness.explain.unpaired import find_unpaired
+from harness.viewer.identity import Identities
+from harness.viewer.pool import Pool
+
+_PLACE = re.compile(r"input(?:\[\d+\])?")
+Marked = tuple[int, ReportFinding, int]
+"""A finding with its index in the case, and the number of the exchange that said what was lost, 0 for none."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Element:
+    """An item of a transcript, before it is stored; see `TranscriptItem`."""
+
+    item: Any
+    origin: str
+    said: int = 0
+    at: str = ""
+    mark: str = ""
+    finding: int | None = None
+    was: Any = None
+
+
+class TranscriptReader:
+    """Reads the requests of a journal in order, and shows the transcript of each.
+
+    An exchange is first read, then shown if it shall be, then recorded.
+    """
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._history = History()
+        self._identities = Identities()
+        self._said: dict[bytes, int] = {}
+        self._items_of: dict[int, list[Json]] = {}
+        self._stored: dict[tuple[Any, ...], Any] = {}
+
+    def read(self, exchange: Exchange) -> HistoryRequest | None:
+        """Read what a request asks of a model; None for other requests."""
+        return self._history.read_request(exchange)
+
+    def show(
+        self, exchange: Exchange, request: HistoryRequest, new: Sequence[Json], marked: Sequence[Marked]
+    ) -> tuple[Any, int]:
+        """Show the transcript of a request, of which `new` items are; returns how many are as before, too."""
+        elements = [*self._elements(request, new)]
+        before = sum(element.origin != "input" for element in elements)
+        for number, finding, said in marked:
+            elements = self._mark(elements, exchange, number, finding, said)
+        return self._pool.put_list([self._store(element) for element in elements]), before
+
+    def record(self, exchange: Exchange, request: HistoryRequest | None) -> None:
+        """Record an exchange that later ones may repeat."""
+        output = objects_in(as_object(exchange.answer.body).get("output"))
+        if request:
+            items = [*(item for _, item in request.placed_items), *output]
+            self._items_of[exchange.number] = items
+            for item in items:
+                self._said.setdefault(self._identities.of(item), exchange.number)
+        self._history.add_exchange(exchange, request)
+
+    def _elements(self, request: HistoryRequest, new: Sequence[Json]) -> Iterator[_Element]:
+        instructions = request.body.get("instructions")
+        if isinstance(instructions, str) and instructions:
+            yield _Element({"type": "message", "role": "system", "content": instructions}, "instructions")
+        elif isinstance(instructions, list):
+            yield from (_Element(item, "instructions") for item in instructions)
+        chained = "chain" if isinstance(request.body.get("previous_response_id"), str) else "conversation"
+        for item in request.previous_items:
+            yield _Element(item, chained, self._said_in(item))
+        is_text = isinstance(request.body.get("input"), str)
+        added = set(map(id, new))
+        for at, item in request.placed_items:
+            is_new = is_text or id(item) in added
+            yield _Element(item, *(("input", 0) if is_new else ("resent", self._said_in(item))), at=at)
+
+    def _said_in(self, item: Json) -> int:
+        """Find the exchange that said an item first, also if the client has changed it."""
+        identity = self._identities.of(item)
+        if (known := self._said.get(identity)) is None:
+            originals = self._history.find_originals(item)
+            known = self._said[identity] = originals[0].number if originals else 0
+        return known
+
+    def _mark(
+        self, elements: list[_Element], exchange: Exchange, number: int, finding: ReportFinding, said: int
+    ) -> list[_Element]:
+        place = match[0] if (match := _PLACE.match(finding.at)) else ""
+        target = next((index for index, element in enumerate(elements) if place and element.at == place), None)
+        if finding.kind == "refusal":
+            return self._mark_refused(elements, exchange, number, target)
+        if finding.kind != "loss":
+            return elements
+        candidates = self._items_of.get(said, ())
+        if target is None:
+            return self._insert_lost(elements, candidates, number, finding, len(elements))
+        item = elements[target].item
+        original = next((candidate for candidate in candidates if _may_be_the_same(candidate, item)), None)
+        key = item_key(item)
+        if key and any(item_key(element.item) == key for element in elements[:target]):
+            return _replace(elements, target, "doubled", number, original)
+        if original is None and (found := self._insert_lost(elements, candidates, number, finding, target)) != elements:
+            return found
+        return _replace(elements, target, "edited", number, original)
+
+    def _mark_refused(
+        self, elements: list[_Element], exchange: Exchange, number: int, target: int | None
+    ) -> list[_Element]:
+        if target is not None:
+            return _replace(elements, target, "refused", number)
+        for unpaired in find_unpaired(exchange.answer.rule, self._history, exchange):
+            for index, element in enumerate(elements):
+                if element.item is unpaired.item or (unpaired.place != "input" and element.at == unpaired.place):
+                    elements = _replace(elements, index, "refused", number)
+        return elements
+
+    def _insert_lost(
+        self, elements: list[_Element], candidates: Sequence[Json], number: int, finding: ReportFinding, place: int
+    ) -> list[_Element]:
+        """Insert the items of an exchange that are missing, as far as the finding names one those that it names."""
+        there = {item_key(element.item) or self._identities.of(element.item) for element in elements}
+        missing = [item for item in candidates if (item_key(item) or self._identities.of(item)) not in there]
+        named = [item for item in missing if (call := client_call_id(item)) and call in finding.message]
+        lost = [
+            _Element(item, "resent", self._said_in(item), mark="lost", finding=number, was=item)
+            for item in named or missing
+        ]
+        return [*elements[:place], *lost, *elements[place:]]
+
+    def _store(self, element: _Element) -> Any:
+        key = (self._identities.of(element.item), *_members(element), element.was is not None)
+        if key not in self._stored:
+            item, was = self._pool.put(element.item), self._pool.put(element.was)
+            members = ("origin", "said", "at", "mark", "finding")
+            rest = dict(zip(members, _members(element), strict=True))
+            self._stored[key] = self._pool.put_shown({"item": item, **rest, "was": was})
+        return self._stored[key]
+
+
+def _members(element: _Element) -> tuple[Any, ...]:
+    return element.origin, element.said, element.at, element.mark, element.finding
+
+
+def _replace(elements: list[_Element], index: int, mark: str, number: int, was: Any = None) -> list[_Element]:
+    marked = replace(elements[index], mark=mark, finding=number, was=was)
+    return [*elements[:index], marked, *elements[index + 1 :]]
+
+
+def _may_be_the_same(original: Mapping[str, Any], item: Json) -> bool:
+    """Tell whether an item may be an original that a client has changed."""
+    original = dict(original)
+    if item_type(original) != item_type(item) or original.get("role") != item.get("role"):
+        return False
+    for name in ("call_id", "id"):
+        if original.get(name) and item.get(name):
+            return bool(original[name] == item[name])
+    if answered_id(item) or client_call_id(item):
+        return original.get("name") == item.get("name")
+    return is_similar(message_text(original), message_text(item)) or bool(message_text(original)) != bool(
+        message_text(item)
+    )
