@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 WORLD_STASH_KEY = pytest.StashKey["World"]()
 """The key of a running test's World in the stash of its item."""
+CAUSES_STASH_KEY = pytest.StashKey["Sequence[Cause]"]()
+"""The key of the causes of a failure, as its section tells them."""
 _JUDGED_STASH_KEY = pytest.StashKey[int]()
 
 PARTS = (
@@ -223,6 +225,7 @@ def _report_sections(
         causes = find_verdict(world, losses, unused=unused, strays=True, shown=shown)
     elif not is_own and (world.exchanges or report.when == "call"):
         causes = find_suspects(world, _disallowed_losses(item, world, accepted_only=False), unused=unused)
+    item.stash[CAUSES_STASH_KEY] = item.stash.get(CAUSES_STASH_KEY, []) or causes
     if world.strays and stray_cause(world) in causes:
         late_requests(item.config).note_told(world)
     if text := render.render_section(world, causes, told=report.longreprtext, verbose=verbose):

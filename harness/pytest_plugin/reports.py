@@ -7,6 +7,7 @@ the same way with pytest-xdist. Without the options a summary holds no exchanges
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Generator
 from contextlib import suppress
 from dataclasses import replace
@@ -21,6 +22,7 @@ from harness.pytest_plugin.late import late_requests
 from harness.pytest_plugin.new_case import new_case
 from harness.pytest_plugin.options import read_marker_options
 from harness.pytest_plugin.plugin import WORLD_STASH_KEY
+from harness.pytest_plugin.views import PAGE, view_of_test
 from harness.report.formats import ACTIONS_VARIABLE, FORMATS, why_unwritable, write_report
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from harness.cassettes.recording.vcr import CassetteSession
     from harness.core.exchange import Json
     from harness.explain.model import ReportFinding
-    from harness.report.report import Report, Totals
+    from harness.report.report import Report, ReportCase, Totals
     from harness.report.unknown_models import UnknownModels
     from harness.world.world import World
 
@@ -86,6 +88,10 @@ class _Reporter:
         self.files = [config.invocation_params.dir / file for file in config.getoption("--harness-report")]
         self.least: float | None = config.getoption("--harness-fail-under")
         self.with_exchanges = bool(self.files) or ACTIONS_VARIABLE in os.environ
+        self.with_views = any(file.suffix == PAGE for file in self.files)
+        self.began = time.time()
+        self.root = config.rootpath
+        self.command = ["pytest", *map(str, config.invocation_params.args)]
         self.is_worker = hasattr(config, "workerinput")
         self.late = late_requests(config)
         self.summaries: dict[str, dict[str, Any]] = {}
@@ -110,9 +116,15 @@ class _Reporter:
                 setattr(
                     report,
                     _SUMMARY_ATTRIBUTE,
-                    _summarize_test(item, progress, world or _cassette_journal(cassette), self.with_exchanges, judged),
+                    self._summarize(item, progress, world or _cassette_journal(cassette), judged),
                 )
         return report
+
+    def _summarize(self, item: pytest.Item, progress: _TestProgress, world: World, judged: bool) -> dict[str, Any]:
+        summary, case = _summarize_test(item, progress, world, self.with_exchanges, judged)
+        if case and self.with_views:
+            case = replace(case, view=view_of_test(item, case, world))
+        return {**summary, "case": case.to_json()} if case else summary
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -179,14 +191,18 @@ class _Reporter:
 
     def _build_report(self) -> Report:
         from harness.report.api_coverage import merge_coverage
-        from harness.report.report import Report, ReportCase
+        from harness.report.report import NO_FACTS, Report, ReportCase
+        from harness.viewer.run_facts import collect_facts
 
         summaries = self.summaries.values()
         hit = merge_coverage(
             {name: frozenset(names) for name, names in summary["hits"].items()} for summary in summaries
         )
         cases = [ReportCase.from_json(summary["case"]) for summary in summaries if "case" in summary]
-        return Report(cases, hit=hit, unknown_models=self._sum_unknown_models())
+        facts = NO_FACTS
+        if self.with_views:
+            facts = collect_facts("pytest", self.root, self.began, time.time() - self.began, self.command)
+        return Report(cases, hit=hit, unknown_models=self._sum_unknown_models(), facts=facts)
 
 
 def _add_phase(progress: _TestProgress, report: pytest.TestReport, call: pytest.CallInfo[None]) -> _TestProgress:
@@ -214,8 +230,8 @@ def _cassette_journal(cassette: CassetteSession | None) -> World:
 
 def _summarize_test(
     item: pytest.Item, progress: _TestProgress, world: World, with_exchanges: bool, judged: bool
-) -> dict[str, Any]:
-    """Summarize a test as plain values that pytest-xdist can send: totals, coverage and, `with_exchanges`, the whole case.
+) -> tuple[dict[str, Any], ReportCase | None]:
+    """Summarize a test as plain values that pytest-xdist can send, totals and coverage; and its case `with_exchanges`.
 
     `judged` says whether losses fail the test.
     """
@@ -236,17 +252,16 @@ def _summarize_test(
     }
     passed = progress.outcome in PASSED_OUTCOMES
     strays = [] if passed else _stray_findings(world)
+    case = None
     if with_exchanges:
         new = new_case(item, progress.outcome, progress.seconds, why=progress.why)
         case = fill_case(new, world, losses, allowed, judged=judged)
         case = replace(case, found=[*case.found, *strays])
-        found, summary["case"] = case.found, case.to_json()
+        found = list(case.found)
     else:
         found = [*collect_findings(world, exchanges, losses, passed, allowed, judged=judged), *strays]
-    return {
-        "totals": list(count_totals(len(exchanges), found, sum(exchange.is_routed for exchange in exchanges))),
-        **summary,
-    }
+    routed = sum(exchange.is_routed for exchange in exchanges)
+    return {"totals": list(count_totals(len(exchanges), found, routed)), **summary}, case
 
 
 def _stray_findings(world: World) -> list[ReportFinding]:

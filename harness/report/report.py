@@ -7,7 +7,7 @@ much of the API they cover. Texts are shortened and secrets masked when a case i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import NamedTuple
 
@@ -32,7 +32,8 @@ class ReportCase:
     """One test or recording: its place (`file` relative to the root, `line` from 1), outcome and exchanges.
 
     `exchanges` are JSON of the schema `schemas/report.json`, `diagram` is their flow as a Mermaid diagram, `sequence` the
-    same as data, `why` the text of a failure.
+    same as data, `why` the text of a failure. `view` is the case as the page shows it, whole: `row` and, compressed, `case`;
+    without it a page is made of what is here. Only pages hold it.
     """
 
     id: str
@@ -45,6 +46,7 @@ class ReportCase:
     diagram: str = ""
     why: str = ""
     sequence: SequenceDiagram = NO_MESSAGES
+    view: Json = field(default_factory=dict)
 
     @classmethod
     def from_json(cls, members: Json) -> ReportCase:
@@ -56,7 +58,7 @@ class ReportCase:
 
     def to_json(self) -> Json:
         """Write the case as JSON."""
-        members = {field.name: getattr(self, field.name) for field in fields(self)}
+        members = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "view" or self.view}
         return {**members, "found": list(map(asdict, self.found)), "sequence": asdict(self.sequence)}
 
     @property
@@ -98,16 +100,35 @@ class Totals(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class RunFacts:
+    """What was run: by what `source`, the `command`, when it `began` (unix seconds, 0: not known), how long it took.
+
+    `commit` is the branch with the beginning of the commit, `versions` are those of packages by their names.
+    """
+
+    source: str = "report"
+    command: str = ""
+    began: float = 0.0
+    seconds: float = 0.0
+    commit: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+
+NO_FACTS = RunFacts()
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """The cases of a run; by dimension of the API, the `known` names and those that were `hit`.
 
-    `unknown_models` are names of models that no table knows, with the number of their requests.
+    `unknown_models` are names of models that no table knows, with the number of their requests. Only pages tell the `facts`.
     """
 
     cases: Sequence[ReportCase] = ()
     known: Coverage = field(default_factory=api_surface)
     hit: Coverage = field(default_factory=lambda: merge_coverage(()))
     unknown_models: UnknownModels = field(default_factory=dict)
+    facts: RunFacts = NO_FACTS
 
     @property
     def totals(self) -> Totals:

@@ -144,16 +144,23 @@ def _causes_and_consequences(head: CaseHead, judged: Judgement, pool: Pool) -> t
     """Tell why a case failed, and what only followed from it: what its test raised, turns that nobody took."""
     if head.outcome in PASSED_OUTCOMES or head.outcome == "skipped":
         return [], []
-    causes = [show_cause(cause) for cause in judged.causes]
+    causes = [_clean_cause(show_cause(cause), pool) for cause in judged.causes]
     unexpected = [finding for finding in judged.findings if not finding.expected]
     if not causes:
-        causes = [show_finding_as_cause(finding) for finding in unexpected if finding.kind != "unused"]
+        shown = [show_finding_as_cause(finding) for finding in unexpected if finding.kind != "unused"]
+        causes = [_clean_cause(cause, pool) for cause in shown]
     consequences = [] if any(cause.kind == "unused" for cause in causes) else _unused(unexpected)
-    if not causes and head.why.strip():
-        causes = [show_exception(head.why)]
-    elif head.why.strip() and not any(cause.what in head.why for cause in causes):
-        consequences.insert(0, shorten(head.why.strip().splitlines()[0], SEARCH_WIDTH))
-    return [_clean_cause(cause, pool) for cause in causes], [pool.clean(text) for text in consequences]
+    why = pool.clean(head.why.strip())
+    if not causes and why:
+        causes = [show_exception(why)]
+    elif why and not any(_joined(cause.what) in _joined(why) for cause in causes):
+        consequences.insert(0, shorten(why.splitlines()[0], SEARCH_WIDTH))
+    return causes, [pool.clean(text) for text in consequences]
+
+
+def _joined(text: str) -> str:
+    """Return a text without its line breaks, which the error of a test has elsewhere."""
+    return " ".join(text.split())
 
 
 def _unused(findings: Sequence[ReportFinding]) -> list[str]:

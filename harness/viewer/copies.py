@@ -89,7 +89,16 @@ def _python_item(item: Json) -> str:
     if call := _plain_call(item):
         given = f", call_id={call['call_id']!r}" if call["call_id"] else ""
         return f"function_call({call['name']!r}, {call['arguments']!r}{given})"
-    return repr(item)
+    return repr(_as_scripted(item))
+
+
+def _as_scripted(item: Json) -> Json:
+    """Leave out what the mock makes of an item by itself."""
+    return {
+        name: value
+        for name, value in item.items()
+        if name != "id" and value is not None and (name, value) != ("status", "completed")
+    }
 
 
 def _used_builders(output: Sequence[Json]) -> list[str]:
@@ -115,7 +124,7 @@ def _yaml_item(item: Json) -> str:
         return f"message: {_json(text)}"
     if call := _plain_call(item):
         return f"function_call: {_json(call)}"
-    return _json(item)
+    return _json(_as_scripted(item))
 
 
 def _plain_text(item: Json) -> str | None:

@@ -107,40 +107,42 @@ class TranscriptReader:
         if finding.kind != "loss":
             return elements
         candidates = self._items_of.get(said, ())
-        if target is None:
-            return self._insert_lost(elements, candidates, number, finding, len(elements))
+        lost = self._lost_items(elements, candidates, number, finding)
+        if target is None or any(_is_named(element.item, finding) for element in lost):
+            after = len(elements) if target is None else target + 1
+            return [*elements[:after], *lost, *elements[after:]]
         item = elements[target].item
         original = next((candidate for candidate in candidates if _may_be_the_same(candidate, item)), None)
         key = item_key(item)
         if key and any(item_key(element.item) == key for element in elements[:target]):
             return _replace(elements, target, "doubled", number, original)
-        if original is None and (found := self._insert_lost(elements, candidates, number, finding, target)) != elements:
-            return found
+        if original is None and lost:
+            return [*elements[:target], *lost, *elements[target:]]
         return _replace(elements, target, "edited", number, original)
 
     def _mark_refused(
         self, elements: list[_Element], exchange: Exchange, number: int, target: int | None
     ) -> list[_Element]:
-        if target is not None:
+        unpaired_items = find_unpaired(exchange.answer.rule, self._history, exchange)
+        if target is not None and not unpaired_items:
             return _replace(elements, target, "refused", number)
-        for unpaired in find_unpaired(exchange.answer.rule, self._history, exchange):
+        for unpaired in unpaired_items:
             for index, element in enumerate(elements):
                 if element.item is unpaired.item or (unpaired.place != "input" and element.at == unpaired.place):
                     elements = _replace(elements, index, "refused", number)
         return elements
 
-    def _insert_lost(
-        self, elements: list[_Element], candidates: Sequence[Json], number: int, finding: ReportFinding, place: int
+    def _lost_items(
+        self, elements: list[_Element], candidates: Sequence[Json], number: int, finding: ReportFinding
     ) -> list[_Element]:
-        """Insert the items of an exchange that are missing, as far as the finding names one those that it names."""
+        """List the items of an exchange that are missing; if the finding names some of them, only these."""
         there = {item_key(element.item) or self._identities.of(element.item) for element in elements}
         missing = [item for item in candidates if (item_key(item) or self._identities.of(item)) not in there]
-        named = [item for item in missing if (call := client_call_id(item)) and call in finding.message]
-        lost = [
+        named = [item for item in missing if _is_named(item, finding)]
+        return [
             _Element(item, "resent", self._said_in(item), mark="lost", finding=number, was=item)
             for item in named or missing
         ]
-        return [*elements[:place], *lost, *elements[place:]]
 
     def _store(self, element: _Element) -> Any:
         key = (self._identities.of(element.item), *_members(element), element.was is not None)
@@ -157,8 +159,18 @@ def _members(element: _Element) -> tuple[Any, ...]:
 
 
 def _replace(elements: list[_Element], index: int, mark: str, number: int, was: Any = None) -> list[_Element]:
-    marked = replace(elements[index], mark=mark, finding=number, was=was)
+    """Mark an element; one that is refused stays so, with what it was before."""
+    known = elements[index]
+    if known.mark == "refused":
+        mark, number = known.mark, known.finding if known.finding is not None else number
+    marked = replace(known, mark=mark, finding=number, was=was)
     return [*elements[:index], marked, *elements[index + 1 :]]
+
+
+def _is_named(item: Json, finding: ReportFinding) -> bool:
+    """Tell whether the message of a finding names a call."""
+    id = client_call_id(item)
+    return bool(id) and id in finding.message
 
 
 def _may_be_the_same(original: Mapping[str, Any], item: Json) -> bool:

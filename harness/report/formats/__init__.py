@@ -39,7 +39,7 @@ FORMATS: Registry[ReportFormat] = Registry("report format")
 """Every format by the suffix of its files."""
 
 FORMATS.add(".json", ReportFormat("json_file", "json", "Write JSON; - is stdout."))
-FORMATS.add(".html", ReportFormat("html", "html", "Write one page that needs no network."))
+FORMATS.add(".html", ReportFormat("page", "html", "Write one page that needs no network.", "harness.viewer"))
 FORMATS.add(".xml", ReportFormat("junit", "junit", "Write JUnit XML."))
 FORMATS.add(".sarif", ReportFormat("sarif", "sarif", "Write SARIF, for code hosts."))
 FORMATS.add(".md", ReportFormat("markdown", "markdown", "Write Markdown, for the summary of a job."))

@@ -23,7 +23,7 @@ from harness.report.unknown_models import merge_unknown_models
 def render(report: Report) -> str:
     """Render a report as JSON with one line for each test, so that two of them can be compared."""
     head = orjson.dumps(report.summary_json(), option=orjson.OPT_INDENT_2).decode().removesuffix("\n}")
-    tests = ",".join(f"\n    {orjson.dumps(case).decode()}" for case in report.cases)
+    tests = ",".join(f"\n    {orjson.dumps(replace(case, view={}).to_json()).decode()}" for case in report.cases)
     return f'{head},\n  "tests": [{tests}\n  ]\n}}\n'
 
 

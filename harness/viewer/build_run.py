@@ -1,0 +1,96 @@
+"""Builds a run of a report, or of cases: counts, the causes that cases share, coverage, and what rules are about."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
+
+from harness.core.exchange import Answer, Exchange, Json, Request
+from harness.core.loose_json import as_object
+from harness.report.api_coverage import DIMENSIONS
+from harness.report.report import Report, ReportCase, RunFacts, summary_line
+from harness.report.unknown_models import unknown_model_lines
+from harness.viewer.build_case import CaseHead, Judgement, build_case
+from harness.viewer.causes import document, group_causes
+from harness.viewer.json_form import from_json, to_text
+from harness.viewer.model import CaseRow, Covered, Run, ShownCase, Source
+from harness.world.world import World
+
+
+def view_of_case(shown: ShownCase) -> Json:
+    """Write a case as a report carries it from where it was made to the page: its row, and all of it compressed."""
+    return {
+        "row": shown.row,
+        "case": to_text(shown),
+        "rules": sorted({finding.rule for finding in shown.findings} - {""}),
+    }
+
+
+def build_run(report: Report) -> tuple[Run, list[str]]:
+    """Build the run of a report; returns its cases, too, each as the text that a page holds."""
+    views = [case.view or view_of_case(show_report_case(case)) for case in report.cases]
+    rows = [view["row"] if isinstance(view["row"], CaseRow) else from_json(view["row"], CaseRow) for view in views]
+    covered = {
+        name: Covered(title, sorted(report.known[name]), sorted(report.hit[name])) for name, title in DIMENSIONS.items()
+    }
+    totals = {name: count for name, count in report.totals._asdict().items() if count}
+    run = assemble_run(
+        rows,
+        report.facts,
+        totals=totals,
+        line=summary_line(report.totals, report.percent_covered("rules")),
+        notes=unknown_model_lines(report.unknown_models),
+        coverage=covered,
+        documented=document(rows, {rule for view in views for rule in view["rules"]} | report.hit["refusals"]),
+    )
+    return run, [view["case"] for view in views]
+
+
+def assemble_run(rows: Sequence[CaseRow], facts: RunFacts, **members: Any) -> Run:
+    """Assemble a run of the rows of its cases and what is told of it; `members` are further ones of `Run`."""
+    own: dict[str, Any] = {
+        "documented": document(rows),
+        "totals": {"exchanges": sum(row.exchanges for row in rows)},
+    } | members
+    return Run(
+        cast("Source", facts.source),
+        facts.command,
+        facts.began,
+        facts.seconds,
+        facts.commit,
+        facts.versions,
+        Counter(row.outcome for row in rows),
+        causes=group_causes(rows),
+        cases=rows,
+        files=sorted({row.file for row in rows} - {""}),
+        **own,
+    )
+
+
+def show_report_case(case: ReportCase) -> ShownCase:
+    """Show a case of a report, of which only shortened exchanges are known."""
+    world = World(case.id)
+    for exchange in _exchanges(case.exchanges):
+        world.exchanges.append(exchange)
+    world.exchange_count = len(world.exchanges)
+    return build_case(head_of(case), world, Judgement(findings=[*case.found]))
+
+
+def head_of(case: ReportCase, began: float | None = None) -> CaseHead:
+    """Make the head of a case of a report."""
+    return CaseHead(case.id, case.file, case.line, cast("Any", case.outcome), case.seconds, began, case.why)
+
+
+def _exchanges(kept: Iterable[Json]) -> Iterable[Exchange]:
+    for members in kept:
+        request = Request(
+            members["method"],
+            members["path"],
+            query=as_object(members.get("query")),
+            body=members["request"],
+            operation=members["operation"],
+            dialect=members["dialect"],
+        )
+        answer = Answer(members["status"], members["answer"], events=members["events"], rule=members["rule"] or None)
+        yield Exchange(members["number"], request, answer)

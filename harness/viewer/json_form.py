@@ -1,0 +1,86 @@
+"""Runs and cases as JSON, compressed for a page or a file, and read again."""
+
+from __future__ import annotations
+
+import gzip
+import types
+import typing
+import zlib
+from base64 import b64decode, b64encode
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from functools import cache
+from typing import Any, TypeVar
+
+import orjson
+
+from harness.core.bounded_file import size_limit
+from harness.core.errors import ConfigError
+from harness.core.text.shorten import shorten
+
+_Made = TypeVar("_Made")
+_COMPRESSED = b"\x1f\x8b"
+
+
+def to_bytes(value: Any) -> bytes:
+    """Write a run or a case as compressed JSON, the same bytes for the same value."""
+    return gzip.compress(orjson.dumps(value), 6, mtime=0)
+
+
+def to_text(value: Any) -> str:
+    """Write a run or a case as a page holds it: compressed JSON in base64."""
+    return b64encode(to_bytes(value)).decode()
+
+
+def read_bytes(raw: bytes, kind: type[_Made]) -> _Made:
+    """Read a run or a case from its JSON, compressed or not; ConfigError for anything else."""
+    try:
+        if raw.startswith(_COMPRESSED):
+            raw = _decompress(raw)
+        return from_json(orjson.loads(raw), kind)
+    except (zlib.error, EOFError, ValueError, KeyError, TypeError, RecursionError) as problem:
+        raise ConfigError(f"this holds no {kind.__name__} of the viewer: {shorten(str(problem))}") from problem
+
+
+def read_text(text: str, kind: type[_Made]) -> _Made:
+    """Read what `to_text` wrote."""
+    return read_bytes(b64decode(text), kind)
+
+
+def from_json(value: Any, kind: type[_Made]) -> _Made:
+    """Make a dataclass of the JSON of one; members that it does not know are left out."""
+    return typing.cast("_Made", _read(value, kind))
+
+
+def _read(value: Any, hint: Any) -> Any:
+    if is_dataclass(hint) and isinstance(hint, type):
+        hints = _hints(hint)
+        return hint(**{name: _read(member, hints[name]) for name, member in value.items() if name in hints})
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        return None if value is None else _read(value, arguments[0])
+    if origin is tuple:
+        return tuple(_read(member, argument) for member, argument in zip(value, arguments, strict=True))
+    if origin is Sequence:
+        return [_read(element, arguments[0]) for element in value]
+    if origin is Mapping:
+        return {name: _read(member, arguments[1]) for name, member in value.items()}
+    return value
+
+
+@cache
+def _hints(kind: type) -> Mapping[str, Any]:
+    hints = typing.get_type_hints(kind)
+    return {field.name: hints[field.name] for field in fields(kind)}
+
+
+def _decompress(raw: bytes) -> bytes:
+    """Decompress as much as a file may hold; ValueError for more."""
+    limit = size_limit()
+    reader = zlib.decompressobj(wbits=31)
+    text = reader.decompress(raw, limit + 1)
+    if len(text) > limit:
+        raise ValueError(f"more than {limit} bytes; HARNESS_MAX_FILE_MB allows more")
+    if not reader.eof:
+        raise EOFError("it is cut off")
+    return text
