@@ -35,11 +35,12 @@ def run_with_mock(options: ServeOptions, api: MockApi, access: ControlAccess, se
     """
     from harness.api.http.dialects import OPENAI
     from harness.core.text.shorten import pluralize
+    from harness.report.formats import is_page
     from harness.server.asgi import serve_in_thread
 
     command, host, dialect = options.command or [], options.host, options.dialect or OPENAI
     permitted, reports = options.permitted, options.reports or []
-    report = CommandReport(api, command, permitted) if reports else None
+    report = CommandReport(api, command, permitted, any(map(is_page, reports))) if reports else None
     with (
         serve_in_thread(api, host, options.port or 0, access=access, tls=context_of(secured)) as server,
         rare_collections(),
@@ -94,9 +95,9 @@ def _problems(api: MockApi, permitted: Collection[str]) -> Iterator[str]:
         yield cause.what
     for world in api.worlds.values():
         mock = Mock(world)
-        verdict, report = judge_world(mock, unused=UNUSED not in permitted, losses=LOSSES not in permitted)
-        if verdict:
-            yield f"{world.name}:\n\n{report}\n"
+        judged = judge_world(mock, unused=UNUSED not in permitted, losses=LOSSES not in permitted)
+        if judged.verdict:
+            yield f"{world.name}:\n\n{judged.report}\n"
 
 
 def _print_stderr(text: str) -> None:

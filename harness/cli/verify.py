@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -119,7 +121,7 @@ def _verify_recordings(options: VerifyOptions) -> None:
     gateways, overrides = [parse_host(text) for text in options.host or []], load_overrides(options.contract, Path())
     shard = parse_shard(options.shard) if options.shard else None
     written = ShardWriter(shard, gateways, overrides, respelled=options.respell) if shard else None
-    make_observer = _case_collector(reports)
+    began, make_observer = time.time(), _case_collector(reports)
     with TemporaryDirectory(prefix="harness-verify-") as folder:
         with progress("judging") as advance:
             tally = verify_recordings(
@@ -141,7 +143,7 @@ def _verify_recordings(options: VerifyOptions) -> None:
             )
             raise typer.Exit(ExitCode.OK if tally.is_clean else ExitCode.FOUND)
         why = _explain_gaps(tally, gateways)
-        _write_reports(Path(folder), reports, paths[0], why)
+        _write_reports(Path(folder), reports, paths[0], why, began)
         _print_tally(tally, as_json, why, options.verbose)
         if overrides and as_json != Path("-"):
             for line in find_unused(overrides, tally.acted, tally.judged_files):
@@ -179,22 +181,24 @@ def _case_collector(reports: list[Path]) -> Callable[[Path, Path], JudgeObserver
     """Make the observer that collects the cases of the reports, if there are any; ConfigError for an unwritable file."""
     if not reports:
         return None
-    from harness.report.formats import check_writable
+    from harness.report.formats import check_writable, is_page
     from harness.verify.report_cases import CaseWriter
 
     check_writable(reports)
-    return CaseWriter
+    return partial(CaseWriter, with_views=any(is_page(file) for file in reports))
 
 
-def _write_reports(folder: Path, reports: list[Path], recordings: Path, nothing_judged: str) -> None:
+def _write_reports(folder: Path, reports: list[Path], recordings: Path, nothing_judged: str, began: float) -> None:
     if not reports:
         return
     from harness.report.formats import write_report
     from harness.verify.report_cases import load_report
     from harness.verify.run import OBSERVER_SUFFIX
+    from harness.viewer.run_facts import collect_facts
 
     spools = sorted(folder.glob(f"*{OBSERVER_SUFFIX}"), key=lambda spool: int(spool.stem))
     report = load_report(spools, recordings, nothing_judged)
+    report = replace(report, facts=collect_facts("verify", Path(), began, time.time() - began))
     for file in reports:
         write_report(report, file, file.suffix)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
 from harness.analysis.sequence import NO_MESSAGES, SequenceDiagram
@@ -19,7 +19,7 @@ FIX = "  fix: "
 class Cell:
     """A case in a mode: its verdict, the reasons (the first in one line), the flow as text and drawn, how long it took.
 
-    `diagram` is Mermaid text, `sequence` the same as data.
+    `diagram` is Mermaid text, `sequence` the same as data; `view` is all that was exchanged, for a page alone.
     """
 
     case: str
@@ -33,6 +33,7 @@ class Cell:
     seconds: float = 0
     printed: tuple[str, ...] = ()
     sequence: SequenceDiagram = NO_MESSAGES
+    view: Json = field(default_factory=dict)
 
     @property
     def is_failure(self) -> bool:
@@ -52,7 +53,7 @@ class Cell:
 
     def as_json(self) -> Json:
         """This cell as JSON."""
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if name != "view"}
 
     @classmethod
     def from_json(cls, members: Json) -> Cell:

@@ -26,6 +26,8 @@ from harness.examine.task import Task
 from harness.examine.tool_server import ToolServer, serve_tools
 from harness.server.asgi import Server, serve_in_thread
 from harness.server.mock_api import MockApi
+from harness.viewer.build_case import CaseHead, build_case
+from harness.viewer.build_run import view_of_case
 
 DoTask = Callable[[ClientCase, Task], Done]
 """Has a client do a task; Crashed or Hung when it does not."""
@@ -193,6 +195,7 @@ def run_case(case: ClientCase, mode: Mode, do: DoTask, server: Server, tools: To
         seconds=round(seconds, 3),
         printed=tuple(ended.printed) if isinstance(ended, Done) else (),
         sequence=drawn,
+        view=view_of_case(build_case(CaseHead(name), mock.world)),
     )
 
 

@@ -22,8 +22,8 @@ from harness.pytest_plugin.late import late_requests
 from harness.pytest_plugin.new_case import new_case
 from harness.pytest_plugin.options import read_marker_options
 from harness.pytest_plugin.plugin import WORLD_STASH_KEY
-from harness.pytest_plugin.views import PAGE, view_of_test
-from harness.report.formats import ACTIONS_VARIABLE, FORMATS, why_unwritable, write_report
+from harness.pytest_plugin.views import view_of_test
+from harness.report.formats import ACTIONS_VARIABLE, FORMATS, is_page, why_unwritable, write_report
 
 if TYPE_CHECKING:
     from harness.analysis.loss import Lost
@@ -88,7 +88,7 @@ class _Reporter:
         self.files = [config.invocation_params.dir / file for file in config.getoption("--harness-report")]
         self.least: float | None = config.getoption("--harness-fail-under")
         self.with_exchanges = bool(self.files) or ACTIONS_VARIABLE in os.environ
-        self.with_views = any(file.suffix == PAGE for file in self.files)
+        self.with_views = any(map(is_page, self.files))
         self.began = time.time()
         self.root = config.rootpath
         self.command = ["pytest", *map(str, config.invocation_params.args)]

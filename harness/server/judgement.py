@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from harness.analysis.loss import losses_in_accepted
 from harness.core.text.shorten import pluralize
+from harness.explain.model import Cause
 from harness.explain.render import render_causes, render_section
 from harness.explain.verdict import find_suspects, find_verdict
 from harness.report.unknown_models import count_unknown_models, unknown_model_lines
@@ -14,10 +16,11 @@ from harness.world.world import World
 
 
 class Judgement(NamedTuple):
-    """`verdict` is why a test fails, empty when it does not; `report` is its text, which begins with the cause."""
+    """`verdict` is why a test fails, empty when it does not; `report` is its text, which begins with the first cause."""
 
     verdict: str
     report: str
+    causes: Sequence[Cause] = ()
 
 
 def judge_world(mock: Mock, *, unused: bool = True, losses: bool = True, verbose: bool = False) -> Judgement:
@@ -33,6 +36,7 @@ def judge_world(mock: Mock, *, unused: bool = True, losses: bool = True, verbose
     return Judgement(
         render_causes(verdict, mock.world.vocabulary),
         "\n\n".join(filter(None, [report, models, _name_dropped(mock.world)])),
+        causes,
     )
 
 

@@ -20,12 +20,13 @@ from harness.explain.model import ReportFinding
 from harness.report.api_coverage import Coverage, measure_coverage, merge_coverage
 from harness.report.fill_case import fill_case
 from harness.report.formats import CHECKOUT_VARIABLE
-from harness.report.report import Report, ReportCase
+from harness.report.report import Report, ReportCase, RunFacts
 from harness.report.sanitize import sanitize_finding
 from harness.verify.judging.to_journal import rebuild_exchange
 from harness.verify.judging.verdict import FINDINGS, Verdict, VerdictKind
 from harness.verify.line_numbers import find_record_lines
 from harness.verify.output import finding_lines
+from harness.viewer.build_run import view_of_world
 from harness.world.world import World
 
 VERDICT_TEXTS: Mapping[VerdictKind, str] = {
@@ -46,9 +47,13 @@ FIX_NOTHING_JUDGED = "Give recordings of the API; `harness verify` says how to n
 
 
 class CaseWriter:
-    """Observes how one file is judged, and writes a case for each of its conversations to `spool` at the end."""
+    """Observes how one file is judged, and writes a case for each of its conversations to `spool` at the end.
 
-    def __init__(self, recording: Path, spool: Path) -> None:
+    For a page they are whole, `with_views`.
+    """
+
+    def __init__(self, recording: Path, spool: Path, with_views: bool = False) -> None:
+        self._with_views = with_views
         self._recording = recording
         self._spool = spool
         self._worlds: dict[str, World] = {}
@@ -93,7 +98,8 @@ class CaseWriter:
         case = fill_case(ReportCase(name, place, 1, "passed", 0.0), world, ())
         every = [*case.found, *map(sanitize_finding, found)]
         every.sort(key=lambda one: one.exchange or 0)
-        return replace(case, outcome="failed" if found else "passed", found=every)
+        judged = replace(case, outcome="failed" if found else "passed", found=every)
+        return replace(judged, view=view_of_world(judged, world)) if self._with_views else judged
 
 
 def load_report(spools: Iterable[Path], recordings: Path, nothing_judged: str = "") -> Report:
@@ -105,7 +111,7 @@ def load_report(spools: Iterable[Path], recordings: Path, nothing_judged: str = 
         place = path_from_root(recordings)
         found = ReportFinding("unreadable", False, nothing_judged, fix=FIX_NOTHING_JUDGED)
         cases.append(ReportCase("nothing judged", place, 1, "error", 0.0, found=[found], why=nothing_judged))
-    return Report(cases, hit=merge_coverage(touched))
+    return Report(cases, hit=merge_coverage(touched), facts=RunFacts("verify"))
 
 
 def path_from_root(file: Path) -> str:

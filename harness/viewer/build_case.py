@@ -53,7 +53,7 @@ class CaseHead:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class JudgedCase:
     """What is known to be wrong: `causes` that are explained, the findings of a report, and `secrets` to hide."""
 
     causes: Sequence[Cause] = ()
@@ -61,7 +61,7 @@ class Judgement:
     secrets: Collection[str] = ()
 
 
-def build_case(head: CaseHead, world: World, judged: Judgement = Judgement(), after: int = 0) -> ShownCase:
+def build_case(head: CaseHead, world: World, judged: JudgedCase = JudgedCase(), after: int = 0) -> ShownCase:
     """Build the case of a World; of its exchanges only those with a number above `after`."""
     pool = Pool(cleaner_of(world.exchanges, judged.secrets))
     lane_exchanges = assign_lanes(world.exchanges, world.script.agent_hints)
@@ -70,18 +70,18 @@ def build_case(head: CaseHead, world: World, judged: Judgement = Judgement(), af
     exchanges = _show_exchanges(world, pool, lane_exchanges, steps, judged.findings, after)
     flow = Flow(steps[-DIAGRAM_STEPS:])
     drawn = flow.sequence
-    clean = pool.clean
+    label = pool.label
     row = CaseRow(
-        clean(head.id),
-        clean(head.name or head.id),
-        clean(head.file),
+        label(head.id),
+        label(head.name or head.id),
+        label(head.file),
         head.line,
         head.outcome,
         head.seconds,
         len(world.exchanges),
         sum(exchange.answer.rule is not None and exchange.status >= 400 for exchange in world.exchanges),
         sum(finding.kind == "loss" for finding in judged.findings),
-        [*map(clean, lanes)],
+        [*map(label, lanes)],
         *_causes_and_consequences(head, judged, pool),
         _search_texts(steps, pool),
         head.began,
@@ -94,10 +94,10 @@ def build_case(head: CaseHead, world: World, judged: Judgement = Judgement(), af
         [_clean_finding(finding, pool) for finding in judged.findings],
         show_calls(world, pool),
         [ShownHandOff(*map(_cleaned(pool), placed.hand_off)) for placed in lane_exchanges if placed.hand_off],
-        [WaitingTurn(clean(summarize_unused(route, turn)), clean(str(route))) for route, turn in world.unused],
-        [clean(name) for name, gate in world.gates.items() if not gate.is_open],
+        [WaitingTurn(label(summarize_unused(route, turn)), label(str(route))) for route, turn in world.unused],
+        [label(name) for name, gate in world.gates.items() if not gate.is_open],
         pool.inside(asdict(drawn)) if steps else None,
-        clean(drawn.mermaid) if steps else "",
+        label(drawn.mermaid) if steps else "",
     )
 
 
@@ -140,7 +140,7 @@ def _marked_by_exchange(world: World, findings: Sequence[ReportFinding]) -> Mapp
     return marked
 
 
-def _causes_and_consequences(head: CaseHead, judged: Judgement, pool: Pool) -> tuple[list[ShownCause], list[str]]:
+def _causes_and_consequences(head: CaseHead, judged: JudgedCase, pool: Pool) -> tuple[list[ShownCause], list[str]]:
     """Tell why a case failed, and what only followed from it: what its test raised, turns that nobody took."""
     if head.outcome in PASSED_OUTCOMES or head.outcome == "skipped":
         return [], []
@@ -150,12 +150,12 @@ def _causes_and_consequences(head: CaseHead, judged: Judgement, pool: Pool) -> t
         shown = [show_finding_as_cause(finding) for finding in unexpected if finding.kind != "unused"]
         causes = [_clean_cause(cause, pool) for cause in shown]
     consequences = [] if any(cause.kind == "unused" for cause in causes) else _unused(unexpected)
-    why = pool.clean(head.why.strip())
+    why = pool.label(head.why.strip())
     if not causes and why:
         causes = [show_exception(why)]
     elif why and not any(_joined(cause.what) in _joined(why) for cause in causes):
         consequences.insert(0, shorten(why.splitlines()[0], SEARCH_WIDTH))
-    return causes, [pool.clean(text) for text in consequences]
+    return causes, [pool.label(text) for text in consequences]
 
 
 def _joined(text: str) -> str:
@@ -168,28 +168,28 @@ def _unused(findings: Sequence[ReportFinding]) -> list[str]:
 
 
 def _clean_cause(cause: ShownCause, pool: Pool) -> ShownCause:
-    rows = [(label, pool.clean(text)) for label, text in cause.rows]
+    rows = [(label, pool.label(text)) for label, text in cause.rows]
     return replace(
-        cause, what=pool.clean(cause.what), at=pool.clean(cause.at), rows=rows, group=pool.clean(cause.group)
+        cause, what=pool.label(cause.what), at=pool.label(cause.at), rows=rows, group=pool.label(cause.group)
     )
 
 
 def _clean_finding(finding: ReportFinding, pool: Pool) -> ShownFinding:
-    clean = pool.clean
+    label = pool.label
     return show_finding(
         replace(
             finding,
-            message=clean(finding.message),
-            at=clean(finding.at),
-            why=clean(finding.why),
-            fix=clean(finding.fix),
+            message=label(finding.message),
+            at=label(finding.at),
+            why=label(finding.why),
+            fix=label(finding.fix),
         )
     )
 
 
 def _search_texts(steps: Sequence[FlowStep], pool: Pool) -> list[str]:
-    return [pool.clean(shorten(summarize_step(step), SEARCH_WIDTH)) for step in steps]
+    return [pool.label(shorten(summarize_step(step), SEARCH_WIDTH)) for step in steps]
 
 
 def _cleaned(pool: Pool) -> Callable[[Any], Any]:
-    return lambda value: pool.clean(value) if isinstance(value, str) else value
+    return lambda value: pool.label(value) if isinstance(value, str) else value

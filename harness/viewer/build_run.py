@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from typing import Any, cast
 
 from harness.core.exchange import Answer, Exchange, Json, Request
 from harness.core.loose_json import as_object
+from harness.explain.model import Cause
 from harness.report.api_coverage import DIMENSIONS
 from harness.report.report import Report, ReportCase, RunFacts, summary_line
 from harness.report.unknown_models import unknown_model_lines
-from harness.viewer.build_case import CaseHead, Judgement, build_case
+from harness.viewer.build_case import CaseHead, JudgedCase, build_case
 from harness.viewer.causes import document, group_causes
 from harness.viewer.json_form import from_json, to_text
 from harness.viewer.model import CaseRow, Covered, Run, ShownCase, Source
@@ -25,6 +27,13 @@ def view_of_case(shown: ShownCase) -> Json:
         "case": to_text(shown),
         "rules": sorted({finding.rule for finding in shown.findings} - {""}),
     }
+
+
+def view_of_world(case: ReportCase, world: World, causes: Sequence[Cause] = (), began: float | None = None) -> Json:
+    """Write a World as the case of a report carries it; `causes` are why it failed, as far as they are explained."""
+    judged = JudgedCase(causes, [*case.found], [world.api_key] if world.api_key else [])
+    shown = build_case(head_of(case, began), world, judged)
+    return {**view_of_case(shown), "row": asdict(shown.row)}
 
 
 def build_run(report: Report) -> tuple[Run, list[str]]:
@@ -74,7 +83,7 @@ def show_report_case(case: ReportCase) -> ShownCase:
     for exchange in _exchanges(case.exchanges):
         world.exchanges.append(exchange)
     world.exchange_count = len(world.exchanges)
-    return build_case(head_of(case), world, Judgement(findings=[*case.found]))
+    return build_case(head_of(case), world, JudgedCase(findings=[*case.found]))
 
 
 def head_of(case: ReportCase, began: float | None = None) -> CaseHead:

@@ -30,13 +30,13 @@ def _show_call(call: Call, runs: ToolRuns, pool: Pool) -> ShownCall:
     executed = _count_runs(call, runs) if call.name in runs.names else len(call.outputs)
     output = _text(call.outputs[-1][1]) if call.outputs else ""
     return ShownCall(
-        pool.clean(call.call_id),
-        pool.clean(call.name or call.type.removesuffix("_call")),
-        pool.clean(call.arguments),
+        pool.label(call.call_id),
+        pool.label(call.name or call.type.removesuffix("_call")),
+        pool.label(call.arguments),
         call.said or 0,
         answered,
         executed,
-        output=pool.clean(output),
+        output=pool.label(output),
     )
 
 
@@ -56,14 +56,14 @@ def _is_same(arguments: Mapping[str, Any], wanted: Any) -> bool:
 def _show_approval(approval: Approval, pool: Pool) -> ShownCall:
     decided = "waiting" if approval.approve is None else "approved" if approval.approve else "denied"
     return ShownCall(
-        pool.clean(approval.id),
-        pool.clean(f"{approval.server_label}.{approval.name}"),
-        pool.clean(approval.arguments),
+        pool.label(approval.id),
+        pool.label(f"{approval.server_label}.{approval.name}"),
+        pool.label(approval.arguments),
         approval.asked or 0,
         approval.answers,
         approval.executed,
         decided,
-        pool.clean(approval.reason or ""),
+        pool.label(approval.reason or ""),
     )
 
 

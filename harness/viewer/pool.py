@@ -15,6 +15,8 @@ from typing import Any
 
 import orjson
 
+from harness.core.text.printable import escape_controls
+
 MIN_TEXT = 48
 """The shortest text that is stored once, in characters."""
 MIN_SIZE = 24
@@ -64,6 +66,10 @@ class Pool:
     def put_list(self, elements: Sequence[Any]) -> Any:
         """Store a list whose elements this pool has returned, sharing its beginning with the lists before it."""
         return self._share([*elements])
+
+    def label(self, text: str) -> str:
+        """Return a text that is no wire data: without secrets, its control characters as escapes."""
+        return escape_controls(self.clean(text))
 
     def _put(self, value: Any, depth: int) -> Any:
         if isinstance(value, str):

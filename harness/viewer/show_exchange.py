@@ -32,7 +32,7 @@ class ExchangeShower:
 
     def show(self, exchange: Exchange, lane: int, step: FlowStep) -> ShownExchange:
         """Show an exchange of a lane."""
-        pool, clean = self._pool, self._pool.clean
+        pool, label = self._pool, self._pool.label
         request, answer = exchange.request, exchange.answer
         is_refused = exchange.status >= 400 and not exchange.is_routed
         error = answer_error(exchange) if is_refused else {}
@@ -45,15 +45,15 @@ class ExchangeShower:
             exchange.number,
             lane,
             request.method,
-            clean(request.path),
+            label(request.path),
             request.operation,
             request.dialect,
             answer.status,
             rule,
-            clean(_gist(step)),
-            clean(_said(step)),
-            clean(message),
-            clean(at),
+            label(_gist(step)),
+            label(_said(step)),
+            label(message),
+            label(at),
             asked=bool(answer.asked or (rule and exchange.number not in self._unasked)),
             routed=exchange.is_routed,
             query=pool.inside(dict(request.query)) if request.query else None,
@@ -65,9 +65,9 @@ class ExchangeShower:
             instructions=pool.put(body.get("instructions")),
             tools=pool.put(body.get("tools")),
             settings=pool.inside(settings) if settings else None,
-            request_headers=show_headers(request.headers, clean),
-            answer_headers=show_headers(answer.headers, clean),
-            copies={name: clean(text) for name, text in copies.items()},
+            request_headers=show_headers(request.headers, label),
+            answer_headers=show_headers(answer.headers, label),
+            copies={name: pool.clean(text) for name, text in copies.items()},
         )
 
 

@@ -21,6 +21,7 @@ from harness.examine.report.json_results import read_results
 from harness.examine.report.results import collect_results, group_by_reason, merge_results, name_cases
 from harness.examine.run_cases import ClientExamination, select_cases
 from tests.support.examined import cell, results
+from tests.support.pages import in_page
 
 RED = cell("answers/text", "fail", "plain,replay", "must", "it is not said", "in detail")
 GREEN = cell("answers/text", "pass", "stream,replay")
@@ -185,3 +186,23 @@ def test_one_cause_of_many_cases_is_told_once() -> None:
 def test_cases_without_a_reason_have_no_cause_in_common() -> None:
     cells = [cell("tools/a", "crash"), cell("tools/b", "crash")]
     assert group_by_reason(cells) == [[one] for one in cells]
+
+
+def test_the_page_has_a_cell_of_each_client_and_groups_those_of_one_cause() -> None:
+    said = "Request {} was refused (400): No tool output found for function call {}."
+    red = [
+        cell("tools/a", "fail", "plain,chain", "must", said.format(1, "call_Vm60pNfQtsK5Q4NhTsRg3TEq")),
+        cell("tools/a", "fail", "stream,chain", "must", said.format(2, "call_AAAAAAAAAAAAAAAAAAAAAAAA")),
+    ]
+    page, cases = in_page(render_results(merge_results([results(*red), results(GREEN, client="yours 2.0")]), ".html"))
+    shown = page.examination
+    assert shown is not None
+    assert (page.source, shown.clients) == ("examine", ["mine 1.0", "yours 2.0"])
+    assert [(one.client, one.mode, one.verdict) for one in shown.cells][:2] == [
+        ("mine 1.0", "plain,chain", "fail"),
+        ("mine 1.0", "stream,chain", "fail"),
+    ]
+    assert shown.cells[0].group == shown.cells[1].group != ""
+    assert shown.cells[2].group == ""
+    assert shown.cells[0].reproduce.startswith("harness examine ")
+    assert cases == []

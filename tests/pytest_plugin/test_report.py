@@ -5,6 +5,7 @@ import os
 import pytest
 
 from harness.report.formats import FORMATS
+from tests.support.pages import in_page
 from tests.support.reports import read_cases
 
 SUITE = """
@@ -77,8 +78,46 @@ def test_stray(mock, openai_client):
     )
     result.stdout.fnmatch_lines(["contract: 1 exchange, 0 refusals expected, 1 unexpected, *"])
     for file in files:
-        assert "✅" not in file.read_text()
-        assert "A request came with another key" in file.read_text(), file
+        text = file.read_text()
+        assert "✅" not in text
+        if file.suffix == ".html":
+            text = in_page(text)[0].causes[0].what
+        assert "A request came with another key" in text, file
+
+
+def test_a_page_tells_the_run_and_why_each_test_failed(run, pytester):
+    run(
+        """
+def test_good(mock, openai_client):
+    mock.script(message("hi"))
+    openai_client.responses.create(model="gpt-4.1", input="x")
+
+def test_refused(mock, openai_client):
+    mock.script(message("never"))
+    try:
+        openai_client.responses.create(model="gpt-4.1", input=17)
+    except openai.BadRequestError:
+        raise KeyError("output")
+
+def test_wrong(mock, openai_client):
+    mock.script(message("hi"))
+    assert openai_client.responses.create(model="gpt-4.1", input="x").output_text == "bye"
+""",
+        "--harness-report=a.html",
+        "--harness-report=a.json",
+    )
+    page, cases = in_page((pytester.path / "a.html").read_text())
+    assert (page.source, page.counts) == ("pytest", {"passed": 1, "failed": 2})
+    assert page.command.startswith("pytest ")
+    assert page.versions["openai"]
+    _, refused, wrong = page.cases
+    assert [cause.rule for cause in refused.causes] == ["invalid_type"]
+    assert dict(refused.causes[0].rows)["fix"]
+    assert refused.consequences == ["KeyError: 'output'", 'no request took script: message "never"']
+    assert [cause.kind for cause in wrong.causes] == ["exception"]
+    assert [group.kind for group in page.causes] == ["refusal", "exception"]
+    assert [len(case.exchanges) for case in cases] == [1, 1, 1]
+    assert '"view":' not in (pytester.path / "a.json").read_text()
 
 
 def test_a_run_without_the_mock_says_nothing(run):

@@ -18,6 +18,7 @@ from harness.report.report import Report, ReportCase, Totals
 from harness.verify.judging.verdict import FINDINGS
 from harness.verify.report_cases import VERDICT_TEXTS
 from tests.support.command_line import run_cli
+from tests.support.pages import in_page
 from tests.support.recordings import HI, KEY, exchange, recorded, write_jsonl
 from tests.support.websockets import cassette, connection, create, frames_sent, scripted
 
@@ -200,7 +201,8 @@ def test_every_form_is_written() -> None:
     assert located["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "tape.jsonl"
     assert '<failure message="The API refused the request, the mock takes it."' in Path("o.xml").read_text()
     assert "1 disagreement" in Path("o.md").read_text()
-    assert "refusals.missed" in Path("o.html").read_text()
+    [row] = in_page(Path("o.html").read_text())[0].cases
+    assert [(cause.kind, cause.rule) for cause in row.causes] == [("disagreement", "refusals.missed")]
 
 
 @pytest.mark.parametrize(("checkout", "place"), [("..", "{here}/a/tape.jsonl"), ("elsewhere", "a/tape.jsonl")])

@@ -5,13 +5,16 @@ It has a case for each World, also for those that the command has ended, and one
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.server.api_observers import ApiObserver
 
 if TYPE_CHECKING:
+    from harness.explain.model import Cause
     from harness.report.api_coverage import Coverage
     from harness.report.report import ReportCase
     from harness.report.unknown_models import UnknownModels
@@ -25,9 +28,17 @@ STRAYS = "requests with an unknown key"
 
 
 class CommandReport(ApiObserver):
-    """The cases of a run; `permitted` is what it permits, unless a World was judged over HTTP otherwise."""
+    """The cases of a run; `permitted` is what it permits, unless a World was judged over HTTP otherwise.
 
-    def __init__(self, api: MockApi, command: Sequence[str], permitted: Collection[str]) -> None:
+    For a page they are whole, `with_views`.
+    """
+
+    def __init__(
+        self, api: MockApi, command: Sequence[str], permitted: Collection[str], with_views: bool = False
+    ) -> None:
+        self._with_views = with_views
+        self._command = command
+        self._began = time.time()
         self._api = api
         self._file = next((part for part in command[1:] if Path(part).is_file()), command[0])
         self._permitted = permitted
@@ -43,12 +54,14 @@ class CommandReport(ApiObserver):
         from harness.report.formats import write_report
         from harness.report.report import Report
         from harness.report.unknown_models import merge_unknown_models
+        from harness.viewer.run_facts import collect_facts
 
         for world in self._api.worlds.values():
             self._add(world)
         self._add_strays()
         unknown_models = merge_unknown_models(self._unknown_models)
-        report = Report(self._cases, hit=merge_coverage(self._hits), unknown_models=unknown_models)
+        facts = collect_facts("serve", Path(), self._began, time.time() - self._began, self._command)
+        report = Report(self._cases, hit=merge_coverage(self._hits), unknown_models=unknown_models, facts=facts)
         for file in files:
             write_report(report, file, file.suffix)
 
@@ -72,7 +85,16 @@ class CommandReport(ApiObserver):
         world = World(STRAYS)
         for _, stray in self._api.strays.kept:
             world.add_exchange(stray.request, stray.answer)
-        self._cases.append(fill_case(ReportCase(STRAYS, self._file, 1, "failed", 0.0, why=cause.what), world, ()))
+        self._keep(
+            fill_case(ReportCase(STRAYS, self._file, 1, "failed", 0.0, why=cause.what), world, ()), world, [cause]
+        )
+
+    def _keep(self, case: ReportCase, world: World, causes: Sequence[Cause]) -> None:
+        from harness.viewer.build_run import view_of_world
+
+        if self._with_views:
+            case = replace(case, view=view_of_world(case, world, causes))
+        self._cases.append(case)
 
     def _add(self, world: World) -> None:
         """Add the case of a World in which anything was asked or scripted."""
@@ -95,6 +117,6 @@ class CommandReport(ApiObserver):
         name = mask_key(world.name) if world.name == world.api_key else world.name
         file = next((part for part in name.split()[:1] if Path(part).suffix), self._file)
         case = ReportCase(name, file, 1, "failed" if judged.verdict else "passed", 0.0, why=judged.verdict)
-        self._cases.append(fill_case(case, world, losses, allowed))
+        self._keep(fill_case(case, world, losses, allowed), world, judged.causes if judged.verdict else ())
         self._hits.append(measure_coverage(world.exchanges, world))
         self._unknown_models.append(count_unknown_models(world))

@@ -1,22 +1,108 @@
-"""Results as one HTML page that needs no network: a matrix of cases and modes, several clients side by side."""
+"""Results as one page that needs no network: clients side by side, and what was exchanged in each cell."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, replace
 
-from harness.examine.cell import VERDICTS
-from harness.examine.report.results import ExaminationResults
-from harness.report.formats.html import fill_page, script_safe_json
+from harness.core.exchange import Json
+from harness.core.text.printable import escape_controls, escape_values
+from harness.examine.cell import FIX, Cell, Verdict
+from harness.examine.report.results import ClientResult, ExaminationResults, group_by_reason, reason_key
+from harness.report.report import RunFacts
+from harness.viewer.build_run import assemble_run
+from harness.viewer.json_form import read_text, to_text
+from harness.viewer.model import CaseRow, Outcome, ShownCase, ShownCause, ShownCell, ShownExamination
+from harness.viewer.page import fill_page
 
-_PAGE = Path(__file__).with_name("page.html")
+_OUTCOMES: Mapping[Verdict, Outcome] = {
+    "pass": "passed",
+    "warn": "failed",
+    "fail": "failed",
+    "crash": "error",
+    "hang": "error",
+    "not applicable": "skipped",
+}
 
 
 def render(results: ExaminationResults) -> str:
-    """Render the page: the template with the results as data."""
-    data = {
-        "areas": results.areas,
-        "cases": dict(results.cases),
-        "clients": [client.as_json() for client in results.clients],
-        "verdicts": VERDICTS,
-    }
-    return fill_page(_PAGE, f'<script type="application/json" id="results">{script_safe_json(data)}</script>')
+    """Render the page: a cell of each client, case and mode, and a case that shows what was exchanged in it."""
+    cells: list[ShownCell] = []
+    rows: list[CaseRow] = []
+    texts: list[str] = []
+    for client in results.clients:
+        for cell in client.cells:
+            shown = _show_flow(client, cell)
+            cells.append(_show_cell(client, cell, shown.row.id if shown else ""))
+            if shown:
+                rows.append(shown.row)
+                texts.append(to_text(shown))
+    names = [escape_controls(client.client) for client in results.clients]
+    examination = ShownExamination(names, escape_values(dict(results.cases)), cells)
+    run = assemble_run(rows, _facts(results), examination=examination, line=_line(results))
+    return fill_page(run, texts)
+
+
+def _facts(results: ExaminationResults) -> RunFacts:
+    command = "; ".join(f"harness examine {client.adapter}" for client in results.clients)
+    versions = {client.name: client.client.partition(" ")[2] for client in results.clients}
+    return RunFacts("examine", command, 0, sum(client.seconds for client in results.clients), "", versions)
+
+
+def _line(results: ExaminationResults) -> str:
+    counted = (
+        f"{client.client}: {', '.join(f'{count} {verdict}' for verdict, count in client.count().items())}"
+        for client in results.clients
+    )
+    return escape_controls("; ".join(counted))
+
+
+def _show_cell(client: ClientResult, cell: Cell, flow: str) -> ShownCell:
+    is_red = bool(group_by_reason([cell]))
+    details = [*_details(cell), ("printed", "\n".join(cell.printed)), ("flow", cell.flow)]
+    return ShownCell(
+        cell.case,
+        escape_controls(client.client),
+        cell.mode,
+        cell.verdict,
+        cell.severity,
+        escape_controls(cell.reason),
+        escape_controls(reason_key(cell)) if is_red else "",
+        [(label, escape_controls(text)) for label, text in details if text],
+        flow,
+        client.reproduce(cell),
+    )
+
+
+def _details(cell: Cell) -> Iterator[tuple[str, str]]:
+    """Yield the reasons of a cell, each with what to do about it."""
+    for reason in cell.reasons:
+        lines = reason.splitlines()
+        yield "why", "\n".join(line for line in lines if not line.startswith(FIX))
+        yield "fix", "\n".join(line.removeprefix(FIX) for line in lines if line.startswith(FIX))
+
+
+def _show_flow(client: ClientResult, cell: Cell) -> ShownCase | None:
+    """Show what was exchanged in a cell; of results that were read from a file only the diagram is known."""
+    if not cell.view and not cell.sequence.messages:
+        return None
+    id = escape_controls(f"{client.client} {cell.case} [{cell.mode}]")
+    rows = [(label, escape_controls(text)) for label, text in _details(cell) if text]
+    reason = escape_controls(cell.reason)
+    cause = ShownCause(reason, kind="examined", rows=rows, group=escape_controls(reason_key(cell)))
+    known = _read_view(cell.view) if cell.view else None
+    drawn: Json | None = None if known else escape_values(_plain_sequence(cell))
+    row = CaseRow(id, id, "", 0, _OUTCOMES[cell.verdict], cell.seconds, cell.requests, 0, 0)
+    shown = known or ShownCase(row, (), (), (), sequence=drawn, mermaid=escape_controls(cell.diagram))
+    causes = [cause] if cell.reasons and cell.verdict != "not applicable" else []
+    named = replace(shown.row, id=id, name=id, outcome=row.outcome, seconds=cell.seconds, causes=causes)
+    return replace(shown, row=named)
+
+
+def _plain_sequence(cell: Cell) -> Json:
+    drawn = asdict(cell.sequence)
+    return {"participants": [*drawn["participants"]], "messages": [*drawn["messages"]]}
+
+
+def _read_view(view: Json) -> ShownCase:
+    return read_text(view["case"], ShownCase)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from harness.core.exchange import Json
@@ -61,7 +61,8 @@ class ClientResult:
 
     def as_json(self) -> Json:
         """This result as JSON."""
-        return asdict(self)
+        own = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {**own, "cells": [cell.as_json() for cell in self.cells]}
 
     @classmethod
     def from_json(cls, members: Json) -> ClientResult:
@@ -100,7 +101,7 @@ def collect_results(found: ClientExamination, cases: Sequence[ClientCase], adapt
         adapter=adapter,
         seconds=round(found.seconds, 3),
         complete=found.complete,
-        cells=tuple(Cell.from_json(_shortened(cell.as_json())) for cell in found.cells),
+        cells=tuple(replace(Cell.from_json(_shortened(cell.as_json())), view=cell.view) for cell in found.cells),
     )
     return ExaminationResults((result,), {case.id: case_json(case) for case in cases})
 
@@ -128,9 +129,13 @@ def group_by_reason(cells: Iterable[Cell]) -> list[list[Cell]]:
     groups: dict[tuple[str, str, str], list[Cell]] = {}
     for cell in cells:
         if cell.verdict in RED or cell.verdict == "warn":
-            key = (cell.severity, cell.verdict, _VARYING.sub("…", cell.reason) or cell.case)
-            groups.setdefault(key, []).append(cell)
+            groups.setdefault((cell.severity, cell.verdict, reason_key(cell)), []).append(cell)
     return sorted(groups.values(), key=lambda group: not group[0].is_failure)
+
+
+def reason_key(cell: Cell) -> str:
+    """Return what cells with the same reason share: the reason without what differs between runs."""
+    return _VARYING.sub("…", cell.reason) or cell.case
 
 
 def name_cases(cells: Iterable[Cell]) -> str:

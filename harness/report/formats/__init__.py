@@ -44,6 +44,8 @@ FORMATS.add(".xml", ReportFormat("junit", "junit", "Write JUnit XML."))
 FORMATS.add(".sarif", ReportFormat("sarif", "sarif", "Write SARIF, for code hosts."))
 FORMATS.add(".md", ReportFormat("markdown", "markdown", "Write Markdown, for the summary of a job."))
 
+PAGE = ".html"
+"""The format that shows cases whole: who makes one gives each case its `view`."""
 APPENDED = ".md"
 """The format of a file without a suffix, which is appended: the summary of a job in GitHub Actions is such a file."""
 
@@ -60,6 +62,11 @@ def why_unwritable(file: Path, formats: Mapping[str, ReportFormat] = FORMATS) ->
     if file.suffix and file.suffix not in formats:
         return f"its suffix must be one of {' '.join(formats)}."
     return "" if file.absolute().parent.is_dir() else f"there is no folder {file.parent}. Make it first."
+
+
+def is_page(file: Path) -> bool:
+    """Tell whether a report in this file shows its cases whole."""
+    return file.suffix == PAGE
 
 
 def check_writable(files: Iterable[Path]) -> None:

@@ -1,0 +1,70 @@
+"""A World that was asked something, as a case of the viewer."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import orjson
+
+import harness.analysis.losses  # noqa: F401  (registers every loss)
+from harness.analysis.loss import losses_of
+from harness.core.exchange import Json
+from harness.explain.findings import collect_findings
+from harness.explain.verdict import find_verdict
+from harness.server.mock_api import MockApi
+from harness.viewer.build_case import CaseHead, JudgedCase, build_case
+from harness.viewer.json_form import from_json
+from harness.viewer.model import ShownCase, ShownExchange
+from harness.viewer.pool import PoolReader
+from harness.world.mock import Mock
+
+KEY = "sk-harness-0123456789abcdef"
+TOOL = {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}, "strict": False}
+
+
+class Asked:
+    """A mock, what it is asked, and the case that shows it."""
+
+    def __init__(self) -> None:
+        self.api = MockApi()
+        self.mock: Mock = self.api.open(KEY)
+
+    def ask(self, input: Any, **members: Any) -> Any:
+        """Ask for a response; returns the body of the answer."""
+        raw = json.dumps({"model": "gpt-4.1", "input": input, **members}).encode()
+        headers = {"authorization": f"Bearer {KEY}", "content-type": "application/json", "user-agent": "me/1"}
+        return self.api.handle("POST", "/v1/responses", headers, {}, raw).body
+
+    def show(self, outcome: Any = "failed", why: str = "", after: int = 0) -> ShownCase:
+        """Show what was exchanged so far, as a page reads it."""
+        world = self.mock.world
+        losses = losses_of(world.exchanges, tool_runs=world.tool_runs)
+        findings = collect_findings(world, world.exchanges, losses, outcome == "passed")
+        causes = find_verdict(world, [lost for lost in losses if world.exchanges[lost.exchange - 1].status < 400])
+        head = CaseHead("test_a.py::test_it", "test_a.py", 3, outcome, 0.5, 1000.0, why)
+        case = build_case(head, world, JudgedCase(causes, findings, [KEY]), after)
+        return from_json(orjson.loads(orjson.dumps(case)), ShownCase)
+
+
+def user(text: str) -> Json:
+    """A message of the user."""
+    return {"role": "user", "content": text}
+
+
+def transcript(case: ShownCase, number: int) -> list[Any]:
+    """The transcript of an exchange."""
+    shown = next(exchange for exchange in case.exchanges if exchange.number == number)
+    read: list[Any] = PoolReader(case.pool).value(shown.transcript)
+    return read
+
+
+def places(case: ShownCase, number: int) -> list[tuple[str, int, str, str]]:
+    """Where each item of a transcript comes from: origin, exchange, place, mark."""
+    return [(item["origin"], item["said"], item["at"], item["mark"]) for item in transcript(case, number)]
+
+
+def read(case: ShownCase, number: int, member: str) -> Any:
+    """A member of an exchange, with what stands in the pool."""
+    shown: ShownExchange = next(exchange for exchange in case.exchanges if exchange.number == number)
+    return PoolReader(case.pool).value(orjson.loads(orjson.dumps(getattr(shown, member))))

@@ -1,0 +1,284 @@
+"""A World as a case: what the model saw, what each request added, and why the test failed."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import orjson
+import pytest
+import yaml
+
+from harness.analysis.sequence import SequenceDiagram
+from harness.faults import cut
+from harness.items import file_citation, function_call, mcp_call, message
+from harness.viewer.copies import fill_copy
+from harness.viewer.pool import PoolReader
+from harness.world.scripting.document import parse_document
+from tests.viewer.shown import KEY, TOOL, Asked, places, read, transcript, user
+
+
+@pytest.fixture
+def asked() -> Asked:
+    return Asked()
+
+
+# What the model saw
+
+
+def test_a_history_that_is_sent_again_says_where_it_was_said(asked: Asked) -> None:
+    asked.mock.script("One.", "Two.")
+    asked.ask([user("Count.")], instructions="You count.")
+    asked.ask([user("Count."), {"role": "assistant", "content": "One."}, user("On.")], instructions="You count.")
+    case = asked.show("passed")
+    assert places(case, 1) == [("instructions", 0, "", ""), ("input", 0, "input[0]", "")]
+    assert places(case, 2) == [
+        ("instructions", 0, "", ""),
+        ("resent", 1, "input[0]", ""),
+        ("resent", 1, "input[1]", ""),
+        ("input", 0, "input[2]", ""),
+    ]
+    assert [case.exchanges[1].before, read(case, 2, "added")] == [3, [user("On.")]]
+    assert case.exchanges[1].gist == 'user "On."'
+    assert case.exchanges[1].said == 'assistant "Two."'
+
+
+def test_a_chain_and_a_conversation_are_what_the_model_saw_too(asked: Asked) -> None:
+    asked.mock.script("One.", "Two.")
+    first = asked.ask("Count.")
+    asked.ask("On.", previous_response_id=first["id"])
+    case = asked.show("passed")
+    assert places(case, 2) == [("chain", 1, "", ""), ("chain", 1, "", ""), ("input", 0, "input", "")]
+    assert [item["item"]["content"] for item in transcript(case, 2)][::2] == ["Count.", "On."]
+
+
+def test_a_call_without_output_is_marked_where_it_stands(asked: Asked) -> None:
+    asked.mock.script([function_call("look", {}, call_id="call_1")])
+    call = asked.ask([user("Look.")], tools=[TOOL])["output"][0]
+    asked.ask([user("Look."), call, user("And?")], tools=[TOOL])
+    case = asked.show()
+    assert [place[2:] for place in places(case, 2)] == [("input[0]", ""), ("input[1]", "refused"), ("input[2]", "")]
+    shown = case.exchanges[1]
+    assert (shown.status, shown.rule, shown.asked) == (400, "call_needs_output", False)
+    assert shown.error == "No tool output found for function call call_1."
+    [known] = case.calls
+    assert (known.name, known.said, known.answered, known.executed) == ("look", 1, [], 0)
+    [cause] = case.row.causes
+    assert (cause.kind, cause.rule, cause.exchange, cause.group) == (
+        "refusal",
+        "call_needs_output",
+        2,
+        "refusal:call_needs_output:input",
+    )
+    assert "said in exchange 1, is answered nowhere" in dict(cause.rows)["where"]
+
+
+def test_what_was_edited_stands_beside_what_was_said(asked: Asked) -> None:
+    asked.mock.script([message("Store it cold.", annotations=[file_citation("file-guide", "guide.txt")])], "Yes.")
+    asked.ask([user("Milk?")])
+    part = {"type": "output_text", "text": "Store it cold.", "annotations": []}
+    asked.ask([user("Milk?"), {"type": "message", "role": "assistant", "content": [part]}, user("Sure?")])
+    case = asked.show()
+    [edited] = [item for item in transcript(case, 2) if item["mark"]]
+    assert (edited["mark"], edited["at"], edited["said"]) == ("edited", "input[1]", 1)
+    assert edited["was"]["content"][0]["annotations"][0]["file_id"] == "file-guide"
+    assert case.findings[edited["finding"]].rule == "citation-dropped"
+
+
+def test_what_was_dropped_stands_where_it_should_be(asked: Asked) -> None:
+    asked.mock.script([message("I look."), function_call("look", {}, call_id="call_1")], "Hm.")
+    asked.ask([user("Look.")], tools=[TOOL])
+    asked.ask([user("Look."), {"role": "assistant", "content": "I look."}, user("And?")], tools=[TOOL])
+    marks = [(item["mark"], item["item"].get("call_id")) for item in transcript(asked.show(), 2)]
+    assert marks == [("", None), ("", None), ("lost", "call_1"), ("", None)]
+
+
+def test_what_is_there_twice_is_marked(asked: Asked) -> None:
+    asked.mock.script("One task.", "Done.", "Yes.")
+    history = [user("Plan.")]
+    asked.ask(history)
+    history = [*history, {"role": "assistant", "content": "One task."}, user("Do it.")]
+    asked.ask(history)
+    asked.ask([*history, *history, {"role": "assistant", "content": "Done."}, user("Sure?")])
+    assert "doubled" in [mark for *_, mark in places(asked.show(), 3)]
+
+
+# Why it failed
+
+
+def test_what_followed_from_a_cause_is_no_cause(asked: Asked) -> None:
+    asked.mock.script("Never said.")
+    asked.ask(17)
+    case = asked.show(why="KeyError: 'output'")
+    assert [cause.kind for cause in case.row.causes] == ["refusal"]
+    assert case.row.consequences == ["KeyError: 'output'", 'no request took script: message "Never said."']
+    assert [turn.text for turn in case.waiting] == ['script: message "Never said."']
+
+
+def test_the_error_that_the_verdict_raised_is_no_consequence(asked: Asked) -> None:
+    asked.ask(17)
+    [cause] = asked.show().row.causes
+    wrapped = cause.what.replace("expected", "expected\n")
+    assert asked.show(why=f"Failed: {wrapped}").row.consequences == []
+
+
+def test_an_exception_alone_is_the_cause(asked: Asked) -> None:
+    asked.mock.script("hi")
+    asked.ask("hi")
+    [cause] = asked.show(why="AssertionError: assert 1 == 2\n  where 1 = f()").row.causes
+    assert (cause.kind, cause.what) == ("exception", "AssertionError: assert 1 == 2")
+    assert "where 1 = f()" in dict(cause.rows)["raised"]
+
+
+def test_a_test_that_passed_has_no_cause(asked: Asked) -> None:
+    asked.ask(17)
+    assert asked.show("passed").row.causes == []
+
+
+# Calls, approvals, streams
+
+
+def test_an_approval_is_a_call_with_its_decision(asked: Asked) -> None:
+    prod = {"type": "mcp", "server_label": "prod", "server_url": "https://mcp.example.org/sse"}
+    asked.mock.mcp("prod", {"deploy": lambda ref: f"{ref} is live"})
+    asked.mock.script(mcp_call("prod", "deploy", {"ref": "v2"}), "Not shipped.")
+    first = asked.ask("Ship v2.", tools=[prod])
+    request = next(item for item in first["output"] if item["type"] == "mcp_approval_request")
+    assert [call.approval for call in asked.show("open").calls] == ["waiting"]
+    denied = {
+        "type": "mcp_approval_response",
+        "approval_request_id": request["id"],
+        "approve": False,
+        "reason": "Late.",
+    }
+    asked.ask([denied], tools=[prod], previous_response_id=first["id"])
+    [call] = asked.show("open").calls
+    assert (call.name, call.approval, call.answered, call.executed, call.output) == (
+        "prod.deploy",
+        "denied",
+        [2],
+        0,
+        "Late.",
+    )
+
+
+def test_a_stream_that_broke_off_has_what_was_sent(asked: Asked) -> None:
+    asked.mock.script(cut([message("Never whole.")], after=3))
+    asked.ask("hi", stream=True)
+    [shown] = asked.show("open").exchanges
+    assert shown.events is not None
+    events = [PoolReader(asked.show("open").pool).value(event.event)["type"] for event in shown.events]
+    assert events[:3] == ["response.created", "response.in_progress", "response.output_item.added"]
+    assert shown.said.endswith("cut off")
+
+
+def test_a_diagram_is_data_and_mermaid(asked: Asked) -> None:
+    asked.mock.script("Hello.")
+    asked.ask("hi")
+    case = asked.show("passed")
+    drawn = SequenceDiagram.from_json(PoolReader(case.pool).value(case.sequence))
+    assert drawn.participants == ("user", "agent 1", "API")
+    assert case.mermaid.startswith("sequenceDiagram")
+
+
+# Live
+
+
+def test_only_exchanges_after_a_number_are_shown_on_demand_and_nothing_else_is_stored(asked: Asked) -> None:
+    asked.mock.script("One.", "Two.")
+    first = asked.ask("a text of the first request, which is long enough to be in the pool " * 3)
+    asked.ask("On.", previous_response_id=first["id"])
+    case = asked.show("open", after=1)
+    assert [shown.number for shown in case.exchanges] == [2]
+    assert places(case, 2)[0] == ("chain", 1, "", "")
+    assert case.row.exchanges == 2
+
+
+# Secrets, control characters
+
+
+def test_secrets_are_hidden_everywhere(asked: Asked) -> None:
+    asked.mock.script(f"Your key is {KEY}.")
+    asked.ask([user(f"My key is {KEY}, or sk-proj-{'a1B2' * 12}.")], metadata={"key": KEY}, instructions=KEY)
+    text = orjson.dumps(asked.show("failed", why=f"E {KEY}"))
+    assert KEY.encode() not in text
+    assert b"sk-proj-" not in text
+    headers = dict(asked.show().exchanges[0].request_headers)
+    assert headers == {"authorization": "Bearer [hidden]", "content-type": "application/json", "user-agent": "me/1"}
+
+
+def test_wire_data_is_exact_and_labels_are_escaped(asked: Asked) -> None:
+    text = "a\r\nb\x1b[31m\u202e"
+    asked.mock.script("ok")
+    asked.ask(text)
+    case = asked.show()
+    assert read(case, 1, "request")["input"] == text
+    assert "\\u001b" in case.exchanges[0].gist
+    assert "\x1b" not in orjson.dumps(case.row).decode()
+
+
+# Copies
+
+
+def copied(asked: Asked, name: str) -> str:
+    case = asked.show()
+    shown = case.exchanges[-1]
+    return fill_copy(shown.copies[name], read(case, shown.number, "request"))
+
+
+HARD = 'He said """\'\\ $HOME `id` \\" é\n JSON\nJSON'
+
+
+def test_a_turn_is_copied_as_yaml_that_a_script_reads(asked: Asked) -> None:
+    asked.mock.script([message(HARD), function_call("look", {"city": "Paris"}, call_id="call_1")])
+    asked.ask("hi", tools=[TOOL | {"parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}])
+    document = parse_document({"script": yaml.safe_load(copied(asked, "turn_yaml"))})
+    other = Asked()
+    document.apply(other.mock)
+    said = other.ask(
+        "hi", tools=[TOOL | {"parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}]
+    )
+    assert said["output"][0]["content"][0]["text"] == HARD
+    assert (said["output"][1]["call_id"], json.loads(said["output"][1]["arguments"])) == ("call_1", {"city": "Paris"})
+
+
+def test_a_turn_is_copied_as_python(asked: Asked) -> None:
+    asked.mock.script([message(HARD)])
+    asked.ask("hi")
+    call = ast.parse(copied(asked, "turn_python")).body[0]
+    assert isinstance(call, ast.Expr)
+    other = Asked()
+    exec(copied(asked, "turn_python"), {"mock": other.mock, "message": message})
+    assert other.ask("hi")["output"][0]["content"][0]["text"] == HARD
+
+
+def test_curl_sends_the_same_body(asked: Asked, tmp_path: Path) -> None:
+    asked.mock.script("ok")
+    asked.ask([user(HARD)], metadata={"a": HARD})
+    script = copied(asked, "curl")
+    assert "$OPENAI_API_KEY" in script
+    (tmp_path / "curl").write_text("#!/bin/sh\ncat > sent.json\n")
+    (tmp_path / "curl").chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}
+    subprocess.run(["sh", "-c", script], cwd=tmp_path, env=environment, check=True, timeout=20)
+    assert json.loads((tmp_path / "sent.json").read_text()) == asked.mock.exchanges[0].request.body
+
+
+@pytest.mark.parametrize("input", [HARD, 17])
+def test_a_request_is_copied_as_a_test_that_passes(asked: Asked, input: object, tmp_path: Path) -> None:
+    asked.mock.script("ok") if input != 17 else None
+    asked.ask(input)
+    (tmp_path / "test_copied.py").write_text(copied(asked, "pytest"))
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "test_copied.py"]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def test_a_refusal_is_copied_as_one_that_is_expected(asked: Asked) -> None:
+    asked.ask(17)
+    text = copied(asked, "refusal")
+    assert re.match(r"with mock\.refuses\('invalid_type'\) as refused:", text)
