@@ -81,7 +81,7 @@ def test_a_verdict_speaks_of_documents_alone():
         (refused, '`{"organization": {"models": […]}}` or `harness serve --models`'),
         (refused, 'POST /_harness/expect {"refusals": ["model_not_found"]}'),
     ]:
-        verdict, report = judge_world(api.open(KEY), verbose=True)
+        verdict, report, _ = judge_world(api.open(KEY), verbose=True)
         assert words in verdict
         assert not PYTHON_WORDS.search(report.replace(KEY, ""))
 
