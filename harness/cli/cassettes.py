@@ -6,17 +6,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from harness.cli.support.app import make_console, print_json
+from harness.cli.support.app import make_console, print_json, print_text
 from harness.cli.support.exit_codes import ExitCode
 from harness.core.errors import ConfigError
 from harness.core.limits import STALE_DAYS
+from harness.core.registry import suggest_name
 
 if TYPE_CHECKING:
     from harness.live.inventory import CassetteStatus
+    from harness.verify.script_code import ScriptForm
 
 MAX_UNUSED = 3
 """Unused exchanges of a cassette that are named; the JSON has all."""
@@ -29,11 +31,18 @@ def cassettes(
         bool, typer.Option("--fail-stale", help="End with 1 when one is stale, not only when one cannot be read.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    to_script: Annotated[
+        str, typer.Option("--to-script", metavar="FORM", help="Print one as a script: python, yaml or json.")
+    ] = "",
 ) -> None:
     """List cassettes: age, what uses them, how to record them again.
 
-    Told are also the SDK then and now, and what recording the stale ones again costs at most.
+    Told are also the SDK then and now, and what recording the stale ones again costs at most. With `--to-script` the
+    answers of one cassette are printed as a script, which a test or `harness serve --script` plays.
     """
+    if to_script:
+        _print_script(paths or [], to_script)
+        return
     import harness.contract.rules  # noqa: F401  (registers every rule)
     from harness.live.inventory import list_cassettes
 
@@ -51,6 +60,21 @@ def cassettes(
         _print_inventory(listed)
     if any(cassette.is_broken or (fail_stale and cassette.stale) for cassette in listed):
         raise typer.Exit(ExitCode.FOUND)
+
+
+def _print_script(paths: Sequence[Path], form: str) -> None:
+    from harness.cassettes.recording.writer import read_cassette
+    from harness.verify.recorded_script import read_script
+    from harness.verify.script_code import SCRIPT_FORMS, write_script
+
+    if form not in SCRIPT_FORMS:
+        raise ConfigError(f"--to-script {form}: {suggest_name(form, SCRIPT_FORMS)}")
+    if len(paths) != 1 or not paths[0].is_file():
+        raise ConfigError("--to-script: give the path of one cassette, a file.")
+    script = read_script(read_cassette(paths[0]).interactions, paths[0].as_posix())
+    print_text(write_script(script, cast("ScriptForm", form)))
+    for why in script.left_out if form == "json" else ():
+        print_text(f"harness: not played: {why}", err=True)
 
 
 def _print_inventory(listed: Sequence[CassetteStatus]) -> None:

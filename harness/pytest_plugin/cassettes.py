@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -52,6 +52,18 @@ _PASSED_STASH_KEY = pytest.StashKey[bool]()
 _STARTED_STASH_KEY = pytest.StashKey[float]()
 
 
+_FIXTURES = frozenset({"_cassette_session", "_cassette_script"})
+"""The fixtures that play or record the cassette of a test."""
+
+
+class CassetteMarker(NamedTuple):
+    """What the marker of a test says: the name of the cassette, whether its pace is kept, whether it is a script."""
+
+    name: str
+    pace: bool = False
+    as_script: bool = False
+
+
 class _DiscardRecording(Exception):
     """Raised to leave a recording block without writing the cassette."""
 
@@ -86,8 +98,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker `cassette`, and check `--record`."""
     config.addinivalue_line(
         "markers",
-        "cassette(name, pace=False): requests of the test are answered from the cassette of this name, say "
-        '"openai/scenarios/weather"; with pace=True as slowly as they were recorded. `pytest --record` records it.',
+        "cassette(name, pace=False, as_script=False): requests of the test are answered from the cassette of this name, say "
+        '"openai/scenarios/weather"; with pace=True as slowly as they were recorded; with as_script=True its answers are '
+        "the script of the mock, whatever the requests are. `pytest --record` records it.",
     )
     mode = config.getoption("--record")
     if mode is not None and mode not in RECORD_MODES:
@@ -98,8 +111,18 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Set up the cassette of a marked test before its other fixtures."""
     names = item.fixturenames if isinstance(item, pytest.Function) else []
-    if item.get_closest_marker("cassette") and "_cassette_session" not in names:
-        names.insert(0, "_cassette_session")
+    if item.get_closest_marker("cassette") and not _FIXTURES.intersection(names):
+        names.insert(0, "_cassette_script" if is_played_as_script(item) else "_cassette_session")
+
+
+def is_played_as_script(item: pytest.Item) -> bool:
+    """Tell whether the answers of a test's cassette are the script of its mock; not when it is recorded."""
+    marker = item.get_closest_marker("cassette")
+    if not marker or marker.kwargs.get("as_script") is not True:
+        return False
+    with suppress(HarnessError):  # a marker that is wrong fails its test later
+        return _record_mode(item.config, cassette_path(item.config, read_cassette_marker(item).name)) == "replay"
+    return False
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)
@@ -186,17 +209,19 @@ def _cassette_session(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
 
     node, config = request.node, request.config
     read_marker_options(node)
-    name, pace = _read_cassette_marker(node)
-    path = cassette_path(config, name)
+    marker = read_cassette_marker(node)
+    if "openai_mock" in getattr(node, "fixturenames", ()):
+        raise ConfigError("a test with the fixture `mock` cannot record its cassette: leave that out while recording.")
+    path = cassette_path(config, marker.name)
     mode = _record_mode(config, path)
-    with suppress(_DiscardRecording), _fail_with_hint(_record_hint(node, mode)), ExitStack() as stack:
+    with suppress(_DiscardRecording), fail_with_hint(_record_hint(node, mode)), ExitStack() as stack:
         session = stack.enter_context(
             use_cassette(
                 path,
                 mode,
                 header=None if mode == "replay" else recording_header(path, mode, node.nodeid),
                 secrets=[] if mode == "replay" else _secret_values(),
-                pace=pace,
+                pace=marker.pace,
             )
         )
         node.stash[CASSETTE_STASH_KEY], node.stash[_PASSED_STASH_KEY] = session, False
@@ -232,7 +257,7 @@ def _record_hint(node: pytest.Item, mode: str) -> str:
 
 
 @contextmanager
-def _fail_with_hint(hint: str) -> Iterator[None]:
+def fail_with_hint(hint: str) -> Iterator[None]:
     """Fail with the message of a HarnessError and a hint, instead of a traceback through the harness."""
     try:
         yield
@@ -240,22 +265,30 @@ def _fail_with_hint(hint: str) -> Iterator[None]:
         raise pytest.fail.Exception(f"{problem}\n{hint}".strip(), pytrace=False) from None
 
 
-def _read_cassette_marker(node: pytest.Item) -> tuple[str, bool]:
-    """Read the cassette named by the marker of a test, and whether it is replayed at its recorded pace."""
+def read_cassette_marker(node: pytest.Item) -> CassetteMarker:
+    """Read the marker of a test; ConfigError for one that makes no sense, or a mock beside a cassette."""
     marker = node.get_closest_marker("cassette")
     args, options = (marker.args, marker.kwargs) if marker else ((), {})
-    pace = options.get("pace", False)
-    if len(args) != 1 or options.keys() - {"pace"} or not isinstance(pace, bool):
+    read = CassetteMarker("", **{name: options[name] for name in _MARKER_OPTIONS if name in options})
+    known = len(args) == 1 and not options.keys() - {*_MARKER_OPTIONS}
+    if not known or not isinstance(read.pace, bool) or not isinstance(read.as_script, bool):
         raise ConfigError(
-            '@pytest.mark.cassette: give it one name, as in cassette("openai/scenarios/weather"), and pace=True to replay '
-            "it as slowly as it was recorded."
+            '@pytest.mark.cassette: give it one name, as in cassette("openai/scenarios/weather"), pace=True to replay it as '
+            "slowly as it was recorded, or as_script=True to play its answers whatever the requests are."
         )
-    if "openai_mock" in getattr(node, "fixturenames", ()):
+    if read.pace and read.as_script:
+        raise ConfigError(
+            "@pytest.mark.cassette: pace=True is of a replay; a script has no pace. Leave out one of them."
+        )
+    if "openai_mock" in getattr(node, "fixturenames", ()) and not read.as_script:
         raise ConfigError(
             "a test has a cassette or a script, not both: drop the marker and say mock.script(*cassette(name)), with the "
-            "fixture `cassette`; or drop the fixture `mock`."
+            "fixture `cassette`; or say as_script=True; or drop the fixture `mock`."
         )
-    return str(args[0]), pace
+    return read._replace(name=str(args[0]))
+
+
+_MARKER_OPTIONS = ("pace", "as_script")
 
 
 def _record_mode(config: pytest.Config, path: Path) -> CassetteMode:

@@ -10,6 +10,7 @@ import pytest
 
 from harness.core.errors import ConfigError
 from harness.drive.openai_sdk import import_openai
+from harness.pytest_plugin.cassettes import is_played_as_script
 from harness.pytest_plugin.tls import client_verification
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def async_client(async_openai_client: AsyncOpenAI) -> AsyncOpenAI:
 
 def _client_target(request: pytest.FixtureRequest) -> tuple[str | None, str, Any]:
     """Base URL and key for the client of a test, and whom it trusts: of the mock or the cassette."""
-    if request.node.get_closest_marker("cassette"):
+    if request.node.get_closest_marker("cassette") and not is_played_as_script(request.node):
         return os.environ.get("OPENAI_BASE_URL"), os.environ.get("OPENAI_API_KEY", ""), True
     mock = request.getfixturevalue("openai_mock")
     return mock.base_url, mock.api_key, client_verification(request)

@@ -53,6 +53,7 @@ PARTS = (
     "clients",
     "tls",
     "cassettes",
+    "as_script",
     "pruning",
     "offers",
     "reports",

@@ -1,4 +1,4 @@
-"""Converts a recording into a script: its responses as turns of a mock, which checks every request itself."""
+"""Converts recorded responses into turns of a script, as plain data that a script file may hold, too."""
 
 from __future__ import annotations
 
@@ -6,14 +6,23 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
+import orjson
+
 import harness.items  # noqa: F401  (registers every kind)
 from harness.api.http import decoding
 from harness.api.statuses import END_EVENTS
 from harness.cassettes.format.interaction import Interaction
 from harness.core.errors import HarnessError, ScriptError
 from harness.core.exchange import Json
-from harness.ending import RECORDED_ENDING, TurnLine, failed, incomplete, line_from_wire
+from harness.core.loose_json import as_object
+from harness.ending import RECORDED_ENDING, Ending, TurnLine
+from harness.items.calls import encode_arguments
+from harness.items.kind import Item
 from harness.world.script import Turn
+from harness.world.scripting.lines import NULL_ON_WIRE, parse_lines
+
+_OWN_MEMBERS = ("id", "status")
+"""Members that the mock gives an item itself."""
 
 
 def turns_from_recording(interactions: Sequence[Interaction], name: str) -> list[Turn]:
@@ -21,24 +30,35 @@ def turns_from_recording(interactions: Sequence[Interaction], name: str) -> list
 
     Refused requests are left out: the contract refuses them again. `name` is the recording's name in errors.
     """
-    turns: list[Turn] = []
-    for number, response in enumerate(filter(None, map(_recorded_response, interactions)), 1):
-        try:
-            turns.append(_turn_from_response(response))
-        except HarnessError as problem:
-            raise ScriptError(f"{name}: the answer of response {number} cannot be a turn: {problem}") from problem
+    recorded = [
+        lines for response in filter(None, map(recorded_response, interactions)) if (lines := lines_of(response))
+    ]
+    turns: list[Turn] = [parse_recorded_turn(lines, name, number) for number, lines in enumerate(recorded, 1)]
     if not turns:
         raise ScriptError(f"{name}: it holds no response of a model. Give a recording of `POST /responses`.")
     return turns
 
 
-def _recorded_response(interaction: Interaction) -> Json | None:
-    """Find the response that an interaction created; None if it created none."""
-    if (
-        interaction.method != "POST"
-        or interaction.status != 200
-        or not urlsplit(interaction.uri).path.rstrip("/").endswith("/responses")
-    ):
+def parse_recorded_turn(lines: Sequence[Json | str], name: str, number: int) -> list[TurnLine]:
+    """Parse the lines of a recorded turn, which may call what the request does not declare; errors name the recording."""
+    try:
+        parsed = [line for part in lines for line in parse_lines(part)]
+    except HarnessError as problem:
+        raise ScriptError(f"{name}: the answer of response {number} cannot be a turn: {problem}") from problem
+    items = [line for line in parsed if isinstance(line, Item)]
+    if items and not any(isinstance(line, Ending) for line in parsed):
+        parsed.insert(len(items), RECORDED_ENDING)
+    return parsed
+
+
+def is_model_request(interaction: Interaction) -> bool:
+    """Tell whether an interaction asked for a response."""
+    return interaction.method == "POST" and urlsplit(interaction.uri).path.rstrip("/").endswith("/responses")
+
+
+def recorded_response(interaction: Interaction) -> Json | None:
+    """Find the response that an interaction created, as its last event has it; None if it created none."""
+    if not is_model_request(interaction) or interaction.status != 200:
         return None
     answer = decoding.decode_answer(interaction.answer, interaction.answer_headers)
     if answer.events is None:
@@ -47,22 +67,87 @@ def _recorded_response(interaction: Interaction) -> Json | None:
     return None if last is None else {**last["response"], "output": _streamed_output(answer.events, last["response"])}
 
 
+def lines_of(response: Json) -> list[Json | str]:
+    """Make the lines of a turn: the output of a response, and how it ended."""
+    lines = [line_of(item) for item in response.get("output") or []]
+    if response.get("status") == "incomplete":
+        reason = as_object(response.get("incomplete_details")).get("reason", "max_output_tokens")
+        return [*lines, {"incomplete": reason}]
+    if response.get("status") == "failed":
+        error = as_object(response.get("error"))
+        return [*lines, {"failed": {"code": error.get("code", "server_error"), "message": error.get("message", "")}}]
+    return lines
+
+
+def lines_of_broken_stream(interaction: Interaction) -> list[Json | str] | None:
+    """Make the lines of a stream that has no end: what it said so far, and how it broke off; None for anything else.
+
+    A text that was under way has its exact deltas, so that the stream of the mock breaks off at the same place.
+    """
+    events = decoding.decode_answer(interaction.answer, interaction.answer_headers).events
+    if interaction.status != 200 or not events:
+        return None
+    error = next((event for event in events if event.get("type") == "error"), None)
+    sent = events[: events.index(error)] if error else events
+    items: list[Json | str] = []
+    deltas: list[str] = []
+    for event in sent:
+        match event.get("type"):
+            case "response.output_item.done":
+                items.append(line_of(event["item"]))
+                deltas = []
+            case "response.output_text.delta":
+                deltas.append(str(event.get("delta")))
+    lines = [*items, *([{"message": deltas}] if deltas or not items else [])]
+    if not error:
+        return [*lines, {"cut" if interaction.cut else "end_stream": {"after": len(sent)}}]
+    told = as_object(error.get("error")) or error
+    known = {name: told[name] for name in ("code", "message") if isinstance(told.get(name), str)}
+    flat = {} if "error" in error else {"flat": True}
+    return [*lines, {"stream_error": {"after": len(sent), **known, **flat}}]
+
+
+def line_of(item: Any) -> Json | str:
+    """Write an item as a line: by the name of its builder where that says it all, else in its wire form."""
+    wire = _drop_nulls(item)
+    match wire:
+        case {"type": "message", "content": [{"type": "output_text", "text": str(text), **rest}], **others} if not any(
+            rest.values()
+        ) and not others.keys() - {"role"}:
+            return {"message": text}
+        case {"type": "function_call", "name": str(name), "arguments": str(arguments), **others} if (
+            not others.keys() - {"call_id"}
+        ):
+            return {"function_call": {"name": name, "arguments": _shortest_arguments(arguments), **others}}
+        case {"type": "reasoning", "summary": [{"type": "summary_text", "text": str(text)}], **others} if not any(
+            others.values()
+        ):
+            return {"reasoning": text}
+    return wire
+
+
 def _streamed_output(events: Sequence[Json], response: Json) -> list[Any]:
     """Collect the output of a streamed response; some servers send it in the events of the items only."""
     done = [event["item"] for event in events if event.get("type") == "response.output_item.done"]
     return response.get("output") or done
 
 
-def _turn_from_response(response: Json) -> list[TurnLine]:
-    lines = [line_from_wire(_drop_nulls(item)) for item in response.get("output") or []]
-    if response.get("status") == "incomplete":
-        return [*lines, incomplete((response.get("incomplete_details") or {}).get("reason", "max_output_tokens"))]
-    if response.get("status") == "failed":
-        error = response.get("error") or {}
-        return [*lines, failed(error.get("code", "server_error"), error.get("message", ""))]
-    return [*lines, RECORDED_ENDING] if lines else []
+def _drop_nulls(item: Any) -> Json:
+    """Drop what the mock gives an item itself, and null members, but for those that the wire has."""
+    if not isinstance(item, dict):
+        raise ScriptError(f"{item!r} is no item.")
+    kept = ("call_id", *NULL_ON_WIRE)
+    return {
+        name: value
+        for name, value in item.items()
+        if (value is not None or name in kept) and (name not in _OWN_MEMBERS or (name, value) == ("status", "failed"))
+    }
 
 
-def _drop_nulls(item: Json) -> Json:
-    """Drop the null members of an item, but for `call_id`."""
-    return {name: value for name, value in item.items() if value is not None or name in ("call_id",)}
+def _shortest_arguments(text: str) -> Any:
+    """Parse arguments that the mock writes in the very same way again; others stay a text."""
+    try:
+        parsed = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text
+    return parsed if isinstance(parsed, dict) and encode_arguments(parsed) == text else text

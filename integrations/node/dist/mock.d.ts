@@ -26,6 +26,11 @@ export declare class Mock {
     when(conditions: Conditions): {
         script(...turns: Turn[]): Promise<void>;
     };
+    /**
+     * Play the answers of a recording as turns, its errors as refusals, other parts of the API as routes:
+     * `mock.cassette("cassettes/weather.yaml")`. The requests may differ from the recorded ones; the rules judge them.
+     */
+    cassette(file: string): Promise<void>;
     /** Settings as in a script file: `mock.set({organization: {models: ["gpt-4.1"]}})`. Returns what they made. */
     set(settings: Record<string, unknown>): Promise<any>;
     /**

@@ -2,6 +2,7 @@
 Object.defineProperty(exports, "__esModule", { value: true });
 exports.Mock = exports.MockFailure = void 0;
 const environment_js_1 = require("./environment.js");
+const command_js_1 = require("./command.js");
 const control_js_1 = require("./control.js");
 /** Why a test fails: the report of its World. */
 class MockFailure extends Error {
@@ -45,6 +46,13 @@ class Mock {
                 await this.send("POST", "/script", { when: conditions, turns: turns.map(toWire) });
             },
         };
+    }
+    /**
+     * Play the answers of a recording as turns, its errors as refusals, other parts of the API as routes:
+     * `mock.cassette("cassettes/weather.yaml")`. The requests may differ from the recorded ones; the rules judge them.
+     */
+    async cassette(file) {
+        await this.send("POST", "/script", await (0, command_js_1.scriptOf)(file));
     }
     /** Settings as in a script file: `mock.set({organization: {models: ["gpt-4.1"]}})`. Returns what they made. */
     async set(settings) {

@@ -1,10 +1,9 @@
 /** Runs `harness serve` beside the tests and names it in HARNESS_URL; for `globalSetup` of vitest and jest. */
 import { spawn, type ChildProcess } from "node:child_process";
-import { existsSync } from "node:fs";
-import { join, resolve as absolute } from "node:path";
+import { resolve as absolute } from "node:path";
+import { harnessCommand } from "./command.js";
 
 const STARTING_SECONDS = 60;
-const IN_VENV = process.platform === "win32" ? ["Scripts", "harness.exe"] : ["bin", "harness"];
 // The server ends with this program, which ends with its input: however the tests end, they leave nothing behind.
 const UNTIL_INPUT_ENDS = "console.log(process.env.HARNESS_URL); process.stdin.resume()";
 
@@ -30,13 +29,6 @@ export default async function setup(): Promise<() => Promise<void>> {
     server.ref();
     await ended;
   };
-}
-
-/** The command: HARNESS_COMMAND, the one of a virtual environment here, or the one on the PATH. */
-function harnessCommand(): string[] {
-  if (process.env.HARNESS_COMMAND) return process.env.HARNESS_COMMAND.split(" ").filter(Boolean);
-  const own = join(process.cwd(), ".venv", ...IN_VENV);
-  return [existsSync(own) ? own : "harness"];
 }
 
 /** The first line that a server prints; an error says why there was none. */

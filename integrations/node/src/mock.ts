@@ -1,4 +1,5 @@
 import { API_KEY, setEnvironment } from "./environment.js";
+import { scriptOf } from "./command.js";
 import { control, serverOrigin } from "./control.js";
 import type { Call, Conditions, Exchange, MockOptions, Refusals, Turn, Usage } from "./types.js";
 
@@ -52,6 +53,14 @@ export class Mock {
         await this.send("POST", "/script", { when: conditions, turns: turns.map(toWire) });
       },
     };
+  }
+
+  /**
+   * Play the answers of a recording as turns, its errors as refusals, other parts of the API as routes:
+   * `mock.cassette("cassettes/weather.yaml")`. The requests may differ from the recorded ones; the rules judge them.
+   */
+  async cassette(file: string): Promise<void> {
+    await this.send("POST", "/script", await scriptOf(file));
   }
 
   /** Settings as in a script file: `mock.set({organization: {models: ["gpt-4.1"]}})`. Returns what they made. */

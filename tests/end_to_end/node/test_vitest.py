@@ -24,6 +24,25 @@ NPM = (
     *("vitest@5.1.1", "jest@30.5.2", "typescript@7.0.2", "@types/node@24.19.2"),
     *("openai@7.57.0", "@openai/agents@0.20.0", "zod@4.6.7", "ws@8.23.0"),
 )
+WEATHER = ROOT / "tests/cassettes/test_weather.yaml"
+REPLAY_IN_JEST = """
+const { useMock } = require("responses-harness/jest");
+const OpenAI = require("openai");
+
+const mock = useMock();
+
+test("replays", async () => {
+  await mock.cassette("cassettes/weather.yaml");
+  const client = new OpenAI();
+  const tools = [{ type: "function", name: "get_weather", parameters: {}, strict: false }];
+  const first = await client.responses.create({ model: "gpt-4.1", input: "Warm?", tools });
+  const output = { type: "function_call_output", call_id: first.output[0].call_id, output: "18" };
+  const asked = { model: "gpt-4.1", previous_response_id: first.id, input: [output] };
+  expect((await client.responses.create(asked)).output_text).toBe("It is 18 degrees in Paris.");
+  await expect(mock.cassette("none.yaml")).rejects.toThrow("there is no file");
+  await expect(mock.cassette("package.json")).rejects.toThrow("did not read");
+});
+"""
 CONFIG = "vitest.config.ts"
 SECONDS = 120
 
@@ -41,6 +60,8 @@ class Project:
         self.folder, self._made = folder / "project", made
         self.folder.mkdir()
         (folder / "node_modules").symlink_to(made / "node_modules")  # found from below, like an own one
+        (self.folder / "cassettes").mkdir()
+        shutil.copy(WEATHER, self.folder / "cassettes/weather.yaml")
         self.write("package.json", '{"name": "project", "private": true, "type": "module"}')
 
     def write(self, name: str, text: str) -> None:
@@ -118,8 +139,8 @@ def test_users_have_types(project: Project) -> None:
 
 
 def test_the_tests_of_the_page_pass(project: Project) -> None:
-    output = project.vitest("weather", "lenient")
-    assert "Tests  3 passed (3)" in output
+    output = project.vitest("weather", "lenient", "replay")
+    assert "Tests  4 passed (4)" in output
 
 
 def test_the_failure_of_the_page_is_printed(project: Project) -> None:
@@ -187,7 +208,8 @@ def test_jest_has_the_same(made: Path, tmp_path: Path) -> None:
             own.write(name, text)
     test = blocks()["greeting.test.cjs"]
     own.write("bug.test.cjs", test.replace('script("Hello.")', 'script("Hello.", "Bye.")'))
+    own.write("replay.test.cjs", REPLAY_IN_JEST)
     ended = own.run("jest")
     assert ended.returncode == 1
-    assert "Tests:       1 failed, 1 passed, 2 total" in ended.stderr
+    assert "Tests:       1 failed, 2 passed, 3 total" in ended.stderr
     in_order(["FAIL ./bug.test.cjs", "MockFailure", 'message "Bye."'], ended.stderr)

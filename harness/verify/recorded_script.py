@@ -1,0 +1,190 @@
+"""A recording as a script: what the model answered as turns, errors as refusals, other parts of the API as routes.
+
+It is plain data that a script file may hold; what cannot be played is named. What the mock has itself (stored responses,
+files, conversations) is in no script: the mock answers it as ever.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from urllib.parse import urlsplit
+
+import harness.contract.rules
+import harness.endpoints  # noqa: F401  (registers every operation)
+from harness.api.http import decoding
+from harness.api.http.providers import path_below_root
+from harness.api.operations import find_operation
+from harness.cassettes.format.interaction import Interaction
+from harness.cassettes.recording.as_script import (
+    is_model_request,
+    lines_of,
+    lines_of_broken_stream,
+    parse_recorded_turn,
+    recorded_response,
+)
+from harness.cassettes.recording.matching import api_root, describe_request
+from harness.core.errors import HarnessError, ScriptError
+from harness.core.exchange import Json
+from harness.core.loose_json import as_object
+from harness.verify.judging.unverifiable import ACCOUNT_STATUSES, match_rules
+from harness.verify.judging.websockets.exchanges import to_http_interactions
+from harness.world.mock import Mock
+from harness.world.routed import make_routed
+from harness.world.scripting.document import parse_document
+
+RUNS = (
+    "POST /threads/runs",
+    "POST /threads/{thread_id}/runs",
+    "POST /threads/{thread_id}/runs/{run_id}/submit_tool_outputs",
+)
+"""Requests of the Assistants API to a model: what it says is spread over later exchanges."""
+_TOLD_HEADERS = ("retry-after", "retry-after-ms", "x-should-retry")
+Lines = Sequence[Json | str]
+"""A turn: its lines."""
+
+
+@dataclass(slots=True)
+class RecordedScript:
+    """A recording as a script.
+
+    `turns` are the answers to requests to a model, in order, `routes` those of other parts of the API by method and path;
+    `requests` are the recorded requests that they answer. `refusals` are the rules that refuse a recorded request again.
+    `left_out` says what is not played, and why.
+    """
+
+    name: str
+    turns: list[Lines] = field(default_factory=list)
+    routes: dict[str, list[Json]] = field(default_factory=dict)
+    requests: list[Interaction] = field(default_factory=list)
+    refusals: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+
+    @property
+    def document(self) -> Json:
+        """The script as a script file holds it."""
+        turns = [turn[0] if len(turn) == 1 else [*turn] for turn in self.turns]
+        parts = {"script": turns, "route": self.routes, "refusals": list(dict.fromkeys(self.refusals))}
+        return {name: part for name, part in parts.items() if part}
+
+    def apply(self, mock: Mock) -> None:
+        """Script a mock with all of it; turns may call what a request does not declare, as it was recorded."""
+        mock.script(*(parse_recorded_turn(turn, self.name, number) for number, turn in enumerate(self.turns, 1)))
+        if rest := {name: part for name, part in self.document.items() if name != "script"}:
+            parse_document(rest).apply(mock)
+
+
+def read_script(interactions: Iterable[Interaction], name: str) -> RecordedScript:
+    """Make the script of a recording; `name` is that of the recording in errors. ScriptError when nothing can be played."""
+    recorded = [entry for interaction in interactions for entry in to_http_interactions(interaction)]
+    root, script = api_root(recorded), RecordedScript(name)
+    for interaction in recorded:
+        path = urlsplit(interaction.uri).path
+        below = path_below_root(path) or path.removeprefix(root)
+        _add(script, interaction, below)
+    if not script.turns and not script.routes:
+        why = f": {script.left_out[0]}" if script.left_out else ". Give a recording of `POST /responses`."
+        raise ScriptError(f"{name}: it holds no response of a model{why}")
+    return script
+
+
+def _add(script: RecordedScript, interaction: Interaction, below: str) -> None:
+    operation, _, is_known = find_operation(interaction.method, below)
+    what = describe_request(interaction)
+    if not interaction.status:
+        script.left_out.append(f"{what}: no answer was recorded")
+    elif is_model_request(interaction):
+        _add_turn(script, interaction, what)
+    elif operation and operation.id in RUNS:
+        script.left_out.append(f"{what}: what a run of the Assistants API says is spread over other exchanges")
+    elif is_known:
+        _note_error(script, interaction, what)
+    else:
+        _add_route(script, interaction, below, what)
+
+
+def _add_turn(script: RecordedScript, interaction: Interaction, what: str) -> None:
+    if interaction.status >= 400 and _is_refused_again(script, interaction):
+        return
+    if interaction.status >= 400:
+        lines: Lines = [_refusal(interaction)]
+    else:
+        response = recorded_response(interaction)
+        lines = (lines_of(response) if response else lines_of_broken_stream(interaction)) or []
+    if lines:
+        script.turns.append(lines)
+        script.requests.append(interaction)
+    else:
+        script.left_out.append(f"{what}: its answer ({interaction.status}) holds nothing that a model said")
+
+
+def _is_refused_again(script: RecordedScript, interaction: Interaction) -> bool:
+    """Tell whether a rule refuses such a request again, whatever the account is; the refusal is expected then."""
+    if interaction.status in ACCOUNT_STATUSES or interaction.status >= 500:
+        return False
+    rule = next(match_rules(interaction.status, _recorded_error(interaction)), None)
+    script.refusals.extend([rule.id] if rule else ())
+    return rule is not None
+
+
+def _refusal(interaction: Interaction) -> Json:
+    """Write a recorded error as a line: its members, and the headers that say when to try again."""
+    headers = {
+        name: value
+        for name, value in interaction.answer_headers.items()
+        if name in _TOLD_HEADERS or name.startswith("x-ratelimit-")
+    }
+    error = _recorded_error(interaction)
+    told: Json = {"status": interaction.status, "message": str(error.get("message") or interaction.reason or "error")}
+    known = {name: error[name] for name in ("type", "code", "param") if isinstance(error.get(name), str)}
+    return {"http_error": {**told, **known, **({"headers": headers} if headers else {})}}
+
+
+def _recorded_error(interaction: Interaction) -> Json:
+    body = decoding.decode_answer(interaction.answer, interaction.answer_headers).body
+    return as_object(as_object(body).get("error"))
+
+
+def _note_error(script: RecordedScript, interaction: Interaction, what: str) -> None:
+    """Note an error of an endpoint that the mock has: a rule refuses the request again, or it is left out."""
+    if interaction.status >= 400 and not _is_refused_again(script, interaction):
+        script.left_out.append(
+            f"{what}: its error ({interaction.status}) is not played; only a model's can be scripted"
+        )
+
+
+def _add_route(script: RecordedScript, interaction: Interaction, below: str, what: str) -> None:
+    answer = _routed_answer(interaction)
+    try:
+        make_routed(interaction.method, below, "", answer.get("status", 200), answer.get("headers"))
+    except HarnessError as problem:
+        script.left_out.append(f"{what}: {problem}")
+        return
+    script.routes.setdefault(f"{interaction.method} {below}", []).append(answer)
+    script.requests.append(interaction)
+
+
+def _routed_answer(interaction: Interaction) -> Json:
+    """Write an answer as a route has it: JSON or a text as it is, anything else as base64."""
+    kind = interaction.answer_headers.get("content-type", "")
+    plain = decoding.undo_encodings(interaction.answer, interaction.answer_headers, decoding.MAX_JUDGED_SIZE)
+    raw = interaction.answer if plain is None else plain
+    head: Json = {} if interaction.status == 200 else {"status": interaction.status}
+    body = None if interaction.is_stream else decoding.decode_answer(raw, {"content-type": kind}).body
+    if isinstance(body, dict | list) and "json" in kind:
+        return {**head, "json": body}
+    headers = {"headers": {"content-type": kind}} if kind else {}
+    try:
+        return {**head, "text": raw.decode(), **headers}
+    except UnicodeDecodeError:
+        return {**head, "base64": base64.b64encode(raw).decode(), **headers}
+
+
+def requests_of(script: RecordedScript) -> Iterator[tuple[str, Interaction]]:
+    """Yield the recorded requests that the script answers, each with its method and the path below the API's root."""
+    root = api_root(script.requests)
+    for interaction in script.requests:
+        path = urlsplit(interaction.uri).path
+        below = "/responses" if is_model_request(interaction) else path_below_root(path) or path.removeprefix(root)
+        yield f"{interaction.method} {below}", replace(interaction, uri=below)

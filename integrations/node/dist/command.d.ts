@@ -1,0 +1,4 @@
+/** The command: HARNESS_COMMAND, the one of a virtual environment here, or the one on the PATH. */
+export declare function harnessCommand(): string[];
+/** The answers of a cassette as a script, read once as long as the file is the same; an error says what is wrong with it. */
+export declare function scriptOf(cassette: string): Promise<unknown>;

@@ -1,0 +1,40 @@
+"use strict";
+Object.defineProperty(exports, "__esModule", { value: true });
+exports.harnessCommand = harnessCommand;
+exports.scriptOf = scriptOf;
+/** The command line of the harness: where it is, and what it makes of a recording. */
+const node_child_process_1 = require("node:child_process");
+const node_fs_1 = require("node:fs");
+const node_path_1 = require("node:path");
+const IN_VENV = process.platform === "win32" ? ["Scripts", "harness.exe"] : ["bin", "harness"];
+const MOST_BYTES = 1 << 28;
+/** The command: HARNESS_COMMAND, the one of a virtual environment here, or the one on the PATH. */
+function harnessCommand() {
+    if (process.env.HARNESS_COMMAND)
+        return process.env.HARNESS_COMMAND.split(" ").filter(Boolean);
+    const own = (0, node_path_1.join)(process.cwd(), ".venv", ...IN_VENV);
+    return [(0, node_fs_1.existsSync)(own) ? own : "harness"];
+}
+const scripts = new Map();
+/** The answers of a cassette as a script, read once as long as the file is the same; an error says what is wrong with it. */
+function scriptOf(cassette) {
+    const file = (0, node_path_1.resolve)(cassette);
+    if (!(0, node_fs_1.existsSync)(file))
+        throw new Error(`mock.cassette: there is no file ${file}.`);
+    const known = `${file} ${(0, node_fs_1.statSync)(file).mtimeMs}`;
+    if (!scripts.has(known))
+        scripts.set(known, convert(file));
+    return scripts.get(known);
+}
+function convert(file) {
+    const [program = "", ...before] = harnessCommand();
+    const asked = [...before, "cassettes", file, "--to-script", "json"];
+    return new Promise((resolve, reject) => {
+        (0, node_child_process_1.execFile)(program, asked, { maxBuffer: MOST_BYTES, encoding: "utf8" }, (failed, printed, problems) => {
+            if (!failed)
+                return resolve(JSON.parse(printed));
+            const why = problems.trim() || failed.message;
+            reject(new Error(`mock.cassette: \`${program} cassettes\` did not read ${file}: ${why}`));
+        });
+    });
+}

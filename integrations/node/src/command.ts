@@ -1,0 +1,37 @@
+/** The command line of the harness: where it is, and what it makes of a recording. */
+import { execFile } from "node:child_process";
+import { existsSync, statSync } from "node:fs";
+import { join, resolve as absolute } from "node:path";
+
+const IN_VENV = process.platform === "win32" ? ["Scripts", "harness.exe"] : ["bin", "harness"];
+const MOST_BYTES = 1 << 28;
+
+/** The command: HARNESS_COMMAND, the one of a virtual environment here, or the one on the PATH. */
+export function harnessCommand(): string[] {
+  if (process.env.HARNESS_COMMAND) return process.env.HARNESS_COMMAND.split(" ").filter(Boolean);
+  const own = join(process.cwd(), ".venv", ...IN_VENV);
+  return [existsSync(own) ? own : "harness"];
+}
+
+const scripts = new Map<string, Promise<unknown>>();
+
+/** The answers of a cassette as a script, read once as long as the file is the same; an error says what is wrong with it. */
+export function scriptOf(cassette: string): Promise<unknown> {
+  const file = absolute(cassette);
+  if (!existsSync(file)) throw new Error(`mock.cassette: there is no file ${file}.`);
+  const known = `${file} ${statSync(file).mtimeMs}`;
+  if (!scripts.has(known)) scripts.set(known, convert(file));
+  return scripts.get(known)!;
+}
+
+function convert(file: string): Promise<unknown> {
+  const [program = "", ...before] = harnessCommand();
+  const asked = [...before, "cassettes", file, "--to-script", "json"];
+  return new Promise((resolve, reject) => {
+    execFile(program, asked, { maxBuffer: MOST_BYTES, encoding: "utf8" }, (failed, printed, problems) => {
+      if (!failed) return resolve(JSON.parse(printed));
+      const why = problems.trim() || failed.message;
+      reject(new Error(`mock.cassette: \`${program} cassettes\` did not read ${file}: ${why}`));
+    });
+  });
+}
