@@ -16,7 +16,7 @@ class AnsweredRequest(NamedTuple):
     """A request with its answer, begun at `begun` (`perf_counter`); `path` is the whole of it.
 
     `operation` is empty when method and path say which it is. A request that `is_lost` came to no World, because what holds
-    it cannot be reached.
+    it cannot be reached. The exchange is the newest in the journal of its `world`, if it has one.
     """
 
     begun: float
@@ -27,6 +27,7 @@ class AnsweredRequest(NamedTuple):
     answer: Answer
     operation: str = ""
     is_lost: bool = False
+    world: World | None = None
 
 
 class ApiObserver:
@@ -40,6 +41,12 @@ class ApiObserver:
 
     def on_judged(self, mock: Mock, permitted: Collection[str]) -> None:
         """Hear of a World that is judged over HTTP, and what is permitted in it: `unused`, `losses`."""
+
+    def on_opened(self, world: World) -> None:
+        """Hear of a new World."""
+
+    def on_changed(self, world: World, what: str) -> None:
+        """Hear of a World that a control request has changed, by the last part of its path: `script`."""
 
     def on_closed(self, world: World) -> None:
         """Hear of a World that is going to be forgotten."""
@@ -65,6 +72,16 @@ class ApiObservers(ApiObserver):
         """Tell of a World that is judged."""
         for observer in self.all:
             observer.on_judged(mock, permitted)
+
+    def on_opened(self, world: World) -> None:
+        """Tell of a new World."""
+        for observer in self.all:
+            observer.on_opened(world)
+
+    def on_changed(self, world: World, what: str) -> None:
+        """Tell of a World that is changed."""
+        for observer in self.all:
+            observer.on_changed(world, what)
 
     def on_closed(self, world: World) -> None:
         """Tell of a World that is closed."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from time import time
 from typing import Any
 
 from harness.api.http.dialects import OPENAI, check_dialect
@@ -26,8 +27,9 @@ class KeyedWorlds:
     """All Worlds of one server, by API key; each begins with the same `options`.
 
     With `keys` None any key that starts with `sk-` opens a World of its own; otherwise only the named keys are known.
-    `prepare` is called with each new World, `on_closed` with one that is going to be forgotten. Of too many Worlds the least
-    recently used is dropped, `dropped_count` counts them. `strays` are the newest requests to the API without a World.
+    `prepare` and then `on_opened` are called with each new World, `on_closed` with one that is going to be forgotten. Of too
+    many Worlds the least recently used is dropped, `dropped_count` counts them. `strays` are the newest requests to the API
+    without a World.
     `scheme` is that of the addresses that Worlds hand out, `courier` what delivers to their webhooks.
     """
 
@@ -39,6 +41,7 @@ class KeyedWorlds:
         keys: Sequence[str] | None,
         options: WorldOptions,
         prepare: Callable[[Mock], None],
+        on_opened: Callable[[World], None],
         on_closed: Callable[[World], None],
     ) -> None:
         self.worlds: OrderedDict[str, World] = OrderedDict()
@@ -49,6 +52,7 @@ class KeyedWorlds:
         self.as_of = parse_as_of(options.as_of)
         self.known_keys = None if keys is None else frozenset(keys)
         self._prepare = prepare
+        self._on_opened = on_opened
         self._on_closed = on_closed
         self._aliases: dict[str, str] = {}
         self._closed: OrderedDict[str, str] = OrderedDict()
@@ -69,7 +73,9 @@ class KeyedWorlds:
             if self.courier is not None:
                 world.courier = self.courier
             world.hear_strays(self.strays)
+            world.created = time()
             self._prepare(Mock(world))
+            self._on_opened(world)
             self.put_world(world)
         return self.worlds[key]
 

@@ -74,7 +74,7 @@ class MockApi(KeyedWorlds):
     ) -> None:
         self.observers = ApiObservers()
         self.courier = ThreadCourier() if self.has_courier else None
-        super().__init__(keys, WorldOptions(**options), prepare, self.observers.on_closed)
+        super().__init__(keys, WorldOptions(**options), prepare, self.observers.on_opened, self.observers.on_closed)
         self.request_count = 0
         self.stray_count = 0
         self._reserved = reserved
@@ -113,7 +113,7 @@ class MockApi(KeyedWorlds):
         request, answer = self._answer(request, world)
         answer = self._note(request, self._add_headers(request, answer, world), world, seen, is_own=is_own)
         if is_own and self.observers.all:
-            self.observers.on_answer(AnsweredRequest(begun, method, path, headers, raw, answer))
+            self.observers.on_answer(AnsweredRequest(begun, method, path, headers, raw, answer, world=world))
         return answer
 
     def _find_world(
@@ -156,7 +156,7 @@ class MockApi(KeyedWorlds):
             request, self._add_headers(request, refused, world), world, time() if is_own else None, is_own=is_own
         )
         if is_own:
-            self.observers.on_answer(AnsweredRequest(begun, "GET", path, headers, b"", answer, UPGRADE))
+            self.observers.on_answer(AnsweredRequest(begun, "GET", path, headers, b"", answer, UPGRADE, world=world))
         return answer
 
     def _refuse_upgrade(self, request: Request, world: World | None) -> Answer | None:

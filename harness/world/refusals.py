@@ -136,10 +136,14 @@ class ExpectedRefusal:
 
 
 class RefusalLedger:
-    """What is known about the refusals in a journal: which are expected, and the errors that a test has caught itself."""
+    """What is known about the refusals in a journal: which are expected, and the errors that a test has caught itself.
+
+    `count` is how many there were, those that the journal has dropped, too.
+    """
 
     def __init__(self, journal: Sequence[Exchange], strays: HeardStrays) -> None:
         self.expected: list[ExpectedRefusal] = []
+        self.count = 0
         self._journal = journal
         self._caught: set[str] = set()
         self._unexpected: list[Exchange] = []
@@ -165,6 +169,7 @@ class RefusalLedger:
         """Add an exchange that has just come, whose answer is a refusal or not."""
         if not is_refused(exchange.answer):
             return
+        self.count += 1
         # A list, so that each expectation that fits notes the refusal, not the first alone.
         expected = [refusal.take(exchange) for refusal in self.expected]
         if not any(expected) and not exchange.answer.asked and len(self._unexpected) < MAX_KEPT:

@@ -54,7 +54,7 @@ class World:
 
     Without a `base_url` a client has reached it by the `scheme` of its server and the host that it names itself.
     With `automatic` each retrieve of a background response moves it on by one step; with False only `advance` does.
-    `was_dropped` says that its server has dropped another World of this key before.
+    `was_dropped` says that its server has dropped another World of this key before, `created` when it has made this one.
     `exchanges` is the journal; `exchange_count` counts those dropped of it, too; `refusals` says which of
     its refusals were asked for. `problems` are the requests that the harness could not answer, with the reason. `tool_runs`
     are the executions of the client's tools that a test records. `shown_otherwise` are the messages of `surfaced` over
@@ -77,6 +77,7 @@ class World:
     not_awaited: tuple[str, ...] = ()
     routed: tuple[RoutedPath, ...] = ()
     was_dropped = False
+    created = 0.0
     skipped_seconds = 0
 
     def __init__(

@@ -29,6 +29,7 @@ from harness.server.transport.asgi_types import AsgiApp, Receive, Scope, Send
 
 LARGEST_BODY = 32 * 1024 * 1024
 """Bytes of a request that the store takes."""
+EVENTS_PATH = f"{CONTROL_ROOT}/events"
 RESETS = (("POST", f"{CONTROL_ROOT}/world"), ("DELETE", f"{CONTROL_ROOT}/world"))
 """Control requests after which nothing of the World is left that came before, unless they are refused."""
 
@@ -121,7 +122,7 @@ class SharedApp(App):
 
     async def _serve_control(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Bring the World up to date for what reads it; what changes it goes through the log."""
-        if scope["type"] != "http":
+        if scope["type"] != "http" or scope["path"] == EVENTS_PATH:  # which is of this server, and never ends
             await self._control_app(scope, receive, send)
             return
         body = await read_body(receive)

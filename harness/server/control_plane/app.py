@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
+from functools import wraps
 from typing import Any, Literal
 
 from fastapi import FastAPI, Request
@@ -23,6 +24,7 @@ from harness.core.headers import normalize_headers
 from harness.core.text.raised import Place
 from harness.core.text.vocabulary import VOCABULARIES
 from harness.server.control_plane.docs_page import CONTENT_SECURITY_POLICY, render_control_page
+from harness.server.control_plane.live import events, worlds
 from harness.server.control_plane.openapi import REFUSALS, describe_body
 from harness.server.judgement import judge_world
 from harness.server.mock_api import CONTROL_ROOT, MockApi
@@ -43,7 +45,8 @@ def control_app(api: MockApi) -> AsgiApp:
     app.add_exception_handler(HarnessError, _render_problem)
     for method, path, handler in CONTROLS:
         body = describe_body(method, path)
-        app.add_api_route(f"{CONTROL_ROOT}{path}", handler, methods=[method], responses=REFUSALS, openapi_extra=body)
+        told = handler if method == "GET" or path in _TOLD_OTHERWISE else _tell_of_change(path, handler)
+        app.add_api_route(f"{CONTROL_ROOT}{path}", told, methods=[method], responses=REFUSALS, openapi_extra=body)
     app.add_api_route(f"{CONTROL_ROOT}/docs", docs, include_in_schema=False, response_class=HTMLResponse)
     return app
 
@@ -52,6 +55,18 @@ async def _render_problem(_: Request, problem: Exception) -> JSONResponse:
     place = problem.location if isinstance(problem, InvalidData) else ""
     message = f"{place}: {problem}" if place else str(problem)
     return JSONResponse({"error": {"message": message, "type": "harness_error"}}, 400)
+
+
+def _tell_of_change(path: str, handler: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    """Wrap a handler so that observers hear of what it has changed."""
+
+    @wraps(handler)
+    async def change(request: Request, **given: Any) -> Any:
+        made = await handler(request, **given)
+        _api(request).observers.on_changed(_mock_of(request).world, path[1:])
+        return made
+
+    return change
 
 
 def _api(request: Request) -> MockApi:
@@ -270,6 +285,8 @@ async def rules() -> list[Json]:
     ]
 
 
+_TOLD_OTHERWISE = ("/world",)
+"""The paths of requests that begin and end Worlds, of which observers hear anyway."""
 _SENT = Place(f"POST {CONTROL_ROOT}/script")
 """Where a turn stands that came over HTTP."""
 
@@ -280,6 +297,8 @@ CONTROLS: Sequence[tuple[str, str, Callable[..., Awaitable[Any]]]] = (
     ("POST", "/advance", advance),
     ("POST", "/skip", skip),
     ("POST", "/expect", expect),
+    ("GET", "/worlds", worlds),
+    ("GET", "/events", events),
     ("GET", "/exchanges", exchanges),
     ("GET", "/unused", unused),
     ("GET", "/losses", losses),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from hashlib import blake2b
 from time import perf_counter, time
 
 import orjson
@@ -16,6 +15,7 @@ from harness.core.text.redact import redact, secrets_in_headers
 from harness.core.text.shorten import shorten
 from harness.server.api_observers import AnsweredRequest, ApiObserver
 from harness.server.mock_api import MockApi
+from harness.server.world_names import shown_name
 from harness.world.world import World
 
 UNKNOWN = "unknown"
@@ -71,11 +71,7 @@ class ObservedRequest:
     @property
     def world(self) -> str:
         """The name of the World."""
-        if self._world is None:
-            return ""
-        key = self._world.api_key
-        is_named = self._world.name != key
-        return self.clean(self._world.name) if is_named else f"key-{blake2b(key.encode(), digest_size=6).hexdigest()}"
+        return self.clean(shown_name(self._world)) if self._world else ""
 
     def clean(self, text: str) -> str:
         """Remove keys from a text of the request, and shorten it."""

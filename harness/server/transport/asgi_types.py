@@ -15,6 +15,8 @@ EDGE = "edge"
 """The part of a scope's `state` that is the record of the exchange, over HTTP."""
 CONNECTION = "connection"
 """The part of a scope's `state` that is the number of the connection, over a WebSocket."""
+STOPPING = "stopping"
+"""The part of a scope's `state` that is there when the server is about to stop: what never ends should end now."""
 EVENTS = "events"
 """The member of a part of a body that says how many events of a stream have gone out with it."""
 

@@ -19,7 +19,7 @@ from harness.core.edge import EdgeRecord
 from harness.core.headers import encode_headers
 from harness.fast_path.joined_writes import JoinedWrites
 from harness.fast_path.posts_at_once import LateAnswer, ReadyAnswer
-from harness.server.transport.asgi_types import CONNECTION, EDGE, AsgiApp, Scope, connection_scope
+from harness.server.transport.asgi_types import CONNECTION, EDGE, STOPPING, AsgiApp, Scope, connection_scope
 from harness.server.transport.exchange import STARTED, AsgiExchange
 from harness.server.transport.flow_control import FlowControl
 from harness.server.transport.framing import STATUS_LINES, AnswerFraming, Headers, encode_lines, encode_text
@@ -132,6 +132,8 @@ class HttpConnection(asyncio.Protocol):
         """Close the connection, when all answers have been sent."""
         if self.exchanges:
             self.exchanges[-1].framing.keep_alive = False
+            for exchange in self.exchanges:
+                exchange.scope["state"][STOPPING] = True
         else:
             self.transport.close()
 

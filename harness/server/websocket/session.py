@@ -84,11 +84,11 @@ class SocketSession:
         body, fault = parse_body(raw)
         sent = Request("WS", "/responses", self._headers, body=body, raw=raw, operation=SOCKET, fault=fault)
         answer = self._judge(sent, self._connection, self._handle_event)
-        self._connection.world.add_exchange(
-            _as_noted(sent, answer), answer, edge or ((arrived, time(), answer.events) if is_own else None)
-        )
+        world, seen = self._connection.world, edge or ((arrived, time(), answer.events) if is_own else None)
+        world.add_exchange(_as_noted(sent, answer), answer, seen)
         if is_own:
-            self._observer.on_answer(AnsweredRequest(begun, "WS", SOCKET_PATH, self._headers, raw, answer, SOCKET))
+            asked = (begun, "WS", SOCKET_PATH, self._headers, raw)
+            self._observer.on_answer(AnsweredRequest(*asked, answer, SOCKET, world=world))
         self.closed, self.delivery = answer.rule in CLOSING_RULES, answer.delivery
         if answer.events is None and answer.delivery:
             return ()

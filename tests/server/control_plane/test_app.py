@@ -244,7 +244,7 @@ class TestTheServer:
                     "rules",
                 ),
                 *("said", "calls", "approvals", "surfaced", "flow", "losses", "report"),
-                *("agents", "usage", "path"),
+                *("agents", "usage", "path", "worlds", "events"),
             )
         }
 

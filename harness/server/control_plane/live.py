@@ -1,0 +1,120 @@
+"""What the holder of the control token sees of all Worlds: a list of them, and a stream of what happens in them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import orjson
+from fastapi import Request
+from fastapi.responses import StreamingResponse
+
+from harness.core.errors import HarnessError
+from harness.core.exchange import Json
+from harness.server.mock_api import MockApi
+from harness.server.observe.event_ring import EventRing, LiveEvent
+from harness.server.transport.asgi_types import STOPPING
+from harness.server.world_names import shown_name
+from harness.world.world import World
+
+POLL_SECONDS = 0.05
+"""Seconds between two looks for events: what came meanwhile goes out together."""
+KEEP_ALIVE_SECONDS = 15.0
+"""Seconds without an event after which a comment is sent, so that nobody takes the connection for dead."""
+MOST_AT_ONCE = 1_000
+"""Events that go out together."""
+NEWEST = 100
+"""Among how many exchanges of a World, the newest, streams that are still going out are looked for."""
+
+
+async def worlds(request: Request) -> Json:
+    """All Worlds of this server, those used last at the end, and the number of the newest `event` before that.
+
+    Of each its `name`, since when it is there (`created`, unix seconds), how many `exchanges` its journal has, the number of
+    the `newest`, how many `refusals` there were and how many of these `unexpected`, the `turns` left in its script, and how
+    many `open_streams` are on their way.
+    """
+    newest = _ring_of(request).look()
+    api: MockApi = request.app.state.api
+    return {"event": newest, "worlds": [_describe_world(world) for world in list(api.worlds.values())]}
+
+
+async def events(request: Request, after: int | None = None) -> StreamingResponse:
+    """What happens in all Worlds, as server-sent events: from now on, or `?after=` the event with a number.
+
+    Each has its number as `id`, and JSON: the `world`, the `kind`, the `number` of its exchange if it is about one, and what
+    is new. Kinds are `exchange`, `edge` (its answer went out, was cut, or the client left), `world`, `closed`, and control
+    requests that changed something: `script`, `advance`, … In place of events that are not kept any more comes a `gap`: read
+    all again. A client that comes again with `Last-Event-ID` goes on where it was.
+    """
+    ring = _ring_of(request)
+    seen = request.headers.get("last-event-id", after)
+    try:
+        position = ring.last if seen is None else int(seen)
+    except ValueError as problem:
+        raise HarnessError(f"Last-Event-ID: {seen!r} is no number of an event; leave it out to begin now.") from problem
+    headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+    told = _tell(ring, position, request.scope.get("state", {}))
+    return StreamingResponse(told, media_type="text/event-stream", headers=headers)
+
+
+def _ring_of(request: Request) -> EventRing:
+    state = request.app.state
+    if not hasattr(state, "ring"):
+        state.ring = EventRing(state.api)
+    ring: EventRing = state.ring
+    return ring
+
+
+async def _tell(ring: EventRing, position: int, connection: Mapping[str, Any]) -> AsyncIterator[bytes]:
+    """Yield the events after a position, until the server stops."""
+    loop = asyncio.get_running_loop()
+    with ring.listening():
+        yield b"retry: 1000\n\n"
+        told_at = loop.time()
+        while not connection.get(STOPPING):
+            start, found = ring.read(position, MOST_AT_ONCE)
+            if start != position + 1:
+                yield _encode(start - 1, orjson.dumps({"kind": "gap", "after": position, "first": start}))
+                position = start - 1
+            if found:
+                yield b"".join(_encode_event(number, event) for number, event in enumerate(found, start))
+                position += len(found)
+            elif loop.time() - told_at > KEEP_ALIVE_SECONDS:
+                yield b": nothing new\n\n"
+            else:
+                await asyncio.sleep(POLL_SECONDS)
+                continue
+            told_at = loop.time()
+            await asyncio.sleep(POLL_SECONDS)
+
+
+def _encode_event(id: int, event: LiveEvent) -> bytes:
+    """Encode an event: what all have, and then its row, which orjson encodes whatever it is."""
+    head: Json = {"world": event.world, "kind": event.kind}
+    if event.number:
+        head["number"] = event.number
+    encoded, row = orjson.dumps(head), orjson.dumps(event.row)
+    return _encode(id, encoded if row == b"{}" else b"%b,%b" % (encoded[:-1], row[1:]))
+
+
+def _encode(id: int, data: bytes) -> bytes:
+    return b"id: %d\ndata: %b\n\n" % (id, data)
+
+
+def _describe_world(world: World) -> Json:
+    recent = (world.edge.records.get(exchange.number) for exchange in world.exchanges[-NEWEST:])
+    return {
+        "name": shown_name(world),
+        "created": world.created,
+        "exchanges": len(world.exchanges),
+        "newest": world.exchange_count,
+        "refusals": world.refusals.count,
+        "unexpected": len(world.refusals.unasked),
+        "turns": sum(len(route.turns) for route in world.script.all_routes),
+        "open_streams": sum(
+            not isinstance(record, tuple) and record is not None and record.stream is not None and not record.ended
+            for record in recent
+        ),
+    }
