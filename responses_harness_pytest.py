@@ -39,7 +39,8 @@ class _Off:
     def __init__(self, foreign: Path) -> None:
         self._line = (
             f"responses-harness is off: `{NAME}` is {foreign} here, and Python has room for one of that name. To use the "
-            f"mock, rename that file or folder; without it, `-p no:responses_harness` leaves this line out."
+            f"mock, rename that file or folder; without it, `-p no:responses_harness` leaves this line out. "
+            "The manual: docs/troubleshooting.md#the-installation."
         )
 
     def pytest_report_header(self) -> str:

@@ -23,6 +23,8 @@ ENCRYPTED_MEMBERS = ("encrypted_content", "fingerprint")
 class StreamError(HarnessError):
     """An invalid event stream; `index` is the position of the first wrong event."""
 
+    section = "recordings"
+
     def __init__(self, index: int, message: str) -> None:
         super().__init__(f"event {index}: {message}")
         self.index = index

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from harness.core.headers import quote_header
+from harness.core.manual import Section
 
 REQUEST_ID = "{request_id}"
 """What stands for the id of the request in an error until the answer has one."""
@@ -74,23 +75,33 @@ def _fill_template(form: Any, facts: Mapping[str, Any]) -> Any:
 
 
 class HarnessError(Exception):
-    """Something only the user of the harness can fix; the text says what, where and how."""
+    """Something only the user of the harness can fix; the text says what, where and how, `section` where to read more."""
+
+    section: ClassVar[Section] = "options-and-files"
 
 
 class ScriptError(HarnessError):
     """An unusable script file or an invalid turn."""
 
+    section: ClassVar[Section] = "scripts"
+
 
 class NoTurn(ScriptError):
     """A request that no turn of the script answers."""
+
+    section = "a-request-could-not-be-answered"
 
 
 class RegistrationError(HarnessError):
     """An invalid declaration of a rule, an item kind or an operation; raised at import."""
 
+    section = "the-installation"
+
 
 class SchemaError(HarnessError):
     """A missing or stale schema, or an overlay that no longer fits it."""
+
+    section = "the-installation"
 
 
 class ConfigError(HarnessError):

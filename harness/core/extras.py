@@ -10,9 +10,15 @@ DISTRIBUTION = "responses-harness"
 """The name of the installed package."""
 
 
+class MissingExtra(ConfigError):
+    """A package that is not installed."""
+
+    section = "the-installation"
+
+
 def missing_extra(needed_by: str, package: str, extra: str) -> ConfigError:
     """Describe a missing package: what needs it and how to install it."""
-    return ConfigError(f'{needed_by} needs {package}: pip install "{DISTRIBUTION}[{extra}]"')
+    return MissingExtra(f'{needed_by} needs {package}: pip install "{DISTRIBUTION}[{extra}]"')
 
 
 def require_extra(needed_by: str, package: str, extra: str, *modules: str) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass, fields
 from typing import Literal
 
+from harness.core.manual import Section, name_section
+
 CauseKind = Literal[
     "refusal", "loss", "unanswered", "unused", "no_request", "not_refused", "stray", "probe", "hang_up", "other"
 ]
@@ -39,10 +41,23 @@ class Cause:
 
     @property
     def rows(self) -> list[tuple[str, str]]:
-        """The label and the text of each row, in the order in which they are read."""
-        return [(label, text) for label in _ROW_LABELS if (text := getattr(self, label)).strip()]
+        """The label and the text of each row, in the order in which they are read; the last names where to read more."""
+        given = [(label, text) for label in _ROW_LABELS if (text := getattr(self, label)).strip()]
+        return [*given, ("manual", name_section(_SECTIONS[self.kind]))]
 
 
+_SECTIONS: dict[CauseKind, Section] = {
+    "refusal": "a-request-was-refused",
+    "loss": "something-was-lost",
+    "unanswered": "a-request-could-not-be-answered",
+    "unused": "turns-are-left",
+    "no_request": "no-request-came",
+    "not_refused": "an-expected-refusal-did-not-come",
+    "stray": "another-key",
+    "probe": "a-request-was-refused",
+    "hang_up": "the-client-hung-up",
+    "other": "other-causes",
+}
 _ROW_LABELS = tuple(field.name for field in fields(Cause) if field.kw_only)
 
 FindingKind = Literal["refusal", "loss", "unanswered", "unused", "disagreement", "unreadable", "webhook"]

@@ -20,6 +20,7 @@ import pytest
 
 from harness.api.http.upstream import AZURE_VARIABLE, PROJECT_VARIABLES
 from harness.core.errors import ConfigError, HarnessError
+from harness.core.manual import add_section
 from harness.core.text.printable import escape_controls
 from harness.pytest_plugin.options import read_marker_options
 
@@ -104,7 +105,8 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     mode = config.getoption("--record")
     if mode is not None and mode not in RECORD_MODES:
-        raise pytest.UsageError(f"--record={mode}: it is one of {', '.join(RECORD_MODES)}; alone it means new.")
+        told = f"--record={mode}: it is one of {', '.join(RECORD_MODES)}; alone it means new."
+        raise pytest.UsageError(add_section(told, "options-and-files"))
     config.stash[_STARTED_STASH_KEY] = time.time()
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from harness.core.errors import ConfigError
+from harness.core.manual import add_section
 from harness.drive.openai_sdk import import_openai
 from harness.pytest_plugin.cassettes import is_played_as_script
 from harness.pytest_plugin.tls import client_verification
@@ -70,4 +71,4 @@ def _import_openai() -> Any:
     try:
         return import_openai("the fixture")
     except ConfigError as problem:
-        pytest.fail(str(problem), pytrace=False)
+        pytest.fail(add_section(str(problem), problem.section), pytrace=False)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from harness.core.manual import add_section
 from harness.core.webhooks import DEFAULT_SECRET, SECRET_VARIABLE
 from harness.pytest_plugin.late import late_requests
 from harness.server.client_environment import client_variables, environment_changes
@@ -61,7 +62,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def _set_session_environment(config: pytest.Config) -> None:
     chosen = config.getini(ENV_INI)
     if chosen not in ENV_VALUES:
-        raise pytest.UsageError(f"{ENV_INI} = {chosen}: it is one of {', '.join(ENV_VALUES)}.")
+        told = f"{ENV_INI} = {chosen}: it is one of {', '.join(ENV_VALUES)}."
+        raise pytest.UsageError(add_section(told, "options-and-files"))
     if chosen != "session" or session_server(config):
         return
     from harness.server.on_demand import OnDemandServer

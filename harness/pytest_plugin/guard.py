@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from harness.core.manual import add_section
 from harness.pytest_plugin.environment import SESSION_ENV, session_server
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def _fail_for_refused(item: pytest.Item, *, swallowed: bool) -> Generator[None, 
     refused = item.stash.get(_REFUSED_STASH_KEY, {})
     if refused and not item.stash.get(_TOLD_STASH_KEY, False):
         item.stash[_TOLD_STASH_KEY] = True
-        pytest.fail("\n".join(refused.values()), pytrace=False)
+        pytest.fail(add_section("\n".join(refused.values()), "the-live-api"), pytrace=False)
     return None
 
 

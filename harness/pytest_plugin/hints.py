@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from harness.core.errors import HarnessError
+from harness.core.manual import name_section
 from harness.pytest_plugin.client_origin import is_of_project
 from harness.pytest_plugin.environment import SESSION_ENV, session_server
 from harness.pytest_plugin.guard import error_chain
@@ -81,6 +83,7 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
     try:
         return (yield)
     except Exception as error:
+        _add_section_hint(error)
         if "openai_mock" in getattr(item, "fixturenames", ()):
             _add_key_hint(item.config, error)
             _add_blocker_hint(error)
@@ -93,6 +96,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     try:
         return (yield)
     except Exception as error:
+        _add_section_hint(error)
         if "openai_mock" in getattr(item, "fixturenames", ()):
             _add_blocker_hint(error)
         for failed in error_chain(error):
@@ -101,6 +105,12 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
             if _TOKEN_OVER_HTTP.search(str(failed)) and "openai_mock" in getattr(item, "fixturenames", ()):
                 failed.add_note(_TLS_HINT)
         raise
+
+
+def _add_section_hint(error: BaseException) -> None:
+    """Name the section of the manual that helps with a mistake in the use of the harness."""
+    if isinstance(error, HarnessError):
+        error.add_note(f"manual: {name_section(error.section)}")
 
 
 def may_come_of_silence(call: pytest.CallInfo[None]) -> bool:

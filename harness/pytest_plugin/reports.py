@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from harness.core.errors import ConfigError
+from harness.core.manual import add_section
 from harness.pytest_plugin.cassettes import CASSETTE_STASH_KEY
 from harness.pytest_plugin.late import late_requests
 from harness.pytest_plugin.new_case import new_case
@@ -74,10 +75,11 @@ def pytest_configure(config: pytest.Config) -> None:
     """Check the options before the first test runs."""
     for file in config.getoption("--harness-report"):
         if why := why_unwritable(file):
-            raise pytest.UsageError(f"--harness-report={file}: {why}")
+            raise pytest.UsageError(add_section(f"--harness-report={file}: {why}", "options-and-files"))
     least = config.getoption("--harness-fail-under")
     if least is not None and not 0 <= least <= 100:
-        raise pytest.UsageError(f"--harness-fail-under={least:g}: give a number from 0 to 100.")
+        told = f"--harness-fail-under={least:g}: give a number from 0 to 100."
+        raise pytest.UsageError(add_section(told, "options-and-files"))
     config.pluginmanager.register(_Reporter(config), "harness-reporter")
 
 

@@ -33,6 +33,8 @@ _HERE = Path(__file__).parent.parent
 class EvidenceError(HarnessError):
     """A cassette that cannot be used as evidence."""
 
+    section = "recordings"
+
 
 @dataclass(frozen=True, slots=True)
 class Origin:

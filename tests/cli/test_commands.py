@@ -24,6 +24,7 @@ from harness.cli.rules import rules
 from harness.cli.support.foreground import Entrance
 from harness.contract.check import CheckedRequest
 from harness.contract.rule import RULES
+from harness.core.manual import add_section
 from harness.server.demo import REFUSAL_RULE, run_demo
 from harness.server.mock_api import MockApi
 from harness.server.transport.asgi_types import AsgiApp
@@ -133,13 +134,17 @@ class TestRules:
     @pytest.mark.parametrize(
         ("arguments", "problem"),
         [
-            (["asistant_content"], "harness: no rule 'asistant_content'. Did you mean 'assistant_content'?\n"),
-            (["--area", "pairng"], "harness: no area 'pairng'. Did you mean 'pairing'?\n"),
+            (["asistant_content"], "harness: no rule 'asistant_content'. Did you mean 'assistant_content'?"),
+            (["--area", "pairng"], "harness: no area 'pairng'. Did you mean 'pairing'?"),
         ],
     )
     def test_an_unknown_name_gets_the_nearest(self, arguments: list[str], problem: str) -> None:
         result = run_cli("rules", *arguments)
-        assert (result.exit_code, result.stdout, result.stderr) == (2, "", problem)
+        assert (result.exit_code, result.stdout, result.stderr) == (
+            2,
+            "",
+            add_section(problem, "options-and-files") + "\n",
+        )
 
     def test_without_a_near_name_three_are_named(self) -> None:
         assert "no area 'zzz'. The nearest of " in run_cli("rules", "--area", "zzz").stderr
@@ -149,8 +154,12 @@ class TestSchemas:
     @pytest.mark.parametrize("arguments", [[], ["--check"], ["--sync", "--openapi", "x.yaml"]])
     def test_the_command_says_what_it_became(self, arguments: list[str]) -> None:
         result = run_cli("schemas", *arguments)
-        message = "harness: `harness schemas` is `python -m tools.schemas` now, in a checkout of the project.\n"
-        assert (result.exit_code, result.stdout, result.stderr) == (2, "", message)
+        message = "harness: `harness schemas` is `python -m tools.schemas` now, in a checkout of the project."
+        assert (result.exit_code, result.stdout, result.stderr) == (
+            2,
+            "",
+            add_section(message, "options-and-files") + "\n",
+        )
 
 
 class TestDemo:
@@ -369,7 +378,8 @@ class TestServe:
         script.write_text("script: [ {mesage: hi} ]")
         result = run_cli("serve", "--script", str(script))
         assert (result.exit_code, result.stdout) == (2, "")
-        assert result.stderr == f"harness: {script}:1: no item 'mesage'. Did you mean 'message'?\n"
+        told = f"harness: {script}:1: no item 'mesage'. Did you mean 'message'?"
+        assert result.stderr == add_section(told, "scripts") + "\n"
 
     def test_a_port_that_is_taken(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:

@@ -11,6 +11,7 @@ import pytest
 from harness.cli.support.observers import check_observers
 from harness.core.errors import ConfigError
 from harness.core.extras import missing_extra, require_extra
+from harness.core.manual import add_section
 from harness.items import message
 from harness.server.mock_api import MockApi
 from tests.support.command_line import run_cli
@@ -49,7 +50,8 @@ def test_a_server_that_counts_needs_metrics() -> None:
 def test_recording_needs_record() -> None:
     result = run_cli("record", "--into", "cassettes", "--", "true")
     assert result.exit_code == 2
-    assert result.stderr == 'harness: harness record needs httpx2: pip install "responses-harness[record]"\n'
+    told = 'harness: harness record needs httpx2: pip install "responses-harness[record]"'
+    assert result.stderr == add_section(told, "the-installation") + "\n"
 
 
 def test_a_request_with_a_picture_needs_images(monkeypatch: pytest.MonkeyPatch) -> None:

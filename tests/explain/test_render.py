@@ -43,6 +43,7 @@ def test_every_refusal_says_what_where_how_to_fix_it_and_how_we_know(rule: Rule,
         "where",
         "fix",
         "source",
+        "manual",
     }
     assert f"  source  {rule.id}: " in told
 

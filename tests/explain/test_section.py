@@ -100,6 +100,7 @@ def test_without_a_request_the_report_says_how_clients_find_the_mock(mock, world
         "  fix     The code under test must read OPENAI_BASE_URL and OPENAI_API_KEY while the test runs (a client made at "
         "import",
         "          is too early), or be given mock.base_url and mock.api_key.",
+        "  manual  docs/troubleshooting.md#no-request-came",
     ]
 
 
@@ -116,6 +117,7 @@ def test_a_refusal_says_what_where_how_to_fix_and_how_we_know_and_then_the_flow(
         '  sent    input[1].bogus = {"a": 1}',
         "  fix     Remove the member; SDK sugar such as `parsed` must be stripped before items are sent back.",
         "  source  unknown_parameter: reported, https://github.com/kangminlee-maker/local-OAuth-CLI-API-adapter, 2026-08-30",
+        "  manual  docs/troubleshooting.md#a-request-was-refused",
         "",
         '  1  agent 1  user "hi"',
         '              user "hi"',
@@ -189,6 +191,7 @@ def test_an_unanswered_request_says_why_what_it_sent_and_how_to_answer_it(mock, 
         "Request 2, POST /responses, could not be answered: No turn is left for this request: script (1 taken).",
         '  sent    user "two"',
         "  fix     Add one: mock.script(message('…')).",
+        "  manual  docs/troubleshooting.md#a-request-could-not-be-answered",
         "",
         '  1  agent 1  user "one"',
         '              → assistant "hi"',
@@ -215,7 +218,7 @@ def test_the_difference_to_the_nearest_route_is_shown(mock, world, post):
 
 def unused_lines(world):
     """The lines of the verdict about unused turns."""
-    return [line.removeprefix("  where ").strip() for line in render_verdict(world).splitlines()[1:-2]]
+    return [line.removeprefix("  where ").strip() for line in render_verdict(world).splitlines()[1:-3]]
 
 
 def test_a_generator_among_the_unused_turns_is_named(mock, world, post):

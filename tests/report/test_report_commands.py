@@ -92,7 +92,8 @@ def test_a_merge_without_files_says_how(arguments: list[str]) -> None:
     said = report(*arguments)
     assert (said.exit_code, said.stderr) == (
         2,
-        "harness: merge: say of which files: harness report merge A.json B.json -o C.json.\n",
+        "harness: merge: say of which files: harness report merge A.json B.json -o C.json.\n"
+        "manual: docs/troubleshooting.md#options-and-files\n",
     )
 
 
@@ -124,7 +125,7 @@ def test_a_finding_with_a_line_of_its_own_is_told_there(tmp_path: Path) -> None:
 
 def test_bad_input_is_one_message(tmp_path: Path) -> None:
     said = report(tmp_path / "no.json")
-    assert (said.exit_code, said.stderr.count("\n")) == (2, 1)
+    assert (said.exit_code, said.stderr.count("\n")) == (2, 2)
     assert "cannot be read" in said.stderr
 
 

@@ -216,7 +216,8 @@ class TestWhatNoRequestTook:
             "          route('POST', '/embeddings'): refusal\n"
             f"          route('POST', '/embeddings'): the function raises ({place})\n"
             "  fix     Remove what is too much, or look why the requests for it did not come.\n"
-            '  allow   @pytest.mark.harness(unused="allow")'
+            '  allow   @pytest.mark.harness(unused="allow")\n'
+            "  manual  docs/troubleshooting.md#turns-are-left"
         )
         assert render_verdict(world, unused=False) == ""
         case = fill_case(ReportCase("a", "a.py", 1, "failed", 0.1), world, [])

@@ -16,6 +16,8 @@ _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codec
 class UnreadableRecording(HarnessError):
     """A recording that is invalid or incomplete; the text names the file, the place and what to do."""
 
+    section = "recordings"
+
 
 class NotARecording(UnreadableRecording):
     """A file that holds no recorded exchanges at all."""

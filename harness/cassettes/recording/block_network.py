@@ -36,6 +36,8 @@ RefusalText = Callable[[str], str]
 class NetworkBlocked(HarnessError):
     """A connection that a test must not make."""
 
+    section = "the-live-api"
+
 
 class _Entrance(NamedTuple):
     """A function through which connections are made, and where its arguments name the host: at `place`, or by `name`."""

@@ -42,6 +42,8 @@ SAVE_PAUSE_FACTOR = 20
 class RecordError(HarnessError):
     """A cassette that cannot be written."""
 
+    section = "recordings"
+
 
 class SecretFound(RecordError):
     """A recording that holds a secret and so is not written; the text names the places."""

@@ -91,6 +91,8 @@ _HEX = re.compile(
 class Unsearchable(HarnessError):
     """A recording that cannot be searched for secrets."""
 
+    section = "recordings"
+
 
 @dataclass(frozen=True, slots=True)
 class Masker:

@@ -17,6 +17,7 @@ from typer.core import TyperGroup
 from harness.cli.support.exit_codes import ExitCode
 from harness.core.errors import ConfigError, HarnessError
 from harness.core.extras import DISTRIBUTION
+from harness.core.manual import add_section
 from harness.core.registry import suggest_name
 from harness.core.text.printable import escape_controls
 from harness.report.replace_file import WRITE_ERROR_FIXES, describe_write_error
@@ -39,13 +40,14 @@ def exit_with_problem() -> Iterator[None]:
     try:
         yield
     except HarnessError as problem:
-        print_text(f"harness: {problem}", err=True)
+        print_text(add_section(f"harness: {problem}", problem.section), err=True)
         raise typer.Exit(ExitCode.NOTHING_JUDGED) from problem
     except OSError as problem:
         if problem.errno not in WRITE_ERROR_FIXES:
             raise
         why = f"{describe_write_error(problem)}. {WRITE_ERROR_FIXES[problem.errno]}, or set TMPDIR"
-        print_text(f"harness: {problem.filename or 'a temporary file'}: cannot be written: {why}.", err=True)
+        said = f"harness: {problem.filename or 'a temporary file'}: cannot be written: {why}."
+        print_text(add_section(said, "options-and-files"), err=True)
         raise typer.Exit(ExitCode.NOTHING_JUDGED) from problem
 
 

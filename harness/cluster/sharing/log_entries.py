@@ -14,6 +14,8 @@ class StoreLost(HarnessError):
     With `is_late` it has not answered in time.
     """
 
+    section = "a-shared-store"
+
     def __init__(self, text: str, *, is_unknown: bool = False, is_late: bool = False) -> None:
         super().__init__(text)
         self.is_unknown = is_unknown

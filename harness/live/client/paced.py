@@ -37,6 +37,8 @@ _PROJECT = re.compile(r"/api/projects/[^/]+")
 class UpstreamError(HarnessError):
     """The live API cannot answer any request: no server, an invalid key, no credit."""
 
+    section = "another-server"
+
 
 @dataclass(frozen=True, slots=True)
 class LiveApi:

@@ -1,0 +1,35 @@
+"""Where the manual helps: the sections of its page "Troubleshooting"."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Section = Literal[
+    "no-request-came",
+    "a-request-was-refused",
+    "an-expected-refusal-did-not-come",
+    "a-request-could-not-be-answered",
+    "turns-are-left",
+    "something-was-lost",
+    "the-client-hung-up",
+    "another-key",
+    "the-live-api",
+    "scripts",
+    "options-and-files",
+    "recordings",
+    "a-shared-store",
+    "the-installation",
+    "another-server",
+    "other-causes",
+]
+"""The headings of the page as they stand in an address."""
+
+
+def name_section(section: Section) -> str:
+    """Name the place of a section in the manual."""
+    return f"docs/troubleshooting.md#{section}"
+
+
+def add_section(text: str, section: Section) -> str:
+    """Add a line with the place of a section to a message that ends a run."""
+    return f"{text}\nmanual: {name_section(section)}"

@@ -1,0 +1,95 @@
+"""The page "Troubleshooting": its sections are those that messages name, its messages are those of the harness."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from harness.core.errors import HarnessError
+from harness.core.manual import Section, name_section
+from harness.explain.model import Cause, CauseKind
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs/troubleshooting.md").read_text(encoding="utf-8")
+SHOWN = [message for message in re.findall(r"^\| `(.+?)`(?: of the SDK, at import)? \|", PAGE, re.M)]
+OF_OTHERS = {"The api_key client option must be set"}
+MODULES = [ROOT / "responses_harness_pytest.py", *sorted((ROOT / "harness").rglob("*.py"))]
+
+
+def anchor(heading: str) -> str:
+    return re.sub(r"[^\w-]+", "-", heading.lower()).strip("-")
+
+
+def test_the_sections_are_those_that_messages_name():
+    assert {anchor(heading) for heading in re.findall(r"^## (.+)$", PAGE, re.M)} == set(get_args(Section))
+
+
+def test_every_error_that_ends_a_run_names_a_section():
+    for file in MODULES[1:]:
+        text = file.read_text(encoding="utf-8")
+        if re.search(r"^class \w+\((?:\w*Error|UnreadableRecording)\):", text, re.M):
+            import_module(".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"))
+    assert {kind.__name__: kind.section for kind in descend(HarnessError) if kind.section not in get_args(Section)} == {}
+
+
+def descend(kind: type[HarnessError]) -> Iterator[type[HarnessError]]:
+    yield kind
+    for below in kind.__subclasses__():
+        yield from descend(below)
+
+
+@pytest.mark.parametrize("kind", get_args(CauseKind))
+def test_every_cause_of_a_failed_test_names_a_section(kind):
+    label, place = Cause("what", kind=kind).rows[-1]
+    assert label == "manual"
+    assert place.partition("#")[2] in get_args(Section)
+
+
+@pytest.mark.parametrize("section", get_args(Section))
+def test_the_page_that_a_section_names_is_there(section):
+    page, _, place = name_section(section).partition("#")
+    assert (ROOT / page).is_file()
+    assert place == section
+
+
+def test_the_commonest_messages_are_there():
+    assert len(SHOWN) >= 40
+    assert len(SHOWN) == len(set(SHOWN))
+
+
+@pytest.mark.parametrize("message", [message for message in SHOWN if message not in OF_OTHERS])
+def test_a_message_is_one_of_the_harness(message):
+    parts = [part.strip(" .:,'()=[]\"") for part in message.split("…")]
+    assert [part for part in parts if len(part) > 2 and not is_said(part)] == []
+
+
+def is_said(part: str) -> bool:
+    """Whether a part of a message is in a text of the harness, or made of two of them."""
+    halves = ((part[:place].strip(), part[place:].strip()) for place in range(len(part)) if part[place] == " ")
+    return is_in_a_text(part) or any(is_in_a_text(half) and is_in_a_text(other) for half, other in halves)
+
+
+@cache
+def is_in_a_text(words: str) -> bool:
+    return any(words in text for text in texts())
+
+
+@cache
+def texts() -> list[str]:
+    """Every text of the harness, `…` for what is filled in."""
+    return [text for file in MODULES for text in texts_in(ast.parse(file.read_text(encoding="utf-8")))]
+
+
+def texts_in(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
