@@ -20,7 +20,7 @@ Section = Literal[
     "a-shared-store",
     "the-installation",
     "another-server",
-    "other-causes",
+    "a-webhook",
 ]
 """The headings of the page as they stand in an address."""
 

@@ -8,7 +8,18 @@ from typing import Literal
 from harness.core.manual import Section, name_section
 
 CauseKind = Literal[
-    "refusal", "loss", "unanswered", "unused", "no_request", "not_refused", "stray", "probe", "hang_up", "other"
+    "refusal",
+    "loss",
+    "unanswered",
+    "unused",
+    "no_request",
+    "not_refused",
+    "stray",
+    "probe",
+    "hang_up",
+    "webhook",
+    "dropped",
+    "other",
 ]
 
 
@@ -43,7 +54,8 @@ class Cause:
     def rows(self) -> list[tuple[str, str]]:
         """The label and the text of each row, in the order in which they are read; the last names where to read more."""
         given = [(label, text) for label in _ROW_LABELS if (text := getattr(self, label)).strip()]
-        return [*given, ("manual", name_section(_SECTIONS[self.kind]))]
+        section = _SECTIONS.get(self.kind)
+        return [*given, ("manual", name_section(section))] if section else given
 
 
 _SECTIONS: dict[CauseKind, Section] = {
@@ -56,7 +68,8 @@ _SECTIONS: dict[CauseKind, Section] = {
     "stray": "another-key",
     "probe": "a-request-was-refused",
     "hang_up": "the-client-hung-up",
-    "other": "other-causes",
+    "webhook": "a-webhook",
+    "dropped": "a-shared-store",
 }
 _ROW_LABELS = tuple(field.name for field in fields(Cause) if field.kw_only)
 

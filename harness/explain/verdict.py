@@ -81,6 +81,7 @@ def _dropped_world_cause() -> Cause:
     return Cause(
         "The server had dropped what this key did before, to keep no more Worlds than its limit, as a worker had ended, or "
         "as its store had lost it; nothing of it is judged.",
+        kind="dropped",
         fix="Serve with a higher --worlds, from a store that evicts nothing, or end each test with DELETE "
         "/_harness/world.",
     )

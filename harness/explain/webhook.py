@@ -26,6 +26,7 @@ def _is_allowed(mistake: FoundMistake, world: World) -> bool:
 def _webhook_cause(mistake: FoundMistake, world: World) -> Cause:
     return Cause(
         f"Webhook {mistake.mistake}: {mistake.message}",
+        kind="webhook",
         where=_describe_delivery(world, mistake.delivery),
         fix=mistake.fix,
         allow=world.vocabulary.allow_webhooks([mistake.mistake]),
