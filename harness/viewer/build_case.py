@@ -16,6 +16,7 @@ from harness.explain.turn import summarize_unused
 from harness.report.report import PASSED_OUTCOMES
 from harness.viewer.calls import show_calls
 from harness.viewer.causes import show_cause, show_exception, show_finding, show_finding_as_cause
+from harness.viewer.edge import began_at
 from harness.viewer.model import (
     CaseRow,
     Outcome,
@@ -30,6 +31,8 @@ from harness.viewer.pool import Pool
 from harness.viewer.secrets import cleaner_of
 from harness.viewer.show_exchange import ExchangeShower, summarize_step
 from harness.viewer.transcript import Marked, TranscriptReader
+from harness.world.routed import RoutedPath
+from harness.world.script import Route
 from harness.world.world import World
 
 DIAGRAM_STEPS = 200
@@ -84,7 +87,7 @@ def build_case(head: CaseHead, world: World, judged: JudgedCase = JudgedCase(), 
         [*map(label, lanes)],
         *_causes_and_consequences(head, judged, pool),
         _search_texts(steps, pool),
-        head.began,
+        head.began or began_at(world),
     )
     return ShownCase(
         row,
@@ -92,9 +95,9 @@ def build_case(head: CaseHead, world: World, judged: JudgedCase = JudgedCase(), 
         exchanges,
         pool.entries,
         [_clean_finding(finding, pool) for finding in judged.findings],
-        show_calls(world, pool),
+        show_calls(world, steps, pool),
         [ShownHandOff(*map(_cleaned(pool), placed.hand_off)) for placed in lane_exchanges if placed.hand_off],
-        [WaitingTurn(label(summarize_unused(route, turn)), label(str(route))) for route, turn in world.unused],
+        [_show_waiting(world, route, turn, pool) for route, turn in world.unused],
         [label(name) for name, gate in world.gates.items() if not gate.is_open],
         pool.inside(asdict(drawn)) if steps else None,
         label(drawn.mermaid) if steps else "",
@@ -189,6 +192,17 @@ def _clean_finding(finding: ReportFinding, pool: Pool) -> ShownFinding:
 
 def _search_texts(steps: Sequence[FlowStep], pool: Pool) -> list[str]:
     return [pool.label(shorten(summarize_step(step), SEARCH_WIDTH)) for step in steps]
+
+
+def _show_waiting(world: World, route: Route | RoutedPath, turn: Any, pool: Pool) -> WaitingTurn:
+    """Show a turn that nobody took, with the line where it was scripted."""
+    text, name = pool.label(summarize_unused(route, turn)), pool.label(str(route))
+    places = (
+        [places[0] for waiting, places in zip(route.turns, route.places, strict=False) if waiting is turn]
+        if isinstance(route, Route)
+        else []
+    )
+    return WaitingTurn(text, name, *(pool.label(places[0].file), places[0].line) if places else ())
 
 
 def _cleaned(pool: Pool) -> Callable[[Any], Any]:

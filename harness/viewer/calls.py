@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import orjson
 
 from harness.analysis.approval_ledger import Approval, ApprovalLedger, concerns_approvals
 from harness.analysis.call_ledger import Call, collect_calls
+from harness.analysis.flow_steps import FlowStep
 from harness.analysis.history.history import History
 from harness.core.exchange import Exchange
 from harness.core.loose_json import as_object, objects_in
@@ -18,10 +19,10 @@ from harness.viewer.pool import Pool
 from harness.world.world import World
 
 
-def show_calls(world: World, pool: Pool) -> list[ShownCall]:
+def show_calls(world: World, steps: Sequence[FlowStep], pool: Pool) -> list[ShownCall]:
     """Show every call of a World and every approval, in the order in which the model asked for them."""
     calls = [_show_call(call, world.tool_runs, pool) for call in collect_calls(world.exchanges)]
-    approvals = [_show_approval(approval, pool) for approval in _approvals(world)]
+    approvals = [_show_approval(approval, pool) for approval in _approvals(world, steps)]
     return sorted([*calls, *approvals], key=lambda call: call.said)
 
 
@@ -67,9 +68,11 @@ def _show_approval(approval: Approval, pool: Pool) -> ShownCall:
     )
 
 
-def _approvals(world: World) -> Iterable[Approval]:
+def _approvals(world: World, steps: Sequence[FlowStep]) -> Iterable[Approval]:
     """List the approvals of a World; those of a World that is only a journal are read from it."""
-    if len(world.approval_ledger):
+    if len(world.approval_ledger) or not any(
+        concerns_approvals([*step.new_items, *step.output_items]) for step in steps
+    ):
         return world.approval_ledger
     ledger, history = ApprovalLedger(), History()
     for exchange in world.exchanges:

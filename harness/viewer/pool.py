@@ -63,9 +63,15 @@ class Pool:
         """Store the parts of a value once, but not the value itself: it occurs once."""
         return self._encode(value, MAX_DEPTH)
 
-    def put_list(self, elements: Sequence[Any]) -> Any:
-        """Store a list whose elements this pool has returned, sharing its beginning with the lists before it."""
-        return self._share([*elements])
+    def put_list(self, elements: Sequence[Any], tail: Sequence[Any] = ()) -> Any:
+        """Store a list of what this pool has returned, which shares its beginning with the lists before it.
+
+        The `tail` is only in this list: what follows later continues the `elements`.
+        """
+        if len(elements) < MIN_LIST:
+            return [*elements, *tail]
+        shared = self._share([*elements])
+        return {**shared, "then": [*shared["then"], *tail]} if tail else shared
 
     def label(self, text: str) -> str:
         """Return a text that is no wire data: without secrets, its control characters as escapes."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from harness.analysis.flow_steps import FlowStep, item_line
-from harness.core.exchange import Answer, Exchange, Request
+from harness.core.exchange import Exchange, Request
 from harness.core.loose_json import as_object
 from harness.core.text.shorten import answer_error, shorten
+from harness.explain.route_choice import tried_routes
 from harness.viewer.copies import copies_of
-from harness.viewer.model import ShownExchange, StreamEvent
+from harness.viewer.edge import began_at, show_edge
+from harness.viewer.model import AnsweredBy, ShownExchange, StreamEvent, Tried
 from harness.viewer.pool import Pool
 from harness.viewer.secrets import show_headers
 from harness.world.world import World
@@ -28,11 +30,13 @@ class ExchangeShower:
 
     def __init__(self, world: World, pool: Pool) -> None:
         self._pool = pool
+        self._world = world
+        self._began = began_at(world)
         self._unasked = {exchange.number for exchange in world.refusals.unasked}
 
     def show(self, exchange: Exchange, lane: int, step: FlowStep) -> ShownExchange:
         """Show an exchange of a lane."""
-        pool, label = self._pool, self._pool.label
+        pool, label, world = self._pool, self._pool.label, self._world
         request, answer = exchange.request, exchange.answer
         is_refused = exchange.status >= 400 and not exchange.is_routed
         error = answer_error(exchange) if is_refused else {}
@@ -59,7 +63,7 @@ class ExchangeShower:
             query=pool.inside(dict(request.query)) if request.query else None,
             request=pool.inside(_sent(request)),
             answer=pool.put(answer.body),
-            events=None if answer.events is None else [*_events(answer, pool)],
+            events=None if answer.events is None else [*_events(exchange, world, pool)],
             added=[pool.put(item) for item in step.new_items],
             output=[pool.put(item) for item in step.output_items],
             instructions=pool.put(body.get("instructions")),
@@ -67,6 +71,9 @@ class ExchangeShower:
             settings=pool.inside(settings) if settings else None,
             request_headers=show_headers(request.headers, label),
             answer_headers=show_headers(answer.headers, label),
+            edge=show_edge(exchange, world, self._began),
+            answered_by=_show_origin(world, exchange.number, label),
+            tried=[Tried(label(route.route), label(route.why)) for route in tried_routes(world, exchange)],
             copies={name: pool.clean(text) for name, text in copies.items()},
         )
 
@@ -82,12 +89,22 @@ def _sent(request: Request) -> Any:
     return request.body
 
 
-def _events(answer: Answer, pool: Pool) -> Iterator[StreamEvent]:
-    """Show the events of a stream: those that were sent, and the one that was broken off."""
+def _show_origin(world: World, number: int, label: Callable[[str], str]) -> AnsweredBy | None:
+    """Show which turn answered, and where it was scripted."""
+    if (origin := world.answered_by.get(number)) is None:
+        return None
+    return AnsweredBy(origin.turn, label(origin.route), label(origin.file), origin.line)
+
+
+def _events(exchange: Exchange, world: World, pool: Pool) -> Iterator[StreamEvent]:
+    """Show the events of a stream: whether each went out, and the one that was broken off."""
+    answer, seen = exchange.answer, world.edge.get(exchange.number)
     delivery = answer.delivery
     times: Sequence[float] = delivery.times if delivery else ()
+    delivered = seen.events if seen and seen.ended and not seen.whole else None
     for index, event in enumerate(answer.events or ()):
-        yield StreamEvent(pool.inside(event), round(times[index] * 1000, 3) if index < len(times) else None)
+        at = round(times[index] * 1000, 3) if index < len(times) else None
+        yield StreamEvent(pool.inside(event), at, delivered=delivered is None or index < delivered)
     if delivery and delivery.partial_event is not None:
         yield StreamEvent(pool.inside(dict(delivery.partial_event)), delivered=False)
 

@@ -62,7 +62,9 @@ class TranscriptReader:
         before = sum(element.origin != "input" for element in elements)
         for number, finding, said in marked:
             elements = self._mark(elements, exchange, number, finding, said)
-        return self._pool.put_list([self._store(element) for element in elements]), before
+        stable = next((index for index, element in enumerate(elements) if _is_own(element)), len(elements))
+        shown = [self._store(element) for element in elements]
+        return self._pool.put_list(shown[:stable], shown[stable:]), before
 
     def record(self, exchange: Exchange, request: HistoryRequest | None) -> None:
         """Record an exchange that later ones may repeat."""
@@ -152,6 +154,11 @@ class TranscriptReader:
             rest = dict(zip(members, _members(element), strict=True))
             self._stored[key] = self._pool.put_shown({"item": item, **rest, "was": was})
         return self._stored[key]
+
+
+def _is_own(element: _Element) -> bool:
+    """Tell whether an element is shown so in one request alone: a later one shows it as sent again."""
+    return element.origin == "input" or bool(element.mark)
 
 
 def _members(element: _Element) -> tuple[Any, ...]:
