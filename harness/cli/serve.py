@@ -44,6 +44,8 @@ def serve(context: typer.Context, options: ServeOptions) -> None:
     if options.command:
         add_observers(mock, options.log, otel=options.otel)
         raise typer.Exit(run_with_mock(options, mock, access, secured))
+    if mock.courier:
+        mock.courier.takes_real_time = True
     app = options.cluster.make_app(mock, access)  # what is wrong with the store is told before a worker starts
     watch = partial(watch_app, log=options.log, metrics=options.metrics, otel=options.otel)
     entrance = _entrance(options, access)
@@ -72,7 +74,7 @@ def _entrance(options: ServeOptions, access: ControlAccess) -> Entrance:
     from harness.server.client_environment import server_variables
 
     dialect = options.dialect or OPENAI
-    shown = {TOKEN_VARIABLE: access.token} if access.is_new else {}
+    shown = {**({TOKEN_VARIABLE: access.token} if access.is_new else {}), **options.webhook_variables}
     return Entrance(API_ROOTS[dialect], lambda origin: {**server_variables(origin, dialect, options.key), **shown})
 
 
@@ -131,6 +133,7 @@ def _make_prepare(options: ServeOptions) -> Callable[[Mock], None]:
 
     refusals = options.allowed_refusals
     parts: list[Callable[[Mock], object]] = [parse_sent_script({"refusals": refusals}).apply] if refusals else []
+    parts += [parse_sent_script({"webhooks": options.webhooks}).apply] if options.webhook else []
     parts += [load_script_file(options.script).apply] if options.script else []
 
     def prepare(mock: Mock) -> None:

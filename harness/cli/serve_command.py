@@ -47,6 +47,7 @@ def run_with_mock(options: ServeOptions, api: MockApi, access: ControlAccess, se
     ):
         origin = origin_for_clients(secured, EVERY_ADDRESS.get(host, server.host), server.port)
         environment = {**os.environ, **({TOKEN_VARIABLE: access.token} if access.token else {})}
+        environment |= options.webhook_variables
         environment |= secured.variables if secured else {}
         code = run_command(command, _command_environment(origin, dialect, options.key, environment))
     if report:

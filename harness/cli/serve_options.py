@@ -13,6 +13,7 @@ from harness.cli.support.observers import check_observers
 from harness.cli.support.options import given_options, refuse_others
 from harness.cluster.cluster import DEFAULT_PREFIX, MEMORY, Cluster
 from harness.core.limits import SERVER_LIMITS, STORED_SECONDS, UNLIMITED, Limits
+from harness.core.webhooks import DEFAULT_SECRET, SECRET_VARIABLE
 from harness.report.formats import FORMATS, check_writable
 
 if TYPE_CHECKING:
@@ -64,6 +65,16 @@ class ServeOptions:
     contract: Annotated[
         Path | None, typer.Option("--contract", metavar="FILE", help="What `harness learn` wrote, which overrules.")
     ] = None
+    webhook: Annotated[
+        list[str] | None,
+        typer.Option("--webhook", metavar="URL", help="Tell this address of background responses that have ended."),
+    ] = None
+    webhook_secret: Annotated[
+        str,
+        typer.Option(
+            envvar=SECRET_VARIABLE, metavar="whsec_…", help="What signs for --webhook.", show_default="printed"
+        ),
+    ] = DEFAULT_SECRET
     pace: Annotated[
         str, typer.Option(metavar="TEXT", help="How fast answers come: ttft=300ms,tokens=80/s,jitter=0.2.")
     ] = ""
@@ -182,6 +193,16 @@ class ServeOptions:
         return ALLOW if self.refusals == ALLOW else split_names(self.refusals)
 
     @property
+    def webhook_variables(self) -> dict[str, str]:
+        """The variable in which receivers find what verifies deliveries; none without a webhook."""
+        return {SECRET_VARIABLE: self.webhook_secret or DEFAULT_SECRET} if self.webhook else {}
+
+    @property
+    def webhooks(self) -> list[dict[str, str]]:
+        """The webhooks of every World, as a script document says them."""
+        return [{"url": url, "secret": self.webhook_secret or DEFAULT_SECRET} for url in self.webhook or ()]
+
+    @property
     def decisive(self) -> dict[str, object]:
         """What decides about answers, so that servers with one store must agree on it."""
         names = ("script", "keys", "models", "scripted", "zdr", "pace", "dialect", "assistants")
@@ -211,6 +232,9 @@ def check_options(options: ServeOptions, context: typer.Context) -> None:
     options.cluster.check(options.script)
     if options.command and options.cluster.is_shared:
         raise typer.BadParameter("a COMMAND has a mock of its own: --store is for servers without one.")
+    if options.webhook and options.cluster.is_shared:
+        raise typer.BadParameter("--webhook: servers that share a store deliver nothing.")
+    _check_webhooks(options.webhooks)
     if "store_seconds" in given and not options.cluster.is_shared:
         raise typer.BadParameter("--store-seconds: it is for a shared --store, redis://HOST:PORT/NUMBER.")
     check_observers(options.log, metrics=options.metrics, otel=options.otel)
@@ -225,6 +249,15 @@ def _check_refusals(names: str | list[str]) -> None:
 
     if isinstance(names, list) and (problem := describe_unknown_rule(names)):
         raise typer.BadParameter(f"--refusals {','.join(names)}: {problem}")
+
+
+def _check_webhooks(webhooks: list[dict[str, str]]) -> None:
+    from harness.server.webhooks.receivers import check_url
+    from harness.world.scripting.document import parse_sent_script
+
+    for webhook in webhooks:
+        check_url(webhook["url"])
+        parse_sent_script({"webhooks": webhook})
 
 
 def split_names(listed: str) -> list[str]:

@@ -28,6 +28,7 @@ def judge_world(mock: Mock, *, unused: bool = True, losses: bool = True, verbose
 
     With `verbose` the report has every cause in full, the evidence and the bodies.
     """
+    _ = mock.deliveries  # what is due at webhooks is delivered before it is judged
     lost = losses_in_accepted(mock.exchanges) if losses else ()
     verdict = find_verdict(mock.world, lost, unused=unused, shown=losses)
     causes = verdict or find_suspects(mock.world, mock.losses)

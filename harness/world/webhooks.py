@@ -175,6 +175,21 @@ class Webhooks:
                 return attempt, endpoint
         return None
 
+    def next_time(self, now: int) -> int | None:
+        """Find the World's time at which something is due next, after `now`; None when nothing is."""
+        times = [at for at, _, _ in self._due]
+        times += [held[0].at + HELD_SECONDS for held in self._held.values()]
+        return min((at for at in times if at > now), default=None)
+
+    def hurry(self, until: int, now: int) -> None:
+        """Make due at once what is due `until` a later time."""
+        waiting = self._due
+        self._due = []
+        for at, _, attempt in sorted(waiting, key=lambda entry: entry[:2]):
+            self._push(attempt._replace(at=now) if now < at <= until else attempt)
+        for held in self._held.values():
+            held[:] = [attempt._replace(at=attempt.at - max(0, until - now)) for attempt in held]
+
     def record(self, attempt: DueDelivery, delivery: WebhookDelivery) -> None:
         """Note what came of an attempt; one that was not accepted is due again later."""
         self.deliveries.append(delivery)
@@ -186,6 +201,8 @@ class Webhooks:
 
 class Courier(Protocol):
     """Carries out what is due in a `World`, outside of it; see `harness.server.webhooks.courier`."""
+
+    takes_real_time: bool
 
     def lead(self, receiver: Any, path: str) -> tuple[str, Any]:
         """Say where deliveries to an address or an app go: the URL, and what to call if it is an app."""

@@ -17,6 +17,7 @@ import pytest
 from harness.cli import serve_command
 from harness.cli.serve_options import ServeOptions
 from harness.cli.support.collection import COLLECTION_THRESHOLDS
+from harness.core.webhooks import DEFAULT_SECRET
 from harness.report.formats import FORMATS
 from harness.server.control_plane.access import control_access
 from harness.server.mock_api import MockApi
@@ -402,3 +403,42 @@ def test_garbage_is_collected_seldom_while_the_command_runs(monkeypatch: pytest.
     serve_command.run_with_mock(ServeOptions(command=["true"]), MockApi(), control_access("127.0.0.1", "", []))
     assert seen == [(COLLECTION_THRESHOLDS, True)]
     assert gc.get_threshold() == before != COLLECTION_THRESHOLDS
+
+
+def test_a_webhook_is_told_what_the_command_lets_end(tmp_path):
+    told = run_child(
+        [
+            *(sys.executable, "-m", "harness", "serve", "--webhook", "http://127.0.0.1:9/hook"),
+            *program(
+                """
+made = ask(background=True)
+for _ in range(2):
+    urllib.request.urlopen(urllib.request.Request(
+        os.environ["OPENAI_BASE_URL"] + "/responses/" + made["id"],
+        headers={"Authorization": "Bearer " + os.environ["OPENAI_API_KEY"]},
+    )).read()
+print(os.environ["OPENAI_WEBHOOK_SECRET"])
+"""
+            ),
+        ],
+        env={name: value for name, value in environment().items() if name != "OPENAI_WEBHOOK_SECRET"},
+    )
+    assert told.stdout.strip() == DEFAULT_SECRET
+    assert told.returncode == 1
+    assert "Webhook webhook-never-taken" in told.stderr
+    assert "127.0.0.1:9 cannot be reached" in " ".join(told.stderr.split())
+    assert '{"webhooks": {…, "allow": ["webhook-never-taken"]}} in the script' in told.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--webhook", "localhost"], "give an address like http://localhost:8000/hook"),
+        (["--webhook", "http://localhost", "--webhook-secret", "s3cret"], "a signing secret is whsec_"),
+        (["--webhook", "http://localhost", "--store", "redis://localhost/0"], "share a store deliver nothing"),
+    ],
+)
+def test_a_webhook_that_cannot_be_told_is_refused_at_once(arguments, said):
+    result = run_cli("serve", *arguments)
+    assert result.exit_code == 2
+    assert said in " ".join(result.output.split())

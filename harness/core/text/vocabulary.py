@@ -78,9 +78,13 @@ class Vocabulary:
 
     def allow_webhooks(self, ids: Sequence[str]) -> str:
         """How these mistakes of a receiver of webhooks are permitted."""
+        if self.language == "javascript":
+            return 'useMock({ webhooks: "allow" })'
         if self.mark:
             return self.mark.format(f"webhooks={json.dumps(ids)}")
-        return f'{{"webhooks": {{…, "allow": {json.dumps(ids)}}}}}'
+        if self.runs_command:
+            return f'{{"webhooks": {{…, "allow": {json.dumps(ids)}}}}} in the script'
+        return _ALLOWED.format("webhooks")
 
     def expect_refusals(self, ids: Sequence[str]) -> str:
         """How refusals by these rules are expected: the first of them where it comes, or all for a whole test."""

@@ -15,6 +15,7 @@ from fastapi.responses import HTMLResponse, JSONResponse
 from starlette.requests import ClientDisconnect
 
 from harness.analysis.loss import losses_of
+from harness.analysis.receivers import mistakes_of
 from harness.analysis.surfaced import describe_difference
 from harness.api.http.dialects import AZURE, OPENAI
 from harness.contract.rule import RULES
@@ -33,6 +34,7 @@ from harness.world.mock import Mock
 from harness.world.scripting.document import parse_sent_script
 from harness.world.scripting.settings import ALLOW, refusal_texts
 from harness.world.scripting.validation import TEXT, WHOLE_NUMBER, InvalidData, ValueForm, check_members
+from harness.world.webhooks import ALL_ALLOWED
 
 AsgiApp = Callable[[Any, Any, Any], Awaitable[None]]
 Outcome = Literal["fail", "allow"]
@@ -215,13 +217,39 @@ async def path(request: Request) -> Json:
     return {"text": str(taken), "steps": [asdict(step) for step in taken.steps]}
 
 
-async def report(request: Request, unused: Outcome = "fail", losses: Outcome = "fail", verbose: bool = False) -> Json:
+async def deliveries(request: Request) -> Json:
+    """What was delivered to webhooks, oldest first, after what is due has been; and the `mistakes` of their receivers."""
+    mock = _mock_of(request)
+    await _finish_deliveries(mock)
+    made = mock.deliveries
+    shown = ("event", "response", "id", "url", "attempt", "at", "signature", "status", "error", "seconds")
+    return {
+        "deliveries": [{name: getattr(delivery, name) for name in shown} for delivery in made],
+        "mistakes": [asdict(mistake) for mistake in mistakes_of(made, mock.exchanges)],
+    }
+
+
+async def _finish_deliveries(mock: Mock) -> None:
+    if mock.world.webhooks and mock.world.courier:
+        await mock.world.courier.delivered(mock.world)
+
+
+async def report(
+    request: Request,
+    unused: Outcome = "fail",
+    losses: Outcome = "fail",
+    webhooks: Outcome = "fail",
+    verbose: bool = False,
+) -> Json:
     """What a failing test shows, the cause first; `verdict` is why one fails that held, else null.
 
-    With `unused=allow` unused turns are no reason, nor are losses with `losses=allow`. With `verbose=true` every cause in
-    full, the evidence and the bodies.
+    With `unused=allow` unused turns are no reason, nor are losses with `losses=allow` and mistakes of receivers of webhooks
+    with `webhooks=allow`. With `verbose=true` every cause in full, the evidence and the bodies.
     """
     mock, outcomes = _mock_of(request), {"unused": unused, "losses": losses}
+    await _finish_deliveries(mock)
+    if webhooks == ALLOW and mock.world.webhooks:
+        mock.world.webhooks.allowed.add(ALL_ALLOWED)
     _api(request).observers.on_judged(mock, [name for name, outcome in outcomes.items() if outcome == ALLOW])
     judged = judge_world(mock, unused=unused == "fail", losses=losses == "fail", verbose=verbose)
     return {"verdict": judged.verdict or None, "report": judged.report}
@@ -309,6 +337,7 @@ CONTROLS: Sequence[tuple[str, str, Callable[..., Awaitable[Any]]]] = (
     ("GET", "/agents", agents),
     ("GET", "/usage", usage),
     ("GET", "/path", path),
+    ("GET", "/deliveries", deliveries),
     ("GET", "/report", report),
     ("POST", "/surfaced", compare),
     ("POST", "/open", open_gate),

@@ -19,11 +19,17 @@ APP_ORIGIN = "http://localhost"
 
 
 class ThreadCourier:
-    """Delivers in threads of its own; see `harness.world.webhooks.Courier`."""
+    """Delivers in threads of its own; see `harness.world.webhooks.Courier`.
+
+    When it `takes_real_time`, what is due later in the World is delivered when as much time has passed outside.
+    """
+
+    takes_real_time = False
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._busy: dict[int, threading.Thread] = {}
+        self._timed: set[tuple[int, int]] = set()
 
     def __reduce__(self) -> tuple[type[ThreadCourier], tuple[()]]:
         """A copy of a World has a courier of its own."""
@@ -78,12 +84,30 @@ class ThreadCourier:
             with self._changed:
                 due = world.webhooks.take_due(world.now) if world.webhooks else None
                 if due is None:
+                    self._wait_outside(world)
                     del self._busy[id(world)]
                     self._changed.notify_all()
                     return
             attempt, endpoint = due
             assert world.webhooks is not None  # it had something due
             world.webhooks.record(attempt, make_attempt(attempt, endpoint, world))
+
+    def _wait_outside(self, world: World) -> None:
+        """Let the next attempts of a World be due when as many seconds have passed as are left in its time."""
+        later = world.webhooks.next_time(world.now) if world.webhooks and self.takes_real_time else None
+        if later is None or (id(world), later) in self._timed:
+            return
+        self._timed.add((id(world), later))
+        timer = threading.Timer(later - world.now, self._end_wait, (world, later))
+        timer.daemon = True
+        timer.start()
+
+    def _end_wait(self, world: World, later: int) -> None:
+        with self._changed:
+            self._timed.discard((id(world), later))
+            if world.webhooks:
+                world.webhooks.hurry(later, world.now)
+        self.wake(world)
 
 
 def _runs_loop() -> bool:

@@ -11,6 +11,7 @@ automatic: false
 dialect: azure
 as_of: 2026-03
 refusals: [unknown_url, tools]
+webhooks: [{url: "http://localhost:8000/hook", faults: [doubled]}]
 route: {POST /embeddings: {json: {object: list, data: []}}, POST /moderations: [{status: 500, text: down}, {json: {}}]}
 """
 
@@ -44,6 +45,7 @@ from harness.world.scripting.validation import (
     check_named_members,
     errors_at,
 )
+from harness.world.scripting.webhook_settings import parse_webhooks
 
 SettingChange = Callable[[Mock], Any]
 """Applies a setting to a mock; returns the ids of what it made by name, or nothing."""
@@ -330,5 +332,6 @@ SETTINGS: Mapping[str, Callable[[Any], SettingChange]] = {
     "as_of": _parse_as_of,
     "refusals": _parse_refusals,
     "route": _parse_route,
+    "webhooks": parse_webhooks,
 }
 """Every setting: the parser of its value, in the order in which settings are applied."""

@@ -1,4 +1,4 @@
-import type { Call, Conditions, Exchange, MockOptions, Turn, Usage } from "./types.js";
+import type { Call, Conditions, Delivery, Exchange, MockOptions, Turn, Usage, WebhookOptions } from "./types.js";
 export type * from "./types.js";
 /** Why a test fails: the report of its World. */
 export declare class MockFailure extends Error {
@@ -50,6 +50,14 @@ export declare class Mock {
     usage(): Promise<Usage>;
     /** Which agent acted, what it called and said, in one line: `planner → get_weather(city=Paris) ✓ 18 °C`. */
     path(): Promise<string>;
+    /** Move background responses on by one step, all of them without an `id`. */
+    advance(id?: string): Promise<any[]>;
+    /** Let time pass, so that what is due later at webhooks is delivered; returns the time of the World. */
+    skip(seconds: number): Promise<number>;
+    /** Tell a URL of background responses that have ended; returns the secret that verifies its deliveries. */
+    webhooks(url: string, options?: WebhookOptions): Promise<string>;
+    /** What was delivered to webhooks, after what is due has been. */
+    deliveries(): Promise<Delivery[]>;
     /** Any other control request of the World, say `mock.send("POST", "/open", {gate: "shown"})`. */
     send(method: string, path: string, body?: unknown): Promise<any>;
     /** Begin a World of its own for a test; ids follow from the name. */

@@ -109,6 +109,22 @@ class Mock {
     async path() {
         return (await this.send("GET", "/path")).text;
     }
+    /** Move background responses on by one step, all of them without an `id`. */
+    async advance(id) {
+        return this.send("POST", "/advance", id === undefined ? {} : { id });
+    }
+    /** Let time pass, so that what is due later at webhooks is delivered; returns the time of the World. */
+    async skip(seconds) {
+        return (await this.send("POST", "/skip", { seconds })).now;
+    }
+    /** Tell a URL of background responses that have ended; returns the secret that verifies its deliveries. */
+    async webhooks(url, options = {}) {
+        return (await this.set({ webhooks: { url, ...options } })).webhooks[url];
+    }
+    /** What was delivered to webhooks, after what is due has been. */
+    async deliveries() {
+        return (await this.send("GET", "/deliveries")).deliveries;
+    }
     /** Any other control request of the World, say `mock.send("POST", "/open", {gate: "shown"})`. */
     async send(method, path, body) {
         return (0, control_js_1.control)(this.apiKey, method, path, body);
@@ -137,8 +153,9 @@ class Mock {
     }
     /** Fail with the report unless all is well so far, or it was said already. */
     async check() {
-        const { unused = "fail", losses = "fail" } = this.allowed;
-        const { verdict, report } = await this.send("GET", `/report?unused=${unused}&losses=${losses}`);
+        const { unused = "fail", losses = "fail", webhooks = "fail" } = this.allowed;
+        const outcomes = `unused=${unused}&losses=${losses}&webhooks=${webhooks}`;
+        const { verdict, report } = await this.send("GET", `/report?${outcomes}`);
         if (!verdict || verdict === this.reported)
             return;
         this.reported = verdict;

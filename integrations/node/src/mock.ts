@@ -1,7 +1,7 @@
 import { API_KEY, setEnvironment } from "./environment.js";
 import { scriptOf } from "./command.js";
 import { control, serverOrigin } from "./control.js";
-import type { Call, Conditions, Exchange, MockOptions, Refusals, Turn, Usage } from "./types.js";
+import type { Call, Conditions, Delivery, Exchange, MockOptions, Refusals, Turn, Usage, WebhookOptions } from "./types.js";
 
 export type * from "./types.js";
 
@@ -123,6 +123,26 @@ export class Mock {
     return (await this.send("GET", "/path")).text;
   }
 
+  /** Move background responses on by one step, all of them without an `id`. */
+  async advance(id?: string): Promise<any[]> {
+    return this.send("POST", "/advance", id === undefined ? {} : { id });
+  }
+
+  /** Let time pass, so that what is due later at webhooks is delivered; returns the time of the World. */
+  async skip(seconds: number): Promise<number> {
+    return (await this.send("POST", "/skip", { seconds })).now;
+  }
+
+  /** Tell a URL of background responses that have ended; returns the secret that verifies its deliveries. */
+  async webhooks(url: string, options: WebhookOptions = {}): Promise<string> {
+    return (await this.set({ webhooks: { url, ...options } })).webhooks[url];
+  }
+
+  /** What was delivered to webhooks, after what is due has been. */
+  async deliveries(): Promise<Delivery[]> {
+    return (await this.send("GET", "/deliveries")).deliveries;
+  }
+
   /** Any other control request of the World, say `mock.send("POST", "/open", {gate: "shown"})`. */
   async send(method: string, path: string, body?: unknown): Promise<any> {
     return control(this.apiKey, method, path, body);
@@ -154,8 +174,9 @@ export class Mock {
 
   /** Fail with the report unless all is well so far, or it was said already. */
   private async check(): Promise<void> {
-    const { unused = "fail", losses = "fail" } = this.allowed;
-    const { verdict, report } = await this.send("GET", `/report?unused=${unused}&losses=${losses}`);
+    const { unused = "fail", losses = "fail", webhooks = "fail" } = this.allowed;
+    const outcomes = `unused=${unused}&losses=${losses}&webhooks=${webhooks}`;
+    const { verdict, report } = await this.send("GET", `/report?${outcomes}`);
     if (!verdict || verdict === this.reported) return;
     this.reported = verdict;
     throw new MockFailure(report);

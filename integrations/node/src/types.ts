@@ -39,6 +39,31 @@ export interface MockOptions {
   unused?: "allow";
   losses?: "allow";
   refusals?: Refusals;
+  webhooks?: "allow";
+}
+
+/** What goes wrong with the deliveries to a webhook, what signs them, and what its receiver may do wrong. */
+export interface WebhookOptions {
+  secret?: string;
+  events?: string[];
+  faults?: Array<"doubled" | "reordered" | "forged" | "unsigned" | "stale">;
+  late?: number;
+  timeout?: number;
+  allow?: "allow" | string[];
+}
+
+/** An attempt to tell a webhook of an event; `id` is its `webhook-id`, `status` null without an answer. */
+export interface Delivery {
+  event: string;
+  response: string;
+  id: string;
+  url: string;
+  attempt: number;
+  at: number;
+  signature: "valid" | "wrong" | "missing" | "stale";
+  status: number | null;
+  error: string;
+  seconds: number;
 }
 
 /** A call that a client has to make; `answered` counts its outputs, `said` is the number of the exchange with the call. */

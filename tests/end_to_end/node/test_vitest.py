@@ -143,6 +143,11 @@ def test_the_tests_of_the_page_pass(project: Project) -> None:
     assert "Tests  4 passed (4)" in output
 
 
+def test_a_hook_is_told_of_background_responses(project: Project) -> None:
+    output = project.vitest("hooked")
+    assert "Tests  1 passed (1)" in output, output
+
+
 def test_the_failure_of_the_page_is_printed(project: Project) -> None:
     (console,) = [block for block in fenced(PAGE) if block.language == "console"]
     command, *shown = [line for line in console.text.splitlines() if line != "…"]

@@ -238,6 +238,7 @@ class TestTheServer:
                     "skip",
                     "open",
                     "expect",
+                    "deliveries",
                     "exchanges",
                     "unused",
                     "world",
