@@ -1,10 +1,11 @@
-"""Runs a script of this folder with playwright-core in Chromium, and reads what it saw."""
+"""Runs a script of this folder with playwright-core in Chromium, and reads what it saw; makes the page that it looks at."""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +13,14 @@ import pytest
 
 from harness.core.errors import ConfigError
 from tests.clients.cells import Environment
-from tests.clients.environments import prepared
+from tests.clients.environments import ROOT, prepared
 from tests.support.processes import run
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-PLAYWRIGHT = Environment("browser", npm=("playwright-core@1.65.1",))
+MODULES = Environment("browser", npm=("playwright-core@1.65.1", "axe-core@4.14.1"))
 
 
-def look_at(page: Path, script: str) -> Any:
+def look_at(page: Path, script: str, **settings: str) -> Any:
     """What a script saw in a page; skips the test where there is no Chromium or no playwright-core.
 
     `HARNESS_SCREENSHOTS=FOLDER` keeps the pictures.
@@ -27,14 +28,28 @@ def look_at(page: Path, script: str) -> Any:
     if CHROMIUM is None:
         pytest.skip("needs chromium")
     try:
-        modules = prepared(PLAYWRIGHT)
+        modules = prepared(MODULES)
     except ConfigError as problem:
         pytest.skip(f"playwright-core cannot be installed: {problem}")
     folder = page.parent
-    (folder / "node_modules").symlink_to(modules / "node_modules")
-    shutil.copy(Path(__file__).with_name(script), folder)
-    shots = Path(os.environ.get("HARNESS_SCREENSHOTS") or folder)
-    settings = {"executable": CHROMIUM, "file": str(page), "shots": str(shots)}
-    command = [str(modules / "bin" / "node"), script, json.dumps(settings)]
-    ended = run(command, cwd=folder, timeout=100, check=True)
+    if not (folder / "node_modules").exists():
+        (folder / "node_modules").symlink_to(modules / "node_modules")
+    for source in Path(__file__).parent.glob("*.mjs"):
+        shutil.copy(source, folder)
+    keep = os.environ.get("HARNESS_SCREENSHOTS", "")
+    shots = {"shots": keep or str(folder), "keep": keep}
+    told = {"executable": CHROMIUM, "file": str(page), **shots, **settings}
+    ended = run([str(modules / "bin" / "node"), script, json.dumps(told)], cwd=folder, timeout=100)
+    assert ended.returncode == 0, ended.stderr
     return json.loads(ended.stdout.splitlines()[-1])
+
+
+def report_stories(folder: Path, options: str = "") -> Path:
+    """Run `stories.py` in a folder as a project of its own, with options of pytest; return its report."""
+    shutil.copy(Path(__file__).with_name("stories.py"), folder / "test_stories.py")
+    command = [sys.executable, "-m", "pytest", "test_stories.py", "--harness-report=report.html"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_ADDOPTS": options, "CI": ""}
+    ended = run(command, cwd=folder, env=environment)
+    page = folder / "report.html"
+    assert page.exists(), ended.stdout + ended.stderr
+    return page

@@ -1,6 +1,7 @@
 /** What a client did in a case, beside a client that did well. */
 import type { ComponentChildren } from "preact";
 import { go, link, setQuery, useAddress } from "../address";
+import { Diagram } from "../case/Diagram";
 import { useCase } from "../data/use";
 import type { OpenedCase } from "../data/opened";
 import { useKeys } from "../keys";
@@ -15,6 +16,9 @@ interface CellScreenProps {
   readonly examination: ShownExamination;
   readonly cell: ShownCell;
 }
+
+/** The detail that says in a text what the case of a cell shows. */
+const FLOW = "flow";
 
 const nameOf = (cell: ShownCell): string => [cell.client, cell.mode].filter(Boolean).join(" · ");
 
@@ -75,7 +79,7 @@ function Side({ cell, children }: { cell: ShownCell; children?: ComponentChildre
       {children}
       {cell.reason && <p class={`prose ${meaningOf(cell.verdict)}`}>{cell.reason}</p>}
       <dl class="cell-details">
-        {cell.details.map(([name, value], index) => (
+        {cell.details.filter(([name]) => name !== FLOW || !cell.flow).map(([name, value], index) => (
           <div key={index}>
             <dt>{name}</dt>
             <dd class={value.includes("\n") ? "mono" : ""}>{value}</dd>
@@ -101,6 +105,7 @@ function Flow({ id }: { id: string }) {
 }
 
 function FlowList({ opened }: { opened: OpenedCase }) {
+  if (opened.exchanges.length === 0) return <Diagram opened={opened} />;
   return (
     <ol class="flow">
       {opened.exchanges.map(({ number, shown }) => (
