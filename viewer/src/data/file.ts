@@ -8,11 +8,17 @@ const GZIP = "H4sI";
 const OPENED = 6;
 const TEXTS = 40_000_000;
 
+function decode(base64: string): Uint8Array<ArrayBuffer> {
+  const text = atob(base64);
+  const bytes = new Uint8Array(text.length);
+  for (let index = 0; index < text.length; index++) bytes[index] = text.charCodeAt(index);
+  return bytes;
+}
+
 async function read(element: Element): Promise<string> {
   const text = (element.textContent ?? "").trim();
   if (!text.startsWith(GZIP)) return text;
-  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+  return new Response(new Blob([decode(text)]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
 }
 
 async function parse<T>(id: string): Promise<T> {
