@@ -39,6 +39,22 @@ class Gate:
         self._callbacks.remove(call)
 
 
+class StepGate(Gate):
+    """Lets go what waits for it, one step at a time: `step` releases what waits now, `open` everything for good."""
+
+    def step(self) -> int:
+        """Release what waits, which may come again; returns how much that was."""
+        waiting = list(self._callbacks)
+        for wake in waiting:
+            wake()
+        return len(waiting)
+
+    @property
+    def waiting(self) -> int:
+        """How many answers wait."""
+        return len(self._callbacks)
+
+
 class Fault:
     """A fault of an answer: a line of a turn, after its items and its ending; see `harness.faults`."""
 

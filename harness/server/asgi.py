@@ -24,6 +24,7 @@ from harness.fast_path.posts_at_once import Awaited, PostsAtOnce
 from harness.report.replace_file import describe_write_error
 from harness.server.answering import teapot_answer
 from harness.server.control_plane.access import LOOPBACK_ACCESS, ControlAccess, control_access
+from harness.server.held_requests import SentRequest, answer_held
 from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.server.observe.health import HEALTH_PATH, METRICS_PATH, answer_health
 from harness.server.tls.context import ServerContext
@@ -107,7 +108,11 @@ class App:
         self, path: str, headers: Mapping[str, str], body: bytes, edge: EdgeRecord
     ) -> Answer | Awaited | None:
         """Answer a POST without a query that came whole; None for a form, and below `/_harness`."""
-        return None if needs_asgi(path, headers) else self.api.handle("POST", path, headers, {}, body, edge=edge)
+        if needs_asgi(path, headers):
+            return None
+        if self.api.held.keys and (held := self.api.hold(SentRequest(path, headers, {}, body, edge))):
+            return Awaited(held.done, partial(answer_held, self.api.handle, held))
+        return self.api.handle("POST", path, headers, {}, body, edge=edge)
 
     async def _answer(self, scope: Scope, receive: Receive) -> Answer | None:
         """Answer a request; None when the client leaves before it has sent the whole body."""
@@ -115,7 +120,16 @@ class App:
         kind, edge = headers.get("content-type", ""), edge_of(scope)
         if not (kind.startswith(multipart.CONTENT_TYPE) and self.api.takes_form(method, path)):
             body = await read_body(receive)
-            return None if body is None else self.api.handle(method, path, headers, query, body, edge=edge)
+            if body is None:
+                return None
+            if (
+                method == "POST"
+                and self.api.held.keys
+                and (held := self.api.hold(SentRequest(path, headers, query, body, edge)))
+            ):
+                await held.done
+                return answer_held(self.api.handle, held)
+            return self.api.handle(method, path, headers, query, body, edge=edge)
         try:
             read = await read_form(receive, kind, MAX_BODY_SIZE)
         except OSError as problem:

@@ -37,6 +37,7 @@ from harness.server.answering import (
 )
 from harness.server.api_key import key_of
 from harness.server.api_observers import AnsweredRequest, ApiObservers
+from harness.server.held_requests import HeldRequest, HeldRequests, SentRequest
 from harness.server.keyed_worlds import KeyedWorlds
 from harness.server.webhooks.courier import ThreadCourier
 from harness.server.websocket.session import SocketSession
@@ -59,10 +60,11 @@ class MockApi(KeyedWorlds):
     `keys` and `prepare` are those of `KeyedWorlds`. `reserved` are keys that lead to a World only while they are its alias,
     each with the text of the 418 that it gets meanwhile. `stray_count` counts the requests without a World, those outside
     the API too, and numbers their ids; `request_count` counts the others, those of closed Worlds too. `observers` are told
-    of what happens. Unless it `has_courier` nothing is delivered to webhooks.
+    of what happens. Unless it `has_courier` nothing is delivered to webhooks. Requests may be `held` if it `can_hold`.
     """
 
     has_courier = True
+    can_hold = True
 
     def __init__(
         self,
@@ -75,6 +77,7 @@ class MockApi(KeyedWorlds):
         self.observers = ApiObservers()
         self.courier = ThreadCourier() if self.has_courier else None
         super().__init__(keys, WorldOptions(**options), prepare, self.observers.on_opened, self.observers.on_closed)
+        self.held = HeldRequests()
         self.request_count = 0
         self.stray_count = 0
         self._reserved = reserved
@@ -115,6 +118,14 @@ class MockApi(KeyedWorlds):
         if is_own and self.observers.all:
             self.observers.on_answer(AnsweredRequest(begun, method, path, headers, raw, answer, world=world))
         return answer
+
+    def hold(self, sent: SentRequest) -> HeldRequest | None:
+        """Let a request wait if its World holds those that ask the model; see `HeldRequests.hold`."""
+        world = self._find_world(sent.path, sent.headers, sent.query)[1]
+        held = self.held.hold(world, sent)
+        if world is not None and held is not None:
+            self.observers.on_changed(world, "held")
+        return held
 
     def _find_world(
         self, path: str, headers: Mapping[str, str], query: Mapping[str, Any]

@@ -18,7 +18,7 @@ from harness.answers.response import check_item, check_response_members
 from harness.answers.turn_problem import ReadItems, find_turn_problem
 from harness.api.http.body import copy_body
 from harness.core.arguments import named_arguments
-from harness.core.delivery import Fault, Pace
+from harness.core.delivery import Fault, Pace, Pause
 from harness.core.errors import HarnessError, NoTurn, ScriptError
 from harness.core.exchange import Json, Request
 from harness.core.plain import Dumpable
@@ -306,6 +306,8 @@ class Taken(NamedTuple):
 class Script:
     """The routes of one World; `fallback` answers when nothing was scripted at all, `pace` is that of turns without one.
 
+    With a `step` every answer pauses so, before each of its events.
+
     `taken_now` is the first turn that the request took which is being answered.
     """
 
@@ -314,6 +316,7 @@ class Script:
     default: Route | None = None
     vocabulary: Vocabulary = PYTHON
     pace: Pace | None = None
+    step: Pause | None = None
     taken_now: TakenTurn | None = None
 
     def when(self, conditions: dict[str, Matcher]) -> Route:
@@ -355,7 +358,7 @@ class Script:
                 before, places, replayed = self.taken_now, route.places[0], route.replayed
                 self.taken_now = before or (route, route.taken + 1, places, replayed)
                 if lines := route.next(request):
-                    return Taken(self._at_pace(lines) if self.pace else lines, route, route.taken, places)
+                    return Taken(self._at_pace(lines) if self.pace or self.step else lines, route, route.taken, places)
                 self.taken_now = before
         if self.fallback and not routes:
             return Taken(self._at_pace(list(self.fallback(call))))
@@ -367,8 +370,9 @@ class Script:
             self.taken_now = taken.route, taken.number, taken.places, 0
 
     def _at_pace(self, lines: list[TurnLine]) -> list[TurnLine]:
-        """Add the script's pace to a turn that has no pace."""
-        return [*lines, self.pace] if self.pace and not find_pace(lines) else lines
+        """Add the script's step, and its pace to a turn that has no pace."""
+        stepped = [*lines, self.step] if self.step else lines
+        return [*stepped, self.pace] if self.pace and not find_pace(lines) else stepped
 
     def explain_no_turn(self, request: Request) -> str:
         """Explain why no turn answers this request: the closest route, wanted and sent values, the fix."""

@@ -22,10 +22,11 @@ class ReplicatedApi(MockApi):
     """A mock whose requests without a World are counted as the log of the store counts them, in all processes alike.
 
     How long a client has waited is not in the log, so only what is skipped refills a quota. Each process carries out all
-    requests and would deliver to webhooks what they cause, so none does.
+    requests and would deliver to webhooks what they cause, so none does. None holds a request that the log has taken.
     """
 
     has_courier = False
+    can_hold = False
 
     def __init__(self, keys: Sequence[str] | None = None, **options: Any) -> None:
         super().__init__(keys, **{"counts_waiting": False, **options})

@@ -147,7 +147,7 @@ class _Pickler(pickle.Pickler):
         if isinstance(value, MethodType):
             return _WorldMethod, (value.__self__, value.__name__)
         if isinstance(value, Gate):
-            return Gate, (), {"is_open": value.is_open}
+            return type(value), (), {"is_open": value.is_open}
         if isinstance(value, Ids):
             return Ids, (value.seed,), {name: part for name, part in vars(value).items() if name != "_hash"}
         return NotImplemented

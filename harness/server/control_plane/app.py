@@ -12,21 +12,22 @@ from typing import Any, Literal
 
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, JSONResponse
-from starlette.requests import ClientDisconnect
 
 from harness.analysis.loss import losses_of
 from harness.analysis.receivers import mistakes_of
 from harness.analysis.surfaced import describe_difference
-from harness.api.http.dialects import AZURE, OPENAI
 from harness.contract.rule import RULES
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json
-from harness.core.headers import normalize_headers
 from harness.core.text.raised import Place
 from harness.core.text.vocabulary import VOCABULARIES
+from harness.server.control_plane.acts import answer, hold, step, turns, waiting
 from harness.server.control_plane.docs_page import CONTENT_SECURITY_POLICY, render_control_page
 from harness.server.control_plane.live import events, worlds
 from harness.server.control_plane.openapi import REFUSALS, describe_body
+from harness.server.control_plane.requests import api_of as _api
+from harness.server.control_plane.requests import mock_of as _mock_of
+from harness.server.control_plane.requests import read_object as _read_object
 from harness.server.judgement import judge_world
 from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.server.observe.health import describe_health
@@ -69,20 +70,6 @@ def _tell_of_change(path: str, handler: Callable[..., Awaitable[Any]]) -> Callab
         return made
 
     return change
-
-
-def _api(request: Request) -> MockApi:
-    api: MockApi = request.app.state.api
-    return api
-
-
-def _mock_of(request: Request) -> Mock:
-    """Find the mock of the key that a request carries."""
-    headers = normalize_headers(request.headers.raw)
-    world = _api(request).world_of(headers, AZURE if "api-key" in headers else OPENAI)
-    if world is None:
-        raise HarnessError("no World: send `Authorization: Bearer sk-…` with the key of the client under test.")
-    return Mock(world)
 
 
 async def docs(request: Request) -> HTMLResponse:
@@ -280,7 +267,9 @@ async def open_gate(request: Request) -> Json:
 
 async def forget(request: Request) -> Json:
     """Forget everything about a key."""
-    _api(request).close(_mock_of(request).api_key)
+    world = _mock_of(request).world
+    _api(request).held.end(world)
+    _api(request).close(world.api_key)
     return {"deleted": True}
 
 
@@ -289,10 +278,11 @@ async def begin(request: Request) -> Json:
 
     `"language": "javascript"` words the advice in reports for tests in vitest and jest.
     """
-    key, sent = _mock_of(request).api_key, check_members(await _read_object(request), "member", ("name", "language"))
+    world, sent = _mock_of(request).world, check_members(await _read_object(request), "member", ("name", "language"))
     name, language = TEXT.check("name", sent.get("name")), _LANGUAGE.check("language", sent.get("language", "json"))
-    _api(request).close(key)
-    return {"name": _api(request).open(key, name, vocabulary=VOCABULARIES[language]).world.name}
+    _api(request).held.end(world)
+    _api(request).close(world.api_key)
+    return {"name": _api(request).open(world.api_key, name, vocabulary=VOCABULARIES[language]).world.name}
 
 
 _ALLOWED = ValueForm(f'"{ALLOW}"', lambda value: value == ALLOW)
@@ -341,6 +331,11 @@ CONTROLS: Sequence[tuple[str, str, Callable[..., Awaitable[Any]]]] = (
     ("GET", "/report", report),
     ("POST", "/surfaced", compare),
     ("POST", "/open", open_gate),
+    ("GET", "/waiting", waiting),
+    ("POST", "/turns", turns),
+    ("POST", "/hold", hold),
+    ("POST", "/answer", answer),
+    ("POST", "/step", step),
     ("POST", "/world", begin),
     ("DELETE", "/world", forget),
     ("GET", "/rules", rules),
@@ -351,15 +346,3 @@ CONTROLS: Sequence[tuple[str, str, Callable[..., Awaitable[Any]]]] = (
 def _answer_json(body: Any) -> Any:
     """Make JSON of an answer: the bytes of a file become a text, a character a byte."""
     return body.decode("latin-1") if isinstance(body, bytes) else body
-
-
-async def _read_object(request: Request) -> Json:
-    try:
-        sent = await request.json()
-    except (ValueError, RecursionError) as problem:
-        raise HarnessError(f"the body is not JSON: {problem}") from problem
-    except ClientDisconnect as problem:
-        raise HarnessError("the client has left before its body was whole") from problem
-    if not isinstance(sent, dict):
-        raise HarnessError('the body must be an object: {"turns": [[{"type": "message", …}]]}')
-    return sent

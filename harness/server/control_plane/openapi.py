@@ -30,6 +30,10 @@ BODIES: Mapping[str, Json] = {
         "result", result={}, only={"anyOf": [_TEXT, {"type": "array", "items": _TEXT}]}, losses={"const": ALLOW}
     ),
     "/open": _members("gate", gate=_TEXT),
+    "/turns": _members(yaml=_TEXT, turn=_TEXT, was=_TEXT),
+    "/hold": _members("on", on={"type": "boolean"}),
+    "/answer": _members("request", request={"type": "integer", "minimum": 0, "maximum": 2**53 - 1}, yaml=_TEXT),
+    "/step": _members(on={"type": "boolean"}),
     "/world": _members("name", name=_TEXT, language={"enum": [*VOCABULARIES]}),
 }
 """The schemas of the bodies, by the path below `/_harness`; what a script may say is not in it."""

@@ -6,12 +6,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 from harness.core.errors import ScriptError
 from harness.core.text.raised import Place
 from harness.world.mock import Mock
+from harness.world.script import Turn
 from harness.world.scripting.document import ScriptDocument, parse_document
 from harness.world.scripting.validation import InvalidData, PathStep
 
@@ -43,29 +45,47 @@ class YamlScript:
 
 def parse_yaml_script(path: Path, text: str) -> YamlScript:
     """Read the text of a file; what cannot be used in it is a ScriptError with its line."""
+    node, value = _load(path, text)
+    with _locate_errors(path, node):
+        return YamlScript(path, node, parse_document(value))
+
+
+def parse_yaml_turns(text: str) -> Sequence[Turn]:
+    """Read a list of turns, or one turn that is no list, as it would stand below `script:`.
+
+    What cannot be used in it is a ScriptError with its line.
+    """
+    path = Path("turns")
+    node, value = _load(path, text)
+    with _locate_errors(path, node, below=1):
+        return parse_document({"script": value if isinstance(value, list) else [value]}).routes[0].turns
+
+
+def _load(path: Path, text: str) -> tuple[yaml.Node, Any]:
     try:
         loader = _ScriptLoader(text)
         if (node := loader.get_single_node()) is None:
             raise ScriptError(f"{path}:1: the file is empty. Begin with `script:` and a list of items.")
         for key in _duplicate_keys(node, set()):
             raise ScriptError(f"{path}:{key.start_mark.line + 1}: key {key.value!r} is given twice. Remove one.")
-        value = loader.construct_object(node, deep=True)
+        return node, loader.construct_object(node, deep=True)
     except yaml.MarkedYAMLError as problem:
         line = problem.problem_mark.line + 1 if problem.problem_mark else 1
         raise ScriptError(f"{path}:{line}: {problem.problem}.") from problem
     except (yaml.YAMLError, ValueError, RecursionError) as problem:
         raise ScriptError(f"{path}:1: {str(problem).splitlines()[0]}.") from problem
-    with _locate_errors(path, node):
-        return YamlScript(path, node, parse_document(value))
 
 
 @contextmanager
-def _locate_errors(path: Path, node: yaml.Node) -> Iterator[None]:
-    """Turn a mistake at some place of the document into an error with that line of the file."""
+def _locate_errors(path: Path, node: yaml.Node, below: int = 0) -> Iterator[None]:
+    """Turn a mistake at some place of the document into an error with that line of the file.
+
+    The file begins so many steps `below` the document.
+    """
     try:
         yield
     except InvalidData as problem:
-        raise ScriptError(f"{path}:{_find_line(node, problem.path)}: {problem}") from problem
+        raise ScriptError(f"{path}:{_find_line(node, problem.path[below:])}: {problem}") from problem
 
 
 def _duplicate_keys(node: yaml.Node, seen: set[int]) -> Iterator[yaml.Node]:

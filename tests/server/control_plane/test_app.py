@@ -246,6 +246,7 @@ class TestTheServer:
                 ),
                 *("said", "calls", "approvals", "surfaced", "flow", "losses", "report"),
                 *("agents", "usage", "path", "worlds", "events"),
+                *("waiting", "turns", "hold", "answer", "step"),
             )
         }
 

@@ -1,7 +1,7 @@
 /** Why tests failed: what went wrong, where, what to do, and whom it concerns. */
 import { link } from "../address";
-import type { OpenedCase } from "../data/opened";
 import { useSource } from "../data/use";
+import { type Copied, copyOf } from "../exchange/copy_texts";
 import { count, place } from "../format";
 import type { CaseRow, CauseGroup, Run, ShownCause } from "../model";
 import { Copy } from "../parts/Copy";
@@ -73,9 +73,9 @@ export function CauseRows({ run, cause, id }: { run: Run; cause: ShownCause; id:
   const source = useSource();
   const documented = run.documented[cause.rule];
   const expected = cause.rows.find(([label]) => label === COPIED)?.[1];
-  const copyOf = async (name: string) => {
-    const opened: OpenedCase | undefined = await source.open(id);
-    return opened?.exchange(cause.exchange)?.shown.copies[name] ?? "";
+  const copied = async (name: Copied) => {
+    const exchange = (await source.open(id))?.exchange(cause.exchange);
+    return exchange ? copyOf(exchange, name) : "";
   };
   return (
     <>
@@ -98,8 +98,8 @@ export function CauseRows({ run, cause, id }: { run: Run; cause: ShownCause; id:
       </dl>
       <div class="acts">
         <a class="act" href={link.case(id, cause.exchange || undefined)}>{cause.exchange ? "open the request" : "open"}</a>
-        {cause.exchange > 0 && <Copy label="copy as test" text={() => copyOf("pytest")} />}
-        {(expected ?? cause.kind === "refusal") && <Copy label="expect it" text={() => expected ?? copyOf("refusal")} />}
+        {cause.exchange > 0 && <Copy label="copy as test" text={() => copied("pytest")} />}
+        {(expected ?? cause.kind === "refusal") && <Copy label="expect it" text={() => expected ?? copied("refusal")} />}
       </div>
     </>
   );

@@ -1,0 +1,140 @@
+"""What somebody who watches a World can do by hand: see what waits, change it, answer it, let it go on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import Request
+
+from harness.core.delivery import Pause, StepGate
+from harness.core.errors import HarnessError, ScriptError
+from harness.core.exchange import Json
+from harness.core.text.raised import Place
+from harness.explain.turn import summarize_turn
+from harness.server.control_plane.requests import api_of, mock_of, read_object
+from harness.server.held_requests import HeldRequest
+from harness.server.mock_api import CONTROL_ROOT
+from harness.world.queued_turns import QueuedTurn, list_waiting, remove_waiting, replace_waiting
+from harness.world.script import Script, Turn
+from harness.world.scripting.validation import BOOLEAN, TEXT, WHOLE_NUMBER, check_members
+from harness.world.scripting.yaml_file import parse_yaml_turns
+
+_SENT = Place(f"POST {CONTROL_ROOT}/turns")
+"""Where a turn stands that came over HTTP."""
+
+
+async def waiting(request: Request) -> Json:
+    """All that waits in a World: `turns`, `requests` that are held, closed `gates`, `background` responses and runs.
+
+    A turn has its `yaml`, empty where it is code. `holds` is whether requests are held, `stepped` how many answers wait for
+    the next step, null without steps.
+    """
+    mock, held = mock_of(request), api_of(request).held
+    world = mock.world
+    threads = world.store.threads.values()
+    gate = step_gate(world.script)
+    return {
+        "turns": [_describe_turn(turn) for turn in list_waiting(world.script)],
+        "holds": world.api_key in held.keys,
+        "requests": [_describe_held(waits) for waits in held.of(world)],
+        "stepped": gate.waiting if gate else None,
+        "gates": [name for name, gate in world.gates.items() if not gate.is_open],
+        "background": [*world.store.pending, *(run for stored in threads for run in stored.pending_events)],
+    }
+
+
+async def turns(request: Request) -> Json:
+    """Add turns to the script, as YAML that would stand below `script:`; returns how many wait.
+
+    `{"yaml": "- message: Sunny."}`. With the id of a `turn` that waits, and the YAML that it `was`, that is replaced, or
+    removed without `yaml`.
+    """
+    mock = mock_of(request)
+    sent = check_members(await read_object(request), "member", ("yaml", "turn", "was"))
+    script = mock.world.script
+    if "turn" not in sent:
+        added = parse_yaml_turns(TEXT.check("yaml", sent.get("yaml")))
+        mock.script().add_turns(added, [[_SENT]] * len(added))
+    elif "yaml" in sent:
+        turn = _parse_one(TEXT.check("yaml", sent["yaml"]))
+        replace_waiting(script, *_named(sent), turn, _SENT)
+    else:
+        remove_waiting(script, *_named(sent))
+    return {"turns": len(list_waiting(script))}
+
+
+async def hold(request: Request) -> Json:
+    """Hold the requests that ask the model, `{"on": true}`, until `answer` says what it answers; `false` lets all go."""
+    mock, held = mock_of(request), api_of(request).held
+    if BOOLEAN.check("on", check_members(await read_object(request), "member", ("on",)).get("on")):
+        if not api_of(request).can_hold:
+            raise HarnessError("hold: servers that share a store hold no request. Start the server without `--store`.")
+        held.keys.add(mock.api_key)
+    else:
+        held.end(mock.world)
+    return {"holds": mock.api_key in held.keys}
+
+
+async def answer(request: Request) -> Json:
+    """Answer a request that is held, `{"request": 1, "yaml": "- message: Sunny."}`; without `yaml` as the script says."""
+    mock = mock_of(request)
+    sent = check_members(await read_object(request), "member", ("request", "yaml"))
+    turn = _parse_one(TEXT.check("yaml", sent["yaml"])) if "yaml" in sent else None
+    number = WHOLE_NUMBER.check("request", sent.get("request"))
+    api_of(request).held.answer(mock.world, number, turn)
+    return {"answered": number}
+
+
+async def step(request: Request) -> Json:
+    """Let answers go out event by event: `{"on": true}`, then `{}` for each next event, `{"on": false}` for all the rest.
+
+    An answer that is not streamed waits as a whole. Returns how many answers went on.
+    """
+    script = mock_of(request).world.script
+    sent = check_members(await read_object(request), "member", ("on",))
+    gate = step_gate(script)
+    if "on" not in sent:
+        if gate is None:
+            raise HarnessError('step: answers go out at once; send {"on": true} before the request.')
+        return {"stepped": gate.step()}
+    if BOOLEAN.check("on", sent["on"]):
+        script.step = script.step or Pause(until=StepGate())
+        return {"stepped": 0}
+    script.step, stepped = None, gate.waiting if gate else 0
+    if gate:
+        gate.open()
+    return {"stepped": stepped}
+
+
+def step_gate(script: Script) -> StepGate | None:
+    """Find the gate at which the answers of a script wait for the next step."""
+    gate = script.step.until if script.step else None
+    return gate if isinstance(gate, StepGate) else None
+
+
+def _named(sent: Json) -> tuple[str, str]:
+    return TEXT.check("turn", sent.get("turn")), str(sent.get("was", ""))
+
+
+def _parse_one(yaml: str) -> Turn:
+    made = parse_yaml_turns(yaml)
+    if len(made) != 1:
+        raise ScriptError(
+            f"turns: {len(made)} turns where one stands. Put the items of a turn into a list in the list."
+        )
+    return made[0]
+
+
+def _describe_turn(waits: QueuedTurn) -> dict[str, Any]:
+    return {
+        "turn": waits.id,
+        "route": waits.route,
+        "text": summarize_turn(waits.turn),
+        "yaml": waits.yaml,
+        "file": waits.place.file,
+        "line": waits.place.line,
+    }
+
+
+def _describe_held(held: HeldRequest) -> Json:
+    return {"request": held.number, "path": held.sent.path, "body": held.sent.body.decode(errors="replace")}
