@@ -119,6 +119,23 @@ def has_words(item: str) -> bool:
     return "The" in item
 
 
+def test_a_stream_shows_where_it_was_cut(seen: Any) -> None:
+    assert "cut here: cut off after 6 events" in seen["cut"]
+
+
+def test_it_says_which_turn_answered_and_why_no_other(seen: Any) -> None:
+    assert "Turn 1 of the route when(instructions='are ops')" in seen["why"]
+    assert "test_stories.py:" in seen["why"]
+    assert "instructions has no 'the planner', it is 'You are ops.'" in seen["why"]
+
+
+def test_headers_are_shown_without_secrets_and_times_as_measured(seen: Any) -> None:
+    assert "weather-agent/1.0" in seen["headers"]
+    assert "Bearer [hidden]" in seen["headers"]
+    assert "first byte" in seen["headers"]
+    assert "103 events" in seen["headers"]
+
+
 def test_a_request_is_copied_as_test_as_curl_and_as_turn(seen: Any) -> None:
     assert seen["copies"] == ["pytest test", "curl", "script turn, Python", "script turn, YAML"]
     test, curl, python, yaml, refusal = seen["copied"]

@@ -90,6 +90,9 @@ for (let step = 0; step < 40; step++) {
 }
 seen.stream.address = await where();
 
+await go(page, at("test_stream_cut", "/1/stream"));
+seen.cut = await text(".stream-events");
+
 // What can be copied.
 await go(page, at("test_stream", "/2"));
 await page.click(".copies summary");
@@ -107,6 +110,12 @@ await go(page, at("test_picture", "/1"));
 seen.picture = await page.evaluate(() => document.querySelector("img.picture")?.naturalWidth ?? 0);
 
 lap("copied");
+
+// Why this answer, and what went over the connection.
+await go(page, at("test_agents", "/2/why"));
+seen.why = await text(".why");
+await go(page, at("test_stream", "/1/headers"));
+seen.headers = await text(".exchange");
 
 // Every link, and nothing that was sent becomes a part of the page.
 await go(page, "#/");

@@ -42,7 +42,7 @@ function Stream({ exchange, events }: { exchange: OpenedExchange; events: readon
   const longest = Math.max(...waits, 1);
   const undelivered = events.findIndex((event) => !event.delivered);
   return (
-    <div class="stream">
+    <div class={events.some(({ at }) => at !== null) ? "stream" : "stream stream-untimed"}>
       <section class="stream-events scrolls" tabIndex={0} aria-label="Events">
         <VirtualList
           items={events}

@@ -28,11 +28,15 @@ export function place(file: string, line: number): string {
   return line ? `${file}:${line}` : file;
 }
 
+/** The route of the turns that `mock.script` added. */
+const SCRIPT = "script";
+
 function Answered({ by }: { by: AnsweredBy }) {
+  const route = by.route === SCRIPT ? "" : by.route;
   return (
     <p>
-      <Sign of="right" label="answered" /> {by.turn ? `Turn ${by.turn}` : "A turn"} of {by.route ? "the route " : "the script"}
-      {by.route && <b class="mono">{by.route}</b>}
+      <Sign of="right" label="answered" /> {by.turn ? `Turn ${by.turn}` : "A turn"} of {route ? "the route " : "the script"}
+      {route && <b class="mono">{route}</b>}
       {by.file && <span class="mono dim"> {place(by.file, by.line)}</span>}
     </p>
   );
