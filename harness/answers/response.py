@@ -157,7 +157,10 @@ def _render_input_item(item: Json) -> Json:
         return _render_other_item(item)
     content = item["content"]
     kind = "output_text" if item["role"] == "assistant" else "input_text"
-    parts = _render_parts([{"type": kind, "text": content}] if isinstance(content, str) else content)
+    if isinstance(content, str):
+        parts = [{**PART_DEFAULTS.get(kind, {}), "type": kind, "text": content}]
+    else:
+        parts = _render_parts(content)
     base: Json = {"type": "message", "status": "completed", "content": parts, "role": item["role"]}
     if phase := item.get("phase"):
         base["phase"] = phase

@@ -41,6 +41,5 @@ def estimate_settings_tokens(body: Json) -> int:
 
 def brings_tools(transcript: Transcript) -> bool:
     """Whether items add to the tools of a response, so that its settings are not the same for each input."""
-    if not transcript.stored.facts.types.isdisjoint(TOOL_BRINGERS):
-        return True
-    return any([item.get("type") in TOOL_BRINGERS for item in transcript.added])  # noqa: C419  (a list is faster)
+    added = [item.get("type") for item in transcript.added]
+    return not (TOOL_BRINGERS.isdisjoint(added) and TOOL_BRINGERS.isdisjoint(transcript.stored.facts.types))

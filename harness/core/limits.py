@@ -40,7 +40,7 @@ def drop_oldest(kept: MutableSequence[T], most: int | None) -> None:
 
 def drop_before(kept: MutableMapping[int, T], number: int) -> None:
     """Drop the entries of a table with lower numbers; those stand first."""
-    for old in [*takewhile(lambda entry: entry < number, kept)]:
+    for old in [*takewhile(number.__gt__, kept)]:
         del kept[old]
 
 

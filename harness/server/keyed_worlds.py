@@ -123,14 +123,10 @@ class KeyedWorlds:
         key = key_of(headers, dialect, query)
         if key is None:
             return None
-        if world := self._known_world(key):
-            return world
-        return self._open_world(key) if opens_world(key, dialect, self.known_keys) else None
-
-    def _known_world(self, key: str) -> World | None:
-        """Find the World of a key or an alias, and mark it as used now."""
         world = self.worlds.get(self._aliases.get(key, key))
-        if world is not None and self.options.limits.worlds is not None:
+        if world is None:
+            return self._open_world(key) if opens_world(key, dialect, self.known_keys) else None
+        if self.options.limits.worlds is not None:  # the one used least recently goes first
             self.worlds.move_to_end(world.api_key)
         return world
 

@@ -181,8 +181,9 @@ class Store:
         for item in (*stored.input, *stored.response["output"]):
             if (item_id := item.get("id")) and self.items.get(item_id) is item:
                 del self.items[item_id]
-                self.reasoning_of.pop(item_id, None)
-                self.follower_of.pop(item_id, None)
+                if self.follower_of:
+                    self.reasoning_of.pop(item_id, None)
+                    self.follower_of.pop(item_id, None)
 
     def add_to_conversation(self, id: str, items: Sequence[Json]) -> None:
         """Append items, which have ids, to a conversation; from then on they can be referred to."""
