@@ -1,7 +1,8 @@
 """What requests share that came before, decided once.
 
-Requests that differ in their `input` alone share most rules, and how the response begins. Those that are the same byte for
-byte share all that their body decides, unless it names something stored. That holds for the headers, the account, the
+Requests that differ in their `input` alone share most rules, and how the response begins; where that is a text, they are
+parsed once, too. Those that are the same byte for byte share all that their body decides, unless it names something stored.
+That holds for the headers, the account, the
 models and the day for which it was decided, in a World without overrides. It is kept when it comes again, for what comes
 once is not worth it.
 """
@@ -24,6 +25,7 @@ from harness.core.account import Organization
 from harness.core.exchange import Json, Request
 from harness.endpoints.request import read_request
 from harness.fast_path.repeat_cache import RepeatCache
+from harness.fast_path.text_inputs import split_at_input
 from harness.items.history.transcript import Transcript, find_references
 from harness.world.api_call import ApiCall
 
@@ -70,13 +72,22 @@ class WholeRequest(NamedTuple):
         return ApiCall(request, world, self.prompt.transcript, self.prompt)
 
 
+class TextRequest(NamedTuple):
+    """An accepted request whose `input` is a text."""
+
+    request: Request
+    prepared: Prepared
+
+
 class PreparedRequests:
     """What is decided about the requests of one server, of bounded size."""
 
     def __init__(self) -> None:
         self._prepared: RepeatCache[Key, Prepared] = RepeatCache()
         self._whole: RepeatCache[bytes, WholeRequest] = RepeatCache()
-        self._last_read: WholeRequest | None = None
+        self._texts: RepeatCache[tuple[bytes, bytes], TextRequest] = RepeatCache()
+        self._read: tuple[Any, WholeRequest | TextRequest | None] = None, None
+        """The body that was read last, and what was found of it."""
 
     def read(
         self,
@@ -87,22 +98,30 @@ class PreparedRequests:
         raw: bytes,
         form: Json | None,
     ) -> Request:
-        """Read a request as `read_request` does, with the body of one that came before."""
-        self._last_read = whole = self._whole.get(raw)
-        if whole and method == "POST" and not query:
-            request = whole.request
-            is_same = headers is request.headers or _decisive(headers) == _decisive(request.headers)
-            if is_same and place == (request.dialect, request.root, request.path):
-                return request._replace(headers=headers, raw=raw)  # its own object: a journal tells requests apart
+        """Read a request as `read_request` does, with the body of one that came before, or what stands around its text."""
+        found: WholeRequest | TextRequest | None = None
+        if method == "POST" and not query:
+            body = None
+            if found := self._whole.get(raw):
+                body = found.request.body
+            elif (split := split_at_input(raw)) and (found := self._texts.get(split.around)):
+                body = split.replace_text(found.request.body)
+            if found and body is not None and _is_like(found.request, place, headers):
+                self._read = body, found
+                # Its own object: a journal tells requests apart.
+                return found.request._replace(headers=headers, body=body, raw=raw)
+        self._read = None, None
         return read_request(method, place, headers, query, raw, form)
 
     def admit(self, request: Request, world: Any) -> ApiCall | Violation:
         """Check a request as a whole server does, but for what is decided about it."""
         if world is None or request.operation != CREATE_RESPONSE or request.dialect != OPENAI or request.query:
             return _check(request, world, None)
-        whole = self._last_read
-        if whole and whole.request.body is request.body and whole.prepared.holds_in(world):
-            return whole.admit(request, world)
+        body, found = self._read
+        if found and body is request.body and found.prepared.holds_in(world):
+            if isinstance(found, WholeRequest):
+                return found.admit(request, world)
+            return self._check_shared(request, world, found.prepared)
         if (key := _key_of(request)) is None:
             return _check(request, world, None)
         prepared = self._prepared.get(key)
@@ -111,10 +130,20 @@ class PreparedRequests:
             if isinstance(admitted, ApiCall) and self._prepared.has_seen(key) and (made := _prepare(request, world)):
                 self._prepared.put(key, made, len(key[1]))
             return admitted
+        self._keep_text(request, prepared)
+        return self._check_shared(request, world, prepared)
+
+    def _check_shared(self, request: Request, world: Any, prepared: Prepared) -> ApiCall | Violation:
         admitted = _check(request, world, prepared)
         if isinstance(admitted, ApiCall) and admitted.prompt:
             self._keep_whole(request, admitted.prompt, prepared)
         return admitted
+
+    def _keep_text(self, request: Request, prepared: Prepared) -> None:
+        """Keep what stands around the text of a request, once it comes again."""
+        split = split_at_input(request.raw) if isinstance(request.body["input"], str) else None
+        if split and split.is_certain_in(request.body) and self._texts.has_seen(split.around):
+            self._texts.put(split.around, TextRequest(request, prepared), len(request.raw))
 
     def _keep_whole(self, request: Request, prompt: Prompt, prepared: Prepared) -> None:
         """Keep a request that was accepted before with the same bytes, unless it names something stored."""
@@ -174,6 +203,12 @@ def _key_of(request: Request) -> Key | None:
     except orjson.JSONEncodeError:  # an integer beyond 64 bits
         return None
     return (_decisive(request.headers), others) if len(others) <= MAX_SETTINGS else None
+
+
+def _is_like(request: Request, place: ApiPath, headers: Mapping[str, str]) -> bool:
+    """Tell whether a POST to a place is read and checked like this one, but for its body."""
+    is_same = headers is request.headers or _decisive(headers) == _decisive(request.headers)
+    return is_same and place == (request.dialect, request.root, request.path)
 
 
 def _decisive(headers: Mapping[str, str]) -> tuple[str | None, ...]:

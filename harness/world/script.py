@@ -111,18 +111,18 @@ class Route:
         turn = self.turns[0]
         if callable(turn) and inspect.isgeneratorfunction(turn):
             turn = self.turns[0] = turn(_lend(request))
-        if isinstance(turn, Iterator):
+        if isinstance(turn, Repeated):
+            turn = turn.turns[self.replayed % len(turn.turns)]
+            self.replayed += 1
+            turned = self._play(turn, request)
+        elif isinstance(turn, Iterator):
             turned = self._call_user_code(_resume_turns, turn, request)
             if turned is _EXHAUSTED:
                 self._drop_first()
                 return []
         else:
-            if isinstance(turn, Repeated):
-                turn = turn.turns[self.replayed % len(turn.turns)]
-                self.replayed += 1
-            else:
-                self._drop_first()
-            turned = self._call_user_code(turn, _lend(request)) if callable(turn) else turn
+            self._drop_first()
+            turned = self._play(turn, request)
         self.taken += 1
         try:
             lines = parse_turn(turned, self)
@@ -133,6 +133,9 @@ class Route:
         if isinstance(lines[0], Refusal):
             raise ScriptedRefusal(lines[0])
         return lines
+
+    def _play(self, turn: Turn, request: Request) -> Any:
+        return self._call_user_code(turn, _lend(request)) if callable(turn) else turn
 
     def _drop_first(self) -> None:
         self.turns.popleft()
