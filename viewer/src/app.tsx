@@ -7,6 +7,7 @@ import { RuleScreen } from "./examine/RuleScreen";
 import { ExchangeScreen } from "./exchange/ExchangeScreen";
 import { title } from "./format";
 import { type Crumb, Frame } from "./frame";
+import { Dock } from "./live/Dock";
 import { Trouble } from "./live/Trouble";
 import type { Run } from "./model";
 import { RunScreen } from "./run/RunScreen";
@@ -35,7 +36,7 @@ function Opened({ run, id, address }: { run: Run; id: string; address: Address }
   const crumbs: Crumb[] = [{ text: opened ? title(opened.row) : id, href: link.case(id) }];
   if (number) crumbs.push({ text: `request ${number}`, href: link.case(id, number) });
   return (
-    <Frame run={run} crumbs={crumbs}>
+    <Frame run={run} crumbs={crumbs} dock={opened?.row.outcome === "open" && <Dock world={id} />}>
       {problem ? (
         <Trouble problem={problem} />
       ) : !opened ? (

@@ -2,6 +2,7 @@
 import { link } from "../address";
 import type { OpenedCase } from "../data/opened";
 import { count, date, meaning, place, seconds, title } from "../format";
+import { News, useUnseen } from "../live/news";
 import type { Run } from "../model";
 import { Sign } from "../parts/Sign";
 import { CauseRows, Consequences } from "../run/CauseBlock";
@@ -19,6 +20,7 @@ interface Shape {
 }
 
 export function CaseView({ run, opened, beside = false, selected, moved }: Shape) {
+  const { unseen, end, show } = useUnseen(opened.exchanges.length);
   return (
     <div class="case-view">
       <CaseHead opened={opened} />
@@ -26,6 +28,8 @@ export function CaseView({ run, opened, beside = false, selected, moved }: Shape
       <Turns opened={opened} selected={selected} moved={moved} />
       {opened.exchanges.length === 0 && <p class="empty">No request came{opened.row.outcome === "open" ? " yet" : ""}.</p>}
       <Waiting opened={opened} />
+      <div ref={end} />
+      {opened.row.outcome === "open" && <News count={unseen} what="" show={show} />}
     </div>
   );
 }

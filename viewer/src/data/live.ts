@@ -41,9 +41,10 @@ export class LiveSource implements Source {
   private token = takeToken();
   private whole: Promise<Run> | undefined;
   private readonly opened = new Map<string, Promise<OpenedCase>>();
-  private readonly stale = new Set<string>();
+  /** The cases that have changed since they were read, each from that exchange on. */
+  private readonly stale = new Map<string, number>();
   private readonly watchers = new Set<() => void>();
-  private after = 0;
+  private after: number | undefined;
   private following = false;
   private told: ReturnType<typeof setTimeout> | undefined;
 
@@ -56,9 +57,11 @@ export class LiveSource implements Source {
   }
 
   async open(id: string): Promise<OpenedCase | undefined> {
-    const known = await this.opened.get(id);
-    if (known && !this.stale.delete(id)) return known;
-    const next = this.fetchCase(id, known);
+    const known = await this.opened.get(id)?.catch(() => undefined);
+    const from = this.stale.get(id);
+    if (known && from === undefined) return known;
+    this.stale.delete(id);
+    const next = this.fetchCase(id, known, from);
     this.opened.set(id, next);
     next.catch(() => this.opened.delete(id));
     return next;
@@ -84,14 +87,14 @@ export class LiveSource implements Source {
   }
 
   /** Asks the control plane to do something in a World; returns what it answered. */
-  async act(method: "POST" | "DELETE" | "PUT" | "GET", path: string, world: string, body?: unknown): Promise<unknown> {
+  async act<T>(method: "POST" | "DELETE" | "GET", path: string, world: string, body?: unknown): Promise<T> {
     const headers = { [WORLD]: world, ...(body === undefined ? {} : { "content-type": "application/json" }) };
     const sent = body === undefined ? null : JSON.stringify(body);
-    return (await this.ask(path, { method, headers, body: sent })).json();
+    return (await this.ask(path, { method, headers, body: sent })).json() as Promise<T>;
   }
 
-  private async fetchCase(id: string, known?: OpenedCase): Promise<OpenedCase> {
-    const after = known?.exchanges.at(-1)?.number ?? 0;
+  private async fetchCase(id: string, known: OpenedCase | undefined, from = Infinity): Promise<OpenedCase> {
+    const after = Math.min(known?.exchanges.at(-1)?.number ?? 0, Math.max(0, from - 1));
     const piece = await this.get<ShownCase>(`/view/case?id=${encodeURIComponent(id)}&after=${after}`);
     return known ? known.with(piece) : OpenedCase.of(piece);
   }
@@ -114,7 +117,7 @@ export class LiveSource implements Source {
     this.following = true;
     while (this.watchers.size > 0) {
       try {
-        const answer = await this.ask(`/events?after=${this.after}`, {});
+        const answer = await this.ask(this.after === undefined ? "/events" : `/events?after=${this.after}`, {});
         for await (const { id, data } of readEvents(answer)) {
           if (id) this.after = Number(id);
           this.note(data);
@@ -123,28 +126,37 @@ export class LiveSource implements Source {
         // The server is gone, or wants a token: the run says so when it is asked for.
       }
       await new Promise((done) => setTimeout(done, AGAIN));
-      this.stale.clear();
-      for (const id of this.opened.keys()) this.stale.add(id);
-      this.changed();
+      this.readAgain();
     }
     this.following = false;
   }
 
   private note(data: string): void {
-    const change = JSON.parse(data) as { world?: string; kind?: string };
-    if (change.world !== undefined) {
-      if (change.kind === "closed" || change.kind === "reset") this.opened.delete(change.world);
-      else this.stale.add(change.world);
-    }
+    const { world, kind, number } = JSON.parse(data) as { world?: string; kind?: string; number?: number };
+    if (world === undefined) return this.readAgain();
+    if (kind === "closed" || kind === "world") this.opened.delete(world);
+    this.stale.set(world, Math.min(this.stale.get(world) ?? Infinity, number ?? Infinity));
     this.changed();
   }
 
+  private readAgain(): void {
+    for (const id of this.opened.keys()) this.stale.set(id, 1);
+    this.changed();
+  }
+
+  /** Tells those who watch, soon: but not before what they asked for last has come, and as much time has passed again. */
   private changed(): void {
-    this.told ??= setTimeout(() => {
-      this.told = undefined;
-      this.whole = undefined;
-      for (const watcher of this.watchers) watcher();
-    }, PACE);
+    this.told ??= setTimeout(() => void this.tell(), PACE);
+  }
+
+  private async tell(): Promise<void> {
+    const began = performance.now();
+    await this.whole?.catch(() => undefined);
+    const waited = performance.now() - began;
+    if (waited > PACE) await new Promise((done) => setTimeout(done, waited));
+    this.told = undefined;
+    this.whole = undefined;
+    for (const watcher of this.watchers) watcher();
   }
 }
 

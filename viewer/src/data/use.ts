@@ -26,7 +26,7 @@ function useLoaded<T>(key: string, load: () => Promise<T>): Loaded<T> {
     let ended = false;
     const begin = () =>
       load().then(
-        (value) => ended || setState({ key, value, loading: false }),
+        (value) => ended || setState((known) => (known.key === key && known.value === value && !known.problem ? known : { key, value, loading: false })),
         (problem: Error) => ended || setState({ key, problem, loading: false }),
       );
     void begin();

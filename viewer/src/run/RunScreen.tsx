@@ -7,6 +7,7 @@ import { useCase, useSource } from "../data/use";
 import { count, isWrong, meaning } from "../format";
 import { Frame } from "../frame";
 import { useKeys } from "../keys";
+import { News, useKnown } from "../live/news";
 import type { Outcome, Run } from "../model";
 import { Sign } from "../parts/Sign";
 import { VirtualList } from "../parts/VirtualList";
@@ -96,8 +97,9 @@ function useWide(): boolean {
   return wide;
 }
 
-function Tests({ run, address }: { run: Run; address: Address }) {
+function Tests({ run: whole, address }: { run: Run; address: Address }) {
   const source = useSource();
+  const { known: run, news, show } = useKnown(whole, source.live);
   const wide = useWide();
   const { query } = address;
   const found = useSearch(run, query.get("q") ?? "");
@@ -138,6 +140,7 @@ function Tests({ run, address }: { run: Run; address: Address }) {
   return (
     <div class={wide && ids.length > 0 ? "two" : "one"}>
       <main class="scrolls screen list" tabIndex={-1}>
+        <News above count={news} what={news === 1 ? "World" : "Worlds"} show={show} />
         {found && <Searched found={found} order={order} />}
         {rows.length === 0 && <Empty run={run} found={found} outcome={wanted.outcome} />}
         <VirtualList

@@ -1,0 +1,132 @@
+/** What can be done in a World that lives: its script, requests that wait, steps, gates, background, time, its end. */
+import { useEffect, useState } from "preact/hooks";
+import { go, link } from "../address";
+import { LiveSource } from "../data/live";
+import { useSource } from "../data/use";
+import { count } from "../format";
+import { Sign } from "../parts/Sign";
+import { Held, type HeldRequest } from "./Held";
+import { Script, type QueuedTurn } from "./Script";
+import "./dock.css";
+
+/** What waits in a World, as `GET /_harness/waiting` lists it. */
+interface Waiting {
+  readonly turns: readonly QueuedTurn[];
+  readonly holds: boolean;
+  readonly requests: readonly HeldRequest[];
+  readonly stepped: number | null;
+  readonly gates: readonly string[];
+  readonly background: readonly string[];
+}
+
+/** Does something in the World; what went wrong is shown in the dock. Whether it was done is returned. */
+export type Act = (path: string, body: object, method?: "POST" | "DELETE") => Promise<boolean>;
+
+/** How often is asked whether an answer has come to its next step, in milliseconds: that is no event. */
+const STEPPING = 400;
+
+export function Dock({ world }: { world: string }) {
+  const source = useSource();
+  return source instanceof LiveSource ? <LiveDock world={world} source={source} /> : null;
+}
+
+function LiveDock({ world, source }: { world: string; source: LiveSource }) {
+  const [waiting, setWaiting] = useState<Waiting>();
+  const [problem, setProblem] = useState("");
+  const look = () =>
+    source.act<Waiting>("GET", "/waiting", world).then(
+      (found) => setWaiting((known) => (JSON.stringify(known) === JSON.stringify(found) ? known : found)),
+      () => setWaiting(undefined),
+    );
+  useEffect(() => {
+    setWaiting(undefined);
+    void look();
+    return source.watch(() => void look());
+  }, [world, source]);
+  useEffect(() => {
+    if (waiting?.stepped === undefined || waiting.stepped === null) return;
+    const timer = setInterval(() => void look(), STEPPING);
+    return () => clearInterval(timer);
+  }, [waiting?.stepped !== null, world]);
+  const act: Act = async (path, body, method = "POST") => {
+    try {
+      await source.act(method, path, world, body);
+      setProblem("");
+      await look();
+      return true;
+    } catch (problem) {
+      setProblem(problem instanceof Error ? problem.message : String(problem));
+      return false;
+    }
+  };
+  if (!waiting) return null;
+  return (
+    <section class="dock" aria-label="What can be done in this World">
+      {problem && <p class="wrong wrap" role="alert"><Sign of="wrong" label="" /> {problem} <button class="act" onClick={() => setProblem("")}>dismiss</button></p>}
+      {waiting.requests.map((request) => <Held key={request.request} request={request} act={act} />)}
+      <div class="dock-row">
+        <Script turns={waiting.turns} act={act} />
+        <Switch on={waiting.holds} label="answer requests by hand" path="/hold" act={act} />
+        <Steps stepped={waiting.stepped} act={act} />
+        {waiting.gates.map((gate) => <button key={gate} onClick={() => act("/open", { gate })}>open gate “{gate}”</button>)}
+        {waiting.background.length > 0 && (
+          <button onClick={() => act("/advance", {})} title={waiting.background.join(", ")}>advance {count(waiting.background.length, "background response")}</button>
+        )}
+        <Time act={act} />
+        <Reset world={world} act={act} />
+      </div>
+    </section>
+  );
+}
+
+function Switch({ on, label, path, act }: { on: boolean; label: string; path: string; act: Act }) {
+  return (
+    <label class="switch">
+      <input type="checkbox" checked={on} onChange={(event) => act(path, { on: event.currentTarget.checked })} /> {label}
+    </label>
+  );
+}
+
+function Steps({ stepped, act }: { stepped: number | null; act: Act }) {
+  return (
+    <>
+      <Switch on={stepped !== null} label="event by event" path="/step" act={act} />
+      {stepped !== null && (
+        <button disabled={stepped === 0} onClick={() => act("/step", {})}>
+          {stepped === 0 ? "no stream waits" : "next event ▸"}
+        </button>
+      )}
+    </>
+  );
+}
+
+function Time({ act }: { act: Act }) {
+  const [seconds, setSeconds] = useState("3600");
+  return (
+    <form
+      class="row"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void act("/skip", { seconds: Number(seconds) });
+      }}
+    >
+      <label>
+        <span class="unseen">Seconds to pass</span>
+        <input class="seconds" type="number" min="0" max="9007199254740991" step="1" value={seconds} onInput={(event) => setSeconds(event.currentTarget.value)} /> s
+      </label>
+      <button>pass</button>
+    </form>
+  );
+}
+
+function Reset({ world, act }: { world: string; act: Act }) {
+  const [asked, setAsked] = useState(false);
+  if (!asked) return <button onClick={() => setAsked(true)}>reset</button>;
+  return (
+    <span class="row">
+      Forget all of “{world}”?{" "}
+      <button class="primary" onClick={async () => (await act("/world", {}, "DELETE")) && go(link.run())}>forget it</button>
+      <button onClick={() => setAsked(false)}>keep it</button>
+    </span>
+  );
+}
