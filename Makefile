@@ -1,7 +1,7 @@
 INSTALLED = .venv/.installed
 TESTS = -n $(if $(FILE),0,auto) $(FILE)
 
-.PHONY: ci clean clients coverage demo docs fix lint setup slow test types schemas wheel bench
+.PHONY: ci clean clients coverage demo docs fix lint setup slow test types schemas wheel bench page pictures
 
 test: setup  ## the suite without the tests that take long; `make test FILE="tests/core -k dates"` runs some of it
 	.venv/bin/python -m pytest $(TESTS)
@@ -53,6 +53,12 @@ schemas: setup
 
 wheel: setup  ## what is published, in dist/
 	.venv/bin/python -m build --wheel --no-isolation
+
+page:  ## the page that shows a run, built of viewer/ by Node
+	cd viewer && npm ci && npm run build
+
+pictures: setup  ## the pictures of the manual, taken in Chromium
+	.venv/bin/python -m tests.end_to_end.browser.pictures
 
 bench: setup
 	.venv/bin/python -m bench
