@@ -1,0 +1,68 @@
+"""`harness check`: looks at script files and recordings before they are committed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.cli.support.app import print_text
+from harness.cli.support.exit_codes import ExitCode
+
+_IS_RECORDING = re.compile(r'^\s*\{?\s*"?(?:interactions|log|request)"?\s*:|^interactions:', re.M)
+"""The members of recordings, at the beginning of a line: of a cassette, of HAR, of a line of JSON."""
+
+
+def check(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Script files and recordings.")],
+) -> None:
+    """Check script files and recordings: a script can be used, a recording holds no secret.
+
+    Files are told apart by their content; nothing is sent and nothing is written. Script files in Python are run.
+    """
+    problems = [problem for file in files for problem in _find_problems(file)]
+    for problem in problems:
+        print_text(problem)
+    if problems:
+        raise typer.Exit(ExitCode.FOUND)
+    print_text(f"{len(files)} checked")
+
+
+def _find_problems(file: Path) -> Iterator[str]:
+    """Find what is wrong with a file, a line each; ConfigError for one that cannot be read."""
+    from harness.core.errors import ScriptError
+
+    if file.suffix != ".py" and _IS_RECORDING.search(text := _read_text(file)):
+        yield from _find_secrets(file, text)
+        return
+    from harness.world.scripting.load import load_script_file
+
+    try:
+        load_script_file(file)
+    except ScriptError as problem:
+        yield str(problem)
+
+
+def _read_text(file: Path) -> str:
+    from harness.core.bounded_file import read_bounded
+    from harness.core.errors import ConfigError, Malformed
+
+    try:
+        return read_bounded(file).decode()
+    except (OSError, UnicodeDecodeError, Malformed) as problem:
+        why = getattr(problem, "strerror", None) or problem
+        raise ConfigError(f"{file}: cannot be read: {why}. Give script files and recordings.") from problem
+
+
+def _find_secrets(file: Path, text: str) -> Iterator[str]:
+    """Find the places of a recording that seem to hold a secret; a file of JSON lines is searched line by line."""
+    from harness.cassettes.scrubbing.leak_check import secrets_in
+
+    if file.suffix not in (".jsonl", ".ndjson"):
+        yield from (f"{file}: {place}. Mask it, or record it again." for place in secrets_in(text))
+        return
+    for number, line in enumerate(text.splitlines(), 1):
+        yield from (f"{file}:{number}: {place}. Mask it, or record it again." for place in secrets_in(line))
