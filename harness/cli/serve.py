@@ -7,6 +7,7 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import typer
 
@@ -72,10 +73,18 @@ def _replay_recordings(options: ServeOptions, recordings: Path, secured: Secured
 def _entrance(options: ServeOptions, access: ControlAccess) -> Entrance:
     from harness.api.http.dialects import API_ROOTS, OPENAI
     from harness.server.client_environment import server_variables
+    from harness.server.mock_api import CONTROL_ROOT
 
     dialect = options.dialect or OPENAI
     shown = {**({TOKEN_VARIABLE: access.token} if access.is_new else {}), **options.webhook_variables}
-    return Entrance(API_ROOTS[dialect], lambda origin: {**server_variables(origin, dialect, options.key), **shown})
+    token = f"#token={quote(access.token, safe='')}" if access.token and (access.is_new or options.opens) else ""
+    view = f"{CONTROL_ROOT}/view{token}" if options.workers == 1 else ""
+    return Entrance(
+        API_ROOTS[dialect],
+        lambda origin: {**server_variables(origin, dialect, options.key), **shown},
+        view,
+        options.opens,
+    )
 
 
 def _serve_with_workers(

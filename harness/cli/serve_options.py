@@ -112,6 +112,7 @@ class ServeOptions:
         list[Path] | None,
         typer.Option("--report", metavar="FILE", help=f"With a COMMAND: write what it exchanged: {' '.join(FORMATS)}."),
     ] = None
+    opens: Annotated[bool, typer.Option("--open", help="Open the viewer of the server in a browser.")] = False
     log: Annotated[
         str, typer.Option(metavar="json|text", help="Write each request to stderr, not only refused ones.")
     ] = ""
@@ -229,6 +230,8 @@ def check_options(options: ServeOptions, context: typer.Context) -> None:
         raise typer.BadParameter("--unused, --losses and --report are about what a COMMAND did: give one after --.")
     if options.command and options.workers > 1:
         raise typer.BadParameter("a COMMAND has a mock of its own: --workers is for servers without one.")
+    if options.opens and (options.command or options.workers > 1):
+        raise typer.BadParameter("--open shows a server of one process; of a COMMAND write a page: --report FILE.html.")
     options.cluster.check(options.script)
     if options.command and options.cluster.is_shared:
         raise typer.BadParameter("a COMMAND has a mock of its own: --store is for servers without one.")

@@ -68,27 +68,11 @@ def build_case(head: CaseHead, world: World, judged: JudgedCase = JudgedCase(), 
     """Build the case of a World; of its exchanges only those with a number above `after`."""
     pool = Pool(cleaner_of(world.exchanges, judged.secrets))
     lane_exchanges = assign_lanes(world.exchanges, world.script.agent_hints)
-    lanes = list(dict.fromkeys(placed.lane for placed in lane_exchanges))
     steps = list(build_steps(lane_exchanges))
+    row = _build_row(head, world, judged, steps, pool)
     exchanges = _show_exchanges(world, pool, lane_exchanges, steps, judged.findings, after)
-    flow = Flow(steps[-DIAGRAM_STEPS:])
-    drawn = flow.sequence
+    drawn = Flow(steps[-DIAGRAM_STEPS:]).sequence
     label = pool.label
-    row = CaseRow(
-        label(head.id),
-        label(head.name or head.id),
-        label(head.file),
-        head.line,
-        head.outcome,
-        head.seconds,
-        len(world.exchanges),
-        sum(exchange.answer.rule is not None and exchange.status >= 400 for exchange in world.exchanges),
-        sum(finding.kind == "loss" for finding in judged.findings),
-        [*map(label, lanes)],
-        *_causes_and_consequences(head, judged, pool),
-        _search_texts(steps, pool),
-        head.began or began_at(world),
-    )
     return ShownCase(
         row,
         row.lanes,
@@ -101,6 +85,32 @@ def build_case(head: CaseHead, world: World, judged: JudgedCase = JudgedCase(), 
         [label(name) for name, gate in world.gates.items() if not gate.is_open],
         pool.inside(asdict(drawn)) if steps else None,
         label(drawn.mermaid) if steps else "",
+    )
+
+
+def build_row(head: CaseHead, world: World, judged: JudgedCase, newest: int) -> CaseRow:
+    """Build only the row of a World's case; its lanes and texts are those of its newest exchanges."""
+    exchanges = world.exchanges[-newest:]
+    steps = list(build_steps(assign_lanes(exchanges, world.script.agent_hints)))
+    return _build_row(head, world, judged, steps, Pool(cleaner_of(exchanges, judged.secrets)))
+
+
+def _build_row(head: CaseHead, world: World, judged: JudgedCase, steps: Sequence[FlowStep], pool: Pool) -> CaseRow:
+    label = pool.label
+    return CaseRow(
+        label(head.id),
+        label(head.name or head.id),
+        label(head.file),
+        head.line,
+        head.outcome,
+        head.seconds,
+        len(world.exchanges),
+        sum(exchange.answer.rule is not None and exchange.status >= 400 for exchange in world.exchanges),
+        sum(finding.kind == "loss" for finding in judged.findings),
+        [label(lane) for lane in dict.fromkeys(step.lane for step in steps)],
+        *_causes_and_consequences(head, judged, pool),
+        _search_texts(steps, pool),
+        head.began or began_at(world),
     )
 
 

@@ -243,10 +243,11 @@ class TestServe:
         with python("serve", "--port", str(port)) as child:
             assert child.stdout
             url = f"http://127.0.0.1:{port}/v1"
-            assert [child.stdout.readline() for _ in range(3)] == [
+            assert [child.stdout.readline() for _ in range(4)] == [
                 f"Serving {url}\n",
                 f"export OPENAI_BASE_URL={url}\n",
                 "export OPENAI_API_KEY=sk-anything\n",
+                f"Viewer  http://127.0.0.1:{port}/_harness/view\n",
             ]
             assert says(url, "sk-anything").startswith("Hello.")
             child.terminate()
@@ -323,7 +324,7 @@ class TestServe:
         ended.set()
         visitor.join(120)
         assert (result.exit_code, result.stderr, heard) == (0, "", ["Hi.", "Hi."])
-        assert result.stdout.endswith("export OPENAI_API_KEY=sk-a\n")
+        assert "export OPENAI_API_KEY=sk-a\n" in result.stdout
         assert handled() == handlers
 
     def test_a_script_without_turns_leaves_the_small_talk(self, serve: Serve, tmp_path: Path) -> None:

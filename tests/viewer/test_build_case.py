@@ -19,7 +19,7 @@ from harness.items import file_citation, function_call, mcp_call, message
 from harness.viewer.copies import fill_copy
 from harness.viewer.pool import PoolReader
 from harness.world.scripting.document import parse_document
-from tests.viewer.shown import KEY, TOOL, Asked, places, read, transcript, user
+from tests.support.shown import KEY, TOOL, Asked, places, read, transcript, user
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import webbrowser
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from threading import Timer
@@ -24,10 +25,15 @@ LAST_RESORT_SECONDS = 1.0
 
 
 class Entrance(NamedTuple):
-    """The root of the API that a server has, and the variables of its clients by its origin."""
+    """The root of the API that a server has, the variables of its clients by its origin, and the path of its viewer.
+
+    The viewer is opened in a browser when `opens` says so.
+    """
 
     root: str
     variables: Callable[[str], Mapping[str, str]]
+    view: str = ""
+    opens: bool = False
 
 
 def serve_foreground(
@@ -76,7 +82,10 @@ def listen(host: str, port: int, entrance: Entrance, secured: Secured | None) ->
         with suppress(OSError):  # nobody reads it, and clients may know the port
             variables = {**entrance.variables(origin), **(secured.variables if secured else {})}
             exports = (f"export {name}={shlex.quote(value)}" for name, value in variables.items())
-            print_text("\n".join([f"Serving {origin}{entrance.root}", *exports]))
+            viewer = [f"Viewer  {origin}{entrance.view}"] if entrance.view else []
+            print_text("\n".join([f"Serving {origin}{entrance.root}", *exports, *viewer]))
+        if entrance.opens:
+            webbrowser.open(f"{origin}{entrance.view}")
 
     return listening, announce
 

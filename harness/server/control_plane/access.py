@@ -15,7 +15,7 @@ from harness.core.exchange import Answer
 from harness.server.mock_api import CONTROL_ROOT
 
 TOKEN_HEADER = "x-harness-token"
-PUBLIC_PATHS = (f"{CONTROL_ROOT}/docs", f"{CONTROL_ROOT}/openapi.json", f"{CONTROL_ROOT}/health")
+PUBLIC_PATHS = tuple(f"{CONTROL_ROOT}/{name}" for name in ("docs", "openapi.json", "health", "view"))
 """What needs no token, since it says nothing about a World: a browser sends none when it opens a page, nor does a probe."""
 
 

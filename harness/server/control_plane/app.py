@@ -1,6 +1,6 @@
 """The control plane: what other languages use to script a World and read its journal, as plain JSON over HTTP.
 
-The bearer key of a control request names the World, as it does for the API itself.
+The bearer key of a control request names the World, as it does for the API itself; or the header `x-harness-world` does.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from harness.server.control_plane.openapi import REFUSALS, describe_body
 from harness.server.control_plane.requests import api_of as _api
 from harness.server.control_plane.requests import mock_of as _mock_of
 from harness.server.control_plane.requests import read_object as _read_object
+from harness.server.control_plane.view import VIEW_PATH, view, view_case, view_run
 from harness.server.judgement import judge_world
 from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.server.observe.health import describe_health
@@ -50,6 +51,7 @@ def control_app(api: MockApi) -> AsgiApp:
         body = describe_body(method, path)
         told = handler if method == "GET" or path in _TOLD_OTHERWISE else _tell_of_change(path, handler)
         app.add_api_route(f"{CONTROL_ROOT}{path}", told, methods=[method], responses=REFUSALS, openapi_extra=body)
+    app.add_api_route(VIEW_PATH, view, include_in_schema=False, response_class=HTMLResponse)
     app.add_api_route(f"{CONTROL_ROOT}/docs", docs, include_in_schema=False, response_class=HTMLResponse)
     return app
 
@@ -317,6 +319,8 @@ CONTROLS: Sequence[tuple[str, str, Callable[..., Awaitable[Any]]]] = (
     ("POST", "/expect", expect),
     ("GET", "/worlds", worlds),
     ("GET", "/events", events),
+    ("GET", "/view/run", view_run),
+    ("GET", "/view/case", view_case),
     ("GET", "/exchanges", exchanges),
     ("GET", "/unused", unused),
     ("GET", "/losses", losses),

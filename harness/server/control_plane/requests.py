@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import unquote
+
 from fastapi import Request
 from starlette.requests import ClientDisconnect
 
@@ -9,8 +11,13 @@ from harness.api.http.dialects import AZURE, OPENAI
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json
 from harness.core.headers import normalize_headers
-from harness.server.mock_api import MockApi
+from harness.server.mock_api import CONTROL_ROOT, MockApi
+from harness.server.world_names import find_by_name, shown_name
 from harness.world.mock import Mock
+from harness.world.world import World
+
+WORLD_HEADER = "x-harness-world"
+"""Names a World, for who may see all of them, instead of its key: percent-encoded, as `GET /_harness/worlds` shows it."""
 
 
 def api_of(request: Request) -> MockApi:
@@ -19,9 +26,19 @@ def api_of(request: Request) -> MockApi:
     return api
 
 
+def named_world(api: MockApi, name: str) -> World:
+    """Find a World by the name that is shown of it; HarnessError when there is none."""
+    if world := find_by_name(api, name):
+        return world
+    known = ", ".join(shown_name(other) for other in list(api.worlds.values())[-3:]) or "none"
+    raise HarnessError(f"no World is called {name!r}: GET {CONTROL_ROOT}/worlds lists them, the newest are {known}.")
+
+
 def mock_of(request: Request) -> Mock:
-    """Find the mock of the key that a request carries."""
+    """Find the mock that a request names by a header, else that of the key that it carries."""
     headers = normalize_headers(request.headers.raw)
+    if WORLD_HEADER in headers:
+        return Mock(named_world(api_of(request), unquote(headers[WORLD_HEADER])))
     world = api_of(request).world_of(headers, AZURE if "api-key" in headers else OPENAI)
     if world is None:
         raise HarnessError("no World: send `Authorization: Bearer sk-…` with the key of the client under test.")

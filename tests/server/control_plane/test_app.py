@@ -245,7 +245,7 @@ class TestTheServer:
                     "rules",
                 ),
                 *("said", "calls", "approvals", "surfaced", "flow", "losses", "report"),
-                *("agents", "usage", "path", "worlds", "events"),
+                *("agents", "usage", "path", "worlds", "events", "view/run", "view/case"),
                 *("waiting", "turns", "hold", "answer", "step"),
             )
         }

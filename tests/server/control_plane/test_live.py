@@ -18,6 +18,7 @@ from harness.server.control_plane import live
 from harness.server.control_plane.access import ControlAccess
 from harness.server.mock_api import MockApi
 from harness.server.observe import event_ring
+from tests.support.control_requests import send
 from tests.support.processes import wait_until
 
 Event = dict[str, Any]
@@ -67,17 +68,6 @@ def listening(server: Server, query: str = "", **headers: str) -> Iterator[Strea
         assert answer.headers["content-type"].startswith("text/event-stream")
         assert answer.readline() + answer.readline() == b"retry: 1000\n\n"
         yield Stream(answer)
-
-
-def send(
-    server: Server, method: str, path: str, body: Any = None, key: str = "sk-a", **headers: str
-) -> tuple[int, Any]:
-    with closing(http.client.HTTPConnection(server.host, server.port, timeout=5)) as wire:
-        sent = {"authorization": f"Bearer {key}", "content-type": "application/json", **headers}
-        wire.request(method, path, None if body is None else json.dumps(body), sent)
-        answer = wire.getresponse()
-        raw = answer.read()
-        return answer.status, json.loads(raw) if raw.startswith((b"{", b"[")) else raw
 
 
 def ask(server: Server, key: str = "sk-a", **members: Any) -> None:

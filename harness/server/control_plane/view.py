@@ -1,0 +1,143 @@
+"""The viewer of a running server: its page, and the data that the page asks for, which the holder of the token may see."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from time import perf_counter, time
+from typing import TypeVar
+
+import orjson
+from fastapi import Request, Response
+from fastapi.responses import HTMLResponse
+
+import harness.analysis.losses  # noqa: F401  (registers every loss)
+from harness.analysis.loss import losses_in_accepted
+from harness.core.text.shorten import pluralize
+from harness.explain.findings import collect_findings
+from harness.explain.verdict import find_verdict
+from harness.report.report import RunFacts
+from harness.server.control_plane.requests import named_world
+from harness.server.mock_api import CONTROL_ROOT, MockApi
+from harness.server.observe.health import harness_version, uptime
+from harness.server.world_names import shown_name
+from harness.viewer.build_case import CaseHead, JudgedCase, build_case, build_row
+from harness.viewer.build_run import assemble_run
+from harness.viewer.model import CaseRow
+from harness.viewer.page import empty_page
+from harness.world.world import World
+
+VIEW_PATH = f"{CONTROL_ROOT}/view"
+NEWEST_OF_ROW = 200
+"""Of how many exchanges the row of a World tells, the newest: their texts can be searched, their lanes are named."""
+NEWEST_JUDGED = 1_000
+"""Up to how many exchanges a World is searched for losses; one with more is too long to be read again and again."""
+WAIT_PER_SECOND = 30.0
+"""Seconds that pass after each second of work for the viewer while requests come: they are slowed down by 3 % at most."""
+LONGEST_WAIT = 3.0
+_Made = TypeVar("_Made")
+_POLICY = re.compile(r'http-equiv="Content-Security-Policy" content="([^"]*)"')
+
+
+async def view(_: Request) -> HTMLResponse:
+    """The viewer: a page that loads nothing else and asks for the token where one is needed."""
+    page = empty_page()
+    policy = _POLICY.search(page)
+    assert policy, "the page has lost its policy"
+    headers = {
+        "content-security-policy": f"{policy[1]}; frame-ancestors 'none'",
+        "cache-control": "no-cache",
+        "referrer-policy": "no-referrer",
+        "x-content-type-options": "nosniff",
+    }
+    return HTMLResponse(page, headers=headers)
+
+
+async def view_run(request: Request) -> Response:
+    """What the viewer shows first: every World of this server with its causes, those used last at the end."""
+    live = _live_of(request)
+    return await live.answer(live.run)
+
+
+async def view_case(request: Request, id: str, after: int = 0) -> Response:
+    """A World as the viewer shows it, by its name (`id`): of its exchanges those whose number is above `after`."""
+    live = _live_of(request)
+    return await live.answer(lambda: live.case(named_world(live.api, id), after))
+
+
+def _live_of(request: Request) -> _LiveView:
+    state = request.app.state
+    if not hasattr(state, "live_view"):
+        state.live_view = _LiveView(state.api)
+    live: _LiveView = state.live_view
+    return live
+
+
+@dataclass(frozen=True, slots=True)
+class _KnownRow:
+    """The row of a World as it was when the World was in a `state`."""
+
+    state: tuple[object, ...]
+    row: CaseRow
+
+
+@dataclass(slots=True)
+class _LiveView:
+    """Makes the viewer's data of a server, one piece after the other, with pauses while requests come."""
+
+    api: MockApi
+    rows: dict[str, _KnownRow] = field(default_factory=dict)
+    free_at: float = 0.0
+    request_count: int = -1
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def answer(self, make: Callable[[], object]) -> Response:
+        """Answer with the JSON of what a function makes, when it is its turn."""
+        async with self.lock:
+            if self.request_count != self.api.request_count:
+                await asyncio.sleep(max(0.0, min(self.free_at - perf_counter(), LONGEST_WAIT)))
+            self.request_count = self.api.request_count
+            began = perf_counter()
+            content = orjson.dumps(make())
+            ended = perf_counter()
+            self.free_at = ended + (ended - began) * WAIT_PER_SECOND
+        return Response(content, media_type="application/json", headers={"cache-control": "no-store"})
+
+    def run(self) -> object:
+        """Make the run: a row of each World."""
+        worlds = list(self.api.worlds.values())
+        rows = [self._row(world) for world in worlds]
+        self.rows = {row.id: self.rows[row.id] for row in rows if row.id in self.rows}
+        began = time() - uptime()
+        facts = RunFacts("serve", "harness serve", began, uptime(), versions={"responses-harness": harness_version()})
+        exchanges = sum(row.exchanges for row in rows)
+        return assemble_run(rows, facts, line=f"{pluralize(len(rows), 'World')}, {pluralize(exchanges, 'exchange')}")
+
+    def case(self, world: World, after: int) -> object:
+        """Make the case of a World."""
+        head, judged = _head(world), _judge(world)
+        return build_case(head, world, judged, after)
+
+    def _row(self, world: World) -> CaseRow:
+        head = _head(world)
+        state = (id(world), world.exchange_count, len(world.problems), world.shown_otherwise)
+        known = self.rows.get(head.id)
+        if known is None or known.state != state:
+            known = self.rows[head.id] = _KnownRow(state, build_row(head, world, _judge(world), NEWEST_OF_ROW))
+        return replace(known.row, seconds=head.seconds)
+
+
+def _head(world: World) -> CaseHead:
+    name = shown_name(world)
+    return CaseHead(name, outcome="open", seconds=round(time() - world.created, 3), began=world.created)
+
+
+def _judge(world: World) -> JudgedCase:
+    """Judge a World that lives: its unused turns are no failure yet, and a long one is not searched for losses."""
+    is_short = len(world.exchanges) <= NEWEST_JUDGED
+    losses = losses_in_accepted(world.exchanges, tool_runs=world.tool_runs) if is_short else ()
+    causes = find_verdict(world, losses, unused=False)
+    findings = collect_findings(world, world.exchanges, losses, passed=False, allowed=("unused",)) if is_short else ()
+    return JudgedCase(causes, findings, [world.api_key])
