@@ -5,10 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from harness.answers.response import render_input_items
-from harness.answers.settings import Settings
+from harness.answers.parameters import apply_day
+from harness.answers.response import PROMPT_TEMPLATE_MODEL, build_initial_response, render_input_items
+from harness.api.models import Model, Models
+from harness.api.tokens import TOKENS_PER_TOOL, estimate_tokens
 from harness.core.exchange import Json
 from harness.items.history.transcript import Transcript, conversation_id
+
+TOOL_BRINGERS = frozenset({"additional_tools", "tool_search_output"})
+"""The items with which a transcript adds to the tools of a response."""
+
+
+class Settings(NamedTuple):
+    """What all members of a request to the model ask but its `input`.
+
+    They decide the family of the model, the response as it begins, without id and time, and the tokens of instructions and
+    tools.
+    """
+
+    family: Model
+    initial_response: Json
+    tokens: int
 
 
 class Prompt(NamedTuple):
@@ -25,6 +42,27 @@ class Prompt(NamedTuple):
     loaded: Sequence[Json]
     own_input: Sequence[Json]
     tokens: int
+
+
+def read_settings(body: Json, loaded: Sequence[Json], models: Models, as_of: str) -> Settings:
+    """Read the settings of a body without null members; `loaded` are the items that bring tools."""
+    family = models.defaults(body.get("model") or PROMPT_TEMPLATE_MODEL)
+    initial = build_initial_response(body, "", 0, conversation=conversation_id(body), items=loaded, models=models)
+    apply_day(initial, body, family, as_of)
+    return Settings(family, initial, estimate_settings_tokens(body))
+
+
+def estimate_settings_tokens(body: Json) -> int:
+    """Estimate the tokens of the instructions and tools of a body."""
+    instructions, tools = body.get("instructions"), body.get("tools") or ()
+    own = estimate_tokens([{"text": instructions}]) if instructions else 0
+    return own + TOKENS_PER_TOOL * len(tools)
+
+
+def brings_tools(transcript: Transcript) -> bool:
+    """Whether items add to the tools of a response, so that its settings are not the same for each input."""
+    added = [item.get("type") for item in transcript.added]
+    return not (TOOL_BRINGERS.isdisjoint(added) and TOOL_BRINGERS.isdisjoint(transcript.stored.facts.types))
 
 
 def read_prompt(body: Json, transcript: Transcript, settings: Settings) -> Prompt:

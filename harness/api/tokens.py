@@ -15,6 +15,7 @@ _COUNTED_MEMBERS = frozenset({"content", "text", "output", "arguments", "input",
 
 
 _UNCACHED: Json = {"cache_write_tokens": 0, "cached_tokens": 0}
+_UNREASONED: Json = {"reasoning_tokens": 0}
 
 
 def estimate_tokens(items: Iterable[Json]) -> int:
@@ -101,6 +102,6 @@ def make_usage(
         "input_tokens": input_tokens,
         "input_tokens_details": {**_UNCACHED, "cached_tokens": cached} if cached else _UNCACHED,
         "output_tokens": output_tokens,
-        "output_tokens_details": {"reasoning_tokens": reasoned},
+        "output_tokens_details": {"reasoning_tokens": reasoned} if reasoned else _UNREASONED,
         "total_tokens": input_tokens + output_tokens,
     }

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from harness.answers.prompt import estimate_settings_tokens
 from harness.answers.response import billing_of, render_input_items
-from harness.answers.settings import estimate_settings_tokens
 from harness.api.encrypted_content import ContentOwner, make_encrypted_content
 from harness.api.include import filter_page, filter_stored_items
 from harness.api.operations import ITEM_LIST, Cursors, operation

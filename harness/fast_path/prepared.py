@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from harness.answers.prompt import Prompt, find_loaded, read_prompt
-from harness.answers.settings import Settings, brings_tools, read_settings
+from harness.answers.prompt import Prompt, Settings, brings_tools, find_loaded, read_prompt, read_settings
 from harness.api.http.dialects import OPENAI, ApiPath
 from harness.api.models import Models
 from harness.contract.check import Settled, Violation, check_input, check_request, drop_nulls, settle

@@ -148,8 +148,9 @@ class Store:
     def put_response(self, response: Json, own_input: Sequence[Json], previous: ItemChain) -> None:
         """Store a response, so that it can be continued, read back, and its items referred to."""
         output = response["output"]
-        self.responses[response["id"]] = StoredResponse(response, own_input, previous.extend(*own_input, *output))
-        self.put_items([*own_input, *output])
+        chain = previous.extend(*own_input, *output)
+        self.responses[response["id"]] = StoredResponse(response, own_input, chain)
+        self.put_items(chain.own)
         self._link_reasoning(output)
 
     def put_events(self, id: str, events: Sequence[Json]) -> None:

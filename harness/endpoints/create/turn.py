@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from harness.analysis.approval_ledger import concerns_approvals
-from harness.answers.prompt import Prompt, find_loaded, read_prompt
-from harness.answers.settings import read_settings
+from harness.answers.prompt import Prompt, find_loaded, read_prompt, read_settings
 from harness.contract.check import drop_nulls
 from harness.contract.rules.request.limits import exceeds_window
 from harness.ending import Ending, failed, split_ending
