@@ -56,6 +56,7 @@ PARTS = (
     "as_script",
     "pruning",
     "offers",
+    "traces",
     "reports",
     "late",
 )

@@ -23,7 +23,8 @@ from harness.pytest_plugin.late import late_requests
 from harness.pytest_plugin.new_case import new_case
 from harness.pytest_plugin.options import read_marker_options
 from harness.pytest_plugin.plugin import WORLD_STASH_KEY
-from harness.pytest_plugin.views import view_of_test
+from harness.pytest_plugin.traces import TraceWriter
+from harness.pytest_plugin.views import show_test
 from harness.report.formats import ACTIONS_VARIABLE, FORMATS, is_page, why_unwritable, write_report
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ class _Reporter:
         self.least: float | None = config.getoption("--harness-fail-under")
         self.with_exchanges = bool(self.files) or ACTIONS_VARIABLE in os.environ
         self.with_views = any(map(is_page, self.files))
+        self.traces = TraceWriter(config)
         self.began = time.time()
         self.root = config.rootpath
         self.command = ["pytest", *map(str, config.invocation_params.args)]
@@ -123,10 +125,19 @@ class _Reporter:
         return report
 
     def _summarize(self, item: pytest.Item, progress: _TestProgress, world: World, judged: bool) -> dict[str, Any]:
-        summary, case = _summarize_test(item, progress, world, self.with_exchanges, judged)
-        if case and self.with_views:
-            case = replace(case, view=view_of_test(item, case, world))
-        return {**summary, "case": case.to_json()} if case else summary
+        traced = self.traces.wants(progress.outcome)
+        summary, case = _summarize_test(item, progress, world, self.with_exchanges or traced, judged)
+        if not traced or case is None:
+            self.traces.remove(item)
+        else:
+            summary |= self.traces.write(item, case, world)
+        if case is None or not self.with_exchanges:
+            return summary
+        if self.with_views:
+            from harness.viewer.build_run import view_of_case
+
+            case = replace(case, view=view_of_case(show_test(item, case, world)))
+        return {**summary, "case": case.to_json()}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -157,6 +168,8 @@ class _Reporter:
             for line in unknown_model_lines(self._sum_unknown_models()):
                 terminalreporter.write_line(line)
             terminalreporter.write_line(summary_line(totals, self._build_report().percent_covered("rules")))
+        for line in self.traces.list_lines([*self.summaries.values()]):
+            terminalreporter.write_line(line)
         for problem in self.problems:
             terminalreporter.write_line(problem, red=True)
         if self.summaries and ACTIONS_VARIABLE in os.environ:

@@ -26,7 +26,7 @@ from harness.verify.judging.to_journal import rebuild_exchange
 from harness.verify.judging.verdict import FINDINGS, Verdict, VerdictKind
 from harness.verify.line_numbers import find_record_lines
 from harness.verify.output import finding_lines
-from harness.viewer.build_run import view_of_world
+from harness.viewer.build_run import show_world, view_of_case
 from harness.world.world import World
 
 VERDICT_TEXTS: Mapping[VerdictKind, str] = {
@@ -99,7 +99,7 @@ class CaseWriter:
         every = [*case.found, *map(sanitize_finding, found)]
         every.sort(key=lambda one: one.exchange or 0)
         judged = replace(case, outcome="failed" if found else "passed", found=every)
-        return replace(judged, view=view_of_world(judged, world)) if self._with_views else judged
+        return replace(judged, view=view_of_case(show_world(judged, world))) if self._with_views else judged
 
 
 def load_report(spools: Iterable[Path], recordings: Path, nothing_judged: str = "") -> Report:

@@ -23,23 +23,22 @@ from harness.world.world import World
 def view_of_case(shown: ShownCase) -> Json:
     """Write a case as a report carries it from where it was made to the page: its row, and all of it compressed."""
     return {
-        "row": shown.row,
+        "row": asdict(shown.row),
         "case": to_text(shown),
         "rules": sorted({finding.rule for finding in shown.findings} - {""}),
     }
 
 
-def view_of_world(case: ReportCase, world: World, causes: Sequence[Cause] = (), began: float | None = None) -> Json:
-    """Write a World as the case of a report carries it; `causes` are why it failed, as far as they are explained."""
+def show_world(case: ReportCase, world: World, causes: Sequence[Cause] = (), began: float | None = None) -> ShownCase:
+    """Show the World of a case of a report; `causes` are why it failed, as far as they are explained."""
     judged = JudgedCase(causes, [*case.found], [world.api_key] if world.api_key else [])
-    shown = build_case(head_of(case, began), world, judged)
-    return {**view_of_case(shown), "row": asdict(shown.row)}
+    return build_case(head_of(case, began), world, judged)
 
 
 def build_run(report: Report) -> tuple[Run, list[str]]:
     """Build the run of a report; returns its cases, too, each as the text that a page holds."""
     views = [case.view or view_of_case(show_report_case(case)) for case in report.cases]
-    rows = [view["row"] if isinstance(view["row"], CaseRow) else from_json(view["row"], CaseRow) for view in views]
+    rows = [from_json(view["row"], CaseRow) for view in views]
     covered = {
         name: Covered(title, sorted(report.known[name]), sorted(report.hit[name])) for name, title in DIMENSIONS.items()
     }

@@ -90,10 +90,10 @@ class CommandReport(ApiObserver):
         )
 
     def _keep(self, case: ReportCase, world: World, causes: Sequence[Cause]) -> None:
-        from harness.viewer.build_run import view_of_world
+        from harness.viewer.build_run import show_world, view_of_case
 
         if self._with_views:
-            case = replace(case, view=view_of_world(case, world, causes))
+            case = replace(case, view=view_of_case(show_world(case, world, causes)))
         self._cases.append(case)
 
     def _add(self, world: World) -> None:

@@ -1,0 +1,90 @@
+"""Traces of tests: `--harness-trace=failed|all|off` writes a file a test, which `harness view` opens.
+
+A test that passes removes the trace of an earlier run, so that the folder holds those of the newest results.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from harness.pytest_plugin.views import show_test
+
+if TYPE_CHECKING:
+    from harness.report.report import ReportCase
+    from harness.world.world import World
+
+MODES = ("failed", "all", "off")
+FAILED = ("failed", "error")
+DEFAULT_FOLDER = "harness-traces"
+TRACE, PROBLEM = "trace", "trace_problem"
+"""What a summary has of a trace: its file, or why it could not be written."""
+_NO_CI = ("", "0", "false")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the options."""
+    group = parser.getgroup("responses-harness")
+    group.addoption(
+        "--harness-trace",
+        choices=MODES,
+        metavar="|".join(MODES),
+        help="write a file with all that was exchanged for each of these tests, which `harness view` opens; "
+        "the default is failed where the variable CI is set, else off",
+    )
+    group.addoption(
+        "--harness-trace-dir",
+        type=Path,
+        default=Path(DEFAULT_FOLDER),
+        metavar="DIR",
+        help=f"the folder of these files; the default is {DEFAULT_FOLDER}",
+    )
+
+
+class TraceWriter:
+    """Writes the traces of a run."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        in_ci = os.environ.get("CI", "").lower() not in _NO_CI
+        self.mode = config.getoption("--harness-trace") or ("failed" if in_ci else "off")
+        self.folder = config.invocation_params.dir / config.getoption("--harness-trace-dir")
+        self._root = config.rootpath
+        self._command = ["pytest", *map(str, config.invocation_params.args)]
+        self._began = time.time()
+
+    def wants(self, outcome: str) -> bool:
+        """Tell whether a test that ended so gets a trace."""
+        return self.mode == "all" or (self.mode == "failed" and outcome in FAILED)
+
+    def write(self, item: pytest.Item, case: ReportCase, world: World) -> dict[str, Any]:
+        """Write the trace of a test; returns what its summary has of it."""
+        from harness.viewer.run_facts import collect_facts
+        from harness.viewer.trace import write_trace
+
+        facts = collect_facts("trace", self._root, self._began, time.time() - self._began, self._command)
+        try:
+            return {TRACE: str(write_trace(self.folder, facts, show_test(item, case, world)))}
+        except OSError as problem:
+            return {PROBLEM: f"--harness-trace: {problem.filename}: cannot be written: {problem.strerror}."}
+
+    def remove(self, item: pytest.Item) -> None:
+        """Remove the trace of an earlier run of a test that gets none now."""
+        if self.mode != "off" and self.folder.is_dir():
+            from harness.viewer.trace import trace_file
+
+            with suppress(OSError):
+                trace_file(self.folder, item.nodeid).unlink()
+
+    def list_lines(self, summaries: list[dict[str, Any]]) -> list[str]:
+        """List what a run says of its traces at its end."""
+        from harness.core.text.shorten import pluralize
+
+        written = [summary[TRACE] for summary in summaries if TRACE in summary]
+        shown = os.path.relpath(self.folder, Path.cwd())
+        lines = [f"{pluralize(len(written), 'trace')}: harness view {shown}"] if written else []
+        return [*lines, *dict.fromkeys(summary[PROBLEM] for summary in summaries if PROBLEM in summary)]

@@ -1,0 +1,76 @@
+"""`--harness-trace`: a file for each failing test, with all that it exchanged."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.viewer.trace import SUFFIX, read_trace
+
+SUITE = """
+def test_good(mock, openai_client):
+    mock.script(message("hi"))
+    openai_client.responses.create(model="gpt-4.1", input="x")
+
+def test_bad(mock, openai_client):
+    try:
+        openai_client.responses.create(model="gpt-4.1", input=17)
+    except openai.BadRequestError:
+        pass
+"""
+
+
+@pytest.fixture(autouse=True)
+def _outside_of_ci(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CI", raising=False)
+
+
+def traces(pytester, folder="harness-traces"):
+    return {read_trace(file).case.row.name: file for file in sorted((pytester.path / folder).glob(f"*{SUFFIX}"))}
+
+
+def test_a_failing_test_leaves_a_trace(run, pytester):
+    result = run(SUITE, "--harness-trace=failed")
+    result.stdout.fnmatch_lines(["1 trace: harness view harness-traces"])
+    [(name, file)] = traces(pytester).items()
+    trace = read_trace(file)
+    assert name.endswith("::test_bad")
+    assert (trace.facts.source, trace.facts.command.split()[0], len(trace.case.exchanges)) == ("trace", "pytest", 1)
+    assert [cause.rule for cause in trace.case.row.causes] == ["invalid_type"]
+    assert trace.documented["invalid_type"].fix
+    assert file.stat().st_size < 6_000
+    assert (pytester.path / "harness-traces" / ".gitignore").read_text() == "*\n"
+
+
+def test_the_trace_of_a_test_that_passes_now_is_removed(run, pytester):
+    run(SUITE, "--harness-trace=all", "--harness-trace-dir=kept")
+    assert [name.rpartition("::")[2] for name in traces(pytester, "kept")] == ["test_bad", "test_good"]
+    run(SUITE, "--harness-trace=failed", "--harness-trace-dir=kept")
+    assert [name.rpartition("::")[2] for name in traces(pytester, "kept")] == ["test_bad"]
+
+
+@pytest.mark.parametrize(
+    ("variable", "options", "written"),
+    [
+        ("", [], False),
+        ("true", [], True),
+        ("1", ["--harness-trace=off"], False),
+        ("false", [], False),
+    ],
+)
+def test_in_ci_failing_tests_leave_traces_unless_told_otherwise(run, pytester, monkeypatch, variable, options, written):
+    monkeypatch.setenv("CI", variable)
+    run(SUITE, *options)
+    assert (pytester.path / "harness-traces").is_dir() == written
+
+
+def test_workers_of_xdist_write_theirs(run, pytester):
+    result = run(SUITE, "--harness-trace=failed", "-n2", apart=True)
+    result.stdout.fnmatch_lines(["1 trace: harness view harness-traces"])
+    assert len(traces(pytester)) == 1
+
+
+def test_a_trace_that_cannot_be_written_is_told(run, pytester):
+    (pytester.path / "harness-traces").write_text("a file")
+    result = run(SUITE, "--harness-trace=failed")
+    result.stdout.fnmatch_lines(["--harness-trace: *harness-traces: cannot be written: *"])
+    result.assert_outcomes(passed=1, failed=1)
