@@ -23,14 +23,18 @@ export function Problems(shown: Shown) {
   const where = cause?.rows.find(([label]) => label === "where")?.[1] ?? at;
   const items = exchange.transcript;
   const placeOf = (index: number): string => (index < 0 ? "" : link.case(opened.id, exchange.number, "transcript", { item: index }));
+  const linkTo = (number: number): string => (opened.exchange(number) ? link.case(opened.id, number) : "");
+  const shared = { run, linkTo };
   const refused = placeOf(items.findIndex((item) => item.mark === "refused"));
   return (
     <div class="problems">
-      {error && <Problem run={run} what={`${status} ${error}`} rule={rule} expected={asked} where={where} fix={fix} place={refused} />}
+      {error && (
+        <Problem {...shared} what={`${status} ${error}`} rule={rule} expected={asked} where={where} fix={fix} place={refused} />
+      )}
       {findings.map((finding, index) => (
         <Problem
           key={index}
-          run={run}
+          {...shared}
           what={finding.message}
           rule={finding.rule}
           expected={finding.expected}
@@ -45,6 +49,7 @@ export function Problems(shown: Shown) {
 
 interface ProblemProps {
   readonly run: Shown["run"];
+  readonly linkTo: (number: number) => string;
   readonly what: string;
   readonly rule: string;
   readonly expected: boolean;
@@ -54,13 +59,13 @@ interface ProblemProps {
   readonly place: string;
 }
 
-function Problem({ run, what, rule, expected, where, fix, place }: ProblemProps) {
+function Problem({ run, linkTo, what, rule, expected, where, fix, place }: ProblemProps) {
   const source = run.documented[rule]?.source ?? "";
   const [title = "", ...more] = what.split("\n");
   return (
     <section class={`problem ${expected ? "" : "problem-wrong"}`}>
       <h2>
-        <Sign of={expected ? "neutral" : "wrong"} label={expected ? "expected" : "wrong"} /> <Explained text={title} />
+        <Sign of={expected ? "neutral" : "wrong"} label={expected ? "expected" : "wrong"} /> <Explained text={title} linkTo={linkTo} />
       </h2>
       {more.length > 0 && <p class="problem-more">{more.join("\n")}</p>}
       <dl class="pairs">
@@ -69,7 +74,7 @@ function Problem({ run, what, rule, expected, where, fix, place }: ProblemProps)
           <>
             <dt>where</dt>
             <dd>
-              <Explained text={where} /> {place && <a href={place}>show it</a>}
+              <Explained text={where} linkTo={linkTo} /> {place && <a href={place}>show it</a>}
             </dd>
           </>
         )}

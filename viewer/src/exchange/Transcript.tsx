@@ -5,6 +5,7 @@ import type { OpenedCase, OpenedItem } from "../data/opened";
 import { JsonDiff, TextDiff } from "../parts/diff";
 import { ItemView, speakerOf } from "../parts/item";
 import { isObject } from "../parts/json_rows";
+import { Explained } from "../parts/Prose";
 import { VirtualList } from "../parts/VirtualList";
 import type { Shown } from "./ExchangeScreen";
 import { ranges, rowsOfTranscript, type FoldRow, type TranscriptRow } from "./transcript_rows";
@@ -91,7 +92,12 @@ function Item({ run, opened, exchange, item, index, wanted }: ItemProps) {
         <p class="item-mark wrong">
           <span aria-hidden="true">✗ </span>
           {WORDS[item.mark] ?? item.mark}
-          {message && <span class="item-why"> · {message}</span>}
+          {message && (
+            <span class="item-why">
+              {" · "}
+              <Explained text={message} />
+            </span>
+          )}
           {rule && run.documented[rule] && (
             <>
               {" "}

@@ -1,0 +1,104 @@
+// Watches a server in Chromium while requests come in two Worlds; the last line it prints is JSON of what was seen.
+import { auditAll, go, injected, open, settings, settle } from "./reader.mjs";
+
+const { origin, token } = settings;
+const { browser, page, problems } = await open({ origin });
+const seen = { problems };
+const text = () => page.locator("#app").innerText();
+const says = (words) => page.waitForFunction((wanted) => document.querySelector("#app").innerText.includes(wanted), words, { timeout: 8000 });
+const where = () => page.evaluate(() => decodeURIComponent(location.hash));
+
+async function ask(key, input, members = {}) {
+  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+  const body = JSON.stringify({ model: "gpt-4.1", input, ...members });
+  return (await fetch(`${origin}/v1/responses`, { method: "POST", headers, body })).text();
+}
+
+// Without the token the page asks for it.
+await page.goto(`${origin}/_harness/view`);
+await page.waitForSelector("input[type=password]");
+seen.locked = await text();
+problems.length = 0; // the browser notes each 401
+await page.fill("input[type=password]", token);
+await page.keyboard.press("Enter");
+await page.waitForSelector(".page");
+seen.empty = await text();
+
+// A link with the token opens it, and does not keep it in the address.
+await page.goto("about:blank");
+await page.goto(`${origin}/_harness/view#token=${token}`);
+await page.waitForSelector(".page");
+await settle(page);
+seen.address = await where();
+
+// Two Worlds come up without the page being loaded again.
+await page.evaluate(() => { globalThis.kept = true; });
+await ask("sk-live-one", "The first World speaks.");
+await says("1 request");
+await ask("sk-live-two", settings.evil);
+await says("2 alive");
+await page.getByText("1 new World").click();
+await settle(page);
+seen.both = await text();
+seen.injected = await injected(page);
+
+// A World that is looked at grows; the other one does not disturb it.
+const runs = await (await fetch(`${origin}/_harness/view/run`, { headers: { "x-harness-token": token } })).json();
+const [one, two] = runs.cases.map(({ id }) => id);
+seen.worlds = [one, two];
+await go(page, `#/case/${encodeURIComponent(one)}`);
+await says("The first World speaks.");
+await ask("sk-live-two", "The second World goes on.");
+await ask("sk-live-one", "The first World goes on.");
+await says("The first World goes on.");
+seen.grown = await text();
+
+// Its stream, when it is over; its request, when it comes.
+await ask("sk-live-one", "Stream, please.", { stream: true });
+await go(page, `#/case/${encodeURIComponent(one)}/3/stream?event=0`);
+await says("event 1 of");
+await page.keyboard.press("j");
+await settle(page);
+seen.stepped = await text();
+await go(page, `#/case/${encodeURIComponent(two)}/1`);
+await says("bold");
+seen.injected.push(...(await injected(page)));
+
+// What the model says next is queued, said by hand, and let go event by event.
+await go(page, `#/case/${encodeURIComponent(one)}`);
+await page.click(".dock-script summary");
+await page.fill(".dock-script textarea", '- "Queued in the page."\n- "Event by event."');
+await page.click(".dock-script button.primary");
+await says("2 turns wait");
+seen.queued = await ask("sk-live-one", "What is next?");
+await says("Queued in the page.");
+await page.keyboard.press("Escape");
+await go(page, `#/case/${encodeURIComponent(one)}`);
+await page.getByLabel("answer requests by hand").check();
+await page.waitForTimeout(300); // the server knows it
+const held = ask("sk-live-one", "Who answers?");
+await says("A request waits for your answer");
+seen.waits = await page.locator(".held").innerText();
+await page.fill(".held textarea", '- "A person answers."');
+await page.click(".held button.primary");
+seen.byHand = await held;
+await page.getByLabel("answer requests by hand").uncheck();
+await page.getByLabel("event by event").check();
+await says("no stream waits");
+const stepped = ask("sk-live-one", "One by one.", { stream: true });
+const next = page.getByRole("button", { name: "next event" });
+await next.waitFor();
+for (let step = 0; step < 3; step++) await next.click();
+await page.getByLabel("event by event").uncheck();
+seen.steppedAnswer = await stepped;
+
+// What was refused says so at once.
+await go(page, "#/");
+await ask("sk-live-two", [{ type: "function_call", call_id: "call_1", name: "run", arguments: "{}" }]);
+await says("No tool output found for function call call_1");
+seen.refused = await text();
+seen.kept = await page.evaluate(() => globalThis.kept === true);
+seen.axe = await auditAll(page, { live: "#/", world: `#/case/${encodeURIComponent(one)}` });
+seen.title = await page.title();
+await browser.close();
+console.log(JSON.stringify(seen));

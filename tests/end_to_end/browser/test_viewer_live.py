@@ -1,0 +1,84 @@
+"""The page of a server that runs, in Chromium; skipped where there is no Chromium."""
+
+from __future__ import annotations
+
+import socket
+import sys
+import time
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from tests.end_to_end.browser.chromium import look_at
+from tests.end_to_end.browser.stories import EVIL
+from tests.support.processes import free_port, spawn
+
+pytestmark = pytest.mark.slow
+TOKEN = "token-of-the-test"
+SECONDS = 20
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """What a reader saw while requests came."""
+    port = free_port()
+    origin = f"http://127.0.0.1:{port}"
+    command = [sys.executable, "-m", "harness", "serve", "--port", str(port), "--control-token", TOKEN]
+    with spawn(command):
+        wait_for(port)
+        page = tmp_path_factory.mktemp("live") / "none.html"
+        return look_at(page, "live.mjs", origin=origin, token=TOKEN, evil=EVIL)
+
+
+def wait_for(port: int) -> None:
+    """Wait until a server listens."""
+    end = time.monotonic() + SECONDS
+    while time.monotonic() < end:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+            return
+        time.sleep(0.1)
+    pytest.fail(f"nothing listens on port {port} after {SECONDS} s")
+
+
+def test_it_has_no_error_and_nothing_becomes_a_part_of_the_page(seen: Any) -> None:
+    assert (seen["problems"], seen["injected"]) == ([], [])
+
+
+def test_the_token_is_asked_for_and_leaves_the_address(seen: Any) -> None:
+    assert "token" in seen["locked"]
+    assert TOKEN not in seen["address"]
+
+
+def test_worlds_appear_without_loading_the_page_again(seen: Any) -> None:
+    assert len(set(seen["worlds"])) == 2
+    assert [world for world in seen["worlds"] if world not in seen["both"]] == []
+    assert seen["kept"]
+
+
+def test_a_world_grows_while_it_is_looked_at(seen: Any) -> None:
+    assert "The first World goes on." in seen["grown"]
+    assert "The second World goes on." not in seen["grown"]
+
+
+def test_a_stream_is_stepped_through(seen: Any) -> None:
+    assert "event 2 of" in seen["stepped"]
+
+
+def test_turns_are_queued_and_requests_answered_by_hand(seen: Any) -> None:
+    assert "Queued in the page." in seen["queued"]
+    assert "Who answers?" in seen["waits"]
+    assert "A person answers." in seen["byHand"]
+
+
+def test_a_stream_is_let_go_event_by_event(seen: Any) -> None:
+    assert "event: response.created" in seen["steppedAnswer"]
+    assert "event: response.completed" in seen["steppedAnswer"]
+
+
+def test_a_refusal_is_told_at_once(seen: Any) -> None:
+    assert "No tool output found for function call call_1" in seen["refused"]
+
+
+def test_it_is_accessible_at_every_width_in_both_themes(seen: Any) -> None:
+    assert seen["axe"] == []
