@@ -33,6 +33,7 @@ MODULES = (
     "request.models.model",
     "request.tool_definitions.function_schemas",
     "request.tool_definitions.lookaround",
+    "request.tool_definitions.tool_choice",
     "request.tool_definitions.tools",
     "request.text",
     "project.user_identity",
