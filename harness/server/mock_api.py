@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter, time
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Unpack
 from uuid import UUID
 
 import harness.endpoints  # noqa: F401  (registers every operation)
@@ -42,7 +42,7 @@ from harness.server.keyed_worlds import KeyedWorlds
 from harness.server.webhooks.courier import ThreadCourier
 from harness.server.websocket.session import SocketSession
 from harness.world.mock import Mock
-from harness.world.options import WorldOptions
+from harness.world.options import GivenOptions, WorldOptions
 from harness.world.routed import find_routed
 from harness.world.websocket_state import ConnectionWorld
 from harness.world.world import World
@@ -72,7 +72,7 @@ class MockApi(KeyedWorlds):
         *,
         prepare: Callable[[Mock], None] = lambda mock: None,
         reserved: Mapping[str, str] = MappingProxyType({}),
-        **options: Any,
+        **options: Unpack[GivenOptions],
     ) -> None:
         self.observers = ApiObservers()
         self.courier = ThreadCourier() if self.has_courier else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypedDict
 
 from harness.contract.overrides import Overrides
 from harness.core.account import DEFAULT_ORGANIZATION, Organization
@@ -34,6 +35,20 @@ class WorldOptions:
     limits: Limits = UNLIMITED
     vocabulary: Vocabulary = PYTHON
     counts_waiting: bool = True
+
+
+class GivenOptions(TypedDict, total=False):
+    """Members of `WorldOptions`, as arguments."""
+
+    organization: Organization
+    fallback: Fallback | None
+    pace: Pace | None
+    dialect: str | None
+    as_of: str
+    overrides: Overrides | None
+    limits: Limits
+    vocabulary: Vocabulary
+    counts_waiting: bool
 
 
 DEFAULT_OPTIONS = WorldOptions()
