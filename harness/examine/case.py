@@ -12,7 +12,7 @@ from harness.core.registry import Registry
 from harness.examine.outcome import Outcome
 from harness.examine.task import Task
 from harness.world.mock import Mock
-from harness.world.script import Turn
+from harness.world.route import Turn
 
 Severity = Literal["must", "should", "may"]
 SEVERITIES = ("must", "should", "may")

@@ -15,7 +15,7 @@ from harness.core.text.shorten import shorten
 from harness.core.text.vocabulary import Vocabulary
 from harness.explain.unanswered import has_problem
 from harness.world.conditions import Matcher
-from harness.world.script import Route
+from harness.world.route import Route
 from harness.world.world import World
 
 MAX_SHOWN = 80

@@ -15,8 +15,8 @@ from harness.explain.model import Cause, ReportFinding
 from harness.explain.unanswered import has_problem
 from harness.items import message
 from harness.items.kind import Item
+from harness.world.route import Repeated, Route
 from harness.world.routed import RoutedPath
-from harness.world.script import Repeated, Route
 from harness.world.world import World
 
 MAX_UNUSED = 6

@@ -27,7 +27,7 @@ from harness.pytest_plugin.options import read_marker_options
 if TYPE_CHECKING:
     from harness.cassettes.format.interaction import Interaction
     from harness.cassettes.recording.vcr import CassetteMode, CassetteSession
-    from harness.world.script import Turn
+    from harness.world.route import Turn
 
 RECORD_MODES = ("new", "all", "rules")
 """The modes of `--record`: only what no cassette holds, everything again, or the cassettes of rules again."""

@@ -13,7 +13,7 @@ from harness.core.edge import EdgeRecord
 from harness.core.errors import HarnessError
 from harness.core.exchange import Answer
 from harness.core.text.raised import Place
-from harness.world.script import Route, Turn
+from harness.world.route import Route, Turn
 from harness.world.world import World
 
 ASKS_MODEL = ("/responses", "/runs", "/chat/completions")

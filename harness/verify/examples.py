@@ -23,7 +23,8 @@ from harness.items import message
 from harness.items.kind import Item
 from harness.server.mock_api import API_ROOT, MockApi
 from harness.server.websocket.session import SocketSession
-from harness.world.script import Fallback, Turn
+from harness.world.route import Turn
+from harness.world.script import Fallback
 
 MINIMAL_REQUEST: Json = {"model": "gpt-4.1", "input": "hi"}
 MINIMAL_BY_OPERATION = {CREATE_RESPONSE: MINIMAL_REQUEST, SOCKET: {"type": CREATE_EVENT, **MINIMAL_REQUEST}}

@@ -31,8 +31,8 @@ from harness.viewer.pool import Pool
 from harness.viewer.secrets import cleaner_of
 from harness.viewer.show_exchange import ExchangeShower, summarize_step
 from harness.viewer.transcript import Marked, TranscriptReader
+from harness.world.route import Route
 from harness.world.routed import RoutedPath
-from harness.world.script import Route
 from harness.world.world import World
 
 DIAGRAM_STEPS = 200

@@ -23,8 +23,8 @@ from harness.world.mock_webhook import NO_COURIER, Webhook, make_webhook
 from harness.world.project_agents import make_agent
 from harness.world.project_resources import make_resource
 from harness.world.refusals import ExpectedRefusal
+from harness.world.route import Route, Turn
 from harness.world.routed import make_routed
-from harness.world.script import Route, Turn
 from harness.world.world import World
 
 

@@ -15,7 +15,8 @@ from harness.core.exchange import Json
 from harness.core.text.raised import Place
 from harness.core.text.shorten import item_text
 from harness.items.kind import Item
-from harness.world.script import Repeated, Route, Script, Turn
+from harness.world.route import Repeated, Route, Turn
+from harness.world.script import Script
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,8 +36,9 @@ from harness.world.options import DEFAULT_OPTIONS, WorldOptions
 from harness.world.prompt_cache import PromptCache
 from harness.world.quotas import Quotas, make_quotas
 from harness.world.refusals import RefusalLedger
+from harness.world.route import Route
 from harness.world.routed import RoutedPath
-from harness.world.script import Route, Script
+from harness.world.script import Script
 from harness.world.store import MemoryStore, PendingResponse, Store, StoredResponse
 from harness.world.strays import MAX_SHOWN, NO_STRAYS, HeardStrays, StrayLog
 from harness.world.turn_log import TurnLog

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from harness import Mock, World
     from harness.core.exchange import Request
-    from harness.world.script import Turn
+    from harness.world.route import Turn
 
 
 def test_a_turn_is_answered(mock: Mock, client: OpenAI) -> None:

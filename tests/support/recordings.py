@@ -17,7 +17,7 @@ from harness.server.mock_api import MockApi
 from harness.verify import output
 from harness.verify.examples import as_recorded
 from harness.verify.run import Tally, verify_recordings
-from harness.world.script import Turn
+from harness.world.route import Turn
 
 KEY = "sk-recording-0123456789"
 HEADERS = {"authorization": f"Bearer {KEY}", "content-type": "application/json"}

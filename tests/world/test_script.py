@@ -15,7 +15,8 @@ from harness.items import function_call, message
 from harness.items.kind import Item
 from harness.world.api_call import ApiCall
 from harness.world.conditions import condition_value, is_match
-from harness.world.script import Route, Script
+from harness.world.route import Route
+from harness.world.script import Script
 from harness.world.world import World
 
 

@@ -18,7 +18,7 @@ from harness.core.loose_json import as_object
 from harness.ending import RECORDED_ENDING, Ending, TurnLine
 from harness.items.calls import encode_arguments
 from harness.items.kind import Item
-from harness.world.script import Turn
+from harness.world.route import Turn
 from harness.world.scripting.lines import NULL_ON_WIRE, parse_lines
 
 _OWN_MEMBERS = ("id", "status")

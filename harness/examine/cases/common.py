@@ -10,7 +10,7 @@ from harness.core.exchange import Request
 from harness.examine.case import Script
 from harness.examine.task import Task, Tool, string_parameters
 from harness.world.mock import Mock
-from harness.world.script import Turn
+from harness.world.route import Turn
 
 ASKED = Task(prompts=("How is the weather?",))
 ASKED_TWICE = Task(prompts=("How is the weather?", "And tomorrow?"))

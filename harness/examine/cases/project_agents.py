@@ -20,7 +20,7 @@ from harness.items import (
     workflow_action,
 )
 from harness.world.mock import Mock
-from harness.world.script import Turn
+from harness.world.route import Turn
 
 FOUNDRY = ("foundry",)
 STATES = ("replay", "chain", "conversation")

@@ -21,7 +21,7 @@ from harness.examine.explore.varied_script import VariedScript
 from harness.explain.verdict import find_verdict
 from harness.world.exploration import ChangedResult, Exploration, Scenario
 from harness.world.mock import Mock
-from harness.world.script import Turn
+from harness.world.route import Turn
 
 MAX_STEPS = 100
 """How many variations of one kind are tried; of more a choice by the seed, the first and the last among them."""

@@ -15,7 +15,8 @@ from harness.server.control_plane.requests import api_of, mock_of, read_object
 from harness.server.held_requests import HeldRequest
 from harness.server.mock_api import CONTROL_ROOT
 from harness.world.queued_turns import QueuedTurn, list_waiting, remove_waiting, replace_waiting
-from harness.world.script import Script, Turn
+from harness.world.route import Turn
+from harness.world.script import Script
 from harness.world.scripting.validation import BOOLEAN, TEXT, WHOLE_NUMBER, check_members
 from harness.world.scripting.yaml_file import parse_yaml_turns
 

@@ -22,7 +22,7 @@ from harness.core.registry import suggest_name
 from harness.core.text.raised import NOWHERE, Place
 from harness.world.conditions import CONDITIONS, Matcher
 from harness.world.mock import Mock
-from harness.world.script import Repeated, Route, Turn
+from harness.world.route import Repeated, Route, Turn
 from harness.world.scripting.document import add_route
 
 AnswerFunction = Callable[[Request], Any]

@@ -13,7 +13,7 @@ import yaml
 from harness.core.errors import ScriptError
 from harness.core.text.raised import Place
 from harness.world.mock import Mock
-from harness.world.script import Turn
+from harness.world.route import Turn
 from harness.world.scripting.document import ScriptDocument, parse_document
 from harness.world.scripting.validation import InvalidData, PathStep
 

@@ -14,7 +14,7 @@ from openai import OpenAI
 from openai.types.responses import Response
 
 from harness.items import function_call, message, reasoning
-from harness.world.script import Turn
+from harness.world.route import Turn
 
 MODEL = "gpt-4.1"
 TEMPERATURES = {"Paris": 18, "Oslo": 4}

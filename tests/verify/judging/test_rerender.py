@@ -31,7 +31,7 @@ from harness.verify import output
 from harness.verify.judging.rerender import judge_rerendering
 from harness.verify.read_files import read_recording
 from harness.verify.run import verify_recordings
-from harness.world.script import Turn
+from harness.world.route import Turn
 from tests.support.command_line import run_cli
 from tests.support.recordings import HI, recorded, write_jsonl
 from tests.support.streams import ITEMS

@@ -10,7 +10,7 @@ from harness.examine.cases.common import DEPLOY, WEATHER
 from harness.examine.checks import answers_calls, contains, interrupts, runs, shows
 from harness.examine.task import Task, UserAnswer
 from harness.items import function_call, message
-from harness.world.script import Turn
+from harness.world.route import Turn
 
 ASKS_FIRST = replace(DEPLOY, needs_approval=True)
 RESTART = replace(ASKS_FIRST, name="restart", description="Restart a version.", returns="restarted")

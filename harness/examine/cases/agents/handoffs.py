@@ -8,7 +8,7 @@ from harness.examine.checks import answers_calls, fails, hides, requests, runs, 
 from harness.examine.task import Agent, Task
 from harness.items import function_call, message
 from harness.world.mock import Mock
-from harness.world.script import Turn
+from harness.world.route import Turn
 
 PLANNER = Agent("planner", "You are the planner.", ("get_weather",), handoffs=("ops",))
 OPS = Agent("ops", "You are the operator.", ("deploy",), handoffs=("planner",))

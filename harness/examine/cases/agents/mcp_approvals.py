@@ -9,7 +9,7 @@ from harness.examine.checks import interrupts, mcp_runs, shows
 from harness.examine.task import Task, UserAnswer
 from harness.items import mcp_call, message
 from harness.world.mock import Mock
-from harness.world.script import Turn
+from harness.world.route import Turn
 
 PROD = {
     "type": "mcp",

@@ -11,7 +11,7 @@ from harness.examine.checks import interrupts, outputs, requests, runs, shows, s
 from harness.examine.task import Agent, Task, UserAnswer
 from harness.items import function_call, message
 from harness.world.mock import Mock
-from harness.world.script import Turn
+from harness.world.route import Turn
 
 PLANNER = Agent("planner", "You are the planner.", ("deploy",), ask=("researcher",))
 RESEARCHER = Agent("researcher", "You are the researcher.", ("get_weather",))

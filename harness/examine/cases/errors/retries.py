@@ -15,7 +15,7 @@ from harness.examine.checks import requests, runs, shows, shows_or_fails
 from harness.faults import http_error, overloaded, rate_limit, server_error
 from harness.items import function_call, message
 from harness.world.mock import Mock
-from harness.world.script import Turn
+from harness.world.route import Turn
 
 WAIT_MS = 300
 CALL = function_call("deploy", {"ref": "v2"})

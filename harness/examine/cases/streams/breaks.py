@@ -12,7 +12,7 @@ from harness.examine.checks import fails, runs, runs_at_most
 from harness.examine.task import Task
 from harness.faults import cut, end_stream, pause, stream_error
 from harness.items import function_call, message
-from harness.world.script import Turn
+from harness.world.route import Turn
 
 ONCE = message(["Once ", "upon ", "a ", "time."])
 LONGER = message([f"{number} " for number in range(20)])

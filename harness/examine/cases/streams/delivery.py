@@ -12,7 +12,7 @@ from harness.examine.checks import contains, requests, runs, shows, shows_or_fai
 from harness.examine.edited_deltas import EditedDeltas
 from harness.faults import chunks, framing, insert_event, pace, pause, skip_numbers
 from harness.items import function_call, message
-from harness.world.script import Turn
+from harness.world.route import Turn
 
 TEXT = ["Grüße", " aus", " Köln", " 日本", " 👩\u200d👧."]
 SAID = "".join(TEXT)

@@ -11,7 +11,7 @@ from harness.examine.cases.common import ASKED_TWICE, DEPLOY, WEATHER, WITH_TOOL
 from harness.examine.checks import contains, outputs, requests, runs, shows
 from harness.examine.task import Tool, string_parameters
 from harness.items import function_call, message
-from harness.world.script import Turn
+from harness.world.route import Turn
 
 PARIS = {"city": "Paris"}
 OSLO = {"city": "Oslo"}

@@ -1,0 +1,265 @@
+"""The scripted turns of the model, and a route: a condition with the turns that it leads to.
+
+A turn is an item, a text (a message), a list of these with or without an ending (`harness.ending`), a function of the
+request that returns one of these, or a generator function whose yields are turns; `Repeated` turns never end.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import GeneratorType
+from typing import Any, TypeGuard
+
+from harness.answers.response import check_item, check_response_members
+from harness.api.http.body import copy_body
+from harness.core.arguments import named_arguments
+from harness.core.delivery import Fault
+from harness.core.errors import HarnessError, ScriptError
+from harness.core.exchange import Request
+from harness.core.plain import Dumpable
+from harness.core.text.raised import Place, describe_code, describe_raised, find_calling_place, user_frames
+from harness.core.text.vocabulary import PYTHON, Vocabulary
+from harness.ending import DEFAULT_ENDING, Ending, ResponseMembers, TurnLine, split_ending
+from harness.faults import Refusal, ScriptedRefusal
+from harness.items import message
+from harness.items.kind import Item
+from harness.world.conditions import Matcher, condition_value, is_match
+from harness.world.scripting.lines import is_plain_line, parse_lines
+from harness.world.scripting.validation import InvalidData
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """Turns that are played over and over; a function among them is called each time."""
+
+    turns: Sequence[Turn]
+
+
+PlainLine = Mapping[str, Any] | Dumpable
+"""A line as JSON, `{"type": "message", …}`, or as an object of an SDK."""
+Turn = (
+    str
+    | TurnLine
+    | PlainLine
+    | Sequence[str | TurnLine | PlainLine]
+    | Callable[[Request], Any]
+    | Iterator[Any]
+    | Repeated
+)
+
+MAX_VALIDATED = 1000
+"""Items a route remembers as judged; a function of the request may make a new one each time."""
+
+
+@dataclass(slots=True)
+class Route:
+    """A condition and the turns it leads to, taken one a request; `replayed` is how many the first of them has played.
+
+    `places` are where the turns were scripted, for one that plays several as many, or one for all of it.
+    """
+
+    conditions: dict[str, Matcher]
+    turns: deque[Turn] = field(default_factory=deque)
+    places: deque[Sequence[Place]] = field(default_factory=deque)
+    taken: int = 0
+    replayed: int = 0
+    validated_items: dict[int, Item] = field(default_factory=dict)
+    vocabulary: Vocabulary = PYTHON
+
+    @named_arguments
+    def script(self, *turns: Turn, repeat: bool = False) -> Route:
+        """Add turns, with `repeat` over and over; an invalid turn is a ScriptError here, not in the middle of a test."""
+        if not isinstance(repeat, bool) or (repeat and not turns):
+            raise ScriptError(f"{self}: repeat is {repeat!r}. Give True, after the turns to repeat.")
+        made = (Repeated(turns),) if repeat else turns
+        return self.add_turns(made, [[find_calling_place()]] * len(made))
+
+    def add_turns(self, turns: Sequence[Turn], places: Sequence[Sequence[Place]]) -> Route:
+        """Add turns that were scripted at these places; see `script`."""
+        self.turns.extend([_read_turn(turn, self) for turn in turns])
+        self.places.extend(places)
+        return self
+
+    def unmet_conditions(self, request: Request) -> list[tuple[str, Matcher, Any]]:
+        """List the conditions that this request does not meet: name, wanted value, actual value."""
+        found = ((name, wanted, condition_value(request, name)) for name, wanted in self.conditions.items())
+        return [condition for condition in found if not self._is_met(*condition)]
+
+    def _is_met(self, name: str, wanted: Matcher, actual: Any) -> bool:
+        try:
+            return is_match(name, wanted, actual)
+        except Exception as problem:
+            raise ScriptError(f"{self}: the condition `{name}` raised {describe_raised(problem)}") from problem
+
+    def next(self, request: Request) -> list[TurnLine]:
+        """Take the next turn and return its lines.
+
+        A generator gives its next yield; when it returns it gives no line and is done.
+        """
+        turned: Any
+        turn = self.turns[0]
+        if callable(turn) and inspect.isgeneratorfunction(turn):
+            turn = self.turns[0] = turn(_lend(request))
+        if isinstance(turn, Repeated):
+            turn = turn.turns[self.replayed % len(turn.turns)]
+            self.replayed += 1
+            turned = self._play(turn, request)
+        elif isinstance(turn, Iterator):
+            turned = self._call_user_code(_resume_turns, turn, request)
+            if turned is _EXHAUSTED:
+                self._drop_first()
+                return []
+        else:
+            self._drop_first()
+            turned = self._play(turn, request)
+        self.taken += 1
+        try:
+            lines = parse_turn(turned, self)
+        except ScriptError as problem:
+            if turned is turn:
+                raise
+            raise ScriptError(f"{problem}\n  at {describe_code(turn)}, which returned it") from problem
+        if isinstance(lines[0], Refusal):
+            raise ScriptedRefusal(lines[0])
+        return lines
+
+    def _play(self, turn: Turn, request: Request) -> Any:
+        return self._call_user_code(turn, _lend(request)) if callable(turn) else turn
+
+    def _drop_first(self) -> None:
+        self.turns.popleft()
+        self.places.popleft()
+
+    def _call_user_code(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Call a function or generator of the user; what it raises becomes a ScriptError with its place and frames."""
+        try:
+            return function(*args)
+        except HarnessError as problem:
+            if not user_frames(problem):
+                raise
+            raise ScriptError(describe_raised(problem)) from problem
+        except Exception as problem:
+            raise ScriptError(f"{self}: a turn raised {describe_raised(problem)}") from problem
+
+    def has_begun(self, turn: Turn) -> bool:
+        """Tell whether a turn of this route that plays several has played one."""
+        if isinstance(turn, Repeated):
+            return self.replayed > 0
+        return isinstance(turn, Iterator) and _is_started(turn)
+
+    def __str__(self) -> str:
+        return self.vocabulary.name_route(self.conditions)
+
+
+_EXHAUSTED = object()
+
+
+def _lend(request: Request) -> Request:
+    """Copy a request, so that user code may change its body."""
+    return request._replace(body=copy_body(request.body))
+
+
+def _resume_turns(turn: Iterator[Any], request: Request) -> Any:
+    try:
+        return turn.send(_lend(request)) if _is_started(turn) else next(turn)
+    except StopIteration:
+        return _EXHAUSTED
+
+
+def _is_started(turn: Iterator[Any]) -> TypeGuard[GeneratorType[Any, Any, Any]]:
+    return isinstance(turn, GeneratorType) and turn.gi_suspended
+
+
+def _read_turn(turn: Any, route: Route) -> Turn:
+    """Turn what a script was given into lines, or into the code that will give them."""
+    if isinstance(turn, Repeated):
+        for repeated in turn.turns:
+            if isinstance(repeated, Iterator) or inspect.isgeneratorfunction(repeated):
+                raise ScriptError(
+                    f"{route}: {describe_code(repeated)} cannot be repeated. Let the generator loop itself."
+                )
+        return Repeated([_read_turn(repeated, route) for repeated in turn.turns])
+    if inspect.iscoroutinefunction(turn) or inspect.isasyncgenfunction(turn):
+        raise ScriptError(f"{route}: {describe_code(turn)} is async, and no turn. Give a plain function or generator.")
+    if isinstance(turn, type):
+        raise ScriptError(f"{route}: {turn.__name__} is a class, and no turn. Give an object of it, or a function.")
+    if isinstance(turn, Iterator) or (callable(turn) and not is_plain_line(turn)):
+        code: Turn = turn
+        return code
+    lines = parse_turn(turn, route)
+    return lines[0] if len(lines) == 1 else lines
+
+
+def parse_turn(turn: Any, route: Route) -> list[TurnLine]:
+    """Parse a turn into its lines: items, then an ending if it has one; ScriptError for anything else."""
+    given = turn if isinstance(turn, list | tuple) else [turn]
+    if len(given) == 1 and isinstance(only := given[0], Item) and route.validated_items.get(id(only)) is only:
+        return [only]
+    lines = [line for part in given for line in _parse_line(part, route)]
+    if isinstance(lines[-1] if lines else None, Fault):
+        return _parse_faulty_turn(lines, route)
+    ending = lines[-1] if lines and isinstance(lines[-1], Ending) else None
+    items = lines[:-1] if ending else lines
+    if not items and not (ending and ending.status != DEFAULT_ENDING.status):
+        raise ScriptError(f"{route}: {turn!r} is an empty turn. Give at least one item: a model always says something.")
+    for item in items:
+        if not isinstance(item, Item):
+            raise ScriptError(f"{route}: {item!r} {_NOT_LAST if isinstance(item, Ending) else _NO_TURN}")
+        if route.validated_items.get(id(item)) is not item:
+            _validate_item(item, route)
+    return lines
+
+
+def _parse_line(line: Any, route: Route) -> list[Any]:
+    """Read a text as a message, plain data and objects of an SDK as what they are; other lines stay as they are."""
+    if isinstance(line, str):
+        return [message(line)]
+    if not is_plain_line(line):
+        return [line]
+    try:
+        return [*parse_lines(line)]
+    except InvalidData as problem:
+        raise ScriptError(f"{route}: {f'{problem.location}: ' if problem.location else ''}{problem}") from problem
+    except ScriptError as problem:
+        raise ScriptError(f"{route}: {problem}") from problem
+
+
+def _parse_faulty_turn(lines: list[TurnLine], route: Route) -> list[TurnLine]:
+    """Check a turn that ends with faults: a refusal stands alone, all others follow items."""
+    if isinstance(lines[0], Refusal) and len(lines) == 1:
+        return lines
+    spoken = [line for line in lines if not isinstance(line, Fault)]
+    faults = lines[len(spoken) :]
+    if refusal := next((line for line in lines if isinstance(line, Refusal)), None):
+        raise ScriptError(f"{route}: {refusal!r} is an answer by itself. Make it a turn of its own.")
+    for line in faults:
+        if isinstance(line, ResponseMembers) and (problem := check_response_members(line.members)):
+            raise ScriptError(f"{route}: {problem}")
+        if isinstance(line, ResponseMembers) and line.usage and split_ending(lines)[1].status == "failed":
+            raise ScriptError(
+                f"{route}: usage: a response that failed has none. Leave it out, or end with incomplete()."
+            )
+    if not all(isinstance(line, Fault) for line in faults):
+        raise ScriptError(
+            f"{route}: a fault is followed by what is said. Give it last: cut([reasoning('…'), …], after=4)."
+        )
+    return [*parse_turn(spoken, route), *faults]
+
+
+_NOT_LAST = "is not the last line of its turn. Give it last: [message('Once'), incomplete()]."
+_NO_TURN = (
+    "is not a turn. Give an item (message('hi'), function_call('f', {})), a text, a list of these, a function of the "
+    "request that returns one of these, or a generator function that yields them."
+)
+
+
+def _validate_item(item: Item, route: Route) -> None:
+    """Check an item against the schemas of the API, once, when it is first scripted."""
+    if finding := check_item(item):
+        raise ScriptError(f"{route}: {item.type} is not what the API could say: {finding.message} (at {finding.at})")
+    if len(route.validated_items) >= MAX_VALIDATED:
+        route.validated_items.clear()
+    route.validated_items[id(item)] = item
