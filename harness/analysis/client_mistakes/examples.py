@@ -1,0 +1,86 @@
+"""Building blocks of the examples: what a client sent, what it got, and when; the first request arrives at 100 s."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import orjson
+
+from harness.analysis.client_mistake import SeenClient
+from harness.core.delivery import DISCONNECT_AT_END, Delivery, Pause
+from harness.core.edge import EdgeTimes
+from harness.core.exchange import Answer, Exchange, Json, Request
+
+BEGIN = 100.0
+_RESPONSE = {"id": "resp_1", "object": "response", "status": "in_progress"}
+
+
+class Seen(NamedTuple):
+    """A request that arrived `at` so many seconds, its answer, and what went out of that."""
+
+    at: float
+    answer: Answer
+    body: Json | None = None
+    path: str = "/responses"
+    query: Json | None = None
+    headers: Json | None = None
+    lasts: float = 0.01
+    sent: int | None = None
+    left: float | None = None
+    turn: bool = True
+
+
+OK = Answer(200, {"id": "resp_1", "object": "response", "status": "completed"})
+
+
+def refused(status: int, code: str | None = None, **headers: str) -> Answer:
+    """Make an answer that refuses; `retry_after="2"` is the header `retry-after`."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Answer(status, {"error": {"message": "No.", "code": code}}, named)
+
+
+def streamed(count: int = 5, *, cut: bool = False, ended: bool = True, first: int = 0) -> Answer:
+    """Make a stream of so many events, from number `first` on; `cut` by the server, or without the event that ends it."""
+    kinds = ["response.created"] + ["response.output_text.delta"] * (count - 2) + ["response.completed"]
+    events: list[Json] = [
+        {"type": kind, "sequence_number": number, "response": _RESPONSE} for number, kind in enumerate(kinds)
+    ][first:]
+    kept = events if ended and not cut else events[:-1]
+    return Answer(200, _RESPONSE, events=kept, delivery=DISCONNECT_AT_END if cut else None)
+
+
+def stalled(seconds: float, answer: Answer = OK) -> Answer:
+    """Make an answer that waits so many seconds before it begins."""
+    return answer._replace(delivery=Delivery([Pause(seconds, after=0)]))
+
+
+def seen(*rows: Seen, patience: float = 60.0) -> SeenClient:
+    """Make what is seen of a client."""
+    exchanges = [_exchange(number, row) for number, row in enumerate(rows, 1)]
+    edge = {number: _times(row) for number, row in enumerate(rows, 1)}
+    turns = frozenset(number for number, row in enumerate(rows, 1) if row.turn and row.path == "/responses")
+    return SeenClient(exchanges, edge, turns, patience)
+
+
+def _exchange(number: int, row: Seen) -> Exchange:
+    parts: Sequence[str] = row.path.strip("/").split("/")
+    params = {"response_id": parts[1]} if len(parts) > 1 else {}
+    method = "GET" if len(parts) == 2 else "POST"
+    body: Any = {"model": "gpt-4.1", "input": "hi"} | (row.body or {}) if row.path == "/responses" else row.body
+    raw = orjson.dumps(body) if method == "POST" else b""
+    template = row.path.replace(parts[1], "{response_id}") if params else row.path
+    request = Request(method, row.path, row.headers or {}, row.query or {}, body, raw, params, f"{method} {template}")
+    return Exchange(number, request, row.answer)
+
+
+def _times(row: Seen) -> EdgeTimes:
+    arrived, answer = BEGIN + row.at, row.answer
+    last = arrived + (row.lasts if row.left is None else row.left)
+    count = None if answer.events is None else len(answer.events)
+    events = count if row.sent is None else row.sent
+    whole = row.left is None and not answer.disconnection
+    begun = answer.status > 0 and events != 0
+    return EdgeTimes(
+        arrived, last if begun else None, last if begun else None, events, 0, row.left, 1, whole=whole, ended=True
+    )

@@ -1,0 +1,231 @@
+"""Requests that were sent again although it could not help, too soon, or too often, and such that were not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.analysis.client_mistake import MistakeFacts, SeenClient, client_mistake
+from harness.analysis.client_mistakes.examples import OK, Seen, refused, seen, streamed
+from harness.analysis.retries import asked_delay, counted_retries, failure_of, request_key
+from harness.core.exchange import Answer, Exchange
+from harness.core.text.shorten import answer_error
+
+RETRYABLE = (408, 409, 425, 429)
+"""The refusals after which OpenAI's SDKs ask again, or HTTP says to; all others are of the request itself."""
+UNANSWERED = 418
+"""The status with which the harness says that it has no answer."""
+FINAL_CODES = ("insufficient_quota", "billing_hard_limit_reached")
+"""Codes of a 429 that no waiting changes."""
+TOLERANCE = 0.05
+"""Seconds by which a client may come too early: clocks and timers are no better."""
+MOST_RETRIES = 5
+"""How often a request may be sent again."""
+IMMEDIATE = 0.05
+"""Seconds below which a client has not waited."""
+LEAST_GROWTH = 1.25
+"""By which factor a longer pause is longer than the shortest, whatever their jitter."""
+
+_SDK = "OpenAI's SDKs retry 408, 409, 429, 5xx and lost connections, twice, after 0.5 s and more (`max_retries`)"
+_COUNTED = {"x-stainless-retry-count": "1"}
+_AGAIN = Seen(1, OK)
+
+
+def _is_final(exchange: Exchange) -> bool:
+    """Tell whether the same request gets the same refusal again."""
+    status, code = exchange.status, answer_error(exchange).get("code")
+    if exchange.answer.headers.get("x-should-retry") == "false":
+        return True
+    return (400 <= status < 500 and status not in RETRYABLE) or (status == 429 and code in FINAL_CODES)
+
+
+@client_mistake(
+    message="request {number} is request {of} again, which was refused with {status}{code}, and will be each time",
+    fix="Ask again only after 408, 409, 429, 5xx and lost connections, never after `x-should-retry: false`; for any other "
+    "status change the request, or give up.",
+    source=_SDK,
+    shows=[
+        seen(Seen(0, refused(400)), Seen(1, refused(400))),
+        seen(Seen(0, refused(401)), Seen(0.5, refused(401), headers=_COUNTED)),
+        seen(Seen(0, refused(429, "insufficient_quota")), Seen(1, refused(429, "insufficient_quota"))),
+        seen(Seen(0, refused(500, x_should_retry="false")), _AGAIN),
+        seen(Seen(0, refused(400)), Seen(1, refused(400)), Seen(3, refused(400))),
+    ],
+    lacks=[
+        seen(Seen(0, refused(400)), Seen(1, OK, body={"temperature": 1})),
+        seen(Seen(0, refused(429)), _AGAIN),
+        seen(Seen(0, refused(500)), _AGAIN),
+        seen(Seen(0, refused(409)), _AGAIN),
+        seen(Seen(0, refused(400)), Seen(1, OK, path="/responses/resp_1")),
+        seen(Seen(0, refused(418)), Seen(1, refused(418))),
+        seen(Seen(0, OK), _AGAIN),
+    ],
+)
+def retried_non_retryable(client: SeenClient) -> Iterator[MistakeFacts]:
+    """A request is sent again unchanged after a refusal that is about the request itself.
+
+    It is certain when the client counts its retries in `x-stainless-retry-count`; else a test may have asked twice.
+    """
+    for retry in client.retries:
+        before, again = client.by_number[retry.of], client.by_number[retry.exchange]
+        if before.status != UNANSWERED and retry.reason.isdigit() and _is_final(before):
+            code = answer_error(before).get("code")
+            yield {
+                "number": retry.exchange,
+                "of": retry.of,
+                "status": before.status,
+                "code": f" ({code})" if code else "",
+                "certain": counted_retries(again.request) > 0,
+            }
+
+
+@client_mistake(
+    message="request {number} came {after:.2f} s after the {status} to request {of}, which asked to wait {asked:g} s",
+    fix="Wait as long as `retry-after` (or `retry-after-ms`) says before the next attempt, also where the client has a "
+    "back-off of its own.",
+    source="RFC 9110, 10.2.3; OpenAI's SDKs wait as `retry-after` says, if it is a minute at most",
+    shows=[
+        seen(Seen(0, refused(429, retry_after="2")), Seen(0.5, OK)),
+        seen(Seen(0, refused(503, retry_after_ms="900", retry_after="9")), Seen(0.5, OK)),
+    ],
+    lacks=[
+        seen(Seen(0, refused(429, retry_after="2")), Seen(2.01, OK)),
+        seen(Seen(0, refused(429, retry_after="2")), Seen(1.99, OK)),
+        seen(Seen(0, refused(429)), Seen(0.5, OK)),
+        seen(Seen(0, refused(429, retry_after="Wed, 21 Oct 2026 07:28:00 GMT")), Seen(0.5, OK)),
+        seen(Seen(0, refused(429, retry_after="2")), Seen(0.5, OK, body={"input": "ho"})),
+    ],
+)
+def retry_after_ignored(client: SeenClient) -> Iterator[MistakeFacts]:
+    """A request is sent again sooner than the refusal has asked for."""
+    for retry in client.retries:
+        if retry.retry_after is not None and retry.after < retry.retry_after - TOLERANCE:
+            status = client.by_number[retry.of].status
+            yield {
+                "number": retry.exchange,
+                "of": retry.of,
+                "after": retry.after,
+                "asked": retry.retry_after,
+                "status": status,
+            }
+
+
+def _attempts(status: int, *times: float) -> SeenClient:
+    return seen(*(Seen(time, refused(status)) for time in times))
+
+
+@client_mistake(
+    message="request {of} was sent {count} times more, up to request {number}, after {reasons}",
+    fix="Bound the attempts, to two or three in all layers together: a loop around a client that retries itself multiplies "
+    "them (`max_retries=0` leaves them to the loop).",
+    source=_SDK,
+    shows=[_attempts(503, 0, 1, 3, 7, 15, 31, 63), _attempts(429, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9)],
+    lacks=[_attempts(503, 0, 1, 3), _attempts(503, 0, 1, 3, 7, 15, 31)],
+)
+def retry_storm(client: SeenClient) -> Iterator[MistakeFacts]:
+    """A request is sent again and again."""
+    for chain in client.chains:
+        if len(chain) > MOST_RETRIES:
+            reasons = ", ".join(dict.fromkeys(retry.reason for retry in chain))
+            yield {"number": chain[-1].exchange, "of": chain[0].of, "count": len(chain), "reasons": reasons}
+
+
+@client_mistake(
+    message="request {of} was sent {count} times more without longer pauses: after {pauses}",
+    fix="Let each pause be twice the one before, with some chance in it: 0.5 s, 1 s, 2 s.",
+    source=_SDK,
+    shows=[_attempts(500, 0, 0.02, 0.04), _attempts(429, 0, 1, 2, 3), _attempts(500, 0, 2.01, 3.02, 3.53)],
+    lacks=[
+        _attempts(500, 0, 0.5, 1.5),
+        _attempts(500, 0, 0.02),
+        _attempts(429, 0, 1, 2),
+        seen(*(Seen(time, refused(429, retry_after="1")) for time in (0, 1.02, 2.04, 3.06))),
+    ],
+)
+def no_backoff(client: SeenClient) -> Iterator[MistakeFacts]:
+    """A request is sent again at once, twice or more, or three times after pauses that do not grow."""
+    for chain in client.chains:
+        free = [retry for retry in chain if retry.retry_after is None]
+        pauses = [retry.after for retry in free]
+        at_once = len(pauses) > 1 and max(pauses) < IMMEDIATE
+        if at_once or (len(pauses) > 2 and max(pauses[1:]) < pauses[0] * LEAST_GROWTH):
+            told = ", ".join(f"{pause:.2f} s" for pause in pauses[:5])
+            yield {"number": free[-1].exchange, "of": free[0].of, "count": len(free), "pauses": told}
+
+
+@client_mistake(
+    message="request {number} got {reason}, and the client did not ask again",
+    fix="Ask again after 429, 5xx and lost connections: OpenAI's SDKs do unless `max_retries=0`. Where a stream has begun "
+    "already, ask for it anew, or go on from its last event (`starting_after`).",
+    source=_SDK,
+    shows=[
+        seen(Seen(0, refused(429, retry_after="1"))),
+        seen(Seen(0, refused(503)), Seen(1, OK, body={"input": "else"})),
+        seen(Seen(0, Answer(0))),
+        seen(Seen(0, streamed(cut=True), body={"stream": True})),
+    ],
+    lacks=[
+        seen(Seen(0, refused(500)), _AGAIN),
+        seen(Seen(0, refused(400))),
+        seen(Seen(0, refused(429, "insufficient_quota"))),
+        seen(Seen(0, refused(503, x_should_retry="false"))),
+        _attempts(500, 0, 0.5, 1.5),
+        seen(Seen(0, refused(429, retry_after="3600"))),
+        seen(
+            Seen(0, streamed(cut=True), body={"stream": True}),
+            Seen(1, OK, path="/responses/resp_1", query={"starting_after": 3, "stream": True}),
+        ),
+    ],
+)
+def gave_up_early(client: SeenClient) -> Iterator[MistakeFacts]:
+    """A failure that is over in a moment is taken for the end: the request is not sent again, not even once."""
+    retried = {number for retry in client.retries for number in (retry.of, retry.exchange)}
+    for exchange, times in client.timed:
+        reason = failure_of(exchange, times)
+        if exchange.number in retried or reason in ("", "timeout", "failed") or exchange.status == UNANSWERED:
+            continue
+        if not (_is_final(exchange) or _asks_for_long(exchange, client) or _goes_on(exchange, client)):
+            yield {"number": exchange.number, "reason": reason}
+
+
+def _asks_for_long(exchange: Exchange, client: SeenClient) -> bool:
+    """Tell whether an answer asks to wait longer than a client would."""
+    return (asked_delay(exchange.answer.headers) or 0) > client.patience
+
+
+def _goes_on(exchange: Exchange, client: SeenClient) -> bool:
+    """Tell whether the response of a stream was asked for later."""
+    body = exchange.answer.body if isinstance(exchange.answer.body, dict) else {}
+    id = body.get("id")
+    later = (other for other in client.exchanges if other.number > exchange.number)
+    return id is not None and any(other.request.params.get("response_id") == id for other in later)
+
+
+@client_mistake(
+    message="request {number} is request {of} again, and both took a turn of the model; the first answer {how}",
+    fix="Send a request once. After a timeout the model may have answered, called its tools and been paid for: give it more "
+    "time, or ask with `background: true` and retrieve the response.",
+    source="The Responses API has no key that would make two equal requests one",
+    shows=[
+        seen(Seen(0, OK), Seen(1, OK)),
+        seen(Seen(0, OK, left=0.5), Seen(1, OK)),
+        seen(Seen(0, streamed()), Seen(0.001, streamed())),
+    ],
+    lacks=[
+        seen(Seen(0, OK), Seen(1, OK, body={"input": "ho"})),
+        seen(Seen(0, refused(429)), _AGAIN),
+        seen(Seen(0, Answer(0)), _AGAIN),
+        seen(Seen(0, streamed(cut=True)), Seen(1, streamed())),
+        seen(Seen(0, OK), Seen(1, refused(400), turn=False)),
+    ],
+)
+def duplicate_create(client: SeenClient) -> Iterator[MistakeFacts]:
+    """The same request is sent twice and answered twice, although the first answer was no failure."""
+    answered: dict[tuple[str, str, bytes], tuple[int, str]] = {}
+    for exchange, times in client.timed:
+        key, failure = request_key(exchange.request), failure_of(exchange, times)
+        if exchange.number not in client.turns or key[0] != "POST" or failure not in ("", "timeout"):
+            continue
+        if before := answered.get(key):
+            yield {"number": exchange.number, "of": before[0], "how": before[1]}
+        how = "was whole" if not failure else f"was not awaited: the client left after {times.left:.1f} s"
+        answered[key] = exchange.number, how

@@ -1,0 +1,145 @@
+"""What a client makes of a stream that has no end, or that it leaves before the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from harness.analysis.client_mistake import MistakeFacts, SeenClient, client_mistake
+from harness.analysis.client_mistakes.examples import OK, Seen, seen, streamed
+from harness.analysis.retries import end_of, failure_of
+from harness.core.exchange import Exchange
+from harness.core.loose_json import as_object
+
+_STREAM = {"stream": True}
+_RETRIEVED = Seen(2, OK, path="/responses/resp_1")
+
+
+def _resumed(at: float, after: int, answer: Any = None) -> Seen:
+    query = {"stream": True, "starting_after": after}
+    return Seen(at, answer or streamed(5, first=min(after + 1, 3)), path="/responses/resp_1", query=query)
+
+
+def _later(exchange: Exchange, client: SeenClient) -> Iterator[Exchange]:
+    """Yield the exchanges that began when one was over."""
+    over = end_of(client.edge[exchange.number])
+    for other, times in client.timed:
+        if other.number > exchange.number and times.arrived >= over:
+            yield other
+
+
+def _response_id(exchange: Exchange) -> str | None:
+    """Find the id of the response that an answer is about."""
+    begun = exchange.answer.events[0].get("response") if exchange.answer.events else None
+    id = as_object(begun).get("id") or exchange.request.params.get("response_id")
+    return id if isinstance(id, str) else None
+
+
+@client_mistake(
+    message="request {number} continues {response}, whose stream (request {of}) broke off after {events} events",
+    fix="A stream ends with `response.completed`, `incomplete` or `failed`; without one it broke off, also when the "
+    "connection was closed properly. Ask again, or retrieve the response, before going on.",
+    source="The last event of each stream of a response says how it has ended (`response.completed` and its kin)",
+    shows=[
+        seen(Seen(0, streamed(cut=True), body=_STREAM, sent=3), Seen(1, OK, body={"previous_response_id": "resp_1"})),
+        seen(Seen(0, streamed(ended=False), body=_STREAM), Seen(1, OK, body={"previous_response_id": "resp_1"})),
+    ],
+    lacks=[
+        seen(Seen(0, streamed(), body=_STREAM), Seen(1, OK, body={"previous_response_id": "resp_1"})),
+        seen(
+            Seen(0, streamed(cut=True), body=_STREAM),
+            Seen(1, OK, path="/responses/resp_1"),
+            Seen(2, OK, body={"previous_response_id": "resp_1"}),
+        ),
+        seen(Seen(0, streamed(cut=True), body=_STREAM), Seen(1, OK, body={"previous_response_id": "resp_0"})),
+        seen(Seen(0, streamed(cut=True), body=_STREAM), Seen(1, streamed(), body=_STREAM)),
+    ],
+)
+def truncated_stream_accepted(client: SeenClient) -> Iterator[MistakeFacts]:
+    """A client goes on from a response whose stream broke off, as if it were whole.
+
+    Where the text or a call of such a stream comes back as history it is the loss `partial-taken`.
+    """
+    for exchange, times in client.timed:
+        id = _response_id(exchange)
+        if id is None or failure_of(exchange, times) != "cut off" or exchange.answer.events is None:
+            continue
+        for later in _later(exchange, client):
+            if later.request.params.get("response_id") == id:
+                break
+            if as_object(later.request.body).get("previous_response_id") == id:
+                yield {"number": later.number, "response": id, "of": exchange.number, "events": times.events}
+                break
+
+
+@client_mistake(
+    message="the client left request {number} after {events} events of its stream ({left:.1f} s), and the model went on for "
+    "nobody",
+    fix="Read a stream to its end. To stop the model, cancel a response that is in the `background`; closing the connection "
+    "stops only what is not.",
+    source="`POST /responses/{{response_id}}/cancel`, and `GET` with `starting_after` to go on",
+    shows=[
+        seen(Seen(0, streamed(), body=_STREAM, sent=2, left=0.5)),
+        seen(Seen(0, streamed(), body=_STREAM, sent=2, left=0.5), Seen(1, OK, body={"input": "else"})),
+    ],
+    lacks=[
+        seen(Seen(0, streamed(), body=_STREAM)),
+        seen(Seen(0, streamed(), body=_STREAM, sent=0, left=0.5)),
+        seen(Seen(0, streamed(), body=_STREAM, sent=2, left=0.5), Seen(1, OK, path="/responses/resp_1/cancel")),
+        seen(Seen(0, streamed(), body=_STREAM, sent=2, left=0.5), _resumed(1, 1)),
+        seen(Seen(0, streamed(), body=_STREAM, sent=2, left=0.5), Seen(1, streamed(), body=_STREAM)),
+        seen(Seen(0, streamed(cut=True), body=_STREAM, sent=2)),
+        seen(Seen(0, OK, left=0.5)),
+    ],
+)
+def abandoned_stream(client: SeenClient) -> Iterator[MistakeFacts]:
+    """A client leaves a stream that has begun, and neither cancels nor resumes it, nor asks again."""
+    retried = {retry.of for retry in client.retries}
+    for exchange, times in client.timed:
+        if times.left is None or not times.events or exchange.number in retried:
+            continue
+        id = _response_id(exchange)
+        if not any(id and later.request.params.get("response_id") == id for later in _later(exchange, client)):
+            yield {"number": exchange.number, "events": times.events, "left": times.left}
+
+
+@client_mistake(
+    message="request {number} goes on after event {after} of {response}, but only events up to {last} have gone out: "
+    "{missing} never come",
+    fix="Resume with `starting_after` set to the `sequence_number` of the last event that was handled.",
+    source="`GET /responses/{{response_id}}?stream=true&starting_after=N` sends the events with greater numbers",
+    shows=[
+        seen(Seen(0, streamed(cut=True), body=_STREAM, sent=2), _resumed(1, 2)),
+        seen(Seen(0, streamed(), body=_STREAM, sent=2, left=0.5), _resumed(1, 3)),
+        seen(Seen(0, streamed(), body=_STREAM, sent=0, left=0.5), _resumed(1, 0)),
+    ],
+    lacks=[
+        seen(Seen(0, streamed(cut=True), body=_STREAM, sent=2), _resumed(1, 1)),
+        seen(Seen(0, streamed(cut=True), body=_STREAM, sent=2), _resumed(1, 0)),
+        seen(Seen(0, streamed(cut=True), body=_STREAM, sent=2), _RETRIEVED),
+        seen(Seen(0, streamed(), body=_STREAM), _resumed(1, 4, OK)),
+        seen(Seen(0, OK), _resumed(1, 3)),
+        seen(
+            Seen(0, streamed(cut=True), body=_STREAM, sent=2),
+            _resumed(1, 1)._replace(answer=streamed(5, first=2, cut=True), sent=2),
+            _resumed(2, 3),
+        ),
+    ],
+)
+def resumed_from_the_wrong_event(client: SeenClient) -> Iterator[MistakeFacts]:
+    """A stream is resumed after an event that has never gone out, so that those in between are lost."""
+    last: dict[str, int] = {}
+    whole: set[str] = set()
+    for exchange, times in client.timed:
+        id, after = _response_id(exchange), exchange.request.query.get("starting_after")
+        if id is None:
+            continue
+        if isinstance(after, int) and id in last and after > last[id] and id not in whole:
+            missing = f"event {after}" if after == last[id] + 1 else f"events {last[id] + 1} to {after}"
+            told = {"after": after, "response": id, "last": last[id] if last[id] >= 0 else "none", "missing": missing}
+            yield {"number": exchange.number, **told, "certain": True}
+        if exchange.answer.events is not None:
+            numbers = [event.get("sequence_number") for event in exchange.answer.events[: times.events]]
+            last[id] = max([last.get(id, -1), *(number for number in numbers if isinstance(number, int))])
+            if not failure_of(exchange, times):
+                whole.add(id)

@@ -1,0 +1,35 @@
+"""How long a client waits for an answer that does not come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.analysis.client_mistake import MistakeFacts, SeenClient, client_mistake
+from harness.analysis.client_mistakes.examples import OK, Seen, seen, stalled, streamed
+
+
+@client_mistake(
+    message="the client waited {waited:.1f} s for request {number} without a byte; {patience:g} s is the most it may",
+    fix="Give the client a timeout for what it reads: `OpenAI(timeout=httpx.Timeout(60, read=20))`; that of OpenAI's SDKs "
+    "is ten minutes.",
+    source="OpenAI's SDKs wait 600 s by default; what is too long is set with `patience`",
+    shows=[
+        seen(Seen(0, stalled(90), lasts=90)),
+        seen(Seen(0, stalled(2), lasts=2.1), patience=2),
+        seen(Seen(0, stalled(90, streamed()), lasts=91)),
+    ],
+    lacks=[
+        seen(Seen(0, stalled(90), left=20)),
+        seen(Seen(0, stalled(30), lasts=30)),
+        seen(Seen(0, stalled(2), lasts=2), Seen(3, OK), patience=5),
+    ],
+)
+def no_timeout(client: SeenClient) -> Iterator[MistakeFacts]:
+    """A client waits for an answer longer than anybody would, and would wait for ever if it never came."""
+    for exchange, times in client.timed:
+        pauses = exchange.answer.delivery.pauses if exchange.answer.delivery else ()
+        sent = times.events if exchange.answer.events is not None else int(times.whole)
+        silent = (pause.seconds for pause in pauses if (pause.after or 0) < (sent or 0))
+        waited = max([(times.first_byte or times.arrived) - times.arrived, *silent])
+        if waited > client.patience and times.left is None:
+            yield {"number": exchange.number, "waited": waited, "patience": client.patience}

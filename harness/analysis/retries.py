@@ -1,0 +1,130 @@
+"""Which requests of a journal were sent again because the answer to the first was a failure, and how long after that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+
+from harness.core.edge import EdgeTimes
+from harness.core.exchange import Exchange, Request
+from harness.core.loose_json import as_object
+from harness.faults.alterations import CLOSING_EVENTS
+
+MOST_LATE = 0.02
+"""Seconds by which a request may have left its client before the answer to the one before was noted as out."""
+ERROR_EVENT = "error"
+"""The event that ends a stream because something went wrong."""
+_COUNT_HEADER = "x-stainless-retry-count"
+"""In which OpenAI's SDKs say how often they have sent a request before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """A request that was sent again: `exchange` repeats `of`, `after` so many seconds, for a `reason`.
+
+    The reason is the status of the answer (`429`), or `no answer`, `cut off`, `failed` (the response, or its stream with an
+    `error`), `timeout` (the client left before the end). `retry_after` are the seconds that the answer asked it to wait.
+    """
+
+    exchange: int
+    of: int
+    after: float
+    reason: str
+    retry_after: float | None = None
+
+
+def find_retries(exchanges: Sequence[Exchange], edge: Mapping[int, EdgeTimes]) -> list[Retry]:
+    """List the retries of a journal, oldest first: the same request again, once the one before had failed."""
+    failed: dict[tuple[str, str, bytes], list[Exchange]] = {}
+    retries = []
+    for exchange in exchanges:
+        if exchange.is_routed or exchange.number not in edge:
+            continue
+        waiting = failed.setdefault(request_key(exchange.request), [])
+        again = _find_retried(exchange, waiting, edge)
+        if again is not None:
+            waiting.remove(again)
+            retries.append(_describe(exchange, again, edge))
+        if failure_of(exchange, edge[exchange.number]):
+            waiting.append(exchange)
+    return retries
+
+
+def _find_retried(exchange: Exchange, waiting: Sequence[Exchange], edge: Mapping[int, EdgeTimes]) -> Exchange | None:
+    """Find the newest failure that had come to its end when a request arrived; one still on its way is no reason for it."""
+    arrived = edge[exchange.number].arrived
+    ended = [before for before in waiting if end_of(edge[before.number]) <= arrived + MOST_LATE]
+    return ended[-1] if ended else None
+
+
+def _describe(exchange: Exchange, of: Exchange, edge: Mapping[int, EdgeTimes]) -> Retry:
+    after = max(0.0, edge[exchange.number].arrived - end_of(edge[of.number]))
+    reason = failure_of(of, edge[of.number])
+    return Retry(exchange.number, of.number, after, reason, asked_delay(of.answer.headers))
+
+
+def request_key(request: Request) -> tuple[str, str, bytes]:
+    """Make what is the same of a request and its retry."""
+    query = "&".join(f"{name}={value}" for name, value in sorted(request.query.items()))
+    return request.method, f"{request.root}{request.path}?{query}", request.raw
+
+
+def end_of(times: EdgeTimes) -> float:
+    """Return when an exchange was over for its client, as far as the edge knows."""
+    if times.left is not None:
+        return times.arrived + times.left
+    return times.arrived if times.last_byte is None else times.last_byte
+
+
+def failure_of(exchange: Exchange, times: EdgeTimes) -> str:
+    """Name why a client may ask again, as `Retry.reason` does; empty if the answer is whole and no error."""
+    if times.left is not None:
+        return "timeout"
+    if exchange.status == 0:
+        return "no answer"
+    if exchange.status >= 400:
+        return str(exchange.status)
+    if exchange.answer.disconnection or is_truncated(exchange):
+        return "cut off"
+    ending = exchange.answer.events[-1].get("type") if exchange.answer.events else ""
+    is_failed = ending == ERROR_EVENT or as_object(exchange.answer.body).get("status") == "failed"
+    return "failed" if is_failed else ""
+
+
+def is_truncated(exchange: Exchange) -> bool:
+    """Tell whether a stream of a response has no event that ends it; over a WebSocket a response may stay open."""
+    events = exchange.answer.events
+    if not events or exchange.request.method == "WS" or not str(events[0].get("type")).startswith("response."):
+        return False
+    return events[-1].get("type") not in (*CLOSING_EVENTS, "response.cancelled", ERROR_EVENT)
+
+
+def asked_delay(headers: Mapping[str, str]) -> float | None:
+    """Read how many seconds an answer asks a client to wait; None if it asks for nothing, or for a date."""
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        try:
+            seconds = float(headers[name]) * unit
+        except (KeyError, ValueError):
+            continue
+        if isfinite(seconds) and seconds >= 0:
+            return seconds
+    return None
+
+
+def counted_retries(request: Request) -> int:
+    """Return how often the client says to have sent a request before; 0 if it says nothing."""
+    text = request.headers.get(_COUNT_HEADER, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0
+
+
+def chains_of(retries: Iterable[Retry]) -> list[list[Retry]]:
+    """Group retries into chains, each of which repeats one request again and again."""
+    chains: list[list[Retry]] = []
+    for retry in retries:
+        before = next((chain for chain in chains if chain[-1].exchange == retry.of), None)
+        if before is None:
+            chains.append([retry])
+        else:
+            before.append(retry)
+    return chains
