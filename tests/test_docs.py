@@ -15,7 +15,9 @@ import openai
 import pytest
 import yaml
 
+import harness.analysis.client_mistakes
 import harness.endpoints  # noqa: F401  (registers every operation)
+from harness.analysis.client_mistake import CLIENT_MISTAKES
 from harness.analysis.receivers import RECEIVER_MISTAKES
 from harness.api.operations import OPERATIONS
 from harness.cli import app
@@ -331,6 +333,10 @@ def test_links_lead_to_addresses_or_files(page):
 def test_the_page_of_webhooks_lists_every_fault_and_mistake():
     assert first_cells(section("webhooks.md", "Faults")) == set(FAULTS)
     assert first_cells(section("webhooks.md", "What a receiver does wrong")) == set(RECEIVER_MISTAKES)
+
+
+def test_the_page_of_behaviour_lists_every_mistake_of_a_client():
+    assert first_cells(section("behaviour.md", "What is looked for")) == set(CLIENT_MISTAKES)
 
 
 def test_the_readme_is_a_first_page():

@@ -14,9 +14,9 @@ from typing import Any, TypedDict, Unpack
 
 from harness.analysis.retries import Retry, chains_of, find_retries
 from harness.core.edge import EdgeTimes
-from harness.core.errors import RegistrationError
+from harness.core.errors import ConfigError, RegistrationError
 from harness.core.exchange import Exchange
-from harness.core.registry import Registry
+from harness.core.registry import Registry, suggest_name
 
 MistakeFacts = Mapping[str, Any]
 """`number`: the exchange it is about, the fields of the message, and `certain` if it can be no intention."""
@@ -48,6 +48,12 @@ class SeenClient:
     def by_number(self) -> Mapping[int, Exchange]:
         """The exchanges by their number."""
         return {exchange.number: exchange for exchange in self.exchanges}
+
+    @cached_property
+    def last_about(self) -> Mapping[str, int]:
+        """The number of the last exchange about each response, by its id."""
+        about = ((exchange.request.params.get("response_id"), exchange.number) for exchange in self.exchanges)
+        return {id: number for id, number in about if id is not None}
 
     @property
     def timed(self) -> Iterator[tuple[Exchange, EdgeTimes]]:
@@ -105,7 +111,7 @@ CLIENT_MISTAKES: Registry[MistakeKind] = Registry("mistake of a client")
 """Every mistake by id; filled by importing `harness.analysis.client_mistakes`."""
 
 
-class MistakeDeclaration(TypedDict):
+class ClientMistakeDeclaration(TypedDict):
     """Declarations beside the function of a mistake."""
 
     message: str
@@ -115,7 +121,7 @@ class MistakeDeclaration(TypedDict):
     lacks: Sequence[SeenClient]
 
 
-def client_mistake(**words: Unpack[MistakeDeclaration]) -> Callable[[MistakeCheck], MistakeCheck]:
+def client_mistake(**words: Unpack[ClientMistakeDeclaration]) -> Callable[[MistakeCheck], MistakeCheck]:
     """Register a generator of a `SeenClient` that yields the facts of each mistake."""
 
     def register(check: MistakeCheck) -> MistakeCheck:
@@ -136,6 +142,13 @@ def client_mistake(**words: Unpack[MistakeDeclaration]) -> Callable[[MistakeChec
         return check
 
     return register
+
+
+def check_mistakes(ids: Sequence[str], where: str) -> None:
+    """ConfigError for an id that no mistake of a client has."""
+    for id in ids:
+        if id not in CLIENT_MISTAKES:
+            raise ConfigError(f"{where}({id!r}): clients make no such mistake. {suggest_name(id, CLIENT_MISTAKES)}")
 
 
 def client_mistakes_of(seen: SeenClient, strict: bool = False) -> list[ClientMistake]:

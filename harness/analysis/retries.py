@@ -19,6 +19,22 @@ _COUNT_HEADER = "x-stainless-retry-count"
 """In which OpenAI's SDKs say how often they have sent a request before."""
 
 
+VOLATILE_HEADERS = frozenset(
+    {
+        _COUNT_HEADER,
+        "connection",
+        "date",
+        "traceparent",
+        "tracestate",
+        "x-client-request-id",
+        "x-ms-client-request-id",
+        "x-request-id",
+    }
+)
+"""Headers that may differ between a request and its retry."""
+RequestKey = tuple[str, str, bytes, frozenset[tuple[str, str]]]
+
+
 @dataclass(frozen=True, slots=True)
 class Retry:
     """A request that was sent again: `exchange` repeats `of`, `after` so many seconds, for a `reason`.
@@ -36,7 +52,7 @@ class Retry:
 
 def find_retries(exchanges: Sequence[Exchange], edge: Mapping[int, EdgeTimes]) -> list[Retry]:
     """List the retries of a journal, oldest first: the same request again, once the one before had failed."""
-    failed: dict[tuple[str, str, bytes], list[Exchange]] = {}
+    failed: dict[RequestKey, list[Exchange]] = {}
     retries = []
     for exchange in exchanges:
         if exchange.is_routed or exchange.number not in edge:
@@ -64,10 +80,11 @@ def _describe(exchange: Exchange, of: Exchange, edge: Mapping[int, EdgeTimes]) -
     return Retry(exchange.number, of.number, after, reason, asked_delay(of.answer.headers))
 
 
-def request_key(request: Request) -> tuple[str, str, bytes]:
-    """Make what is the same of a request and its retry."""
+def request_key(request: Request) -> RequestKey:
+    """Make what is the same of a request and its retry: all but headers that count, trace or name attempts."""
     query = "&".join(f"{name}={value}" for name, value in sorted(request.query.items()))
-    return request.method, f"{request.root}{request.path}?{query}", request.raw
+    headers = frozenset(item for item in request.headers.items() if item[0] not in VOLATILE_HEADERS)
+    return request.method, f"{request.root}{request.path}?{query}", request.raw, headers
 
 
 def end_of(times: EdgeTimes) -> float:
@@ -120,11 +137,7 @@ def counted_retries(request: Request) -> int:
 
 def chains_of(retries: Iterable[Retry]) -> list[list[Retry]]:
     """Group retries into chains, each of which repeats one request again and again."""
-    chains: list[list[Retry]] = []
+    by_last: dict[int, list[Retry]] = {}
     for retry in retries:
-        before = next((chain for chain in chains if chain[-1].exchange == retry.of), None)
-        if before is None:
-            chains.append([retry])
-        else:
-            before.append(retry)
-    return chains
+        by_last[retry.exchange] = [*by_last.pop(retry.of, []), retry]
+    return list(by_last.values())

@@ -21,6 +21,7 @@ Section = Literal[
     "the-installation",
     "another-server",
     "a-webhook",
+    "how-the-client-asks",
 ]
 """The headings of the page as they stand in an address."""
 

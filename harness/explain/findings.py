@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from harness.analysis.flow_steps import is_unanswered
 from harness.analysis.loss import Lost
 from harness.core.exchange import Exchange
+from harness.explain.client import client_findings
 from harness.explain.loss import loss_finding
 from harness.explain.model import ReportFinding
 from harness.explain.refusal import refusal_finding
@@ -53,5 +54,6 @@ def collect_findings(
         for exchange in refused
     ]
     findings += [loss_finding(lost, lost.loss in allowed or (passed and lost.exchange in lossy)) for lost in losses]
+    findings += client_findings(world, passed)
     findings.sort(key=lambda finding: finding.exchange or 0)
     return [*findings, *webhook_findings(world, passed), *unused_findings(world, passed or "unused" in allowed)]

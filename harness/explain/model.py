@@ -18,6 +18,7 @@ CauseKind = Literal[
     "probe",
     "hang_up",
     "webhook",
+    "client",
     "dropped",
     "other",
 ]
@@ -69,11 +70,12 @@ _SECTIONS: dict[CauseKind, Section] = {
     "probe": "a-request-was-refused",
     "hang_up": "the-client-hung-up",
     "webhook": "a-webhook",
+    "client": "how-the-client-asks",
     "dropped": "a-shared-store",
 }
 _ROW_LABELS = tuple(field.name for field in fields(Cause) if field.kw_only)
 
-FindingKind = Literal["refusal", "loss", "unanswered", "unused", "disagreement", "unreadable", "webhook"]
+FindingKind = Literal["refusal", "loss", "unanswered", "unused", "disagreement", "unreadable", "webhook", "client"]
 _PLACES: dict[FindingKind, str] = {"unreadable": "the file", "refusal": "outside of its test", "webhook": "a webhook"}
 """The place of a finding without an exchange: of an unreadable recording, of a request without a World, of a delivery."""
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from harness.analysis.lanes import without_probes
 from harness.analysis.loss import Lost
+from harness.explain.client import client_causes
 from harness.explain.hang_up import hang_up_causes
 from harness.explain.loss import loss_cause, shown_otherwise_cause
 from harness.explain.model import Cause
@@ -35,6 +36,7 @@ def find_verdict(
         *_sort_causes(world, losses, refused),
         *(shown_otherwise_cause(message, world.vocabulary) for message in world.shown_otherwise if shown),
         *stray,
+        *client_causes(world),
         *webhook_causes(world),
         *map(absence_cause, world.refusals.missing),
         *([_unused_or_no_request(world)] if unused_turns and not explains_unused else []),
@@ -59,7 +61,13 @@ def find_suspects(world: World, losses: Sequence[Lost] = (), *, unused: bool = F
         return [_unused_or_no_request(world)]
     named = {cause.exchange for cause in ranked}
     left = [cause for cause in hang_up_causes(world) if cause.exchange not in named]
-    return [*ranked, *webhook_causes(world), *left, *([stray_cause(world)] if world.strays else [])]
+    return [
+        *ranked,
+        *client_causes(world),
+        *webhook_causes(world),
+        *left,
+        *([stray_cause(world)] if world.strays else []),
+    ]
 
 
 def _sort_causes(world: World, losses: Sequence[Lost], refused: Sequence[Cause]) -> list[Cause]:

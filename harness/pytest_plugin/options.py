@@ -19,11 +19,14 @@ UNUSED_VALUES = ("fail", "allow")
 LOSSES_VALUES = ("fail", "allow", "strict")
 REFUSALS_VALUES = ("fail", "allow")
 WEBHOOKS_VALUES = ("fail", "allow")
+CLIENT_VALUES = ("fail", "allow", "strict")
 MARKER_VALUES: dict[str, tuple[str, ...]] = {
     "unused": UNUSED_VALUES,
     "losses": LOSSES_VALUES,
     "refusals": REFUSALS_VALUES,
     "webhooks": WEBHOOKS_VALUES,
+    "client": CLIENT_VALUES,
+    "patience": (),
     "dialect": ("openai", "azure", "foundry"),
     "key": (),
     "as_of": (),
@@ -32,9 +35,10 @@ MARKER_VALUES: dict[str, tuple[str, ...]] = {
 }
 """The options of the marker `harness` with their values; without a dialect the mock has the paths of all of them.
 
-`losses`, `webhooks` and `refusals` may also be a list of what to allow: ids of losses, of mistakes of receivers, rules and
-areas. `key` is any text: one more API key of the test; `as_of` is a day or a month, `contract` a file that
-`harness learn` wrote, below the root of the project; with `tls` (True or False) the mock speaks TLS.
+`losses`, `webhooks`, `client` and `refusals` may also be a list of what to allow: ids of losses, of mistakes of receivers
+and of clients, rules and areas. `patience` are the seconds that a client may wait. `key` is any text: one more API key of
+the test; `as_of` is a day or a month, `contract` a file that `harness learn` wrote, below the root of the project; with
+`tls` (True or False) the mock speaks TLS.
 """
 REFUSALS_INI = "harness_refusals"
 CONTRACT_INI = "harness_contract"
@@ -138,6 +142,9 @@ def _describe_misfit(name: str, value: Any) -> str:
     if name == "key":
         is_text = isinstance(value, str) and value.strip()
         return "" if is_text else "give the API key that the program sends, as in key='sk-test'."
+    if name == "patience":
+        is_positive = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < float("inf")
+        return "" if is_positive else "give the seconds that a client may wait for an answer, as in patience=2."
     if name == "contract":
         return "" if isinstance(value, str) and value else "give the name of a file, as in contract='contract.yaml'."
     if name == "tls":
@@ -148,11 +155,11 @@ def _describe_misfit(name: str, value: Any) -> str:
         from harness.world.refusals import describe_unknown_rule
 
         return describe_unknown_rule(value)
-    ids = _ids_of(name) if name in ("losses", "webhooks") and isinstance(value, list) else ()
+    ids = _ids_of(name) if name in ("losses", "webhooks", "client") and isinstance(value, list) else ()
     if all(id in ids for id in value) if ids else value in MARKER_VALUES[name]:
         return ""
     known = ", ".join(map(repr, ids or MARKER_VALUES[name]))
-    listed = {"losses": "losses", "webhooks": "mistakes", "refusals": "rules and areas"}
+    listed = {"losses": "losses", "webhooks": "mistakes", "client": "mistakes", "refusals": "rules and areas"}
     lists = {option: f" or a list of {what} to allow" for option, what in listed.items()}
     wrong = next((id for id in value if id not in ids), "") if ids else value
     near = _suggest(wrong, ids or MARKER_VALUES[name])
@@ -176,11 +183,16 @@ def _describe_misfit_date(value: object) -> str:
 
 
 def _ids_of(option: str) -> tuple[str, ...]:
-    """List what an option allows by id: losses, or mistakes of receivers of webhooks."""
+    """List what an option allows by id: losses, or mistakes of receivers of webhooks or of clients."""
     if option == "webhooks":
         from harness.analysis.receivers import RECEIVER_MISTAKES
 
         return tuple(RECEIVER_MISTAKES)
+    if option == "client":
+        import harness.analysis.client_mistakes
+        from harness.analysis.client_mistake import CLIENT_MISTAKES
+
+        return tuple(CLIENT_MISTAKES)
     import harness.analysis.losses  # noqa: F401  (registers every loss)
     from harness.analysis.loss import LOSSES
 

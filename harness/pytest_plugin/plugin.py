@@ -18,6 +18,7 @@ import pytest
 from harness.core.errors import HarnessError
 from harness.core.garbage import paused_collection
 from harness.pytest_plugin.caught_errors import note_caught_errors
+from harness.pytest_plugin.client_option import judge_client
 from harness.pytest_plugin.environment import SESSION_KEY, session_server, set_environment
 from harness.pytest_plugin.exploring import WorldExplorer
 from harness.pytest_plugin.guard import is_live_api_refused
@@ -89,6 +90,9 @@ def pytest_configure(config: pytest.Config) -> None:
         'permits all of them, refusals=["call_needs_output", "tools"] those of these rules and areas. '
         'harness(webhooks="fail"): so does what a receiver of webhooks does wrong; webhooks="allow" permits all of it, '
         'webhooks=["webhook-late"] these. '
+        'harness(client="fail"): so does a client that asks in a way that can be no intention; client="strict" looks for '
+        'all that clients do wrong, client=["no-backoff"] allows these, client="allow" all of it; with patience=2 a '
+        "client may wait two seconds for an answer. "
         'harness(dialect="azure"): the mock is that provider alone (openai, azure, foundry), and so is the environment. '
         'harness(key="sk-test"): requests with this key belong to the test, too. '
         "harness(tls=True): the mock speaks TLS, and the environment says whom to trust. "
@@ -139,6 +143,7 @@ def openai_mock(
         world.refusals.expect(text, required=False)
     if allowed := allowed_mistakes(request.node):
         world.open_webhooks().allowed.update(allowed)
+    judge_client(world, options)
     for alias in (SESSION_KEY, options.get("key")):
         if alias:
             mock_server.api.add_alias(alias, mock.api_key)

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import NamedTuple
 
+from harness.analysis.client_mistake import CLIENT_MISTAKES
 from harness.analysis.loss import LOSSES
 from harness.analysis.receivers import RECEIVER_MISTAKES
 from harness.analysis.sequence import NO_MESSAGES, SequenceDiagram
@@ -93,6 +94,7 @@ class Totals(NamedTuple):
     unreadable: int = 0
     routed: int = 0
     webhooks: int = 0
+    client: int = 0
 
     def plus(self, other: Totals) -> Totals:
         """Add other totals to these."""
@@ -160,7 +162,7 @@ def count_totals(exchanges: int, findings: Sequence[ReportFinding], routed: int 
     losses = counts["loss", True] + counts["loss", False]
     refused = (counts["refusal", expected] for expected in (True, False))
     rest = (counts[kind, False] for kind in ("unanswered", "unused", "disagreement", "unreadable"))
-    return Totals(*(1, exchanges, *refused, losses, *rest, routed, counts["webhook", False]))
+    return Totals(*(1, exchanges, *refused, losses, *rest, routed, counts["webhook", False], counts["client", False]))
 
 
 def summary_line(totals: Totals, rules: int) -> str:
@@ -175,6 +177,7 @@ def summary_line(totals: Totals, rules: int) -> str:
         pluralize(totals.disagreements, "disagreement") if totals.disagreements else "",
         f"{totals.unreadable} unreadable" if totals.unreadable else "",
         f"{pluralize(totals.webhooks, 'wrong webhook')}" if totals.webhooks else "",
+        pluralize(totals.client, "mistake of a client", "mistakes of clients") if totals.client else "",
         f"{rules} % of rules",
     ]
     return f"contract: {', '.join(filter(None, parts))}"
@@ -191,4 +194,6 @@ def documentation_of(id: str) -> Json:
     if mistake := RECEIVER_MISTAKES.get(id):
         doc = {"summary": mistake.summary, "doc": mistake.doc, "area": "webhooks"}
         return {**doc, "source": mistake.source, "fix": mistake.fix}
+    if kind := CLIENT_MISTAKES.get(id):
+        return {"summary": kind.summary, "doc": kind.doc, "area": kind.area, "source": kind.source, "fix": kind.fix}
     return {}

@@ -14,6 +14,7 @@ from harness.analysis.lanes import CLIENT_LANE, LaneExchange, assign_lanes, grou
 from harness.analysis.loss import Lost, losses_of
 from harness.analysis.path import Path, build_path
 from harness.analysis.path_lists import Agents, Approvals, Calls
+from harness.analysis.retries import Retry, find_retries
 from harness.analysis.token_usage import Usage, sum_usage
 from harness.core.exchange import Exchange
 from harness.core.replies import ModelReplies
@@ -92,6 +93,11 @@ class JournalViews:
     def flow(self) -> Flow:
         """What happened so far: `print(mock.flow)`, or `mock.flow.mermaid` for a sequence diagram of it."""
         return build_flow(self._assigned())
+
+    @property
+    def retries(self) -> list[Retry]:
+        """The requests that were sent again after a failure: which one, how long after, why, and what wait was asked for."""
+        return find_retries(self.exchanges, self.world.edge)
 
     @property
     def losses(self) -> list[Lost]:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
+import harness.analysis.client_mistakes  # noqa: F401  (registers every mistake)
+from harness.analysis.client_mistake import check_mistakes
 from harness.answers.run_events import CitationPlacement
 from harness.api.http.dialects import API_ROOTS, FOUNDRY
 from harness.api.models import Model
 from harness.core.account import Organization
 from harness.core.arguments import named_arguments
+from harness.core.client_judgement import AllowedMistakes
 from harness.core.delivery import Gate
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
@@ -168,6 +172,13 @@ class Mock(JournalViews):
     def add_model(self, family: Model) -> None:
         """Add a family of models to this World, or replace the family of that name."""
         self.world.models = self.world.models.with_family(family)
+
+    def allows(self, *mistakes: str) -> AllowedMistakes:
+        """Allow mistakes of the client in a `with` block, or from now on: `with mock.allows("no-backoff"): …`."""
+        check_mistakes(mistakes, "allows")
+        allowed = AllowedMistakes(mistakes, self.exchanges)
+        self.world.client = replace(self.world.client, allowed=(*self.world.client.allowed, allowed))
+        return allowed
 
     learn = add_model
     """Do the same by its old name."""

@@ -20,6 +20,7 @@ from harness.api.resources.containers import Containers
 from harness.api.resources.files import File, Uploads
 from harness.contract.rule import RULES, Rule
 from harness.core.account import DEFAULT_ORGANIZATION, Organization
+from harness.core.client_judgement import LENIENT, ClientJudgement
 from harness.core.dates import CONTRACT_DATE, parse_as_of, start_of_clock
 from harness.core.delivery import Gate
 from harness.core.edge import EdgeLog, EdgeRecord, ReturnedAnswer
@@ -62,7 +63,7 @@ class World:
     HTTP, about what a client showed otherwise than it was said; `routed` are the paths that a test answers itself, the
     newest first. `edge` has the times of the exchanges that a server has answered, `answered_by` the turns and routes that
     answered, both by the number of the exchange: only reports show them, as they do what a test has `not_awaited`. The
-    `courier` delivers what is due of its `webhooks`.
+    `courier` delivers what is due of its `webhooks`, `client` says how the client is judged.
     """
 
     # What few Worlds set is here: an object with more than 30 attributes of its own is slower, and larger by 1,600 bytes.
@@ -74,6 +75,7 @@ class World:
     counts_waiting = True
     courier: Courier | None = None
     webhooks: Webhooks | None = None
+    client: ClientJudgement = LENIENT
     shown_otherwise: tuple[str, ...] = ()
     not_awaited: tuple[str, ...] = ()
     routed: tuple[RoutedPath, ...] = ()

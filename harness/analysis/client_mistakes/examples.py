@@ -16,7 +16,7 @@ BEGIN = 100.0
 _RESPONSE = {"id": "resp_1", "object": "response", "status": "in_progress"}
 
 
-class Seen(NamedTuple):
+class Sending(NamedTuple):
     """A request that arrived `at` so many seconds, its answer, and what went out of that."""
 
     at: float
@@ -55,7 +55,7 @@ def stalled(seconds: float, answer: Answer = OK) -> Answer:
     return answer._replace(delivery=Delivery([Pause(seconds, after=0)]))
 
 
-def seen(*rows: Seen, patience: float = 60.0) -> SeenClient:
+def seen(*rows: Sending, patience: float = 60.0) -> SeenClient:
     """Make what is seen of a client."""
     exchanges = [_exchange(number, row) for number, row in enumerate(rows, 1)]
     edge = {number: _times(row) for number, row in enumerate(rows, 1)}
@@ -63,7 +63,7 @@ def seen(*rows: Seen, patience: float = 60.0) -> SeenClient:
     return SeenClient(exchanges, edge, turns, patience)
 
 
-def _exchange(number: int, row: Seen) -> Exchange:
+def _exchange(number: int, row: Sending) -> Exchange:
     parts: Sequence[str] = row.path.strip("/").split("/")
     params = {"response_id": parts[1]} if len(parts) > 1 else {}
     method = "GET" if len(parts) == 2 else "POST"
@@ -74,7 +74,7 @@ def _exchange(number: int, row: Seen) -> Exchange:
     return Exchange(number, request, row.answer)
 
 
-def _times(row: Seen) -> EdgeTimes:
+def _times(row: Sending) -> EdgeTimes:
     arrived, answer = BEGIN + row.at, row.answer
     last = arrived + (row.lasts if row.left is None else row.left)
     count = None if answer.events is None else len(answer.events)

@@ -5,13 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.analysis.client_mistake import MistakeFacts, SeenClient, client_mistake
-from harness.analysis.client_mistakes.examples import OK, Seen, refused, seen, streamed
-from harness.analysis.retries import asked_delay, counted_retries, failure_of, request_key
+from harness.analysis.client_mistakes.examples import OK, Sending, refused, seen, streamed
+from harness.analysis.retries import (
+    RequestKey,
+    Retry,
+    asked_delay,
+    counted_retries,
+    failure_of,
+    request_key,
+)
 from harness.core.exchange import Answer, Exchange
+from harness.core.loose_json import as_object
 from harness.core.text.shorten import answer_error
 
 RETRYABLE = (408, 409, 425, 429)
 """The refusals after which OpenAI's SDKs ask again, or HTTP says to; all others are of the request itself."""
+CONFLICT = 409
+"""The refusal after which to ask again helps only sometimes."""
 UNANSWERED = 418
 """The status with which the harness says that it has no answer."""
 FINAL_CODES = ("insufficient_quota", "billing_hard_limit_reached")
@@ -27,7 +37,7 @@ LEAST_GROWTH = 1.25
 
 _SDK = "OpenAI's SDKs retry 408, 409, 429, 5xx and lost connections, twice, after 0.5 s and more (`max_retries`)"
 _COUNTED = {"x-stainless-retry-count": "1"}
-_AGAIN = Seen(1, OK)
+_AGAIN = Sending(1, OK)
 
 
 def _is_final(exchange: Exchange) -> bool:
@@ -44,55 +54,68 @@ def _is_final(exchange: Exchange) -> bool:
     "status change the request, or give up.",
     source=_SDK,
     shows=[
-        seen(Seen(0, refused(400)), Seen(1, refused(400))),
-        seen(Seen(0, refused(401)), Seen(0.5, refused(401), headers=_COUNTED)),
-        seen(Seen(0, refused(429, "insufficient_quota")), Seen(1, refused(429, "insufficient_quota"))),
-        seen(Seen(0, refused(500, x_should_retry="false")), _AGAIN),
-        seen(Seen(0, refused(400)), Seen(1, refused(400)), Seen(3, refused(400))),
+        seen(Sending(0, refused(400)), Sending(1, refused(400))),
+        seen(Sending(0, refused(401)), Sending(0.5, refused(401), headers=_COUNTED)),
+        seen(Sending(0, refused(429, "insufficient_quota")), Sending(1, refused(429, "insufficient_quota"))),
+        seen(Sending(0, refused(500, x_should_retry="false")), _AGAIN),
+        seen(Sending(0, refused(400)), Sending(1, refused(400)), Sending(3, refused(400))),
     ],
     lacks=[
-        seen(Seen(0, refused(400)), Seen(1, OK, body={"temperature": 1})),
-        seen(Seen(0, refused(429)), _AGAIN),
-        seen(Seen(0, refused(500)), _AGAIN),
-        seen(Seen(0, refused(409)), _AGAIN),
-        seen(Seen(0, refused(400)), Seen(1, OK, path="/responses/resp_1")),
-        seen(Seen(0, refused(418)), Seen(1, refused(418))),
-        seen(Seen(0, OK), _AGAIN),
+        seen(Sending(0, refused(400)), Sending(1, OK, body={"temperature": 1})),
+        seen(Sending(0, refused(429)), _AGAIN),
+        seen(Sending(0, refused(500)), _AGAIN),
+        seen(Sending(0, refused(409)), _AGAIN),
+        seen(Sending(0, refused(400)), Sending(1, OK, path="/responses/resp_1")),
+        seen(Sending(0, refused(418)), Sending(1, refused(418))),
+        seen(Sending(0, refused(404)), Sending(1, OK, body={"input": "first"}), Sending(2, OK)),
+        seen(
+            Sending(0, refused(400), headers={"user-agent": "a"}), Sending(1, refused(400), headers={"user-agent": "b"})
+        ),
+        seen(Sending(0, OK), _AGAIN),
     ],
 )
 def retried_non_retryable(client: SeenClient) -> Iterator[MistakeFacts]:
-    """A request is sent again unchanged after a refusal that is about the request itself.
+    """A request is sent again unchanged after a refusal that is about the request itself, and nothing else was changed.
 
     It is certain when the client counts its retries in `x-stainless-retry-count`; else a test may have asked twice.
     """
     for retry in client.retries:
         before, again = client.by_number[retry.of], client.by_number[retry.exchange]
-        if before.status != UNANSWERED and retry.reason.isdigit() and _is_final(before):
+        certain = counted_retries(again.request) > 0
+        if before.status == UNANSWERED or not retry.reason.isdigit() or not _is_final(before):
+            continue
+        if certain or not _has_changed(client, retry):
             code = answer_error(before).get("code")
             yield {
                 "number": retry.exchange,
                 "of": retry.of,
                 "status": before.status,
                 "code": f" ({code})" if code else "",
-                "certain": counted_retries(again.request) > 0,
+                "certain": certain,
             }
 
 
+def _has_changed(client: SeenClient, retry: Retry) -> bool:
+    """Tell whether something was changed between a request and its retry, so that the answer may be another one."""
+    between = (client.by_number.get(number) for number in range(retry.of + 1, retry.exchange))
+    return any(other and other.request.method != "GET" and other.status < 400 for other in between)
+
+
 @client_mistake(
-    message="request {number} came {after:.2f} s after the {status} to request {of}, which asked to wait {asked:g} s",
+    message="request {number} came {after:.1f} s after the {status} to request {of}, which asked to wait {asked:g} s",
     fix="Wait as long as `retry-after` (or `retry-after-ms`) says before the next attempt, also where the client has a "
     "back-off of its own.",
     source="RFC 9110, 10.2.3; OpenAI's SDKs wait as `retry-after` says, if it is a minute at most",
     shows=[
-        seen(Seen(0, refused(429, retry_after="2")), Seen(0.5, OK)),
-        seen(Seen(0, refused(503, retry_after_ms="900", retry_after="9")), Seen(0.5, OK)),
+        seen(Sending(0, refused(429, retry_after="2")), Sending(0.5, OK)),
+        seen(Sending(0, refused(503, retry_after_ms="900", retry_after="9")), Sending(0.5, OK)),
     ],
     lacks=[
-        seen(Seen(0, refused(429, retry_after="2")), Seen(2.01, OK)),
-        seen(Seen(0, refused(429, retry_after="2")), Seen(1.99, OK)),
-        seen(Seen(0, refused(429)), Seen(0.5, OK)),
-        seen(Seen(0, refused(429, retry_after="Wed, 21 Oct 2026 07:28:00 GMT")), Seen(0.5, OK)),
-        seen(Seen(0, refused(429, retry_after="2")), Seen(0.5, OK, body={"input": "ho"})),
+        seen(Sending(0, refused(429, retry_after="2")), Sending(2.01, OK)),
+        seen(Sending(0, refused(429, retry_after="2")), Sending(1.99, OK)),
+        seen(Sending(0, refused(429)), Sending(0.5, OK)),
+        seen(Sending(0, refused(429, retry_after="Wed, 21 Oct 2026 07:28:00 GMT")), Sending(0.5, OK)),
+        seen(Sending(0, refused(429, retry_after="2")), Sending(0.5, OK, body={"input": "ho"})),
     ],
 )
 def retry_after_ignored(client: SeenClient) -> Iterator[MistakeFacts]:
@@ -110,7 +133,7 @@ def retry_after_ignored(client: SeenClient) -> Iterator[MistakeFacts]:
 
 
 def _attempts(status: int, *times: float) -> SeenClient:
-    return seen(*(Seen(time, refused(status)) for time in times))
+    return seen(*(Sending(time, refused(status)) for time in times))
 
 
 @client_mistake(
@@ -138,7 +161,7 @@ def retry_storm(client: SeenClient) -> Iterator[MistakeFacts]:
         _attempts(500, 0, 0.5, 1.5),
         _attempts(500, 0, 0.02),
         _attempts(429, 0, 1, 2),
-        seen(*(Seen(time, refused(429, retry_after="1")) for time in (0, 1.02, 2.04, 3.06))),
+        seen(*(Sending(time, refused(429, retry_after="1")) for time in (0, 1.02, 2.04, 3.06))),
     ],
 )
 def no_backoff(client: SeenClient) -> Iterator[MistakeFacts]:
@@ -158,21 +181,22 @@ def no_backoff(client: SeenClient) -> Iterator[MistakeFacts]:
     "already, ask for it anew, or go on from its last event (`starting_after`).",
     source=_SDK,
     shows=[
-        seen(Seen(0, refused(429, retry_after="1"))),
-        seen(Seen(0, refused(503)), Seen(1, OK, body={"input": "else"})),
-        seen(Seen(0, Answer(0))),
-        seen(Seen(0, streamed(cut=True), body={"stream": True})),
+        seen(Sending(0, refused(429, retry_after="1"))),
+        seen(Sending(0, refused(503)), Sending(1, OK, body={"input": "else"})),
+        seen(Sending(0, Answer(0))),
+        seen(Sending(0, streamed(cut=True), body={"stream": True})),
     ],
     lacks=[
-        seen(Seen(0, refused(500)), _AGAIN),
-        seen(Seen(0, refused(400))),
-        seen(Seen(0, refused(429, "insufficient_quota"))),
-        seen(Seen(0, refused(503, x_should_retry="false"))),
+        seen(Sending(0, refused(500)), _AGAIN),
+        seen(Sending(0, refused(400))),
+        seen(Sending(0, refused(429, "insufficient_quota"))),
+        seen(Sending(0, refused(503, x_should_retry="false"))),
+        seen(Sending(0, refused(409))),
         _attempts(500, 0, 0.5, 1.5),
-        seen(Seen(0, refused(429, retry_after="3600"))),
+        seen(Sending(0, refused(429, retry_after="3600"))),
         seen(
-            Seen(0, streamed(cut=True), body={"stream": True}),
-            Seen(1, OK, path="/responses/resp_1", query={"starting_after": 3, "stream": True}),
+            Sending(0, streamed(cut=True), body={"stream": True}),
+            Sending(1, OK, path="/responses/resp_1", query={"starting_after": 3, "stream": True}),
         ),
     ],
 )
@@ -183,7 +207,8 @@ def gave_up_early(client: SeenClient) -> Iterator[MistakeFacts]:
         reason = failure_of(exchange, times)
         if exchange.number in retried or reason in ("", "timeout", "failed") or exchange.status == UNANSWERED:
             continue
-        if not (_is_final(exchange) or _asks_for_long(exchange, client) or _goes_on(exchange, client)):
+        is_final = exchange.status == CONFLICT or _is_final(exchange)
+        if not (is_final or _asks_for_long(exchange, client) or _goes_on(exchange, client)):
             yield {"number": exchange.number, "reason": reason}
 
 
@@ -194,10 +219,8 @@ def _asks_for_long(exchange: Exchange, client: SeenClient) -> bool:
 
 def _goes_on(exchange: Exchange, client: SeenClient) -> bool:
     """Tell whether the response of a stream was asked for later."""
-    body = exchange.answer.body if isinstance(exchange.answer.body, dict) else {}
-    id = body.get("id")
-    later = (other for other in client.exchanges if other.number > exchange.number)
-    return id is not None and any(other.request.params.get("response_id") == id for other in later)
+    id = as_object(exchange.answer.body).get("id")
+    return isinstance(id, str) and client.last_about.get(id, 0) > exchange.number
 
 
 @client_mistake(
@@ -206,21 +229,21 @@ def _goes_on(exchange: Exchange, client: SeenClient) -> bool:
     "time, or ask with `background: true` and retrieve the response.",
     source="The Responses API has no key that would make two equal requests one",
     shows=[
-        seen(Seen(0, OK), Seen(1, OK)),
-        seen(Seen(0, OK, left=0.5), Seen(1, OK)),
-        seen(Seen(0, streamed()), Seen(0.001, streamed())),
+        seen(Sending(0, OK), Sending(1, OK)),
+        seen(Sending(0, OK, left=0.5), Sending(1, OK)),
+        seen(Sending(0, streamed()), Sending(0.001, streamed())),
     ],
     lacks=[
-        seen(Seen(0, OK), Seen(1, OK, body={"input": "ho"})),
-        seen(Seen(0, refused(429)), _AGAIN),
-        seen(Seen(0, Answer(0)), _AGAIN),
-        seen(Seen(0, streamed(cut=True)), Seen(1, streamed())),
-        seen(Seen(0, OK), Seen(1, refused(400), turn=False)),
+        seen(Sending(0, OK), Sending(1, OK, body={"input": "ho"})),
+        seen(Sending(0, refused(429)), _AGAIN),
+        seen(Sending(0, Answer(0)), _AGAIN),
+        seen(Sending(0, streamed(cut=True)), Sending(1, streamed())),
+        seen(Sending(0, OK), Sending(1, refused(400), turn=False)),
     ],
 )
 def duplicate_create(client: SeenClient) -> Iterator[MistakeFacts]:
     """The same request is sent twice and answered twice, although the first answer was no failure."""
-    answered: dict[tuple[str, str, bytes], tuple[int, str]] = {}
+    answered: dict[RequestKey, tuple[int, str]] = {}
     for exchange, times in client.timed:
         key, failure = request_key(exchange.request), failure_of(exchange, times)
         if exchange.number not in client.turns or key[0] != "POST" or failure not in ("", "timeout"):

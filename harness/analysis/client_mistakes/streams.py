@@ -6,18 +6,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from harness.analysis.client_mistake import MistakeFacts, SeenClient, client_mistake
-from harness.analysis.client_mistakes.examples import OK, Seen, seen, streamed
+from harness.analysis.client_mistakes.examples import OK, Sending, seen, streamed
 from harness.analysis.retries import end_of, failure_of
 from harness.core.exchange import Exchange
 from harness.core.loose_json import as_object
 
 _STREAM = {"stream": True}
-_RETRIEVED = Seen(2, OK, path="/responses/resp_1")
+_RETRIEVED = Sending(2, OK, path="/responses/resp_1")
 
 
-def _resumed(at: float, after: int, answer: Any = None) -> Seen:
+def _resumed(at: float, after: int, answer: Any = None) -> Sending:
     query = {"stream": True, "starting_after": after}
-    return Seen(at, answer or streamed(5, first=min(after + 1, 3)), path="/responses/resp_1", query=query)
+    return Sending(at, answer or streamed(5, first=min(after + 1, 3)), path="/responses/resp_1", query=query)
 
 
 def _later(exchange: Exchange, client: SeenClient) -> Iterator[Exchange]:
@@ -41,18 +41,21 @@ def _response_id(exchange: Exchange) -> str | None:
     "connection was closed properly. Ask again, or retrieve the response, before going on.",
     source="The last event of each stream of a response says how it has ended (`response.completed` and its kin)",
     shows=[
-        seen(Seen(0, streamed(cut=True), body=_STREAM, sent=3), Seen(1, OK, body={"previous_response_id": "resp_1"})),
-        seen(Seen(0, streamed(ended=False), body=_STREAM), Seen(1, OK, body={"previous_response_id": "resp_1"})),
+        seen(
+            Sending(0, streamed(cut=True), body=_STREAM, sent=3),
+            Sending(1, OK, body={"previous_response_id": "resp_1"}),
+        ),
+        seen(Sending(0, streamed(ended=False), body=_STREAM), Sending(1, OK, body={"previous_response_id": "resp_1"})),
     ],
     lacks=[
-        seen(Seen(0, streamed(), body=_STREAM), Seen(1, OK, body={"previous_response_id": "resp_1"})),
+        seen(Sending(0, streamed(), body=_STREAM), Sending(1, OK, body={"previous_response_id": "resp_1"})),
         seen(
-            Seen(0, streamed(cut=True), body=_STREAM),
-            Seen(1, OK, path="/responses/resp_1"),
-            Seen(2, OK, body={"previous_response_id": "resp_1"}),
+            Sending(0, streamed(cut=True), body=_STREAM),
+            Sending(1, OK, path="/responses/resp_1"),
+            Sending(2, OK, body={"previous_response_id": "resp_1"}),
         ),
-        seen(Seen(0, streamed(cut=True), body=_STREAM), Seen(1, OK, body={"previous_response_id": "resp_0"})),
-        seen(Seen(0, streamed(cut=True), body=_STREAM), Seen(1, streamed(), body=_STREAM)),
+        seen(Sending(0, streamed(cut=True), body=_STREAM), Sending(1, OK, body={"previous_response_id": "resp_0"})),
+        seen(Sending(0, streamed(cut=True), body=_STREAM), Sending(1, streamed(), body=_STREAM)),
     ],
 )
 def truncated_stream_accepted(client: SeenClient) -> Iterator[MistakeFacts]:
@@ -79,17 +82,17 @@ def truncated_stream_accepted(client: SeenClient) -> Iterator[MistakeFacts]:
     "stops only what is not.",
     source="`POST /responses/{{response_id}}/cancel`, and `GET` with `starting_after` to go on",
     shows=[
-        seen(Seen(0, streamed(), body=_STREAM, sent=2, left=0.5)),
-        seen(Seen(0, streamed(), body=_STREAM, sent=2, left=0.5), Seen(1, OK, body={"input": "else"})),
+        seen(Sending(0, streamed(), body=_STREAM, sent=2, left=0.5)),
+        seen(Sending(0, streamed(), body=_STREAM, sent=2, left=0.5), Sending(1, OK, body={"input": "else"})),
     ],
     lacks=[
-        seen(Seen(0, streamed(), body=_STREAM)),
-        seen(Seen(0, streamed(), body=_STREAM, sent=0, left=0.5)),
-        seen(Seen(0, streamed(), body=_STREAM, sent=2, left=0.5), Seen(1, OK, path="/responses/resp_1/cancel")),
-        seen(Seen(0, streamed(), body=_STREAM, sent=2, left=0.5), _resumed(1, 1)),
-        seen(Seen(0, streamed(), body=_STREAM, sent=2, left=0.5), Seen(1, streamed(), body=_STREAM)),
-        seen(Seen(0, streamed(cut=True), body=_STREAM, sent=2)),
-        seen(Seen(0, OK, left=0.5)),
+        seen(Sending(0, streamed(), body=_STREAM)),
+        seen(Sending(0, streamed(), body=_STREAM, sent=0, left=0.5)),
+        seen(Sending(0, streamed(), body=_STREAM, sent=2, left=0.5), Sending(1, OK, path="/responses/resp_1/cancel")),
+        seen(Sending(0, streamed(), body=_STREAM, sent=2, left=0.5), _resumed(1, 1)),
+        seen(Sending(0, streamed(), body=_STREAM, sent=2, left=0.5), Sending(1, streamed(), body=_STREAM)),
+        seen(Sending(0, streamed(cut=True), body=_STREAM, sent=2)),
+        seen(Sending(0, OK, left=0.5)),
     ],
 )
 def abandoned_stream(client: SeenClient) -> Iterator[MistakeFacts]:
@@ -109,18 +112,18 @@ def abandoned_stream(client: SeenClient) -> Iterator[MistakeFacts]:
     fix="Resume with `starting_after` set to the `sequence_number` of the last event that was handled.",
     source="`GET /responses/{{response_id}}?stream=true&starting_after=N` sends the events with greater numbers",
     shows=[
-        seen(Seen(0, streamed(cut=True), body=_STREAM, sent=2), _resumed(1, 2)),
-        seen(Seen(0, streamed(), body=_STREAM, sent=2, left=0.5), _resumed(1, 3)),
-        seen(Seen(0, streamed(), body=_STREAM, sent=0, left=0.5), _resumed(1, 0)),
+        seen(Sending(0, streamed(cut=True), body=_STREAM, sent=2), _resumed(1, 2)),
+        seen(Sending(0, streamed(), body=_STREAM, sent=2, left=0.5), _resumed(1, 3)),
+        seen(Sending(0, streamed(), body=_STREAM, sent=0, left=0.5), _resumed(1, 0)),
     ],
     lacks=[
-        seen(Seen(0, streamed(cut=True), body=_STREAM, sent=2), _resumed(1, 1)),
-        seen(Seen(0, streamed(cut=True), body=_STREAM, sent=2), _resumed(1, 0)),
-        seen(Seen(0, streamed(cut=True), body=_STREAM, sent=2), _RETRIEVED),
-        seen(Seen(0, streamed(), body=_STREAM), _resumed(1, 4, OK)),
-        seen(Seen(0, OK), _resumed(1, 3)),
+        seen(Sending(0, streamed(cut=True), body=_STREAM, sent=2), _resumed(1, 1)),
+        seen(Sending(0, streamed(cut=True), body=_STREAM, sent=2), _resumed(1, 0)),
+        seen(Sending(0, streamed(cut=True), body=_STREAM, sent=2), _RETRIEVED),
+        seen(Sending(0, streamed(), body=_STREAM), _resumed(1, 4, OK)),
+        seen(Sending(0, OK), _resumed(1, 3)),
         seen(
-            Seen(0, streamed(cut=True), body=_STREAM, sent=2),
+            Sending(0, streamed(cut=True), body=_STREAM, sent=2),
             _resumed(1, 1)._replace(answer=streamed(5, first=2, cut=True), sent=2),
             _resumed(2, 3),
         ),

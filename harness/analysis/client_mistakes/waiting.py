@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.analysis.client_mistake import MistakeFacts, SeenClient, client_mistake
-from harness.analysis.client_mistakes.examples import OK, Seen, seen, stalled, streamed
+from harness.analysis.client_mistakes.examples import OK, Sending, seen, stalled, streamed
 
 
 @client_mistake(
@@ -14,14 +14,14 @@ from harness.analysis.client_mistakes.examples import OK, Seen, seen, stalled, s
     "is ten minutes.",
     source="OpenAI's SDKs wait 600 s by default; what is too long is set with `patience`",
     shows=[
-        seen(Seen(0, stalled(90), lasts=90)),
-        seen(Seen(0, stalled(2), lasts=2.1), patience=2),
-        seen(Seen(0, stalled(90, streamed()), lasts=91)),
+        seen(Sending(0, stalled(90), lasts=90)),
+        seen(Sending(0, stalled(2), lasts=2.1), patience=2),
+        seen(Sending(0, stalled(90, streamed()), lasts=91)),
     ],
     lacks=[
-        seen(Seen(0, stalled(90), left=20)),
-        seen(Seen(0, stalled(30), lasts=30)),
-        seen(Seen(0, stalled(2), lasts=2), Seen(3, OK), patience=5),
+        seen(Sending(0, stalled(90), left=20)),
+        seen(Sending(0, stalled(30), lasts=30)),
+        seen(Sending(0, stalled(2), lasts=2), Sending(3, OK), patience=5),
     ],
 )
 def no_timeout(client: SeenClient) -> Iterator[MistakeFacts]:

@@ -86,6 +86,15 @@ class Vocabulary:
             return f'{{"webhooks": {{…, "allow": {json.dumps(ids)}}}}} in the script'
         return _ALLOWED.format("webhooks")
 
+    def allow_client(self, ids: Sequence[str]) -> str:
+        """How these mistakes of a client are permitted."""
+        named = ", ".join(map(json.dumps, ids))
+        if self.language == "javascript":
+            return f"useMock({{ client: [{named}] }})"
+        if self.mark:
+            return f"with mock.allows({named}): …, or for a whole test\n{self.mark.format(f'client=[{named}]')}"
+        return f'{{"client": [{named}]}}'
+
     def expect_refusals(self, ids: Sequence[str]) -> str:
         """How refusals by these rules are expected: the first of them where it comes, or all for a whole test."""
         if self.language == "javascript":

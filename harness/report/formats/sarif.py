@@ -22,6 +22,7 @@ _KIND_SUMMARIES = {
     "disagreement": "A recorded exchange and the contract do not agree.",
     "unreadable": "A recording that could not be read to its end.",
     "webhook": "A receiver of webhooks does not do what it has to.",
+    "client": "A client asks too often, too soon, not again, or on from where it was not.",
 }
 
 

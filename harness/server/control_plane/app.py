@@ -6,7 +6,7 @@ The bearer key of a control request names the World, as it does for the API itse
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import wraps
 from typing import Any, Literal
 
@@ -228,17 +228,21 @@ async def report(
     unused: Outcome = "fail",
     losses: Outcome = "fail",
     webhooks: Outcome = "fail",
+    client: Literal["fail", "allow", "strict"] | None = None,
     verbose: bool = False,
 ) -> Json:
     """What a failing test shows, the cause first; `verdict` is why one fails that held, else null.
 
     With `unused=allow` unused turns are no reason, nor are losses with `losses=allow` and mistakes of receivers of webhooks
-    with `webhooks=allow`. With `verbose=true` every cause in full, the evidence and the bodies.
+    with `webhooks=allow`. `client` says how the client is judged from then on: `strict` looks for all that clients do wrong.
+    With `verbose=true` every cause in full, the evidence and the bodies.
     """
     mock, outcomes = _mock_of(request), {"unused": unused, "losses": losses}
     await _finish_deliveries(mock)
     if webhooks == ALLOW and mock.world.webhooks:
         mock.world.webhooks.allowed.add(ALL_ALLOWED)
+    if client is not None:
+        mock.world.client = replace(mock.world.client, option=client)
     _api(request).observers.on_judged(mock, [name for name, outcome in outcomes.items() if outcome == ALLOW])
     judged = judge_world(mock, unused=unused == "fail", losses=losses == "fail", verbose=verbose)
     return {"verdict": judged.verdict or None, "report": judged.report}

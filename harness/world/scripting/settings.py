@@ -11,6 +11,8 @@ automatic: false
 dialect: azure
 as_of: 2026-03
 refusals: [unknown_url, tools]
+client: strict
+patience: 20
 webhooks: [{url: "http://localhost:8000/hook", faults: [doubled]}]
 route: {POST /embeddings: {json: {object: list, data: []}}, POST /moderations: [{status: 500, text: down}, {json: {}}]}
 """
@@ -19,13 +21,14 @@ from __future__ import annotations
 
 from base64 import b64decode
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, Field, fields
+from dataclasses import MISSING, Field, fields, replace
 from functools import partial
 from typing import Any, get_args
 
 from harness.answers.run_events import CitationPlacement
 from harness.api.http.dialects import check_dialect
 from harness.core.account import Organization, RateLimit
+from harness.core.client_judgement import CLIENT_VALUES
 from harness.core.dates import parse_as_of
 from harness.core.exchange import Answer, Json
 from harness.core.text.vocabulary import render_json
@@ -256,6 +259,35 @@ def _parse_as_of(value: Any) -> SettingChange:
     return lambda mock: mock.world.set_date(day)
 
 
+def _parse_client(value: Any) -> SettingChange:
+    """How the client is judged: `fail`, `allow`, `strict`, or a list of the mistakes that it may make."""
+    option = _CLIENT.check("client", value)
+    if not isinstance(option, list):
+        return lambda mock: setattr(mock.world, "client", replace(mock.world.client, option=option))
+
+    def allow(mock: Mock) -> None:
+        mock.allows(*option)
+
+    allow(Mock())  # so that a mistake is found before anything is changed
+    return allow
+
+
+def _parse_patience(value: Any) -> SettingChange:
+    """How long a client may wait for an answer, in seconds."""
+    seconds = _PATIENCE.check("patience", value)
+    return lambda mock: setattr(mock.world, "client", replace(mock.world.client, patience=seconds))
+
+
+_CLIENT = ValueForm(
+    "fail, allow, strict, or a list of mistakes to allow",
+    lambda value: TEXT_LIST.is_valid(value) if isinstance(value, list) else value in CLIENT_VALUES,
+)
+_PATIENCE = ValueForm(
+    "a number of seconds above 0",
+    lambda value: isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e9,
+)
+
+
 def _parse_refusals(value: Any) -> SettingChange:
     texts = refusal_texts(value)
 
@@ -331,6 +363,8 @@ SETTINGS: Mapping[str, Callable[[Any], SettingChange]] = {
     "dialect": _parse_dialect,
     "as_of": _parse_as_of,
     "refusals": _parse_refusals,
+    "client": _parse_client,
+    "patience": _parse_patience,
     "route": _parse_route,
     "webhooks": parse_webhooks,
 }

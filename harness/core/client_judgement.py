@@ -1,0 +1,54 @@
+"""Which mistakes of clients count in a World: those that are certain, or all; less what its test allows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import TracebackType
+
+from harness.core.exchange import Exchange
+
+FAIL, ALLOW, STRICT = CLIENT_VALUES = ("fail", "allow", "strict")
+"""What mistakes of a client do to its test: those that are certain fail it, none does, or each does."""
+PATIENCE = 60.0
+"""Seconds that a client may wait for an answer without a byte, unless a test says otherwise."""
+
+
+class AllowedMistakes:
+    """Mistakes that are allowed in a `with` block, or from now on: `with mock.allows("no-backoff"): …`."""
+
+    def __init__(self, ids: Sequence[str], journal: Sequence[Exchange], *, always: bool = False) -> None:
+        self.ids = ids
+        self._journal = journal
+        self._first = 0 if always else _last_number(journal) + 1
+        self._last: int | None = None
+
+    def __enter__(self) -> AllowedMistakes:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        self._last = _last_number(self._journal)
+
+    def permits(self, mistake: str, exchange: int) -> bool:
+        """Tell whether a mistake is one of these, and was made meanwhile."""
+        return mistake in self.ids and self._first <= exchange and (self._last is None or exchange <= self._last)
+
+
+def _last_number(journal: Sequence[Exchange]) -> int:
+    return journal[-1].number if journal else 0
+
+
+@dataclass(frozen=True, slots=True)
+class ClientJudgement:
+    """How the client of a World is judged: `fail`, `allow` or `strict`, and what is `allowed` of it.
+
+    `patience` are the seconds that it may wait for an answer without a byte.
+    """
+
+    option: str = FAIL
+    allowed: tuple[AllowedMistakes, ...] = ()
+    patience: float = PATIENCE
+
+
+LENIENT = ClientJudgement()
+"""The judgement of a World whose test says nothing about it."""

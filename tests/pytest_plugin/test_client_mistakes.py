@@ -1,0 +1,95 @@
+"""A test whose client asks in a wrong way fails: for what can be no intention always, for the rest on demand."""
+
+from __future__ import annotations
+
+import pytest
+
+ASKING = """
+import httpx, pytest
+from harness.core.client_judgement import ClientJudgement
+from harness.faults import http_error, pause, rate_limit, server_error
+
+def ask(mock, times=2, **headers):
+    headers = {"Authorization": f"Bearer {mock.api_key}", **headers}
+    for _ in range(times):
+        httpx.post(f"{mock.base_url}/responses", json={"model": "gpt-4.1", "input": "hi"}, headers=headers)
+"""
+COUNTED = 'ask(mock, **{"x-stainless-retry-count": "1"})'
+REFUSED = 'mock.script(http_error(400, "No."), repeat=True)'
+IGNORED = 'mock.script(rate_limit(after="5s"), "ok"); ask(mock)'
+
+
+def run(pytester: pytest.Pytester, body: str, mark: str = "") -> pytest.RunResult:
+    marked = f"@pytest.mark.harness({mark})" if mark else ""
+    pytester.makepyfile(f"{ASKING}\n{marked}\ndef test_it(mock):\n    {body}\n")
+    return pytester.runpytest("-p", "no:cacheprovider")
+
+
+class TestWhatCanBeNoIntention:
+    def test_fails_a_test(self, pytester: pytest.Pytester) -> None:
+        done = run(pytester, f"{REFUSED}; {COUNTED}")
+        done.assert_outcomes(failed=1)
+        done.stdout.fnmatch_lines(
+            [
+                "Client retried-non-retryable: request 2 is request 1 again, which was refused with 400*",
+                "  where   POST /responses, request 2",
+                "  fix     Ask again only after 408, 409, 429, 5xx*",
+                '  allow   with mock.allows("retried-non-retryable"): …, or for a whole test',
+                '          @pytest.mark.harness(client=[[]"retried-non-retryable"[]])',
+                "  manual  docs/troubleshooting.md#how-the-client-asks",
+                "*1 mistake of a client*",
+            ]
+        )
+
+    @pytest.mark.parametrize("mark", ['client="allow"', 'client=["retried-non-retryable"]'])
+    def test_is_allowed_by_a_mark(self, pytester: pytest.Pytester, mark: str) -> None:
+        run(pytester, f"{REFUSED}; {COUNTED}", mark).assert_outcomes(passed=1)
+
+    def test_is_allowed_in_a_block_alone(self, pytester: pytest.Pytester) -> None:
+        block = f'with mock.allows("retried-non-retryable"): {COUNTED}'
+        run(pytester, f"{REFUSED}\n    {block}").assert_outcomes(passed=1)
+        done = run(pytester, f"{REFUSED}\n    {block}\n    {COUNTED}")
+        done.assert_outcomes(failed=1)
+        done.stdout.fnmatch_lines(["Client retried-non-retryable: request 3 *"])
+
+
+class TestWhatMayBeIntended:
+    def test_passes(self, pytester: pytest.Pytester) -> None:
+        run(pytester, IGNORED).assert_outcomes(passed=1)
+
+    def test_fails_on_demand(self, pytester: pytest.Pytester) -> None:
+        done = run(pytester, IGNORED, 'client="strict"')
+        done.assert_outcomes(failed=1)
+        done.stdout.fnmatch_lines(["Client retry-after-ignored: request 2 came 0.* s after the 429 to request 1, *"])
+
+    def test_may_be_allowed_from_some_place_on(self, pytester: pytest.Pytester) -> None:
+        run(pytester, f'mock.allows("retry-after-ignored"); {IGNORED}', 'client="strict"').assert_outcomes(passed=1)
+
+    def test_counts_from_a_patience_on(self, pytester: pytest.Pytester) -> None:
+        slow = 'mock.script(pause("ok", seconds=0.3)); ask(mock, 1)'
+        run(pytester, slow, 'client="strict"').assert_outcomes(passed=1)
+        done = run(pytester, slow, 'client="strict", patience=0.1')
+        done.assert_outcomes(failed=1)
+        done.stdout.fnmatch_lines(["Client no-timeout: the client waited 0.3 s for request 1 without a byte; 0.1 s *"])
+
+
+@pytest.mark.parametrize(
+    ("mark", "words"),
+    [
+        ('client="strct"', "*give one of 'fail', 'allow', 'strict' or a list of mistakes to allow.*strict*"),
+        ('client=["no-backof"]', "*Did you mean *no-backoff*"),
+        ("patience=0", "*give the seconds that a client may wait for an answer, as in patience=2.*"),
+        ("patience=True", "*give the seconds that a client may wait*"),
+    ],
+)
+def test_a_mark_that_makes_no_sense_says_so(pytester: pytest.Pytester, mark: str, words: str) -> None:
+    done = run(pytester, "pass", mark)
+    done.assert_outcomes(errors=1)
+    done.stdout.fnmatch_lines([words])
+
+
+def test_a_mistake_that_there_is_not_says_so(pytester: pytest.Pytester) -> None:
+    done = run(pytester, 'mock.allows("no-backof")')
+    done.stdout.fnmatch_lines(
+        ["*ConfigError: allows('no-backof'): clients make no such mistake. Did you mean*no-backoff*"]
+    )

@@ -1,0 +1,215 @@
+"""How clients ask, in any test: for each mistake a client that makes it is caught, and one that does it right is not."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx
+import openai
+import pytest
+
+from harness.analysis.client_mistake import client_mistakes_of
+from harness.analysis.retries import Retry
+from harness.core.client_judgement import ClientJudgement
+from harness.explain.client import see_client
+from harness.faults import Gate, cut, end_stream, http_error, pause, rate_limit, server_error
+from harness.world.mock import Mock
+from tests.support.processes import wait_until
+
+pytestmark = pytest.mark.harness(client="allow", refusals="allow", unused="allow")
+HI = {"model": "gpt-4.1", "input": "hi"}
+NEVER = Gate()
+
+
+def found(mock: Mock) -> set[str]:
+    """All mistakes that the client of a test made, intended or not."""
+    return {mistake.mistake for mistake in client_mistakes_of(see_client(mock.world), strict=True)}
+
+
+@pytest.fixture
+def wire(mock: Mock) -> Iterator[httpx.Client]:
+    """A client that does nothing by itself."""
+    headers = {"Authorization": f"Bearer {mock.api_key}"}
+    with httpx.Client(base_url=mock.base_url, headers=headers, timeout=5) as made:
+        yield made
+
+
+@pytest.fixture
+def sdk(mock: Mock) -> Iterator[Callable[..., openai.OpenAI]]:
+    made: list[openai.OpenAI] = []
+
+    def make(**options: Any) -> openai.OpenAI:
+        made.append(openai.OpenAI(base_url=mock.base_url, api_key=mock.api_key, **options))
+        return made[-1]
+
+    yield make
+    for client in made:
+        client.close()
+
+
+def loop(wire: httpx.Client, *waits: float, **headers: str) -> None:
+    """Ask again after each wait as long as there is an error, whichever it is."""
+    for wait in (0.0, *waits):
+        time.sleep(wait)
+        if wire.post("/responses", json=HI, headers=headers).status_code < 400:
+            return
+
+
+class TestARefusalThatStays:
+    def test_is_asked_for_again_by_a_loop(self, mock: Mock, wire: httpx.Client) -> None:
+        mock.script(http_error(400, "No."), repeat=True)
+        loop(wire, 0.06, 0.12)
+        assert "retried-non-retryable" in found(mock)
+
+    def test_is_certain_when_the_client_counts(self, mock: Mock, wire: httpx.Client) -> None:
+        wire.post("/responses", json={**HI, "temperature": 9})
+        wire.post("/responses", json={**HI, "temperature": 9}, headers={"x-stainless-retry-count": "1"})
+        (mistake,) = client_mistakes_of(see_client(mock.world))
+        assert (mistake.mistake, mistake.exchange, mistake.certain) == ("retried-non-retryable", 2, True)
+
+    def test_is_the_end_for_the_sdk(self, mock: Mock, sdk: Callable[..., openai.OpenAI]) -> None:
+        mock.script(http_error(400, "No."), repeat=True)
+        with pytest.raises(openai.BadRequestError):
+            sdk().responses.create(**HI)
+        assert found(mock) == set()
+
+
+class TestTheTimeToWait:
+    def test_is_ignored_by_a_loop(self, mock: Mock, wire: httpx.Client) -> None:
+        mock.script(rate_limit(after="1s"), "ok")
+        loop(wire, 0.1)
+        assert found(mock) == {"retry-after-ignored"}
+
+    def test_is_kept_by_the_sdk(self, mock: Mock, sdk: Callable[..., openai.OpenAI]) -> None:
+        mock.script(rate_limit(after="1s"), "ok")
+        assert sdk().responses.create(**HI).output_text == "ok"
+        assert found(mock) == set()
+        (retry,) = mock.retries
+        assert (retry.exchange, retry.of, retry.reason, retry.retry_after) == (2, 1, "429", 1.0)
+        assert 1.0 <= retry.after < 3
+
+
+class TestServerErrors:
+    def test_are_stormed_by_a_loop(self, mock: Mock, wire: httpx.Client) -> None:
+        mock.script(server_error(), repeat=True)
+        loop(wire, *(0.01 * 2**number for number in range(6)))
+        assert "retry-storm" in found(mock)
+
+    def test_are_asked_for_again_at_once_by_a_loop(self, mock: Mock, wire: httpx.Client) -> None:
+        mock.script(server_error(), server_error(), "ok")
+        loop(wire, 0, 0)
+        assert found(mock) == {"no-backoff"}
+        assert [(retry.exchange, retry.of) for retry in mock.retries] == [(2, 1), (3, 2)]
+
+    def test_are_waited_for_by_the_sdk(self, mock: Mock, sdk: Callable[..., openai.OpenAI]) -> None:
+        mock.script(server_error(), server_error(), "ok")
+        assert sdk().responses.create(**HI).output_text == "ok"
+        assert found(mock) == set()
+
+    def test_are_taken_for_the_end_by_an_sdk_that_may_not_retry(
+        self, mock: Mock, sdk: Callable[..., openai.OpenAI]
+    ) -> None:
+        mock.script(server_error())
+        with pytest.raises(openai.InternalServerError):
+            sdk(max_retries=0).responses.create(**HI)
+        assert found(mock) == {"gave-up-early"}
+
+
+class TestASlowAnswer:
+    def test_is_waited_for_without_end(self, mock: Mock, sdk: Callable[..., openai.OpenAI]) -> None:
+        mock.world.client = ClientJudgement(patience=0.1)
+        mock.script(pause("ok", seconds=0.3))
+        assert sdk().responses.create(**HI).output_text == "ok"
+        assert found(mock) == {"no-timeout"}
+
+    def test_is_given_up_by_a_client_with_a_timeout(self, mock: Mock, sdk: Callable[..., openai.OpenAI]) -> None:
+        mock.world.client = ClientJudgement(patience=0.2)
+        mock.script(pause("ok", until=NEVER))
+        with pytest.raises(openai.APITimeoutError):
+            sdk(timeout=0.1, max_retries=0).responses.create(**HI)
+        assert wait_until(lambda: mock.world.edge[1].ended)
+        assert found(mock) == set()
+
+    def test_is_asked_for_twice_when_the_client_retries(self, mock: Mock, sdk: Callable[..., openai.OpenAI]) -> None:
+        mock.script(pause("one", until=NEVER), "two")
+        assert sdk(timeout=0.2, max_retries=1).responses.create(**HI).output_text == "two"
+        assert found(mock) == {"duplicate-create"}
+        assert [retry.reason for retry in mock.retries] == ["timeout"]
+
+
+def test_the_same_request_twice_takes_two_turns(mock: Mock, wire: httpx.Client) -> None:
+    mock.script("one", "two", "three")
+    for body in (HI, {**HI, "input": "ho"}):
+        wire.post("/responses", json=body)
+    assert found(mock) == set()
+    wire.post("/responses", json=HI)
+    assert found(mock) == {"duplicate-create"}
+
+
+class TestAStreamWithoutAnEnd:
+    def read(self, client: openai.OpenAI) -> str:
+        """The id of a response whose stream the SDK reads to where it stops, which is no error for it."""
+        events = list(client.responses.create(**HI, stream=True, background=True))
+        assert events[-1].type != "response.completed"
+        return str(events[0].response.id)  # type: ignore[union-attr]
+
+    def test_is_taken_for_whole(self, mock: Mock, sdk: Callable[..., openai.OpenAI]) -> None:
+        mock.script(end_stream("One.", after=5), "two")
+        client = sdk()
+        client.responses.create(model="gpt-4.1", input="ho", previous_response_id=self.read(client))
+        assert "truncated-stream-accepted" in found(mock)
+
+    def test_is_looked_up_before_the_client_goes_on(self, mock: Mock, sdk: Callable[..., openai.OpenAI]) -> None:
+        mock.script(end_stream("One.", after=5), "two")
+        client = sdk()
+        id = self.read(client)
+        client.responses.retrieve(id)
+        client.responses.create(model="gpt-4.1", input="ho", previous_response_id=id)
+        assert found(mock) == set()
+
+
+class TestAStreamThatGoesOn:
+    def test_is_left(self, mock: Mock, wire: httpx.Client) -> None:
+        mock.script(pause("Once.", after=2, until=NEVER))
+        with wire.stream("POST", "/responses", json={**HI, "stream": True}) as answer:
+            received = iter(answer.iter_lines())
+            while "response.in_progress" not in next(received):
+                pass
+        assert wait_until(lambda: mock.world.edge[1].ended)
+        assert found(mock) == {"abandoned-stream"}
+
+    def test_is_read_to_its_end(self, mock: Mock, sdk: Callable[..., openai.OpenAI]) -> None:
+        mock.script("Once.")
+        assert [event.type for event in sdk().responses.create(**HI, stream=True)][-1] == "response.completed"
+        assert found(mock) == set()
+
+
+class TestAStreamThatIsResumed:
+    def begin(self, mock: Mock, wire: httpx.Client) -> tuple[str, int]:
+        """The id of a background response whose stream breaks off, and the number of its last event."""
+        mock.script(cut("Once upon a time.", after=4))
+        with (
+            pytest.raises(httpx.RemoteProtocolError),
+            wire.stream("POST", "/responses", json={**HI, "stream": True, "background": True}) as answer,
+        ):
+            list(answer.iter_lines())
+        return str(mock.exchanges[0].answer.body["id"]), 3
+
+    @pytest.mark.parametrize(("further", "mistakes"), [(0, set()), (2, {"resumed-from-the-wrong-event"})])
+    def test_goes_on_after_the_last_event(
+        self, mock: Mock, wire: httpx.Client, further: int, mistakes: set[str]
+    ) -> None:
+        id, last = self.begin(mock, wire)
+        answer = wire.get(f"/responses/{id}", params={"stream": "true", "starting_after": last + further})
+        assert answer.status_code == 200
+        assert found(mock) == mistakes
+
+
+def test_a_retry_is_plain_data(mock: Mock, wire: httpx.Client) -> None:
+    mock.script(server_error(), "ok")
+    loop(wire, 0.06)
+    (retry,) = mock.retries
+    assert retry == Retry(2, 1, retry.after, "500")
+    assert 0.05 < retry.after < 2
