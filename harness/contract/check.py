@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, NamedTuple
 
-import jsonschema_rs
 import orjson
 
 from harness.api.http.dialects import FOUNDRY, OPENAI, apply_agent
@@ -21,7 +20,7 @@ from harness.contract.body_places import repair_body
 from harness.contract.dialect_body import PROMPT_SCHEMAS, apply_known_definition, read_answer_by_schema, read_by_schema
 from harness.contract.overrides import Entry, Exemption, Overrides
 from harness.contract.rule import RULES, Rule
-from harness.contract.rule_plan import AREAS_BEFORE_SCHEMA, BoundRule, RulePlan, plan_rules, plan_rules_about_input
+from harness.contract.rule_plan import AREAS_BEFORE_SCHEMA, BoundRule, RulePlan, plan_rules
 from harness.contract.rules import ITEMS_MEMBER
 from harness.core.account import Organization
 from harness.core.dates import CONTRACT_DATE
@@ -60,19 +59,6 @@ class CheckedRequest(NamedTuple):
     request: Request
     transcript: Transcript | None = None
     acted: tuple[Entry, ...] = ()
-
-
-class Settled(NamedTuple):
-    """What remains to be checked of requests that equal an accepted request in all but their `input`.
-
-    They have the same other members, headers and query, and come to the same World with the same account, models and day.
-    `about_text` and `about_items` are the rules that may decide differently about them, by the form of the input, and
-    `input_schema` is the schema of that member.
-    """
-
-    about_text: RulePlan
-    about_items: RulePlan
-    input_schema: jsonschema_rs.Validator
 
 
 class _WorldWithAccount:
@@ -123,35 +109,6 @@ def check_request(request: Request, world: Any, account: Organization | None = N
     return checked._replace(violation=violation, acted=tuple(acted))
 
 
-def settle(request: Request, world: Any) -> Settled | None:
-    """Find what is settled by an accepted request; None where others are to be checked as a whole.
-
-    That is so of a Foundry agent, which adds what is stored of it, and of a World with a contract of its own.
-    """
-    if world is None or world.overrides is not None or request.dialect == FOUNDRY or not request.schema:
-        return None
-    root = schema.load(request.schema, world.as_of)
-    if not isinstance(request.body, dict) or "input" not in root.get("properties", ()):
-        return None
-    return Settled(
-        plan_rules_about_input(request, world, is_list=False),
-        plan_rules_about_input(request, world, is_list=True),
-        schema.part_validator(root, root["properties"]["input"]),
-    )
-
-
-def check_input(request: Request, world: Any, settled: Settled) -> CheckedRequest:
-    """Check what is not settled about a request; one whose input breaks the schema is checked as a whole, which words it."""
-    body = omit_agents(request, read_by_schema(request))
-    if "input" not in body or not settled.input_schema.is_valid(body["input"]):
-        return check_request(request, world)
-    plan = settled.about_items if isinstance(body["input"], list) else settled.about_text
-    if plan.before and (violation := _find_first_violation(plan.before, request, world, None, None)):
-        return CheckedRequest(violation, request)
-    violation, transcript = _check_after_schema(plan, request, world, None)
-    return CheckedRequest(violation, request, transcript)
-
-
 def _admit(request: Request, world: Any) -> tuple[Request, list[Exemption]]:
     """Take from a request what its schema forbids and the World's overrides exempt; returns the exemptions, too."""
     own: Overrides = world.overrides
@@ -181,7 +138,7 @@ def _admit(request: Request, world: Any) -> tuple[Request, list[Exemption]]:
 def _check_rules(admitted: Request, world: Any, is_exempt: IsExempt | None) -> CheckedRequest:
     as_of = CONTRACT_DATE if world is None else world.as_of
     plan = plan_rules(admitted, world)
-    violation = _find_first_violation(plan.before, admitted, world, None, is_exempt)
+    violation = find_first_violation(plan.before, admitted, world, None, is_exempt)
     sent = request = admitted
     if request.dialect == FOUNDRY and world is not None:
         # The schema judges what the client has sent, the rules also what its agent adds.
@@ -192,20 +149,20 @@ def _check_rules(admitted: Request, world: Any, is_exempt: IsExempt | None) -> C
     if holder := ITEMS_MEMBER.get(request.operation):
         # Rules about items know them as `input`; _relocate_violation gives the member its name back.
         request = request._replace(body={"input": request.body.get(holder) or []})
-    violation, transcript = _check_after_schema(plan, request, world, is_exempt)
+    violation, transcript = check_after_schema(plan, request, world, is_exempt)
     if violation and holder:
         violation = _relocate_violation(violation, holder)
     return CheckedRequest(violation, admitted, transcript)
 
 
-def _check_after_schema(
-    plan: RulePlan, request: Request, world: Any, is_exempt: IsExempt | None
+def check_after_schema(
+    plan: RulePlan, request: Request, world: Any, is_exempt: IsExempt | None = None
 ) -> tuple[Violation | None, Transcript | None]:
     """Check the rules that rely on the schema; returns the transcript that they have read, too."""
     transcript = world.store.transcript(request.body or {}) if plan.reads_transcript else None
     request = _with_raw_bytes(request)
     rules = plan.narrow(request, transcript)
-    return _find_first_violation(rules, request, world, transcript, is_exempt), transcript
+    return find_first_violation(rules, request, world, transcript, is_exempt), transcript
 
 
 def _with_raw_bytes(request: Request) -> Request:
@@ -227,13 +184,14 @@ def _relocate_violation(violation: Violation, holder: str) -> Violation:
     return Violation(violation.rule, replace(error, param=holder) if error.param == "input" else error, facts)
 
 
-def _find_first_violation(
+def find_first_violation(
     checks: tuple[BoundRule, ...],
     request: Request,
     world: Any,
-    transcript: Transcript | None,
-    is_exempt: IsExempt | None,
+    transcript: Transcript | None = None,
+    is_exempt: IsExempt | None = None,
 ) -> Violation | None:
+    """Find the first violation of these rules that is not exempt."""
     for rule, rule_check in checks:
         for facts in rule_check(request, world, transcript):
             error = rule.error_for(facts)

@@ -17,9 +17,10 @@ import orjson
 from harness.answers.prompt import Prompt, Settings, brings_tools, find_loaded, read_prompt, read_settings
 from harness.api.http.dialects import OPENAI, ApiPath
 from harness.api.models import Models
-from harness.contract.check import Settled, Violation, check_input, check_request, drop_nulls, settle
+from harness.contract.check import Violation, check_request, drop_nulls
 from harness.contract.rule import CREATE_RESPONSE, Rule
 from harness.contract.rule_plan import SHARED_FACTS
+from harness.contract.settled import Settled, check_input, settle
 from harness.core.account import Organization
 from harness.core.exchange import Json, Request
 from harness.endpoints.request import read_request

@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.contract import check as contract
-from harness.contract.check import CheckedRequest, Settled, Violation, check, check_input, check_request, settle
+from harness.contract.check import CheckedRequest, Violation, check, check_request
 from harness.contract.overrides import Overrides
 from harness.contract.rule_plan import RulePlan
+from harness.contract.settled import Settled, check_input, settle
 from harness.core.exchange import Json, Request
 from harness.verify.examples import EXAMPLE_HEADERS, play_case
 from harness.verify.run import verify_recordings

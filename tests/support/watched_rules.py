@@ -125,7 +125,7 @@ class Excesses(dict[str, set[str]]):
 @pytest.fixture
 def excesses(monkeypatch: pytest.MonkeyPatch) -> Excesses:
     """Watches all rules that are called from now on."""
-    noted, find = Excesses(), contract._find_first_violation
+    noted, find = Excesses(), contract.find_first_violation
 
     def find_watched(checks: Any, request: Request, world: Any, transcript: Any, is_exempt: Any) -> Any:
         for bound in checks:
@@ -134,5 +134,5 @@ def excesses(monkeypatch: pytest.MonkeyPatch) -> Excesses:
                 break
         return find(checks, request, world, transcript, is_exempt)
 
-    monkeypatch.setattr(contract, "_find_first_violation", find_watched)
+    monkeypatch.setattr(contract, "find_first_violation", find_watched)
     return noted
