@@ -38,27 +38,50 @@ class FlowStep(NamedTuple):
 
 def build_steps(sent: Sequence[LaneExchange]) -> Iterator[FlowStep]:
     """Build the steps of exchanges that were assigned to lanes."""
-    all_outputs: Counter[tuple[str, ...]] = Counter()
-    sent_by_lane: dict[str, Counter[tuple[str, ...]]] = {}
+    all_outputs: Counter[_Key] = Counter()
+    sent_by_lane: dict[str, _SentItems] = {}
     known_ids: set[str] = set()
     for exchange, lane, hand_off in sent:
         request, answer = exchange.request, exchange.answer
-        sent_items = _request_items(request)
-        new_items = (
-            sent_items
-            if _is_chained(request)
-            else _new_items(sent_items, sent_by_lane.get(lane, Counter()) | all_outputs, known_ids)
-        )
+        before = sent_by_lane.get(lane, _SentItems())
+        items = _request_items(request)
+        now = _SentItems(items, before.keys_of(items))
+        new_items = items if _is_chained(request) else now.beyond(Counter(before.keys) | all_outputs, known_ids)
         output = [item for item in _answer_items(answer) if _item_id(item) not in known_ids]
         endpoint = "" if asks_model(request) else f"{request.method} {request.path}"
         yield FlowStep(
             exchange.number, lane, new_items, output, _status_line(answer), _failure_line(exchange), endpoint, hand_off
         )
-        sent_by_lane[lane] = (
-            Counter(map(_item_key, sent_items)) if asks_model(request) else sent_by_lane.get(lane, Counter())
-        )
+        if asks_model(request):
+            sent_by_lane[lane] = now
         all_outputs.update(map(_item_key, output))
         known_ids.update(filter(None, map(_item_id, output)))
+
+
+_Key = tuple[str, ...]
+"""What is the same of an item that a client may have rewritten."""
+
+
+class _SentItems(NamedTuple):
+    """The items that a request of a lane sent, and the key of each."""
+
+    items: Sequence[Json] = ()
+    keys: Sequence[_Key] = ()
+
+    def keys_of(self, items: Sequence[Json]) -> Sequence[_Key]:
+        """Make the keys of the items that the next request sends; as a rule it begins with all of these."""
+        pairs = enumerate(zip(self.items, items, strict=False))
+        same = next((place for place, (one, other) in pairs if one != other), min(len(self.items), len(items)))
+        return [*self.keys[:same], *map(_item_key, items[same:])]
+
+    def beyond(self, known: Counter[_Key], known_ids: set[str]) -> list[Json]:
+        """List the items beyond the known ones; each counts as often as it occurs."""
+        found = []
+        for item, key in zip(self.items, self.keys, strict=True):
+            known[key] -= 1
+            if known[key] < 0 and not (item.get("type") == "item_reference" and as_string(item.get("id")) in known_ids):
+                found.append(item)
+        return found
 
 
 def is_unanswered(exchange: Exchange) -> bool:
@@ -95,18 +118,7 @@ def _is_chained(request: Request) -> bool:
     return bool(body.get("previous_response_id") or conversation_id(body))
 
 
-def _new_items(items: Sequence[Json], known: Counter[tuple[str, ...]], known_ids: set[str]) -> list[Json]:
-    """Yield the items beyond the known ones; each counts as often as it occurs."""
-    found = []
-    for item in items:
-        mark = _item_key(item)
-        known[mark] -= 1
-        if known[mark] < 0 and not (item.get("type") == "item_reference" and as_string(item.get("id")) in known_ids):
-            found.append(item)
-    return found
-
-
-def _item_key(item: Json) -> tuple[str, ...]:
+def _item_key(item: Json) -> _Key:
     """Make a key of an item that a client may have rewritten: spaces, ids and types of parts do not count."""
     kind = as_string(item.get("role")) or as_string(item.get("type"))
     if kind in ("reasoning", "item_reference") and item.get("id"):

@@ -80,6 +80,8 @@ function LineText({ line, opened, exchange, rails, unfold }: LineShape) {
           {line.opened ? "▾" : "▸"} {count(line.count, "item")} as before
         </button>
       );
+    case "more":
+      return <button class="act dim" aria-expanded={false} onClick={unfold}>▸ {count(line.count, "item")} more that this request added</button>;
     case "item":
       return <ItemLine line={line} id={opened.id} rails={rails} />;
     case "mark": {

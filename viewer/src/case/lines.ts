@@ -6,6 +6,7 @@ import type { ShownCall } from "../model";
 
 export type Line =
   | { readonly kind: "before"; readonly count: number; readonly opened: boolean }
+  | { readonly kind: "more"; readonly count: number }
   | { readonly kind: "item"; readonly item: Json; readonly by: "before" | "request" | "answer"; readonly call: ShownCall | undefined }
   | { readonly kind: "mark"; readonly item: OpenedItem }
   | { readonly kind: "missing"; readonly call: ShownCall }
@@ -25,7 +26,7 @@ export function linesOf(opened: OpenedCase, exchange: OpenedExchange, missing: r
     ...(shown.before > 0 ? [{ kind: "before", count: shown.before, opened: unfolded } as const] : []),
     ...before.map(item("before")),
     ...exchange.transcript.filter(({ mark }) => mark !== "" && mark !== "refused").map((marked): Line => ({ kind: "mark", item: marked })),
-    ...exchange.added.map(item("request")),
+    ...foldMiddle(exchange.added.map(item("request")), unfolded),
   ];
   if (lines.length === 0 && shown.output.length === 0) lines.push({ kind: "request", text: shown.gist || `${shown.method} ${shown.path}` });
   lines.push(...missing.map((call): Line => ({ kind: "missing", call })));
@@ -33,6 +34,16 @@ export function linesOf(opened: OpenedCase, exchange: OpenedExchange, missing: r
   if (shown.error) lines.push({ kind: "error", text: `${shown.status} ${shown.error}`, rule: shown.rule, asked: shown.asked });
   else if (shown.output.length === 0 && shown.said) lines.push({ kind: "item", item: { role: "assistant", content: shown.said }, by: "answer", call: undefined });
   return [...lines, ...edgeLines(exchange)];
+}
+
+/** How many items that a request added are shown of many: of the first and of the last ones. */
+const FIRST = 4;
+const LAST = 8;
+
+/** Of many lines, those between the first and the last ones become one that says how many they are. */
+function foldMiddle(lines: readonly Line[], unfolded: boolean): readonly Line[] {
+  const between = lines.length - FIRST - LAST;
+  return unfolded || between < LAST ? lines : [...lines.slice(0, FIRST), { kind: "more", count: between }, ...lines.slice(-LAST)];
 }
 
 function edgeLines({ shown: { edge } }: OpenedExchange): Line[] {

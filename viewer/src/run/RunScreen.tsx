@@ -219,10 +219,18 @@ function Empty({ run, found, outcome }: { run: Run; found: Found | undefined; ou
   return <p class="empty">No test has asked the mock. A test that uses the fixture <code>mock</code>, or a cassette, appears here.</p>;
 }
 
+/** How many milliseconds a selection lasts before its case is opened: who walks through a list opens none. */
+const REST = 120;
+
 function Beside({ run, id }: { run: Run; id: string }) {
-  const { value: opened, problem, loading } = useCase(id);
+  const [settled, setSettled] = useState(id);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(id), REST);
+    return () => clearTimeout(timer);
+  }, [id]);
+  const { value: opened, problem, loading } = useCase(settled);
   return (
-    <section class="scrolls screen beside" aria-label="The selected test" tabIndex={-1}>
+    <section class="scrolls screen beside" aria-label="The selected test" aria-busy={settled !== id} tabIndex={-1} key={settled}>
       {opened ? <CaseView run={run} opened={opened} beside /> : <p class="empty">{problem?.message ?? (loading ? "Opening …" : "It is gone.")}</p>}
     </section>
   );
