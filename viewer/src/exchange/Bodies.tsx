@@ -5,14 +5,15 @@ import { sizeOf } from "../parts/base64";
 import { JsonView } from "../parts/json";
 import { isObject } from "../parts/json_rows";
 import type { Shown } from "./ExchangeScreen";
-import { findingsOf } from "./Problems";
+import { placesOf } from "./Problems";
+import type { FoundAt } from "./places";
 
 const write = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value, null, 2));
 
 export function SentTab(shown: Shown) {
   const { opened, exchange } = shown;
   const { error, at } = exchange.shown;
-  const found = error ? { at, message: error } : findingsOf(shown).find((finding) => finding.at);
+  const found = error ? { at, message: error } : firstOf(placesOf(shown, "sent"));
   const request = exchange.request;
   return (
     <>
@@ -29,12 +30,20 @@ export function SentTab(shown: Shown) {
   );
 }
 
-export function AnswerTab({ opened, exchange }: Shown) {
+/** The place that is marked: a body has one, the others are told above it. */
+function firstOf(places: readonly FoundAt[]): { at: string; message: string } | undefined {
+  const [first] = places;
+  return first && { at: first.at, message: first.finding.message };
+}
+
+export function AnswerTab(shown: Shown) {
+  const { opened, exchange } = shown;
+  const found = firstOf(placesOf(shown, "answer"));
   return (
     <>
       <BodyActs name={`${opened.row.name}-${exchange.number}-answer.json`} value={exchange.answer} />
       {exchange.shown.events && <p class="dim">The answer at the end of its stream; the tab Stream has its events.</p>}
-      <Body value={exchange.answer} empty="The answer has no body." />
+      <Body value={exchange.answer} at={found?.at ?? ""} note={found?.message ?? ""} empty="The answer has no body." />
       <Unfinished exchange={exchange} />
     </>
   );

@@ -4,10 +4,19 @@ import type { ShownFinding } from "../model";
 import { Explained } from "../parts/Prose";
 import { Sign } from "../parts/Sign";
 import type { Shown } from "./ExchangeScreen";
+import { type FoundAt, locate } from "./places";
 
 /** The findings of an exchange; a refusal is told by the exchange itself. */
 export function findingsOf({ opened, exchange }: Shown): readonly ShownFinding[] {
   return opened.findings.filter((finding) => finding.exchange === exchange.number && finding.kind !== "refusal");
+}
+
+/** The findings of an exchange that have a place in what was sent, in the answer, or in the stream. */
+export function placesOf(shown: Shown, tab: FoundAt["tab"]): readonly FoundAt[] {
+  return findingsOf(shown).flatMap((finding) => {
+    const found = locate(finding, shown.exchange);
+    return found?.tab === tab ? [found] : [];
+  });
 }
 
 const squeeze = (text: string): string => text.replace(/\s+/g, " ");
@@ -23,6 +32,10 @@ export function Problems(shown: Shown) {
   const where = cause?.rows.find(([label]) => label === "where")?.[1] ?? at;
   const items = exchange.transcript;
   const placeOf = (index: number): string => (index < 0 ? "" : link.case(opened.id, exchange.number, "transcript", { item: index }));
+  const bodyOf = (finding: ShownFinding): string => {
+    const found = locate(finding, exchange);
+    return found ? link.case(opened.id, exchange.number, found.tab, found.event < 0 ? {} : { event: found.event }) : "";
+  };
   const linkTo = (number: number): string => (opened.exchange(number) ? link.case(opened.id, number) : "");
   const shared = { run, linkTo };
   const refused = placeOf(items.findIndex((item) => item.mark === "refused"));
@@ -40,7 +53,7 @@ export function Problems(shown: Shown) {
           expected={finding.expected}
           where={[finding.at, finding.why].filter(Boolean).join(": ")}
           fix={finding.fix}
-          place={placeOf(items.findIndex((item) => item.finding !== null && opened.findings[item.finding] === finding))}
+          place={placeOf(items.findIndex((item) => item.finding !== null && opened.findings[item.finding] === finding)) || bodyOf(finding)}
         />
       ))}
     </div>
@@ -83,9 +96,13 @@ function Problem({ run, linkTo, what, rule, expected, where, fix, place }: Probl
           <>
             <dt>rule</dt>
             <dd>
-              <a href={link.rule(rule)} class="mono">
-                {rule}
-              </a>
+              {run.documented[rule] ? (
+                <a href={link.rule(rule)} class="mono">
+                  {rule}
+                </a>
+              ) : (
+                <span class="mono">{rule}</span>
+              )}
               {source && (
                 <span class="dim">
                   {" · "}

@@ -9,12 +9,15 @@ import { isObject } from "../parts/json_rows";
 import { VirtualList } from "../parts/VirtualList";
 import type { Shown } from "./ExchangeScreen";
 import { grow } from "./grow";
+import type { FoundAt } from "./places";
+import { placesOf } from "./Problems";
 import { duration } from "./times";
 
 /** A wait as long as this fills the bar. */
 const LONGEST_BAR = 100;
 
-export function StreamTab({ exchange }: Shown) {
+export function StreamTab(shown: Shown) {
+  const { exchange } = shown;
   const events = useMemo(() => exchange.events, [exchange]);
   if (!events || events.length === 0) {
     return (
@@ -23,14 +26,21 @@ export function StreamTab({ exchange }: Shown) {
       </p>
     );
   }
-  return <Stream exchange={exchange} events={events} />;
+  return <Stream exchange={exchange} events={events} wrong={placesOf(shown, "stream")} />;
 }
 
-function Stream({ exchange, events }: { exchange: OpenedExchange; events: readonly OpenedEvent[] }) {
+interface StreamProps {
+  readonly exchange: OpenedExchange;
+  readonly events: readonly OpenedEvent[];
+  readonly wrong: readonly FoundAt[];
+}
+
+function Stream({ exchange, events, wrong }: StreamProps) {
   const { query } = useAddress();
   const last = events.length - 1;
   const asked = query.get("event");
-  const selected = Math.min(Math.max(asked === null ? last : Number(asked) || 0, 0), last);
+  const first = wrong[0]?.event ?? last;
+  const selected = Math.min(Math.max(asked === null ? first : Number(asked) || 0, 0), last);
   const see = (index: number) => setQuery({ event: Math.min(Math.max(index, 0), last) });
   useKeys({
     j: ["the next event", () => see(selected + 1)],
@@ -56,6 +66,7 @@ function Stream({ exchange, events }: { exchange: OpenedExchange; events: readon
               <EventRow
                 event={event}
                 index={index}
+                wrong={wrong.find((found) => found.event === index)?.finding.message ?? ""}
                 wait={(waits[index] ?? 0) / longest}
                 selected={index === selected}
                 see={() => see(index)}
@@ -67,7 +78,7 @@ function Stream({ exchange, events }: { exchange: OpenedExchange; events: readon
       </section>
       <section class="stream-grown" aria-label="The answer so far">
         <Stepper index={selected} count={events.length} see={see} />
-        <Grown events={events} selected={selected} />
+        <Grown events={events} selected={selected} wrong={wrong.find((found) => found.event === selected)} />
       </section>
     </div>
   );
@@ -92,17 +103,19 @@ function Cut({ exchange }: { exchange: OpenedExchange }) {
 interface EventRowProps {
   readonly event: OpenedEvent;
   readonly index: number;
+  /** What is wrong with it; empty when nothing is. */
+  readonly wrong: string;
   /** The wait before it, as a part of the longest. */
   readonly wait: number;
   readonly selected: boolean;
   readonly see: () => void;
 }
 
-function EventRow({ event, index, wait, selected, see }: EventRowProps) {
+function EventRow({ event, index, wrong, wait, selected, see }: EventRowProps) {
   const pieces = event.chunks.length > 1 ? `${event.chunks.length} pieces: ${event.chunks.join(" + ")} B` : "";
   return (
     <button
-      class={`event ${selected ? "event-selected" : ""} ${event.delivered ? "" : "event-undelivered"}`}
+      class={`event ${selected ? "event-selected" : ""} ${event.delivered ? "" : "event-undelivered"} ${wrong && "event-wrong"}`}
       aria-current={selected ? "true" : undefined}
       onClick={see}
     >
@@ -114,6 +127,7 @@ function EventRow({ event, index, wait, selected, see }: EventRowProps) {
       <span class="event-type mono">{typeOf(event.event)}</span>
       <span class="event-gist mono dim">
         {event.delivered ? gistOf(event.event) : "not delivered"}
+        {wrong && <b class="wrong"> ✗ {wrong}</b>}
         {pieces && <span class="doubtful"> ! in {pieces}</span>}
       </span>
     </button>
@@ -161,7 +175,7 @@ function Stepper({ index, count, see }: { index: number; count: number; see: (in
   );
 }
 
-function Grown({ events, selected }: { events: readonly OpenedEvent[]; selected: number }) {
+function Grown({ events, selected, wrong }: Omit<StreamProps, "exchange" | "wrong"> & { selected: number; wrong: FoundAt | undefined }) {
   const grown = useMemo(() => grow(events.slice(0, selected + 1).map(({ event }) => event)), [events, selected]);
   const event = events[selected]?.event ?? null;
   return (
@@ -179,7 +193,8 @@ function Grown({ events, selected }: { events: readonly OpenedEvent[]; selected:
         </div>
       ))}
       <h2>This event</h2>
-      <JsonView value={event} label="event" />
+      {wrong && <p class="wrong prose">✗ {wrong.finding.message}</p>}
+      {wrong?.at ? <JsonView value={event} at={wrong.at} note={wrong.finding.message} label="event" /> : <JsonView value={event} label="event" />}
     </>
   );
 }

@@ -77,7 +77,7 @@ function JsonRow({ row, toggle, mark, note, place }: JsonRowProps) {
       <div class="json-line" style={shift}>
         {row.name && <span class="json-key">{JSON.stringify(row.name)}: </span>}
         <RowValue row={row} toggle={() => toggle(row)} />
-        {row.more && row.shape !== "open" ? "," : ""}
+        {row.more && row.shape !== "open" && row.shape !== "nulls" ? "," : ""}
       </div>
       {note && (
         <div class="json-note" style={shift}>
@@ -101,6 +101,7 @@ function RowValue({ row, toggle }: { row: Row; toggle: () => void }) {
         <button class="json-fold dim" onClick={toggle} title={row.names.join(", ")}>
           {row.names.length} nulls: {row.names.slice(0, 4).join(", ")}
           {row.names.length > 4 ? " …" : ""}
+          {row.more ? "," : ""}
         </button>
       );
     case "open":
