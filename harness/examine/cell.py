@@ -19,7 +19,9 @@ FIX = "  fix: "
 class Cell:
     """A case in a mode: its verdict, the reasons (the first in one line), the flow as text and drawn, how long it took.
 
-    `diagram` is Mermaid text, `sequence` the same as data; `view` is all that was exchanged, for a page alone.
+    `ended` is how it ended for the user of the client, such as `the answer` or the name of the error; `asks` of its
+    requests asked a model. `diagram` is Mermaid
+    text, `sequence` the same as data; `view` is all that was exchanged, for a page alone.
     """
 
     case: str
@@ -33,6 +35,8 @@ class Cell:
     seconds: float = 0
     printed: tuple[str, ...] = ()
     sequence: SequenceDiagram = NO_MESSAGES
+    ended: str = ""
+    asks: int = 0
     view: Json = field(default_factory=dict)
 
     @property

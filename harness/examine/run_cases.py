@@ -20,6 +20,7 @@ from harness.examine.case import CASES, FEATURES, ClientCase, ObservedRun
 from harness.examine.cell import FIX, Cell, Verdict
 from harness.examine.client_process import ClientProcess, Crashed, Done, Hung
 from harness.examine.declaration import Declaration
+from harness.examine.describe_end import count_asks, describe_end
 from harness.examine.find_reasons import find_reasons
 from harness.examine.mode import Mode, modes_of
 from harness.examine.task import Task
@@ -195,6 +196,8 @@ def run_case(case: ClientCase, mode: Mode, do: DoTask, server: Server, tools: To
         seconds=round(seconds, 3),
         printed=tuple(ended.printed) if isinstance(ended, Done) else (),
         sequence=drawn,
+        ended=describe_end(ended, mock.exchanges),
+        asks=count_asks(mock.exchanges),
         view=view_of_case(build_case(CaseHead(name), mock.world)),
     )
 

@@ -21,6 +21,8 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.core.errors import HarnessError
+from harness.examine.run_cases import ClientExamination
+from tests.clients.behaviour import CASES, render_behaviour
 from tests.clients.cells import GREEN, found
 from tests.clients.environments import ROOT
 from tests.clients.matrix import Row, Run, played, runs
@@ -43,6 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if said.publish and said.suites == [SUITE]:
         publish_samples()
         return 0
+    if said.publish and said.behaviour:
+        return _publish_behaviour(said.suites)
     if said.publish:
         return _publish(said.suites, said.only)
     console = Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False)
@@ -78,19 +82,35 @@ def _parser() -> argparse.ArgumentParser:
         f"of {SUITE}, write how the samples end, and their table in docs/foundry.md"
     )
     parser.add_argument("--publish", action="store_true", help=told)
+    less = "with --publish: only what clients do on faults of streams, retries and timeouts; rows of others stay"
+    parser.add_argument("--behaviour", action="store_true", help=less)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the matrix to a file")
     return parser
 
 
-def _publish(adapters: Sequence[str], cases: str | None) -> int:
-    """Examine one release after the other; without all of them, or with some cases only, the page is printed."""
+def _publish_behaviour(adapters: Sequence[str]) -> int:
+    """Examine the releases of adapters in what the tables of behaviour are about, and write their rows."""
+    every = _examine(adapters, CASES)
+    PAGE.write_text(render_behaviour(PAGE.read_text(encoding="utf-8"), every), encoding="utf-8")
+    return 0
+
+
+def _examine(adapters: Sequence[str], cases: str) -> list[ClientExamination]:
+    """Examine one release after the other, those of all adapters unless some are given."""
     every = []
     for adapter, environment in read_environments():
-        if adapters and adapter not in adapters:
-            continue
-        every.append(found := examine_release(adapter, environment, cases or "*"))
-        print(f"{found.seconds:4.0f} s  {found.declared.client}", file=sys.stderr, flush=True)
+        if not adapters or adapter in adapters:
+            every.append(found := examine_release(adapter, environment, cases))
+            print(f"{found.seconds:4.0f} s  {found.declared.client}", file=sys.stderr, flush=True)
+    return every
+
+
+def _publish(adapters: Sequence[str], cases: str | None) -> int:
+    """Examine one release after the other; without all of them, or with some cases only, the page is printed."""
+    every = _examine(adapters, cases or "*")
     page = render_page(PAGE.read_text(encoding="utf-8"), every)
+    if not cases:
+        page = render_behaviour(page, every)
     if adapters or cases:
         print(page)
     else:

@@ -1,0 +1,51 @@
+"""How a task ended for the user of a client, in a word or two: for tables of what clients do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harness.analysis.lanes import asks_model
+from harness.core.exchange import Exchange
+from harness.core.text.shorten import shorten
+from harness.examine.client_process import Crashed, Done, Hung
+from harness.examine.outcome import Outcome
+
+ANSWER, SO_FAR, NOTHING = "the answer", "the text so far", "an empty answer"
+HANGS, DIES = "it hangs", "it dies"
+MAX_ERROR = 40
+"""Characters of the name of an error that are kept."""
+_LAST_EVENTS = frozenset({"response.completed", "response.incomplete", "response.failed"})
+
+
+def describe_end(ended: Done | Crashed | Hung, exchanges: Sequence[Exchange]) -> str:
+    """Describe the end: `the answer`, the name of the error with its status, or what came instead.
+
+    An answer of which the last exchange with a model did not come whole is `the text so far`.
+    """
+    if isinstance(ended, Hung):
+        return HANGS
+    return DIES if isinstance(ended, Crashed) else _describe_outcome(ended.outcome, exchanges)
+
+
+def count_asks(exchanges: Sequence[Exchange]) -> int:
+    """Count the requests that asked a model."""
+    return sum(asks_model(exchange.request) for exchange in exchanges)
+
+
+def _describe_outcome(outcome: Outcome, exchanges: Sequence[Exchange]) -> str:
+    if error := outcome.error:
+        status = error.get("status")
+        return f"{shorten(str(error.get('type')), MAX_ERROR)}{f' {status}' if status else ''}"
+    if not outcome.text:
+        return NOTHING
+    asked = [exchange for exchange in exchanges if asks_model(exchange.request)]
+    return ANSWER if not asked or _is_whole(asked[-1]) else SO_FAR
+
+
+def _is_whole(exchange: Exchange) -> bool:
+    """Tell whether an answer came to its end: a stream of responses with its final event, nothing cut."""
+    answer = exchange.answer
+    if answer.disconnection:
+        return False
+    types = {event.get("type", "") for event in answer.events or ()}
+    return not any(type.startswith("response.") for type in types) or bool(types & _LAST_EVENTS)
