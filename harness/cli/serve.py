@@ -142,6 +142,7 @@ def _make_prepare(options: ServeOptions) -> Callable[[Mock], None]:
 
     refusals = options.allowed_refusals
     parts: list[Callable[[Mock], object]] = [parse_sent_script({"refusals": refusals}).apply] if refusals else []
+    parts += [parse_sent_script({"client": options.client_judgement}).apply] if options.client else []
     parts += [parse_sent_script({"webhooks": options.webhooks}).apply] if options.webhook else []
     parts += [load_script_file(options.script).apply] if options.script else []
 

@@ -12,6 +12,7 @@ from harness.cli.support.command_report import LOSSES, UNUSED
 from harness.cli.support.observers import check_observers
 from harness.cli.support.options import given_options, refuse_others
 from harness.cluster.cluster import DEFAULT_PREFIX, MEMORY, Cluster
+from harness.core.client_judgement import CLIENT_VALUES
 from harness.core.limits import SERVER_LIMITS, STORED_SECONDS, UNLIMITED, Limits
 from harness.core.webhooks import DEFAULT_SECRET, SECRET_VARIABLE
 from harness.report.formats import FORMATS, check_writable
@@ -105,6 +106,10 @@ class ServeOptions:
     losses: Annotated[
         str, typer.Option(metavar="allow", help="With a COMMAND: what a client lost of earlier answers is no failure.")
     ] = ""
+    client: Annotated[
+        str,
+        typer.Option(metavar="NAMES", help="How clients are judged: strict, allow, or what they may do, by commas."),
+    ] = ""
     refusals: Annotated[
         str, typer.Option(metavar="NAMES", help="Refusals that are no failure: allow, or rules and areas, by commas.")
     ] = ""
@@ -194,6 +199,11 @@ class ServeOptions:
         return ALLOW if self.refusals == ALLOW else split_names(self.refusals)
 
     @property
+    def client_judgement(self) -> str | list[str]:
+        """How the client of every World is judged, as a script document says it."""
+        return self.client if self.client in CLIENT_VALUES else split_names(self.client)
+
+    @property
     def webhook_variables(self) -> dict[str, str]:
         """The variable in which receivers find what verifies deliveries; none without a webhook."""
         return {SECRET_VARIABLE: self.webhook_secret or DEFAULT_SECRET} if self.webhook else {}
@@ -210,6 +220,7 @@ class ServeOptions:
         given = {name: getattr(self, name) for name in names}
         given |= {"as-of": self.as_of, "contract": self.contract}
         given |= {"refusals": self.refusals} if self.refusals else {}
+        given |= {"client": self.client} if self.client else {}
         return given | {"journal": self.journal, "keep": self.keep}
 
 
@@ -220,6 +231,7 @@ def check_options(options: ServeOptions, context: typer.Context) -> None:
         if (value := getattr(options, name)) not in ("", ALLOW):
             raise typer.BadParameter(f"--{name} {value}: it is {ALLOW}.")
     _check_refusals(options.allowed_refusals)
+    _check_client(options.client_judgement)
     check_writable(options.reports or [])
     if options.replay:
         why = "--replay plays what was recorded; give it with --host, --port, --paced and TLS alone"
@@ -252,6 +264,17 @@ def _check_refusals(names: str | list[str]) -> None:
 
     if isinstance(names, list) and (problem := describe_unknown_rule(names)):
         raise typer.BadParameter(f"--refusals {','.join(names)}: {problem}")
+
+
+def _check_client(judgement: str | list[str]) -> None:
+    import harness.analysis.client_mistakes  # noqa: F401  (registers every mistake)
+    from harness.analysis.client_mistake import CLIENT_MISTAKES
+    from harness.core.registry import suggest_name
+
+    for name in judgement if isinstance(judgement, list) else ():
+        if name not in CLIENT_MISTAKES:
+            known = suggest_name(name, CLIENT_MISTAKES)
+            raise typer.BadParameter(f"--client {name}: give strict, allow, or what clients may do. {known}")
 
 
 def _check_webhooks(webhooks: list[dict[str, str]]) -> None:

@@ -136,6 +136,16 @@ class TestWhatIsPermitted:
         assert not [word for word in ("mock.refuses", "whole test", "/_harness/") if word in ended.stderr]
 
     @pytest.mark.slow
+    def test_is_what_clients_do_unless_they_are_judged_strictly(self, script: str) -> None:
+        twice = program("ask(); ask()")
+        assert serve("--script", script, *twice).returncode == 0
+        ended = serve("--script", script, "--client", "strict", *twice)
+        assert ended.returncode == 1
+        assert "Client duplicate-create: request 2 is request 1 again" in ended.stderr
+        assert "\n  allow   harness serve --client duplicate-create -- …\n" in ended.stderr
+        assert serve("--script", script, "--client", "duplicate-create", *twice).returncode == 0
+
+    @pytest.mark.slow
     def test_is_not_what_was_not_named(self, script: str) -> None:
         assert (
             serve("--script", script, "--refusals", "unknown_parameter", *program("ask(temperature=7)")).returncode == 1

@@ -45,6 +45,10 @@ def test_a_replay_takes_no_command(tmp_path: Path) -> None:
         (("--metrics", "--", "true"), "--metrics is for a server without one"),
         (("--refusals", "unknown_paramter"), "no rule and no area is called 'unknown_paramter'. Did you mean"),
         (("--refusals", "tools,toolz"), "no rule and no area is called 'toolz'."),
+        (
+            ("--client", "no-backoff,no-backof"),
+            "--client no-backof: give strict, allow, or what clients may do. Did you mean",
+        ),
     ],
 )
 def test_an_option_without_effect_is_refused(arguments: tuple[str, ...], words: str) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 import harness
 from harness.core.errors import ConfigError
+from harness.world.journal_views import JournalViews
 from harness.world.mock import Mock
 from harness.world.world import World
 
@@ -18,14 +19,16 @@ DOCUMENTED = {
     *("agent", "connection", "deployment", "index", "dataset", "memory_store", "skill", "toolbox"),
     *("automatic", "citations", "advance", "skip"),
     *("webhooks", "deliveries", "delivered"),
-    *("exchanges", "said", "calls", "approvals", "lanes", "flow", "losses", "explore"),
+    *("exchanges", "replies", "said", "calls", "approvals", "lanes", "flow", "losses", "explore"),
+    *("agents", "path", "usage", "retries", "allows"),
     *("base_url", "api_key", "azure_endpoint", "project_endpoint", "world"),
 }
 
 
 def test_it_offers_what_is_documented_and_no_more() -> None:
     assert set(dir(Mock())) == DOCUMENTED
-    assert {name for name in vars(Mock) if not name.startswith("_")} == DOCUMENTED
+    own = {**vars(Mock), **vars(JournalViews)}
+    assert {name for name in own if not name.startswith("_")} == DOCUMENTED
 
 
 def test_what_is_set_on_it_is_set_in_its_world() -> None:

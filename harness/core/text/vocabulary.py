@@ -91,6 +91,8 @@ class Vocabulary:
         named = ", ".join(map(json.dumps, ids))
         if self.language == "javascript":
             return f"useMock({{ client: [{named}] }})"
+        if self.runs_command:
+            return f"harness serve --client {','.join(ids)} -- …"
         if self.mark:
             return f"with mock.allows({named}): …, or for a whole test\n{self.mark.format(f'client=[{named}]')}"
         return f'{{"client": [{named}]}}'

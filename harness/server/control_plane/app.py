@@ -184,6 +184,11 @@ async def calls(request: Request, name: str | None = None) -> list[Json]:
     return [call.as_json() for call in _mock_of(request).calls if name in (None, call.name)]
 
 
+async def retries(request: Request) -> list[Json]:
+    """The requests that were sent again after a failure, oldest first: of which one, how long after, and why."""
+    return [asdict(retry) for retry in _mock_of(request).retries]
+
+
 async def approvals(request: Request) -> list[Json]:
     """The calls of hosted MCP servers that needed an approval, oldest first, each with its answer and executions."""
     return [{**asdict(approval), "executed": approval.executed} for approval in _mock_of(request).approvals]
@@ -331,6 +336,7 @@ CONTROLS: Sequence[tuple[str, str, Callable[..., Awaitable[Any]]]] = (
     ("GET", "/flow", flow),
     ("GET", "/said", said),
     ("GET", "/calls", calls),
+    ("GET", "/retries", retries),
     ("GET", "/approvals", approvals),
     ("GET", "/agents", agents),
     ("GET", "/usage", usage),

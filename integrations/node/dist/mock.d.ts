@@ -1,4 +1,4 @@
-import type { Call, Conditions, Delivery, Exchange, MockOptions, Turn, Usage, WebhookOptions } from "./types.js";
+import type { Call, Conditions, Delivery, Exchange, MockOptions, Retry, Turn, Usage, WebhookOptions } from "./types.js";
 export type * from "./types.js";
 /** Why a test fails: the report of its World. */
 export declare class MockFailure extends Error {
@@ -50,6 +50,8 @@ export declare class Mock {
     usage(): Promise<Usage>;
     /** Which agent acted, what it called and said, in one line: `planner → get_weather(city=Paris) ✓ 18 °C`. */
     path(): Promise<string>;
+    /** The requests that were sent again after a failure, oldest first. */
+    retries(): Promise<Retry[]>;
     /** Move background responses on by one step, all of them without an `id`. */
     advance(id?: string): Promise<any[]>;
     /** Let time pass, so that what is due later at webhooks is delivered; returns the time of the World. */

@@ -109,6 +109,10 @@ class Mock {
     async path() {
         return (await this.send("GET", "/path")).text;
     }
+    /** The requests that were sent again after a failure, oldest first. */
+    async retries() {
+        return this.send("GET", "/retries");
+    }
     /** Move background responses on by one step, all of them without an `id`. */
     async advance(id) {
         return this.send("POST", "/advance", id === undefined ? {} : { id });
@@ -138,6 +142,11 @@ class Mock {
         this.reported = "";
         await this.send("POST", "/world", { name, language: "javascript" });
         await this.allowRefusals();
+        const { client, patience } = this.allowed;
+        if (client !== undefined)
+            await this.set({ client });
+        if (patience !== undefined)
+            await this.set({ patience });
     }
     /** End the World of the test that has begun it; a MockFailure when something is wrong with it. */
     async end(name) {

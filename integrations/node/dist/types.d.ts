@@ -42,12 +42,25 @@ export interface Exchange {
     answer: any;
     rule: string | null;
 }
-/** What does not fail a test: `refusals` are all (`"allow"`), or a list of rules, areas and texts. */
+/**
+ * What does not fail a test: `refusals` are all (`"allow"`), or a list of rules, areas and texts. `client` is how the client
+ * is judged, `"strict"` for all that clients do wrong, or a list of what it may do; `patience` are the seconds that it may wait.
+ */
 export interface MockOptions {
     unused?: "allow";
     losses?: "allow";
     refusals?: Refusals;
     webhooks?: "allow";
+    client?: "strict" | "allow" | string[];
+    patience?: number;
+}
+/** A request that was sent again: `exchange` repeats `of`, `after` so many seconds; what the answer asked it to wait. */
+export interface Retry {
+    exchange: number;
+    of: number;
+    after: number;
+    reason: string;
+    retry_after: number | null;
 }
 /** What goes wrong with the deliveries to a webhook, what signs them, and what its receiver may do wrong. */
 export interface WebhookOptions {

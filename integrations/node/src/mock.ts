@@ -1,7 +1,18 @@
 import { API_KEY, setEnvironment } from "./environment.js";
 import { scriptOf } from "./command.js";
 import { control, serverOrigin } from "./control.js";
-import type { Call, Conditions, Delivery, Exchange, MockOptions, Refusals, Turn, Usage, WebhookOptions } from "./types.js";
+import type {
+  Call,
+  Conditions,
+  Delivery,
+  Exchange,
+  MockOptions,
+  Refusals,
+  Retry,
+  Turn,
+  Usage,
+  WebhookOptions,
+} from "./types.js";
 
 export type * from "./types.js";
 
@@ -123,6 +134,11 @@ export class Mock {
     return (await this.send("GET", "/path")).text;
   }
 
+  /** The requests that were sent again after a failure, oldest first. */
+  async retries(): Promise<Retry[]> {
+    return this.send("GET", "/retries");
+  }
+
   /** Move background responses on by one step, all of them without an `id`. */
   async advance(id?: string): Promise<any[]> {
     return this.send("POST", "/advance", id === undefined ? {} : { id });
@@ -159,6 +175,9 @@ export class Mock {
     this.reported = "";
     await this.send("POST", "/world", { name, language: "javascript" });
     await this.allowRefusals();
+    const { client, patience } = this.allowed;
+    if (client !== undefined) await this.set({ client });
+    if (patience !== undefined) await this.set({ patience });
   }
 
   /** End the World of the test that has begun it; a MockFailure when something is wrong with it. */

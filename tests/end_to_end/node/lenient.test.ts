@@ -3,7 +3,7 @@ import OpenAI from "openai";
 import { useMock } from "responses-harness/vitest";
 import { test } from "vitest";
 
-const mock = useMock({ unused: "allow", losses: "allow", refusals: "allow" });
+const mock = useMock({ unused: "allow", losses: "allow", refusals: "allow", client: ["no-backoff"], patience: 9 });
 
 test("nothing that is permitted fails", async () => {
   const client = new OpenAI(mock.options);

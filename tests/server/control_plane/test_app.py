@@ -245,7 +245,7 @@ class TestTheServer:
                     "rules",
                 ),
                 *("said", "calls", "approvals", "surfaced", "flow", "losses", "report"),
-                *("agents", "usage", "path", "worlds", "events", "view/run", "view/case"),
+                *("agents", "usage", "path", "worlds", "events", "retries", "view/run", "view/case"),
                 *("waiting", "turns", "hold", "answer", "step"),
             )
         }
@@ -525,6 +525,52 @@ class TestTheReport:
         told = client.send("GET", "/_harness/report")[1]
         assert told["verdict"] is None
         assert "hi" in told["report"]
+
+
+class TestHowAClientAsks:
+    COUNTED: ClassVar = {"x-stainless-retry-count": "1"}
+
+    def test_is_in_the_verdict_when_it_can_be_no_intention(self, client: Client) -> None:
+        client.send("POST", "/_harness/expect", {"refusals": "allow"})
+        client.ask(temperature=9)
+        client.headers |= self.COUNTED
+        client.ask(temperature=9)
+        told = client.send("GET", "/_harness/report")[1]["verdict"]
+        assert told.startswith("Client retried-non-retryable: request 2 is request 1 again, which was refused with 400")
+        assert '\n  allow   with mock.allows("retried-non-retryable"): …' in told
+        assert client.send("GET", "/_harness/retries")[1][0]["reason"] == "400"
+        client.send("POST", "/_harness/script", {"client": ["retried-non-retryable"]})
+        client.ask(temperature=8)
+        assert client.send("GET", "/_harness/report?client=allow")[1]["verdict"] is None
+
+    def test_is_judged_strictly_on_demand(self, client: Client) -> None:
+        client.send("POST", "/_harness/script", {"turns": ["one", "two"]})
+        assert [client.ask()[0], client.ask()[0]] == [200, 200]
+        assert client.send("GET", "/_harness/report")[1]["verdict"] is None
+        told = client.send("GET", "/_harness/report?client=strict")[1]["verdict"]
+        assert told.startswith("Client duplicate-create: request 2 is request 1 again, and both took a turn")
+        assert client.send("GET", "/_harness/report?client=maybe")[0] == 422
+
+    def test_may_be_allowed_before(self, client: Client) -> None:
+        client.send("POST", "/_harness/script", {"client": "strict", "script": ["one", "two"]})
+        client.send("POST", "/_harness/script", {"client": ["duplicate-create"], "patience": 5})
+        assert [client.ask()[0], client.ask()[0]] == [200, 200]
+        assert client.send("GET", "/_harness/report")[1]["verdict"] is None
+
+    @pytest.mark.parametrize(
+        ("sent", "words"),
+        [
+            ({"client": "strct"}, "client: "),
+            ({"client": ["no-backof"]}, "Did you mean"),
+            ({"client": 3}, "client: "),
+            ({"patience": 0}, "patience: "),
+            ({"patience": True}, "patience: "),
+        ],
+    )
+    def test_is_told_what_makes_no_sense(self, client: Client, sent: dict[str, Any], words: str) -> None:
+        status, told = client.send("POST", "/_harness/script", sent)
+        assert status == 400
+        assert words in told["error"]["message"]
 
 
 class TestRefusals:
