@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     *("serve", "record", "rules", "losses", "models", "examine"),
-    *("verify", "check", "learn", "report", "drift", "cassettes", "demo"),
+    *("verify", "check", "learn", "report", "view", "drift", "cassettes", "demo"),
 )
 """The commands in the order of the help: each is the function of that name in the module of that name."""
 STARTUP_THRESHOLD = 50_000

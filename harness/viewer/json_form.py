@@ -38,7 +38,7 @@ def read_bytes(raw: bytes, kind: type[_Made]) -> _Made:
         if raw.startswith(_COMPRESSED):
             raw = _decompress(raw)
         return from_json(orjson.loads(raw), kind)
-    except (zlib.error, EOFError, ValueError, KeyError, TypeError, RecursionError) as problem:
+    except (zlib.error, EOFError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
         raise ConfigError(f"this holds no {kind.__name__} of the viewer: {shorten(str(problem))}") from problem
 
 

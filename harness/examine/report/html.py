@@ -12,7 +12,7 @@ from harness.examine.report.results import ClientResult, ExaminationResults, gro
 from harness.report.report import RunFacts
 from harness.viewer.build_run import assemble_run
 from harness.viewer.json_form import read_text, to_text
-from harness.viewer.model import CaseRow, Outcome, ShownCase, ShownCause, ShownCell, ShownExamination
+from harness.viewer.model import CaseRow, Outcome, Run, ShownCase, ShownCause, ShownCell, ShownExamination
 from harness.viewer.page import fill_page
 
 _OUTCOMES: Mapping[Verdict, Outcome] = {
@@ -26,7 +26,12 @@ _OUTCOMES: Mapping[Verdict, Outcome] = {
 
 
 def render(results: ExaminationResults) -> str:
-    """Render the page: a cell of each client, case and mode, and a case that shows what was exchanged in it."""
+    """Render the page."""
+    return fill_page(*build_examined(results))
+
+
+def build_examined(results: ExaminationResults) -> tuple[Run, list[str]]:
+    """Build the run: a cell of each client, case and mode; and the cases that show what was exchanged in them."""
     cells: list[ShownCell] = []
     rows: list[CaseRow] = []
     texts: list[str] = []
@@ -39,8 +44,7 @@ def render(results: ExaminationResults) -> str:
                 texts.append(to_text(shown))
     names = [escape_controls(client.client) for client in results.clients]
     examination = ShownExamination(names, escape_values(dict(results.cases)), cells)
-    run = assemble_run(rows, _facts(results), examination=examination, line=_line(results))
-    return fill_page(run, texts)
+    return assemble_run(rows, _facts(results), examination=examination, line=_line(results)), texts
 
 
 def _facts(results: ExaminationResults) -> RunFacts:

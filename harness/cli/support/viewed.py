@@ -1,0 +1,148 @@
+"""Reads what `harness view` is given: traces, pages, reports, results of examinations, recordings."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import orjson
+
+from harness.core.errors import ConfigError
+from harness.report.report import RunFacts
+from harness.viewer.json_form import read_text, to_text
+from harness.viewer.trace import SUFFIX, list_traces, read_trace
+
+if TYPE_CHECKING:
+    from harness.viewer.model import Documentation, Run, ShownCase
+
+_SCRIPT = re.compile(r'<script type="text/plain" id="(run|case-\d+)">([^<]*)</script>')
+_HEAD = 1 << 16
+"""Bytes at the beginning of a JSON file that tell a report from results and from a recording."""
+
+
+@dataclass(frozen=True, slots=True)
+class Viewed:
+    """A run, and its cases as a page holds them."""
+
+    run: Run
+    texts: Sequence[str]
+
+    def cases(self) -> Iterator[ShownCase]:
+        """Read the cases, one after the other."""
+        from harness.viewer.model import ShownCase
+
+        return (read_text(text, ShownCase) for text in self.texts)
+
+    def open(self, id: str) -> ShownCase | None:
+        """Read the case with an id; None if the page does not hold it."""
+        from harness.viewer.model import ShownCase
+
+        ids = [row.id for row in self.run.cases]
+        index = ids.index(id) if id in ids else len(self.texts)
+        return read_text(self.texts[index], ShownCase) if index < len(self.texts) else None
+
+
+def read_viewed(paths: Sequence[Path]) -> Viewed:
+    """Read one run, or everything at these paths as one; ConfigError for what cannot be looked at."""
+    for path in paths:
+        if not path.exists():
+            raise ConfigError(
+                f"{path}: no such file or folder. Give a trace, a report, a recording, or a folder of them."
+            )
+    traces = list(list_traces(paths))
+    if traces:
+        return _read_traces(traces)
+    if len(paths) == 1 and paths[0].is_file():
+        path = paths[0]
+        if path.suffix in (".html", ".htm"):
+            return _read_page(path)
+        if (kind := _kind_of(path)) == "report":
+            return _read_report(path)
+        if kind == "examination":
+            return _read_examination(path)
+    return _read_recordings(paths)
+
+
+def _read_traces(files: Sequence[Path]) -> Viewed:
+    from harness.viewer.build_run import assemble_run
+
+    traces = [read_trace(file) for file in files]
+    documented: dict[str, Documentation] = {}
+    for trace in traces:
+        documented |= trace.documented
+    facts = replace(traces[0].facts, source="trace")
+    run = assemble_run([trace.case.row for trace in traces], facts, documented=documented)
+    return Viewed(run, [to_text(trace.case) for trace in traces])
+
+
+def _read_page(path: Path) -> Viewed:
+    from harness.viewer.model import Run
+
+    scripts = dict(_SCRIPT.findall(path.read_text(encoding="utf-8", errors="replace")))
+    if "run" not in scripts:
+        raise ConfigError(f"{path}: a page without a run. Give one that `--harness-report=FILE.html` wrote.")
+    run = read_text(scripts["run"], Run)
+    return Viewed(run, [scripts[f"case-{number}"] for number in range(len(run.cases)) if f"case-{number}" in scripts])
+
+
+def _kind_of(path: Path) -> str:
+    """Tell what a JSON file is by its beginning: a `report`, an `examination`, or else empty."""
+    if ".json" not in path.suffixes:
+        return ""
+    with suppress(OSError, EOFError, gzip.BadGzipFile):
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as content:
+            head = content.read(_HEAD)
+        if b'"totals"' in head and b'"surface"' in head:
+            return "report"
+        if b'"cases"' in head and b'"version"' in head and b'"interactions"' not in head:
+            return "examination"
+    return ""
+
+
+def _read_report(path: Path) -> Viewed:
+    from harness.report.formats.json_file import read_report
+    from harness.viewer.build_run import build_run
+
+    return Viewed(*build_run(read_report(path)))
+
+
+def _read_examination(path: Path) -> Viewed:
+    from harness.examine.report.html import build_examined
+    from harness.examine.report.json_results import read_results
+
+    return Viewed(*build_examined(read_results(path)))
+
+
+def _read_recordings(paths: Sequence[Path]) -> Viewed:
+    """Read recordings as a page of `harness verify` shows them: judged by the contract."""
+    from tempfile import TemporaryDirectory
+
+    from harness.report.report import Report
+    from harness.verify.report_cases import CaseWriter, load_report
+    from harness.verify.run import OBSERVER_SUFFIX, verify_recordings
+    from harness.viewer.build_run import build_run
+
+    with TemporaryDirectory(prefix="harness-view-") as folder:
+        verify_recordings(
+            list(paths), Path(folder), 1, make_observer=lambda recording, spool: CaseWriter(recording, spool, True)
+        )
+        spools = sorted(Path(folder).glob(f"*{OBSERVER_SUFFIX}"), key=lambda spool: int(spool.stem))
+        report: Report = load_report(spools, paths[0])
+    if not any(case.exchanges for case in report.cases):
+        named = ", ".join(map(str, paths))
+        why = next((f" {finding.message}" for case in report.cases for finding in case.found), "")
+        raise ConfigError(
+            f"{named}: nothing to look at: no trace (*{SUFFIX}), no report, no recording of this API.{why}"
+        )
+    run, texts = build_run(replace(report, facts=RunFacts("recordings")))
+    return Viewed(run, texts)
+
+
+def plain_json(viewed: Viewed) -> bytes:
+    """Write a run with its cases as plain JSON."""
+    return orjson.dumps({"run": viewed.run, "cases": list(viewed.cases())}, option=orjson.OPT_APPEND_NEWLINE)

@@ -1,0 +1,145 @@
+"""`harness view`: looks at what a run has left."""
+
+from __future__ import annotations
+
+import webbrowser
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness.cli.support.app import print_text
+from harness.cli.support.options import takes_options
+from harness.core.errors import ConfigError
+from harness.core.registry import suggest_name
+from harness.report.replace_file import explain_write_errors, open_replacement
+
+if TYPE_CHECKING:
+    from harness.cli.support.viewed import Viewed
+    from harness.viewer.model import ShownCase
+
+
+@dataclass(frozen=True)
+class ViewOptions:
+    """What `harness view` is told."""
+
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="PATH", help="Traces, a page, a JSON report, recordings; or folders of traces or recordings."
+        ),
+    ]
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write the page there, not to a temporary file.")
+    ] = None
+    opens: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False
+    text: Annotated[bool, typer.Option("--text", help="Print it as text instead: what is wrong first.")] = False
+    tokens: Annotated[int, typer.Option(min=50, metavar="N", help="With --text: about how long it may be.")] = 2000
+    case: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="With --text, --json, --write-test: only this case, or part of its name."),
+    ] = ""
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON instead.")] = False
+    test: Annotated[
+        Path | None,
+        typer.Option("--write-test", metavar="FILE", help="Write a pytest file that fails as the case did."),
+    ] = None
+
+
+@takes_options(ViewOptions)
+def view(context: typer.Context, options: ViewOptions) -> None:
+    """Look at what a run has left: as a page, or as text.
+
+    A page is written and its path printed. `pytest --harness-trace=failed` leaves traces, `--harness-report` reports.
+    """
+    from harness.cli.support.viewed import plain_json, read_viewed
+
+    ways = [
+        name
+        for name, given in (("--text", options.text), ("--json", options.as_json), ("--write-test", options.test))
+        if given
+    ]
+    if len(ways) > 1:
+        raise typer.BadParameter(f"{' and '.join(ways)}: give one of them.")
+    if options.case and not ways:
+        raise typer.BadParameter(
+            "--case is one case as text, as JSON or as a test: give --text, --json or --write-test, too."
+        )
+    viewed = read_viewed(options.paths)
+    if options.text:
+        print_text(_render_text(viewed, options))
+    elif options.as_json:
+        print_text(plain_json(_only(viewed, options.case)).decode(), newline=False)
+    elif options.test:
+        _write_test(viewed, options, options.test)
+    else:
+        _write_page(viewed, options)
+
+
+def _render_text(viewed: Viewed, options: ViewOptions) -> str:
+    from harness.viewer.text import render_case, render_run
+
+    if options.case:
+        return render_case(viewed.run, _find(viewed, options.case), options.tokens)
+    return render_run(viewed.run, viewed.open, options.tokens)
+
+
+def _only(viewed: Viewed, name: str) -> Viewed:
+    from dataclasses import replace
+
+    if not name:
+        return viewed
+    case = _find(viewed, name)
+    index = [row.id for row in viewed.run.cases].index(case.row.id)
+    return replace(viewed, run=replace(viewed.run, cases=[viewed.run.cases[index]]), texts=[viewed.texts[index]])
+
+
+def _find(viewed: Viewed, name: str) -> ShownCase:
+    """Find the case of a name, or the only one of which it is a part; without a name the first that failed."""
+    ids = [row.id for row in viewed.run.cases]
+    if not name:
+        wrong = [id for group in viewed.run.causes for id, _ in group.cases] or ids
+        found = wrong[:1]
+    else:
+        found = [id for id in ids if id == name] or [id for id in ids if name in id]
+    if len(found) != 1:
+        which = f"{len(found)} cases have it: {', '.join(found[:3])}" if found else suggest_name(name, ids or ["none"])
+        raise ConfigError(f"--case {name}: {which}")
+    case = viewed.open(found[0])
+    assert case, "each row has its case"
+    return case
+
+
+def _write_test(viewed: Viewed, options: ViewOptions, file: Path) -> None:
+    from harness.viewer.write_test import unwritable, write_test
+
+    case = _find(viewed, options.case)
+    if not case.exchanges:
+        raise ConfigError(f"--write-test: {case.row.name} has no request to send again.")
+    _write(file, write_test(case).encode())
+    print_text(f"{file}: {case.row.name}")
+    for what in unwritable(case):
+        print_text(f"harness: it has no {what}.", err=True)
+
+
+def _write_page(viewed: Viewed, options: ViewOptions) -> None:
+    from harness.viewer.page import fill_page
+
+    page = fill_page(viewed.run, viewed.texts).encode()
+    if options.out:
+        file = options.out
+        _write(file, page)
+    else:
+        with NamedTemporaryFile(prefix="harness-view-", suffix=".html", delete=False) as made:
+            made.write(page)
+        file = Path(made.name)
+    print_text(str(file))
+    if options.opens:
+        webbrowser.open(file.absolute().as_uri())
+
+
+def _write(file: Path, content: bytes) -> None:
+    with explain_write_errors(str(file), "Give another file"), open_replacement(file) as out:
+        out.write(content)

@@ -1,0 +1,140 @@
+"""A run as text for terminals and coding agents: the verdict, the causes, then what was said, within a budget of tokens."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from textwrap import indent
+from typing import Any
+
+from harness.core.text.shorten import pluralize, shorten
+from harness.viewer.json_form import from_json
+from harness.viewer.model import CauseGroup, Run, ShownCase, ShownCause, ShownExchange, TranscriptItem
+from harness.viewer.pool import PoolReader
+
+BYTES_PER_TOKEN = 4
+"""How many characters of such a text a token has, about."""
+MAX_CASES = 5
+"""How many cases of a cause are named, the first ones."""
+LINE = 160
+"""The longest line of a card."""
+ITEM = 600
+"""How much of a marked item is shown."""
+OpenCase = Callable[[str], ShownCase | None]
+"""Opens a case by its id."""
+
+
+def render_run(run: Run, open_case: OpenCase, tokens: int) -> str:
+    """Render a run in at most so many tokens: what comes first matters most, and the end says what was left out."""
+    return _within(_parts(run, open_case), tokens)
+
+
+def render_case(run: Run, case: ShownCase, tokens: int) -> str:
+    """Render one case in at most so many tokens."""
+    parts = [_head_of_case(case), *(_render_cause(cause, run) for cause in case.row.causes), *_cards(case)]
+    return _within(parts, tokens)
+
+
+def _within(parts: Iterable[str], tokens: int) -> str:
+    """Join the parts that so many tokens hold; the first is cut rather than left out, the end says that there is more."""
+    budget, written = tokens * BYTES_PER_TOKEN, list[str]()
+    for part in parts:
+        if len(part) > budget:
+            kept = [f"{part[:budget]}…"] if not written else []
+            return "\n\n".join([*written, *kept, f"… more with --tokens {tokens * 4}, or of one: --case NAME"])
+        budget -= len(part)
+        written.append(part)
+    return "\n\n".join(written)
+
+
+def _parts(run: Run, open_case: OpenCase) -> Iterator[str]:
+    """Yield the parts of a run, the most important first: verdict, causes, the cards of the first case of each."""
+    yield _verdict(run)
+    first: dict[str, ShownCause] = {cause.group: cause for row in run.cases for cause in row.causes[:1]}
+    for number, group in enumerate(run.causes, 1):
+        yield _render_group(number, group, first.get(group.id), run)
+    for group in run.causes:
+        if group.cases and (case := open_case(group.cases[0][0])):
+            yield "\n\n".join([_head_of_case(case), *_cards(case, group.cases[0][1])])
+    if not run.causes:
+        for row in run.cases:
+            if case := open_case(row.id):
+                yield "\n\n".join([_head_of_case(case), *_cards(case)])
+
+
+def _verdict(run: Run) -> str:
+    counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(run.counts.items()))
+    seconds = f"{run.seconds:.1f} s" if run.seconds else ""
+    facts = ", ".join(filter(None, [run.command, run.commit, seconds]))
+    causes = pluralize(len(run.causes), "cause") if run.causes else "nothing wrong"
+    lines = [f"{counts or 'no case'}; {causes}", f"({facts})" if facts else "", run.line, *run.notes]
+    return "\n".join(filter(None, lines))
+
+
+def _render_group(number: int, group: CauseGroup, cause: ShownCause | None, run: Run) -> str:
+    named = [f"{id}{f', request {exchange}' if exchange else ''}" for id, exchange in group.cases[:MAX_CASES]]
+    hidden = len(group.cases) - len(named)
+    more = [f"… {hidden} more"] if hidden else []
+    body = _render_cause(cause, run) if cause else group.what
+    cases = "\n".join([*named, *more])
+    return f"{number}. {body}\n  cases   {indent(cases, ' ' * 10).strip()}"
+
+
+def _render_cause(cause: ShownCause, run: Run) -> str:
+    rows = [f"  {label:<7} {indent(text, ' ' * 10).strip()}" for label, text in cause.rows]
+    known = run.documented.get(cause.rule)
+    rule = [f"  rule    {cause.rule}: {known.summary}{f' ({known.source})' if known.source else ''}"] if known else []
+    return "\n".join([cause.what, *rows, *rule])
+
+
+def _head_of_case(case: ShownCase) -> str:
+    row = case.row
+    place = f"{row.file}:{row.line}" if row.file else ""
+    facts = ", ".join(filter(None, [row.outcome, place, pluralize(row.exchanges, "request")]))
+    return "\n".join([f"{row.name} ({facts})", *(f"  then: {text}" for text in row.consequences)])
+
+
+def _cards(case: ShownCase, wrong: int = 0) -> Iterator[str]:
+    """Yield a card for each exchange, the wrong one with the items that are marked and what was answered."""
+    pool = PoolReader(case.pool)
+    for shown in case.exchanges:
+        yield _card(case, shown, pool, is_wrong=shown.number == wrong or bool(shown.error))
+    if case.waiting:
+        yield "\n".join(f"no request took {turn.text}" for turn in case.waiting)
+
+
+def _card(case: ShownCase, shown: ShownExchange, pool: PoolReader, *, is_wrong: bool) -> str:
+    lane = case.lanes[shown.lane] if shown.lane < len(case.lanes) else ""
+    arrived = f"+{shown.edge.arrived:.0f} ms" if shown.edge.arrived is not None else ""
+    head = "  ".join(filter(None, [f"{shown.number:>3}", arrived, lane, f"{shown.method} {shown.path}"]))
+    before = f"({pluralize(shown.before, 'item')} as before) " if shown.before else ""
+    lines = [head, shorten(f"      {before}{shown.gist}", LINE), shorten(f"      → {shown.status} {shown.said}", LINE)]
+    if shown.edge.cut:
+        lines.append(f"      {shown.edge.cut}")
+    if shown.answered_by and shown.answered_by.file:
+        lines.append(f"      by {shown.answered_by.route}, turn {shown.answered_by.turn}, {_place(shown)}")
+    elif shown.tried:
+        lines += [f"      not by {route.route}: {route.failed}" for route in shown.tried if route.failed]
+    if is_wrong:
+        lines += [f"      {line}" for line in _marked(shown, pool)]
+    return "\n".join(lines)
+
+
+def _place(shown: ShownExchange) -> str:
+    assert shown.answered_by
+    return f"{shown.answered_by.file}:{shown.answered_by.line}"
+
+
+def _marked(shown: ShownExchange, pool: PoolReader) -> Iterator[str]:
+    """Yield the items of a request that are refused, lost, doubled or edited, with what they were."""
+    items: list[Any] = pool.value(shown.transcript) or []
+    for item in (from_json(item, TranscriptItem) for item in items):
+        if item.mark:
+            said = f", said in request {item.said}" if item.said else ""
+            yield f"{item.mark} {item.at or '(not there)'}{said}: {_short(item.item)}"
+            if item.was is not None and item.mark != "lost":
+                yield f"  was: {_short(item.was)}"
+
+
+def _short(value: Any) -> str:
+    return shorten(json.dumps(value, ensure_ascii=False), ITEM)

@@ -1,0 +1,193 @@
+"""`harness view`: what a run has left, as a page, as text, as JSON, as a test."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import webbrowser
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness.examine.report.formats import write_results
+from harness.faults import http_error
+from harness.items import function_call
+from harness.report.formats import write_report
+from harness.report.report import RunFacts
+from harness.viewer.model import ShownCase
+from harness.viewer.trace import SUFFIX, write_trace
+from tests.support.command_line import run_cli
+from tests.support.examined import cell, results
+from tests.support.pages import in_page
+from tests.support.recordings import HI, error, exchange, recorded, write_jsonl
+from tests.support.reports import FAILED, make_report, passed_with
+from tests.support.shown import TOOL, Asked, user
+
+FACTS = RunFacts("trace", "pytest tests", 1000.0, 2.5, "main@0123abcd", {"openai": "3.54.0"})
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def refused_case(name: str = "test_a.py::test_weather") -> ShownCase:
+    """A test whose client left a call without an output."""
+    asked = Asked()
+    asked.mock.script([function_call("look", {}, call_id="call_1")], "Never.")
+    call = asked.ask([user("Weather in Paris?")], tools=[TOOL])["output"][0]
+    asked.ask([user("Weather in Paris?"), call, user("And?")], tools=[TOOL])
+    case = asked.show()
+    return replace(case, row=replace(case.row, id=name, name=name))
+
+
+@pytest.fixture
+def traces() -> Path:
+    folder = Path("traces")
+    write_trace(folder, FACTS, refused_case())
+    write_trace(folder, FACTS, refused_case("test_a.py::test_again"))
+    return folder
+
+
+def page_of(*paths: object, **options: str) -> Path:
+    ended = run_cli("view", *map(str, paths))
+    assert ended.exit_code == 0, ended.stderr
+    return Path(ended.stdout.strip())
+
+
+# A page
+
+
+def test_traces_become_a_page_with_their_common_cause(traces: Path) -> None:
+    run, cases = in_page(page_of(traces).read_text())
+    assert (run.source, run.command, run.commit, run.counts) == (
+        "trace",
+        "pytest tests",
+        "main@0123abcd",
+        {"failed": 2},
+    )
+    [group] = run.causes
+    assert [id for id, _ in group.cases] == ["test_a.py::test_again", "test_a.py::test_weather"]
+    assert run.documented["call_needs_output"].fix
+    assert [len(case.exchanges) for case in cases] == [2, 2]
+
+
+def test_a_page_goes_where_it_is_told_and_is_opened_on_demand(traces: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", opened.append)
+    assert page_of(traces, "--out", "a.html", "--open") == Path("a.html")
+    assert opened == [Path("a.html").absolute().as_uri()]
+    assert in_page(page_of("a.html").read_text())[0] == in_page(Path("a.html").read_text())[0]
+
+
+def test_a_json_report_becomes_a_page() -> None:
+    write_report(make_report(passed_with(), FAILED), Path("report.json"), ".json")
+    run, _ = in_page(page_of("report.json").read_text())
+    assert [(row.id, row.outcome) for row in run.cases] == [("test_a.py::test_it", "passed"), (FAILED.id, "failed")]
+
+
+def test_results_of_an_examination_become_a_page() -> None:
+    write_results(results(cell("tools/a", "fail", "plain,replay", "must", "No.")), Path("results.json"))
+    run, _ = in_page(page_of("results.json").read_text())
+    assert run.examination is not None
+    assert [shown.reason for shown in run.examination.cells] == ["No."]
+
+
+def test_recordings_become_a_page_that_judges_them() -> None:
+    write_jsonl(Path("."), [*recorded(HI), exchange(2, HI, 400, error("Not on Sundays."))])
+    run, [case] = in_page(page_of(".").read_text())
+    assert run.source == "recordings"
+    assert [cause.kind for cause in case.row.causes] == ["disagreement"]
+    assert len(case.exchanges) == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "words"),
+    [
+        (None, "no.html", "no.html: no such file or folder. Give a trace"),
+        ("<p>", "a.html", "a page without a run"),
+        ("{}", f"a{SUFFIX}", "this holds no Trace of the viewer"),
+        ('{"facts": {}, "case": 1}', f"a{SUFFIX}", "Give a trace"),
+        ("text", "a.txt", "nothing to look at"),
+    ],
+)
+def test_what_cannot_be_looked_at_is_told(content: str | None, name: str, words: str) -> None:
+    if content is not None:
+        Path(name).write_text(content)
+    ended = run_cli("view", name)
+    assert ended.exit_code == 2
+    assert words in " ".join(ended.stderr.split())
+
+
+# Text
+
+
+def test_the_text_says_first_what_is_wrong(traces: Path) -> None:
+    text = run_cli("view", str(traces), "--text").stdout
+    lines = text.splitlines()
+    assert lines[:2] == ["2 failed; 1 cause", "(pytest tests, main@0123abcd, 2.5 s)"]
+    assert lines[3].startswith("1. Request 2 was refused (400): No tool output found for function call call_1.")
+    assert "  fix     Answer every call of the turn before" in text
+    assert "test_a.py::test_again, request 2" in text
+    assert "refused input[1], said in request 1: {" in text
+    assert "(2 items as before)" in text
+    assert 'no request took script: message "Never."' in text
+
+
+def test_the_text_keeps_to_its_budget(traces: Path) -> None:
+    short = run_cli("view", str(traces), "--text", "--tokens", "150").stdout
+    assert len(short) < 150 * 4 + 100
+    assert short.startswith("2 failed; 1 cause")
+    assert "… more with --tokens 600" in short
+
+
+def test_the_text_of_one_case(traces: Path) -> None:
+    text = run_cli("view", str(traces), "--text", "--case", "weather").stdout
+    assert text.startswith("test_a.py::test_weather (failed, test_a.py:3, 2 requests)")
+    ended = run_cli("view", str(traces), "--text", "--case", "test_")
+    assert (ended.exit_code, "2 cases have it" in ended.stderr) == (2, True)
+
+
+def test_json_has_the_run_and_its_cases(traces: Path) -> None:
+    document = json.loads(run_cli("view", str(traces), "--json", "--case", "weather").stdout)
+    assert [row["id"] for row in document["run"]["cases"]] == ["test_a.py::test_weather"]
+    assert len(document["cases"]) == 1
+
+
+@pytest.mark.parametrize("options", [["--text", "--json"], ["--case", "a"]])
+def test_options_that_do_not_go_together_are_refused(traces: Path, options: list[str]) -> None:
+    assert run_cli("view", str(traces), *options).exit_code == 2
+
+
+# A test
+
+
+def run_written(file: str) -> str:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", file]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False).stdout
+
+
+def test_a_trace_becomes_a_test_that_fails_in_the_same_way(traces: Path) -> None:
+    ended = run_cli("view", str(traces), "--write-test", "test_written.py", "--case", "weather")
+    assert ended.exit_code == 0, ended.stderr
+    out = run_written("test_written.py")
+    assert "Request 2 was refused (400): No tool output found for function call call_1." in out
+    assert "1 failed" in out
+
+
+def test_a_test_that_is_written_follows_chains_and_what_was_expected(tmp_path: Path) -> None:
+    asked = Asked()
+    asked.mock.script(
+        [function_call("look", {}, call_id="call_1")], http_error(429, "Slow down."), 'It is "18 °C" \\ """fine""".'
+    )
+    first = asked.ask("Weather?", tools=[TOOL])
+    output = [{"type": "function_call_output", "call_id": "call_1", "output": "18 °C"}]
+    for _ in range(2):
+        asked.ask(output, previous_response_id=first["id"], tools=[TOOL], stream=True)
+    with asked.mock.refuses("invalid_type"):
+        asked.ask(17)
+    write_trace(Path("traces"), FACTS, asked.show("passed"))
+    assert run_cli("view", "traces", "--write-test", "test_written.py").exit_code == 0
+    assert "1 passed" in run_written("test_written.py")
