@@ -240,7 +240,7 @@ def test_every_member_of_mock_is_listed():
 
 
 def test_every_suffix_of_a_report_is_listed():
-    assert set(re.findall(r"^\| `(\.\w+)` \|", text_of(ROOT / "docs/reports.md"), re.M)) == set(FORMATS)
+    assert set(re.findall(r"^\| `(\.\w+)` \|", text_of(ROOT / "docs/viewer.md"), re.M)) == set(FORMATS)
 
 
 def test_every_option_of_the_marker_is_listed():
@@ -275,7 +275,8 @@ def test_every_command_and_option_is_there():
     alone = {
         name.split()[0].partition("=")[0] for page in DOCUMENTS for name in ticked(text_of(page)) if name[:2] == "--"
     }
-    assert alone <= {"--record", "--harness-report", "--harness-fail-under"}.union(*known.values())
+    of_pytest = {"--record", "--harness-report", "--harness-fail-under", "--harness-trace", "--harness-trace-dir"}
+    assert alone <= of_pytest.union(*known.values())
 
 
 def test_every_file_that_is_named_is_there():

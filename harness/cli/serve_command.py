@@ -40,7 +40,9 @@ def run_with_mock(options: ServeOptions, api: MockApi, access: ControlAccess, se
 
     command, host, dialect = options.command or [], options.host, options.dialect or OPENAI
     permitted, reports = options.permitted, options.reports or []
-    report = CommandReport(api, command, permitted, any(map(is_page, reports))) if reports else None
+    report = None
+    if reports or options.trace:
+        report = CommandReport(api, command, permitted, any(map(is_page, reports)), options.trace)
     with (
         serve_in_thread(api, host, options.port or 0, access=access, tls=context_of(secured)) as server,
         rare_collections(),

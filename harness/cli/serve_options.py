@@ -27,7 +27,7 @@ TOKEN_VARIABLE = "HARNESS_CONTROL_TOKEN"
 ALLOW = "allow"
 REPLAY_OPTIONS = frozenset({"replay", "paced", "host", "port", "tls", "certificate", "key_file"})
 """The options that a replay takes."""
-COMMAND_OPTIONS = frozenset({"unused", "losses", "reports"})
+COMMAND_OPTIONS = frozenset({"unused", "losses", "reports", "trace"})
 """The options that are about what a COMMAND did."""
 
 
@@ -118,6 +118,12 @@ class ServeOptions:
         typer.Option("--report", metavar="FILE", help=f"With a COMMAND: write what it exchanged: {' '.join(FORMATS)}."),
     ] = None
     opens: Annotated[bool, typer.Option("--open", help="Open the viewer of the server in a browser.")] = False
+    trace: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="With a COMMAND: write a file for each World with a verdict, for harness view."
+        ),
+    ] = None
     log: Annotated[
         str, typer.Option(metavar="json|text", help="Write each request to stderr, not only refused ones.")
     ] = ""
@@ -239,7 +245,9 @@ def check_options(options: ServeOptions, context: typer.Context) -> None:
     if options.paced and not options.replay:
         raise typer.BadParameter("--paced is the pace of recordings: give --replay DIR, too.")
     if not options.command and given.keys() & COMMAND_OPTIONS:
-        raise typer.BadParameter("--unused, --losses and --report are about what a COMMAND did: give one after --.")
+        raise typer.BadParameter(
+            "--unused, --losses, --report and --trace are about what a COMMAND did: give one after --."
+        )
     if options.command and options.workers > 1:
         raise typer.BadParameter("a COMMAND has a mock of its own: --workers is for servers without one.")
     if options.opens and (options.command or options.workers > 1):

@@ -19,4 +19,5 @@ def show_test(item: pytest.Item, case: ReportCase, world: World) -> ShownCase:
     """Show a test that has just ended; its findings are in its case."""
     from harness.viewer.build_run import show_world
 
-    return show_world(case, world, item.stash.get(CAUSES_STASH_KEY, []), time.time() - case.seconds)
+    causes = item.stash.get(CAUSES_STASH_KEY, [])
+    return show_world(case, world, causes, time.time() - case.seconds, str(item.config.rootpath))

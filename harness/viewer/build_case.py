@@ -28,6 +28,7 @@ from harness.viewer.model import (
     WaitingTurn,
 )
 from harness.viewer.pool import Pool
+from harness.viewer.run_facts import relative_path
 from harness.viewer.secrets import cleaner_of
 from harness.viewer.show_exchange import ExchangeShower, summarize_step
 from harness.viewer.transcript import Marked, TranscriptReader
@@ -43,7 +44,10 @@ SEARCH_WIDTH = 300
 
 @dataclass(frozen=True, slots=True)
 class CaseHead:
-    """What a case is: its id and place, how it ended after how many seconds, and `why`, what its test has raised."""
+    """What a case is: its id and place, how it ended after how many seconds, and `why`, what its test has raised.
+
+    Places of turns are told from the folder `root`.
+    """
 
     id: str
     file: str = ""
@@ -53,6 +57,7 @@ class CaseHead:
     began: float | None = None
     why: str = ""
     name: str = ""
+    root: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +75,7 @@ def build_case(head: CaseHead, world: World, judged: JudgedCase = JudgedCase(), 
     lane_exchanges = assign_lanes(world.exchanges, world.script.agent_hints)
     steps = list(build_steps(lane_exchanges))
     row = _build_row(head, world, judged, steps, pool)
-    exchanges = _show_exchanges(world, pool, lane_exchanges, steps, judged.findings, after)
+    exchanges = _show_exchanges(world, pool, lane_exchanges, steps, judged.findings, after, head.root)
     drawn = Flow(steps[-DIAGRAM_STEPS:]).sequence
     label = pool.label
     return ShownCase(
@@ -81,7 +86,7 @@ def build_case(head: CaseHead, world: World, judged: JudgedCase = JudgedCase(), 
         [_clean_finding(finding, pool) for finding in judged.findings],
         show_calls(world, steps, pool),
         [ShownHandOff(*map(_cleaned(pool), placed.hand_off)) for placed in lane_exchanges if placed.hand_off],
-        [_show_waiting(world, route, turn, pool) for route, turn in world.unused],
+        [_show_waiting(head.root, route, turn, pool) for route, turn in world.unused],
         [label(name) for name, gate in world.gates.items() if not gate.is_open],
         pool.inside(asdict(drawn)) if steps else None,
         label(drawn.mermaid) if steps else "",
@@ -121,10 +126,11 @@ def _show_exchanges(
     steps: Sequence[FlowStep],
     findings: Sequence[ReportFinding],
     after: int,
+    root: str,
 ) -> list[ShownExchange]:
     lanes = list(dict.fromkeys(placed.lane for placed in lane_exchanges))
     marked = _marked_by_exchange(world, findings)
-    transcripts, shower = TranscriptReader(pool), ExchangeShower(world, pool)
+    transcripts, shower = TranscriptReader(pool), ExchangeShower(world, pool, root)
     shown = []
     for placed, step in zip(lane_exchanges, steps, strict=True):
         exchange = placed.exchange
@@ -204,7 +210,7 @@ def _search_texts(steps: Sequence[FlowStep], pool: Pool) -> list[str]:
     return [pool.label(shorten(summarize_step(step), SEARCH_WIDTH)) for step in steps]
 
 
-def _show_waiting(world: World, route: Route | RoutedPath, turn: Any, pool: Pool) -> WaitingTurn:
+def _show_waiting(root: str, route: Route | RoutedPath, turn: Any, pool: Pool) -> WaitingTurn:
     """Show a turn that nobody took, with the line where it was scripted."""
     text, name = pool.label(summarize_unused(route, turn)), pool.label(str(route))
     places = (
@@ -212,7 +218,7 @@ def _show_waiting(world: World, route: Route | RoutedPath, turn: Any, pool: Pool
         if isinstance(route, Route)
         else []
     )
-    return WaitingTurn(text, name, *(pool.label(places[0].file), places[0].line) if places else ())
+    return WaitingTurn(text, name, *(pool.label(relative_path(places[0].file, root)), places[0].line) if places else ())
 
 
 def _cleaned(pool: Pool) -> Callable[[Any], Any]:

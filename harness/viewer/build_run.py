@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, cast
 
 from harness.core.exchange import Answer, Exchange, Json, Request
@@ -29,10 +29,15 @@ def view_of_case(shown: ShownCase) -> Json:
     }
 
 
-def show_world(case: ReportCase, world: World, causes: Sequence[Cause] = (), began: float | None = None) -> ShownCase:
-    """Show the World of a case of a report; `causes` are why it failed, as far as they are explained."""
+def show_world(
+    case: ReportCase, world: World, causes: Sequence[Cause] = (), began: float | None = None, root: str = ""
+) -> ShownCase:
+    """Show the World of a case of a report; `causes` are why it failed, as far as they are explained.
+
+    Places of turns are told from the folder `root`.
+    """
     judged = JudgedCase(causes, [*case.found], [world.api_key] if world.api_key else [])
-    return build_case(head_of(case, began), world, judged)
+    return build_case(replace(head_of(case, began), root=root), world, judged)
 
 
 def build_run(report: Report) -> tuple[Run, list[str]]:

@@ -21,7 +21,7 @@ _COMMIT_LENGTH = 8
 
 def collect_facts(source: str, root: Path, began: float, seconds: float, command: Sequence[str] = ()) -> RunFacts:
     """Collect the facts of a run that began at a time, in unix seconds; `root` is a folder in its checkout."""
-    words = command or [Path(sys.argv[0]).name, *sys.argv[1:]]
+    words = command or [Path(sys.argv[0]).name.replace("__main__.py", "harness"), *sys.argv[1:]]
     return RunFacts(source, shlex.join(words), began, round(seconds, 3), find_commit(root), _versions())
 
 
@@ -40,6 +40,12 @@ def find_commit(folder: Path) -> str:
         return f"{name.removeprefix('refs/heads/')}@{_resolve(git, name)[:_COMMIT_LENGTH]}"
     except (OSError, StopIteration, UnicodeDecodeError):
         return ""
+
+
+def relative_path(file: str, root: str) -> str:
+    """Write the path of a file from a folder if it is below it; others as they are."""
+    is_below = bool(file and root) and Path(file).is_relative_to(root)
+    return Path(file).relative_to(root).as_posix() if is_below else file
 
 
 def _resolve(git: Path, name: str) -> str:

@@ -14,6 +14,7 @@ from harness.viewer.copies import copies_of
 from harness.viewer.edge import began_at, show_edge
 from harness.viewer.model import AnsweredBy, ShownExchange, StreamEvent, Tried
 from harness.viewer.pool import Pool
+from harness.viewer.run_facts import relative_path
 from harness.viewer.secrets import show_headers
 from harness.world.world import World
 
@@ -28,9 +29,10 @@ NO_SETTINGS = ("input", "instructions", "tools", "items", "messages")
 class ExchangeShower:
     """Shows the exchanges of a World."""
 
-    def __init__(self, world: World, pool: Pool) -> None:
+    def __init__(self, world: World, pool: Pool, root: str = "") -> None:
         self._pool = pool
         self._world = world
+        self._root = root
         self._began = began_at(world)
         self._unasked = {exchange.number for exchange in world.refusals.unasked}
 
@@ -72,7 +74,7 @@ class ExchangeShower:
             request_headers=show_headers(request.headers, label),
             answer_headers=show_headers(answer.headers, label),
             edge=show_edge(exchange, world, self._began),
-            answered_by=_show_origin(world, exchange.number, label),
+            answered_by=_show_origin(world, exchange.number, self._root, label),
             tried=[Tried(label(route.route), label(route.why)) for route in tried_routes(world, exchange)],
             copies={name: pool.clean(text) for name, text in copies.items()},
         )
@@ -89,11 +91,11 @@ def _sent(request: Request) -> Any:
     return request.body
 
 
-def _show_origin(world: World, number: int, label: Callable[[str], str]) -> AnsweredBy | None:
+def _show_origin(world: World, number: int, root: str, label: Callable[[str], str]) -> AnsweredBy | None:
     """Show which turn answered, and where it was scripted."""
     if (origin := world.answered_by.get(number)) is None:
         return None
-    return AnsweredBy(origin.turn, label(origin.route), label(origin.file), origin.line)
+    return AnsweredBy(origin.turn, label(origin.route), label(relative_path(origin.file, root)), origin.line)
 
 
 def _events(exchange: Exchange, world: World, pool: Pool) -> Iterator[StreamEvent]:

@@ -21,6 +21,7 @@ from harness.core.webhooks import DEFAULT_SECRET
 from harness.report.formats import FORMATS
 from harness.server.control_plane.access import control_access
 from harness.server.mock_api import MockApi
+from harness.viewer.trace import list_traces, read_trace
 from tests.support.command_line import run_cli
 from tests.support.processes import run as run_child
 from tests.support.processes import spawn
@@ -183,6 +184,13 @@ class TestTheReport:
         ]
         assert all(file.stat().st_size > 200 for file in files.values())
         assert made["unknown_models"] == {"gpt-5.9": 1}
+
+    def test_is_a_trace_for_a_world_with_a_verdict_on_demand(self, script: str, tmp_path: Path) -> None:
+        asking = "ask('sk-one'); ask('sk-one'); ask('sk-two')"
+        assert serve("--script", script, "--trace", str(tmp_path / "traces"), *program(asking)).returncode == 1
+        [trace] = map(read_trace, list_traces([tmp_path / "traces"]))
+        assert (trace.case.row.name, trace.case.row.outcome, len(trace.case.exchanges)) == ("sk-two", "failed", 1)
+        assert [cause.kind for cause in trace.case.row.causes] == ["unused"]
 
     @pytest.mark.slow
     def test_has_a_failed_case_for_requests_with_an_unknown_key(self, tmp_path: Path) -> None:

@@ -11,12 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness.report.replace_file import explain_write_errors
 from harness.server.api_observers import ApiObserver
 
 if TYPE_CHECKING:
     from harness.explain.model import Cause
     from harness.report.api_coverage import Coverage
-    from harness.report.report import ReportCase
+    from harness.report.report import ReportCase, RunFacts
     from harness.report.unknown_models import UnknownModels
     from harness.server.mock_api import MockApi
     from harness.world.mock import Mock
@@ -30,13 +31,19 @@ STRAYS = "requests with an unknown key"
 class CommandReport(ApiObserver):
     """The cases of a run; `permitted` is what it permits, unless a World was judged over HTTP otherwise.
 
-    For a page they are whole, `with_views`.
+    For a page they are whole, `with_views`. A World with a verdict leaves a trace in the folder `traces`, if there is one.
     """
 
     def __init__(
-        self, api: MockApi, command: Sequence[str], permitted: Collection[str], with_views: bool = False
+        self,
+        api: MockApi,
+        command: Sequence[str],
+        permitted: Collection[str],
+        with_views: bool = False,
+        traces: Path | None = None,
     ) -> None:
         self._with_views = with_views
+        self._traces = traces
         self._command = command
         self._began = time.time()
         self._api = api
@@ -54,13 +61,12 @@ class CommandReport(ApiObserver):
         from harness.report.formats import write_report
         from harness.report.report import Report
         from harness.report.unknown_models import merge_unknown_models
-        from harness.viewer.run_facts import collect_facts
 
         for world in self._api.worlds.values():
             self._add(world)
         self._add_strays()
         unknown_models = merge_unknown_models(self._unknown_models)
-        facts = collect_facts("serve", Path(), self._began, time.time() - self._began, self._command)
+        facts = self._facts("serve")
         report = Report(self._cases, hit=merge_coverage(self._hits), unknown_models=unknown_models, facts=facts)
         for file in files:
             write_report(report, file, file.suffix)
@@ -92,9 +98,18 @@ class CommandReport(ApiObserver):
     def _keep(self, case: ReportCase, world: World, causes: Sequence[Cause]) -> None:
         from harness.viewer.build_run import show_world, view_of_case
 
-        if self._with_views:
-            case = replace(case, view=view_of_case(show_world(case, world, causes)))
-        self._cases.append(case)
+        shown = show_world(case, world, causes) if self._with_views or self._traces else None
+        if shown and self._traces and causes:
+            from harness.viewer.trace import write_trace
+
+            with explain_write_errors(str(self._traces), "Give another folder"):
+                write_trace(self._traces, self._facts("trace"), shown)
+        self._cases.append(replace(case, view=view_of_case(shown)) if shown and self._with_views else case)
+
+    def _facts(self, source: str) -> RunFacts:
+        from harness.viewer.run_facts import collect_facts
+
+        return collect_facts(source, Path(), self._began, time.time() - self._began, self._command)
 
     def _add(self, world: World) -> None:
         """Add the case of a World in which anything was asked or scripted."""
