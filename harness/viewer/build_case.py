@@ -10,6 +10,7 @@ from harness.analysis.flow import Flow
 from harness.analysis.flow_steps import FlowStep, build_steps
 from harness.analysis.lanes import LaneExchange, assign_lanes
 from harness.analysis.loss import losses_of
+from harness.core.text.printable import escape_controls
 from harness.core.text.shorten import shorten
 from harness.explain.model import Cause, ReportFinding
 from harness.explain.turn import summarize_unused
@@ -103,8 +104,8 @@ def build_row(head: CaseHead, world: World, judged: JudgedCase, newest: int) -> 
 def _build_row(head: CaseHead, world: World, judged: JudgedCase, steps: Sequence[FlowStep], pool: Pool) -> CaseRow:
     label = pool.label
     return CaseRow(
-        label(head.id),
-        label(head.name or head.id),
+        escape_controls(head.id),
+        escape_controls(head.name or head.id),
         label(head.file),
         head.line,
         head.outcome,
