@@ -1,5 +1,5 @@
 /** Numbers, times and texts as a reader wants them. */
-import type { CaseRow, Outcome } from "./model";
+import type { CaseRow, Outcome, Run } from "./model";
 import type { Meaning } from "./parts/Sign";
 
 const NUMBER = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
@@ -19,7 +19,7 @@ export function seconds(value: number): string {
 }
 
 export function milliseconds(value: number): string {
-  return value < 10 ? `${value.toFixed(1)} ms` : seconds(value / 1000);
+  return value < 10 ? `${number(value)} ms` : seconds(value / 1000);
 }
 
 /** Writes a moment in the reader's time zone: `26 Nov 2026, 05:13`. */
@@ -56,4 +56,21 @@ export function place(row: CaseRow): string {
 /** The name of a case without its file, which stands beside it. */
 export function title(row: CaseRow): string {
   return row.file && row.name.startsWith(`${row.file}::`) ? row.name.slice(row.file.length + 2) : row.name;
+}
+
+const NOUNS: { readonly [source: string]: readonly [one: string, several: string] } = {
+  serve: ["World", "Worlds"],
+  verify: ["recording", "recordings"],
+  recordings: ["recording", "recordings"],
+  examine: ["case", "cases"],
+};
+
+/** What the cases of a run are: tests, Worlds, recordings. */
+export function nouns(run: Run): readonly [one: string, several: string] {
+  return NOUNS[run.source] ?? ["test", "tests"];
+}
+
+/** Begins a text with a capital letter. */
+export function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

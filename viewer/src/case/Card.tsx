@@ -4,6 +4,7 @@ import type { OpenedCase, OpenedExchange } from "../data/opened";
 import { isObject, type Json } from "../data/pool";
 import { count, milliseconds } from "../format";
 import type { ShownCall, ShownExchange } from "../model";
+import { Copy } from "../parts/Copy";
 import { Sign } from "../parts/Sign";
 import { LongText } from "../parts/Text";
 import { type Line, linesOf, sumUp } from "./lines";
@@ -83,7 +84,7 @@ function LineText({ line, opened, exchange, rails, unfold }: LineShape) {
     case "more":
       return <button class="act dim" aria-expanded={false} onClick={unfold}>▸ {count(line.count, "item")} more that this request added</button>;
     case "item":
-      return <ItemLine line={line} id={opened.id} rails={rails} />;
+      return <ItemLine line={line} opened={opened} rails={rails} />;
     case "mark": {
       const { sign, label, text } = sumUp(line.item.mark === "lost" ? (line.item.was ?? line.item.item) : line.item.item);
       return (
@@ -108,13 +109,13 @@ function LineText({ line, opened, exchange, rails, unfold }: LineShape) {
   }
 }
 
-function ItemLine({ line, id, rails }: { line: Extract<Line, { kind: "item" }>; id: string; rails: Rails }) {
+function ItemLine({ line, opened, rails }: { line: Extract<Line, { kind: "item" }>; opened: OpenedCase; rails: Rails }) {
   const { sign, label, text, wire } = sumUp(line.item, line.call);
   return (
     <>
       <b class="who">{sign && <span class="dim">{sign} </span>}{label}</b>{" "}
       <span class={wire ? "mono wrap" : "wrap"}><LongText text={text} most={SHOWN} /></span>
-      {line.call && line.by !== "before" && !isRemote(line.item) && <CallTags call={line.call} made={line.by === "answer"} id={id} unanswered={rails.unanswered.has(line.call.call_id)} />}
+      {line.call && line.by !== "before" && !isRemote(line.item) && <CallTags call={line.call} made={line.by === "answer"} opened={opened} output={outputOf(line.call, opened, rails)} />}
     </>
   );
 }
@@ -122,16 +123,42 @@ function ItemLine({ line, id, rails }: { line: Extract<Line, { kind: "item" }>; 
 /** Whether the API made the call itself; what was decided about it stands where it was asked. */
 const isRemote = (item: Json) => isObject(item) && item["type"] === "mcp_call";
 
-function CallTags({ call, made, id, unanswered }: { call: ShownCall; made: boolean; id: string; unanswered: boolean }) {
+/** Says of a call that nobody answered whether its output may still come: of a World that lives. */
+function outputOf(call: ShownCall, opened: OpenedCase, rails: Rails): "came" | "missing" | "waits" {
+  if (call.approval || !rails.unanswered.has(call.call_id)) return "came";
+  return opened.row.outcome === "open" && !rails.missing.has(call.call_id) ? "waits" : "missing";
+}
+
+interface TagsShape {
+  readonly call: ShownCall;
+  readonly made: boolean;
+  readonly opened: OpenedCase;
+  readonly output: "came" | "missing" | "waits";
+}
+
+function CallTags({ call, made, opened, output }: TagsShape) {
   const twice = call.executed > 1 && !made;
   const again = made && call.answered.length > 1;
   return (
     <span class="tags small">
       {made && call.approval && <span class={call.approval === "approved" ? "right" : "doubtful"}>{APPROVALS[call.approval] ?? call.approval}</span>}
-      {made && unanswered && !call.approval && <span class="wrong">no output ✗</span>}
+      {made && call.approval === "waiting" && <Decisions id={call.call_id} />}
+      {made && output === "missing" && <span class="wrong">no output ✗</span>}
+      {made && output === "waits" && <span class="dim">no output yet</span>}
       {twice && <span class="wrong">executed ×{call.executed}</span>}
-      {again && <span class="doubtful">answered in {call.answered.map((number) => <a key={number} href={link.case(id, number)}> {number}</a>)}</span>}
+      {again && <span class="doubtful">answered in {call.answered.map((number) => <a key={number} href={link.case(opened.id, number)}> {number}</a>)}</span>}
     </span>
+  );
+}
+
+/** The client decides about an approval, in its next request: what that has to say can be copied. */
+function Decisions({ id }: { id: string }) {
+  const decision = (approve: boolean) => JSON.stringify({ type: "mcp_approval_response", approval_request_id: id, approve });
+  return (
+    <>
+      <Copy label="copy approval" text={() => decision(true)} />
+      <Copy label="copy denial" text={() => decision(false)} />
+    </>
   );
 }
 

@@ -24,11 +24,15 @@ export function CaseView({ run, opened, beside = false, selected, moved }: Shape
   return (
     <div class="case-view">
       <CaseHead opened={opened} />
-      {!beside && <Causes run={run} opened={opened} />}
-      <Turns opened={opened} selected={selected} moved={moved} />
-      {opened.exchanges.length === 0 && <p class="empty">No request came{opened.row.outcome === "open" ? " yet" : ""}.</p>}
-      <Waiting opened={opened} />
-      <div ref={end} />
+      <div class="case-columns">
+        {!beside && <Causes run={run} opened={opened} />}
+        <div class="case-turns">
+          <Turns opened={opened} selected={selected} moved={moved} />
+          {opened.exchanges.length === 0 && <p class="empty">No request came{opened.row.outcome === "open" ? " yet" : ""}.</p>}
+          {(beside || opened.row.outcome !== "open") && <Waiting opened={opened} />}
+          <div ref={end} />
+        </div>
+      </div>
       {opened.row.outcome === "open" && <News count={unseen} what="" show={show} />}
     </div>
   );
@@ -59,6 +63,7 @@ export function CaseHead({ opened }: { opened: OpenedCase }) {
 
 export function Causes({ run, opened }: { run: Run; opened: OpenedCase }) {
   const wrong = opened.row.causes.filter((cause) => !cause.expected);
+  if (wrong.length === 0 && opened.row.consequences.length === 0) return null;
   return (
     <section class="causes" aria-label="Why it failed">
       {wrong.map((cause, index) => (
@@ -73,14 +78,15 @@ export function Causes({ run, opened }: { run: Run; opened: OpenedCase }) {
 }
 
 function Waiting({ opened }: { opened: OpenedCase }) {
+  const lives = opened.row.outcome === "open";
   if (opened.waiting.length === 0 && opened.gates.length === 0) return null;
   return (
     <section class="waiting small dim">
       {opened.waiting.map((turn, index) => (
         <p key={index} class="wrap">
-          <Sign of={opened.row.outcome === "open" ? "open" : "neutral"} label="" /> {opened.row.outcome === "open" ? "next" : "not taken"}: {turn.text}
+          <Sign of={lives ? "open" : "neutral"} label="" /> {lives ? "next" : "not taken"}: {turn.text}
           {turn.route && turn.route !== "script" && ` · route ${turn.route}`}
-          {turn.file && ` · ${turn.file}:${turn.line}`}
+          {turn.file && ` · ${turn.file}${turn.line ? `:${turn.line}` : ""}`}
         </p>
       ))}
       {opened.gates.map((gate) => <p key={gate} class="doubtful"><Sign of="doubtful" /> the gate “{gate}” is closed</p>)}

@@ -26,6 +26,8 @@ export interface Rails {
   readonly tracks: readonly number[];
   /** The ids of the calls that no request answered, taken or refused. */
   readonly unanswered: ReadonlySet<string>;
+  /** The ids of those that a later request of their lane should have answered. */
+  readonly missing: ReadonlySet<string>;
 }
 
 export type Segment = "" | "through" | "start" | "end";
@@ -39,11 +41,13 @@ export function layRails(opened: OpenedCase): Rails {
   const places = new Map(numbers.map((number, place) => [number, place]));
   const last = lastRequests(opened);
   const unanswered = new Set<string>();
+  const missing = new Set<string>();
   for (const call of [...opened.calls].sort((one, other) => one.said - other.said)) {
     const lane = opened.exchange(call.said)?.shown.lane;
     const end = lane === undefined ? undefined : last(call, lane);
     if (call.answered.length === 0 && call.approval !== "denied" && end?.missing !== false) unanswered.add(call.call_id);
     if (lane === undefined || end === undefined) continue;
+    if (end.missing) missing.add(call.call_id);
     const busy = (ends[lane] ??= []);
     const free = busy.findIndex((number) => number <= call.said);
     const track = free < 0 ? busy.length : free;
@@ -52,7 +56,7 @@ export function layRails(opened: OpenedCase): Rails {
     const rail = { call, lane, track, from: call.said, ...end };
     for (const number of numbers.slice(places.get(rail.from), (places.get(rail.to) ?? 0) + 1)) at.get(number)?.push(rail);
   }
-  return { at, tracks: ends.map((busy) => busy.length), unanswered };
+  return { at, tracks: ends.map((busy) => busy.length), unanswered, missing };
 }
 
 type End = Pick<Rail, "to" | "missing">;

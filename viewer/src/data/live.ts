@@ -88,7 +88,7 @@ export class LiveSource implements Source {
 
   /** Asks the control plane to do something in a World; returns what it answered. */
   async act<T>(method: "POST" | "DELETE" | "GET", path: string, world: string, body?: unknown): Promise<T> {
-    const headers = { [WORLD]: world, ...(body === undefined ? {} : { "content-type": "application/json" }) };
+    const headers = { [WORLD]: encodeURIComponent(world), ...(body === undefined ? {} : { "content-type": "application/json" }) };
     const sent = body === undefined ? null : JSON.stringify(body);
     return (await this.ask(path, { method, headers, body: sent })).json() as Promise<T>;
   }

@@ -2,7 +2,7 @@
 import { link } from "../address";
 import { useSource } from "../data/use";
 import { type Copied, copyOf } from "../exchange/copy_texts";
-import { count, place } from "../format";
+import { count, nouns, place } from "../format";
 import type { CaseRow, CauseGroup, Run, ShownCause } from "../model";
 import { Copy } from "../parts/Copy";
 import { Sign } from "../parts/Sign";
@@ -33,7 +33,7 @@ export function CauseBlock({ run, group, cases, opened, selected, choose }: Shap
       <summary>
         <Sign of="wrong" />
         <strong class="wrap"><Linked text={group.what} /></strong>
-        <span class="dim small">{count(cases.length, run.source === "serve" ? "World" : "test")}</span>
+        <span class="dim small">{count(cases.length, ...nouns(run))}</span>
       </summary>
       <div class="told">
         {first && <CaseLink row={first} number={numberIn(group, first)} selected={first.id === selected} choose={choose} />}

@@ -1,6 +1,6 @@
 /** The files of a run: how the tests of each ended, and the recordings that were read. */
 import { link } from "../address";
-import { count, isWrong, number, seconds } from "../format";
+import { count, isWrong, nouns, number, seconds } from "../format";
 import type { Run } from "../model";
 import { Sign } from "../parts/Sign";
 
@@ -40,7 +40,7 @@ export function Files({ run, sought }: { run: Run; sought: string }) {
           <span class="wrap">{file || "without a file"}</span>
           <span class="dim small figures">
             {wrong > 0 && <span class="wrong">{number(wrong)} failed</span>}
-            <span>{count(cases, "test")}</span>
+            <span>{count(cases, ...nouns(run))}</span>
             <span>{count(exchanges, "request")}</span>
             <span class="time">{seconds(spent)}</span>
           </span>

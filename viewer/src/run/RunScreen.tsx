@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type Address, go, link, setQuery } from "../address";
 import { CaseView } from "../case/CaseView";
 import { useCase, useSource } from "../data/use";
-import { count, isWrong, meaning } from "../format";
+import { capital, count, isWrong, meaning, nouns } from "../format";
 import { Frame } from "../frame";
 import { useKeys } from "../keys";
 import { News, useKnown } from "../live/news";
@@ -21,9 +21,6 @@ import "./run.css";
 
 /** From here on the selected case stands beside the list. */
 const TWO_COLUMNS = "(min-width: 1100px)";
-/** The list of a small run is open. */
-const FEW = 30;
-
 export function RunScreen({ run, address }: { run: Run; address: Address }) {
   const tab = address.path[0] ?? "";
   const sought = address.query.get("q") ?? "";
@@ -54,12 +51,22 @@ export function RunScreen({ run, address }: { run: Run; address: Address }) {
   );
 }
 
-const NAMES: { readonly [outcome in Outcome]?: string } = { error: "errors", xfailed: "failed as expected", xpassed: "passed unexpectedly", open: "alive" };
+const NAMES: { readonly [outcome in Outcome]?: string } = { error: "errors", xfailed: "failed as expected", xpassed: "passed unexpectedly" };
+
+/** The name of an outcome after its number: `passed`; those that are open have the name of what they are. */
+function outcomeName(run: Run, outcome: string, value: number): string {
+  return outcome === "open" ? nouns(run)[value === 1 ? 0 : 1] : (NAMES[outcome as Outcome] ?? outcome);
+}
 
 function Verdict({ run, tab, outcome, search }: { run: Run; tab: string; outcome: string | null; search: ComponentChildren }) {
   const counts = (Object.entries(run.counts) as [Outcome, number][]).filter(([, value]) => value > 0);
   const order: readonly Outcome[] = ["failed", "error", "xpassed", "open", "passed", "skipped", "xfailed"];
-  const tabs = [["", "Tests"], ["coverage", "Coverage"], ["files", "Files"], ...(run.examination ? [["examine", "Examine"]] : [])] as const;
+  const tabs = [
+    ["", capital(nouns(run)[1])],
+    ...(Object.keys(run.coverage).length > 0 || run.source === "pytest" ? [["coverage", "Coverage"]] : []),
+    ...(run.source === "serve" ? [] : [["files", "Files"]]),
+    ...(run.examination ? [["examine", "Examine"]] : []),
+  ] as const;
   return (
     <div class="verdict">
       <h1 class="counts" title={run.line}>
@@ -70,11 +77,11 @@ function Verdict({ run, tab, outcome, search }: { run: Run; tab: string; outcome
             href={link.run({ outcome: outcome === name ? null : name })}
             aria-current={outcome === name || undefined}
           >
-            <Sign of={meaning(name)} label="" /> {value.toLocaleString("en")} {NAMES[name] ?? name}
+            <Sign of={meaning(name)} label="" /> {value.toLocaleString("en")} {outcomeName(run, name, value)}
           </a>
         ))}
         {run.causes.length > 0 && <span class="dim">{count(run.causes.length, "cause")}</span>}
-        {counts.length === 0 && <span class="dim">{run.source === "serve" ? "No World yet" : "No test used the mock"}</span>}
+        {counts.length === 0 && <span class="dim">{run.source === "serve" ? "No World yet" : `No ${nouns(run)[0]}`}</span>}
       </h1>
       {search}
       <nav class="tabs" aria-label="Views of this run">
@@ -105,7 +112,7 @@ function Tests({ run: whole, address }: { run: Run; address: Address }) {
   const found = useSearch(run, query.get("q") ?? "");
   const given = query.get("order");
   const order: Order = given && given in ORDERS ? (given as Order) : source.live ? "newest" : "file";
-  const unfolded = query.get("open") ?? (run.cases.length <= FEW && !run.cases.some(isWrong) ? "passed" : "");
+  const unfolded = query.get("open") ?? (run.cases.some(isWrong) ? "" : "passed");
   const wanted = { outcome: query.get("outcome"), order, opened: new Set(unfolded.split(",")), found };
   const rows = useMemo(() => listRows(run, wanted), [run, order, unfolded, wanted.outcome, found?.looked, found?.lines.size, query.get("q")]);
   const ids = useMemo(() => casesOf(rows), [rows]);
@@ -147,7 +154,7 @@ function Tests({ run: whole, address }: { run: Run; address: Address }) {
           items={rows}
           keyOf={keyOf}
           estimate={30}
-          label={source.live ? "Worlds" : "Tests"}
+          label={capital(nouns(run)[1])}
           selected={moved !== undefined && index >= 0 ? index : undefined}
           render={render}
         />
@@ -180,7 +187,7 @@ function Row({ run, row, selected, choose, toggle, order }: RowShape) {
   return (
     <div class="fold">
       <button class="quiet" aria-expanded={row.opened} onClick={() => toggle(row.outcome)}>
-        <span class="dim">{row.opened ? "▾" : "▸"}</span> <Sign of={meaning(row.outcome)} label="" /> {row.count.toLocaleString("en")} {NAMES[row.outcome] ?? row.outcome}
+        <span class="dim">{row.opened ? "▾" : "▸"}</span> <Sign of={meaning(row.outcome)} label="" /> {row.count.toLocaleString("en")} {outcomeName(run, row.outcome, row.count)}
       </button>
       {row.opened && <Orders order={order} />}
     </div>
@@ -213,7 +220,7 @@ function Searched({ found, order }: { found: Found; order: Order }) {
 
 function Empty({ run, found, outcome }: { run: Run; found: Found | undefined; outcome: string | null }) {
   if (found) return <p class="empty">Nothing says this. Press <kbd>Esc</kbd> to see everything again.</p>;
-  if (outcome) return <p class="empty">None {NAMES[outcome as Outcome] ?? outcome}. <a href={link.run()}>Show all.</a></p>;
+  if (outcome) return <p class="empty">None {outcomeName(run, outcome, 0)}. <a href={link.run()}>Show all.</a></p>;
   if (run.source === "serve")
     return <p class="empty">Nothing has come yet. Point a client to this server: <code>OPENAI_BASE_URL={location.origin}/v1</code>, with any key that begins with <code>sk-</code>.</p>;
   return <p class="empty">No test has asked the mock. A test that uses the fixture <code>mock</code>, or a cassette, appears here.</p>;
@@ -230,7 +237,7 @@ function Beside({ run, id }: { run: Run; id: string }) {
   }, [id]);
   const { value: opened, problem, loading } = useCase(settled);
   return (
-    <section class="scrolls screen beside" aria-label="The selected test" aria-busy={settled !== id} tabIndex={-1} key={settled}>
+    <section class="scrolls screen beside" aria-label={`The selected ${nouns(run)[0]}`} aria-busy={settled !== id} tabIndex={-1} key={settled}>
       {opened ? <CaseView run={run} opened={opened} beside /> : <p class="empty">{problem?.message ?? (loading ? "Opening …" : "It is gone.")}</p>}
     </section>
   );
