@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -16,8 +16,11 @@ from harness.analysis.path import Path, build_path
 from harness.analysis.path_lists import Agents, Approvals, Calls
 from harness.analysis.retries import Retry, find_retries
 from harness.analysis.token_usage import Usage, sum_usage
+from harness.core.errors import ConfigError
 from harness.core.exchange import Exchange
 from harness.core.replies import ModelReplies
+from harness.core.webhooks import WebhookDelivery
+from harness.world.webhooks import NO_COURIER
 from harness.world.world import World
 
 
@@ -106,3 +109,19 @@ class JournalViews:
         `losses_of(mock.exchanges, strict=True)` finds more.
         """
         return losses_of(self.exchanges, tool_runs=self.world.tool_runs)
+
+    @property
+    def deliveries(self) -> list[WebhookDelivery]:
+        """What was delivered to webhooks, oldest first; what is due is delivered before, but not below an event loop."""
+        self._deliver()
+        return list(self.world.webhooks.deliveries) if self.world.webhooks else []
+
+    def delivered(self) -> Awaitable[Sequence[WebhookDelivery]]:
+        """Wait below an event loop for what is due: `deliveries = await mock.delivered()`."""
+        if self.world.courier is None:
+            raise ConfigError(NO_COURIER)
+        return self.world.courier.delivered(self.world)
+
+    def _deliver(self) -> None:
+        if self.world.webhooks and self.world.courier:
+            self.world.courier.deliver(self.world)

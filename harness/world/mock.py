@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,12 +18,12 @@ from harness.core.client_judgement import AllowedMistakes
 from harness.core.delivery import Gate
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
-from harness.core.webhooks import DEFAULT_SECRET, EVENT_TYPES, TIMEOUT_SECONDS, WebhookDelivery
+from harness.core.webhooks import DEFAULT_SECRET, EVENT_TYPES, TIMEOUT_SECONDS
 from harness.world.conditions import Matcher
 from harness.world.exploration import Exploration, Scenario
 from harness.world.journal_views import JournalViews
 from harness.world.mcp_server import McpServer, build_server
-from harness.world.mock_webhook import NO_COURIER, Webhook, make_webhook
+from harness.world.mock_webhook import Webhook, make_webhook
 from harness.world.project_agents import make_agent
 from harness.world.project_resources import make_resource
 from harness.world.refusals import ExpectedRefusal
@@ -120,22 +120,6 @@ class Mock(JournalViews):
         """
         options = {"secret": secret, "events": events, "faults": faults, "late": late, "timeout": timeout}
         return make_webhook(self.world, receiver, path, {**options, "effects": effects})
-
-    @property
-    def deliveries(self) -> list[WebhookDelivery]:
-        """What was delivered to webhooks, oldest first; what is due is delivered before, but not below an event loop."""
-        self._deliver()
-        return list(self.world.webhooks.deliveries) if self.world.webhooks else []
-
-    def delivered(self) -> Awaitable[Sequence[WebhookDelivery]]:
-        """Wait below an event loop for what is due: `deliveries = await mock.delivered()`."""
-        if self.world.courier is None:
-            raise ConfigError(NO_COURIER)
-        return self.world.courier.delivered(self.world)
-
-    def _deliver(self) -> None:
-        if self.world.webhooks and self.world.courier:
-            self.world.courier.deliver(self.world)
 
     def mcp(self, server_label: str, tools: Mapping[str, Any]) -> McpServer:
         """Script a remote MCP server: `mock.mcp("prod", {"deploy": lambda ref: f"{ref} is live", "status": "up"})`.

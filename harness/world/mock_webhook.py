@@ -6,10 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from harness.core.errors import ConfigError
-from harness.world.webhooks import FAULTS, Webhooks, check_names
+from harness.world.webhooks import FAULTS, NO_COURIER, Webhooks, check_names
 from harness.world.world import World
-
-NO_COURIER = "webhooks: nothing delivers here. Use the fixture `mock`, or `harness serve` without a shared --store."
 
 
 class Webhook:

@@ -48,6 +48,7 @@ FAULTS = {
 """What can go wrong with the deliveries to an endpoint, by name."""
 _PREPENDED: dict[str, Signature] = {"forged": "wrong", "unsigned": "missing", "stale": "stale"}
 ALL_ALLOWED = "allow"
+NO_COURIER = "webhooks: nothing delivers here. Use the fixture `mock`, or `harness serve` without a shared --store."
 _MAX_DELIVERIES = 10_000
 _SECRET_BYTES = 24
 
