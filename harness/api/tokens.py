@@ -91,8 +91,11 @@ def make_usage(
     """
     output_tokens = reasoned = 0
     for item in output:
+        is_reasoning = item["type"] == "reasoning"
+        if spent is not None and not is_reasoning:
+            continue
         count = _estimate_item_tokens(item)
-        if item["type"] == "reasoning":
+        if is_reasoning:
             count = REASONING_TOKENS.get(effort or "", count)
             reasoned += count
         output_tokens += count

@@ -9,10 +9,11 @@ import jsonschema_rs
 from harness.api.http.dialects import FOUNDRY
 from harness.api.multi_agent import omit_agents
 from harness.contract import schema
-from harness.contract.check import CheckedRequest, check_after_schema, check_request, find_first_violation
+from harness.contract.check import Violation, check_after_schema, check_request, find_first_violation
 from harness.contract.dialect_body import read_by_schema
 from harness.contract.rule_plan import RulePlan, plan_rules_about_input
 from harness.core.exchange import Request
+from harness.items.history.transcript import Transcript
 
 
 class Settled(NamedTuple):
@@ -45,13 +46,13 @@ def settle(request: Request, world: Any) -> Settled | None:
     )
 
 
-def check_input(request: Request, world: Any, settled: Settled) -> CheckedRequest:
+def check_input(request: Request, world: Any, settled: Settled) -> tuple[Violation | None, Transcript | None]:
     """Check what is not settled about a request; one whose input breaks the schema is checked as a whole, which words it."""
     body = omit_agents(request, read_by_schema(request))
     if "input" not in body or not settled.input_schema.is_valid(body["input"]):
-        return check_request(request, world)
+        checked = check_request(request, world)
+        return checked.violation, checked.transcript
     plan = settled.about_items if isinstance(body["input"], list) else settled.about_text
     if plan.before and (violation := find_first_violation(plan.before, request, world)):
-        return CheckedRequest(violation, request)
-    violation, transcript = check_after_schema(plan, request, world)
-    return CheckedRequest(violation, request, transcript)
+        return violation, None
+    return check_after_schema(plan, request, world)

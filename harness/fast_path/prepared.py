@@ -67,7 +67,7 @@ class WholeRequest(NamedTuple):
 
     def admit(self, request: Request, world: Any) -> ApiCall | Violation:
         """Check a request with the same bytes."""
-        if not self.is_decided and (violation := check_input(request, world, self.prepared.settled).violation):
+        if not self.is_decided and (violation := check_input(request, world, self.prepared.settled)[0]):
             return violation
         return ApiCall(request, world, self.prompt.transcript, self.prompt)
 
@@ -109,7 +109,7 @@ class PreparedRequests:
             if found and body is not None and _is_like(found.request, place, headers):
                 self._read = body, found
                 # Its own object: a journal tells requests apart.
-                return found.request._replace(headers=headers, body=body, raw=raw)
+                return _with_content(found.request, headers, body, raw)
         self._read = None, None
         return read_request(method, place, headers, query, raw, form)
 
@@ -156,11 +156,11 @@ class PreparedRequests:
 
 
 def _check(request: Request, world: Any, prepared: Prepared | None) -> ApiCall | Violation:
-    checked = check_input(request, world, prepared.settled) if prepared else check_request(request, world)
-    if checked.violation:
-        return checked.violation
-    prompt = _read_prompt(request, checked.transcript, prepared, world) if prepared else None
-    return ApiCall(checked.request, world, checked.transcript, prompt)
+    if prepared is None:
+        checked = check_request(request, world)
+        return checked.violation or ApiCall(checked.request, world, checked.transcript)
+    violation, transcript = check_input(request, world, prepared.settled)
+    return violation or ApiCall(request, world, transcript, _read_prompt(request, transcript, prepared, world))
 
 
 def _read_prompt(request: Request, transcript: Transcript | None, prepared: Prepared, world: Any) -> Prompt:
@@ -203,6 +203,11 @@ def _key_of(request: Request) -> Key | None:
     except orjson.JSONEncodeError:  # an integer beyond 64 bits
         return None
     return (_decisive(request.headers), others) if len(others) <= MAX_SETTINGS else None
+
+
+def _with_content(request: Request, headers: Mapping[str, str], body: Any, raw: bytes) -> Request:
+    """Copy a request with other content; `_replace` takes twice as long."""
+    return Request._make((*request[:2], headers, request.query, body, raw, *request[6:]))
 
 
 def _is_like(request: Request, place: ApiPath, headers: Mapping[str, str]) -> bool:

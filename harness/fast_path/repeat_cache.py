@@ -10,7 +10,7 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 MAX_CACHE_SIZE = 4 * 1024 * 1024
 """Bytes of all entries of a cache, those used last."""
-MAX_SEEN = 8_192
+MAX_SEEN = 1_024
 """How many keys a cache remembers as seen once."""
 _OVERHEAD = 8_192
 """Bytes that an entry counts besides its key."""

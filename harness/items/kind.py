@@ -21,6 +21,7 @@ from typing import Any, ParamSpec, TypedDict, Unpack
 import orjson
 
 from harness.api.http.dialects import OPENAI
+from harness.api.tokens import estimate_tokens
 from harness.core.errors import RegistrationError, ScriptError
 from harness.core.exchange import Json
 from harness.core.ids import Ids
@@ -50,6 +51,7 @@ class Item:
     _encoded: bytes = field(default=b"", init=False, repr=False, compare=False)
     _is_text: bool = field(default=False, init=False, repr=False, compare=False)
     _text_wire: Json | None = field(default=None, init=False, repr=False, compare=False)
+    _text_tokens: int = field(default=-1, init=False, repr=False, compare=False)
 
     @property
     def is_text(self) -> bool:
@@ -70,6 +72,13 @@ class Item:
             wire = render_without_id(self)
             object.__setattr__(self, "_text_wire", wire)
         return wire
+
+    @property
+    def text_tokens(self) -> int:
+        """The estimated tokens of a text, counted once."""
+        if self._text_tokens < 0:
+            object.__setattr__(self, "_text_tokens", estimate_tokens([self.render_text()]))
+        return self._text_tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,6 @@ from harness.endpoints.create.turn import Turn
 from harness.items.agents import ROOT_AGENT, by_agent
 from harness.items.history.transcript import Transcript
 from harness.items.kind import ITEMS, Item, id_prefix, render_item
-from harness.world.script import Taken
 from harness.world.store import PendingResponse
 from harness.world.world import World
 
@@ -42,7 +41,7 @@ def run_model(prompt: Prompt, turn: Turn, world: World) -> PendingResponse:
     return PendingResponse(
         started,
         items_of_day(rendered, world.as_of),
-        _make_usage(prompt, turn.taken, rendered, ending, world),
+        _make_usage(prompt, turn, rendered, ending, world),
         world.add_item_ids(prompt.own_input, id, now),
         prompt.transcript.stored,
         prompt.conversation,
@@ -54,7 +53,7 @@ def run_model(prompt: Prompt, turn: Turn, world: World) -> PendingResponse:
 def _render_output(prompt: Prompt, turn: Turn, id: str, now: int, world: World) -> tuple[Sequence[Json], Ending]:
     """Render the output of a turn in the response `id`, and its ending."""
     body = prompt.body
-    if not (enables_agents(body) or [True for item in turn.items if not item.is_text]):
+    if turn.is_text and not enables_agents(body):
         texts = [{**item.render_text(), "id": world.ids.item(TEXT_PREFIX, id, now)} for item in turn.items]
         return _limit_output(body, texts, turn.ending)
     named = _name_agents(_join_results(turn.items, world), body)
@@ -135,16 +134,18 @@ def _note_containers(body: Json, output: Sequence[Json], world: World) -> None:
             world.copy_to_container(id, file)
 
 
-def _find_spent(body: Json, ending: Ending) -> int | None:
-    """Find the tokens of an output that had to stop at `max_output_tokens`."""
+def _find_spent(body: Json, turn: Turn, ending: Ending) -> int | None:
+    """Find the tokens of an output without counting: those of texts are known, or it had to stop at `max_output_tokens`."""
     limit: int | None = body.get("max_output_tokens")
+    if limit is None:
+        return sum([item.text_tokens for item in turn.items]) if turn.is_text else None
     return limit if ending.members == MAX_TOKENS_MEMBERS else None
 
 
-def _make_usage(prompt: Prompt, taken: Taken, output: Sequence[Json], ending: Ending, world: World) -> Json:
+def _make_usage(prompt: Prompt, turn: Turn, output: Sequence[Json], ending: Ending, world: World) -> Json:
     """Make the usage of a response; without a script also what the model has reasoned and found in its cache."""
-    body, spent = prompt.body, _find_spent(prompt.body, ending)
-    if taken.is_scripted:
+    body, spent = prompt.body, _find_spent(prompt.body, turn, ending)
+    if turn.taken.is_scripted:
         return make_usage(prompt.tokens, output, spent)
     previous = world.store.responses.get(body.get("previous_response_id") or "")
     cached = world.prompt_cache.read(body, prompt.tokens, previous and previous.response)

@@ -28,6 +28,11 @@ class Turn(NamedTuple):
     ending: Ending
     held: Taken | None = None
 
+    @property
+    def is_text(self) -> bool:
+        """Whether it says texts and nothing else."""
+        return not [True for item in self.items if not item.is_text]
+
 
 def find_prompt(call: ApiCall) -> Prompt:
     """Find what a request asks of a model of its World, of which nothing is changed."""
