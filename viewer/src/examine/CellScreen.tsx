@@ -4,6 +4,7 @@ import { go, link, setQuery, useAddress } from "../address";
 import { Diagram } from "../case/Diagram";
 import { useCase } from "../data/use";
 import type { OpenedCase } from "../data/opened";
+import { count } from "../format";
 import { useKeys } from "../keys";
 import type { Run, ShownCell, ShownExamination } from "../model";
 import { Copy } from "../parts/Copy";
@@ -79,7 +80,7 @@ function Side({ cell, children }: { cell: ShownCell; children?: ComponentChildre
       {children}
       {cell.reason && <p class={`prose ${meaningOf(cell.verdict)}`}>{cell.reason}</p>}
       <dl class="cell-details">
-        {cell.details.filter(([name]) => name !== FLOW || !cell.flow).map(([name, value], index) => (
+        {cell.details.filter(([name, value]) => value !== cell.reason && (name !== FLOW || !cell.flow)).map(([name, value], index) => (
           <div key={index}>
             <dt>{name}</dt>
             <dd class={value.includes("\n") ? "mono" : ""}>{value}</dd>
@@ -113,7 +114,7 @@ function FlowList({ opened }: { opened: OpenedCase }) {
           <a href={link.case(opened.id, number)}>
             <span class="flow-number dim">{number}</span>
             <span>
-              {shown.before > 0 && <span class="dim">({shown.before} items as before) </span>}
+              {shown.before > 0 && <span class="dim">({count(shown.before, "item")} as before) </span>}
               {shown.gist || shown.path}
             </span>
             <span class={shown.error && !shown.asked ? "wrong" : "dim"}>

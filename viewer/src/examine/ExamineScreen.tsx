@@ -1,6 +1,7 @@
 /** Clients side by side: a row a cause, a column a client; a cell opens what the client did, beside one that did well. */
 import "./examine.css";
 import { go, link, setQuery, useAddress } from "../address";
+import { count } from "../format";
 import { useKeys } from "../keys";
 import type { Run, ShownCell, ShownExamination } from "../model";
 import { Sign } from "../parts/Sign";
@@ -17,7 +18,7 @@ export function ExamineScreen({ run }: { run: Run }) {
     ({ case: id, client, mode }) => id === query.get("case") && client === query.get("client") && mode === (query.get("mode") ?? ""),
   );
   if (cell) return <CellScreen run={run} examination={examination} cell={cell} />;
-  return <Matrix examination={examination} />;
+  return <Matrix line={run.line} examination={examination} />;
 }
 
 function NoExamination() {
@@ -37,7 +38,7 @@ const CHANGES: readonly (readonly [Change, string])[] = [
   ["both", "in both"],
 ];
 
-function Matrix({ examination }: { examination: ShownExamination }) {
+function Matrix({ line, examination }: { line: string; examination: ShownExamination }) {
   const { query } = useAddress();
   useKeys({ Escape: ["back to the run", () => go(link.run())] });
   const [old, now] = [query.get("old") ?? "", query.get("new") ?? ""];
@@ -50,7 +51,8 @@ function Matrix({ examination }: { examination: ShownExamination }) {
   const passed = passedOf({ ...examination, cells: examination.cells.filter((cell) => clients.includes(cell.client)) });
   return (
     <main class="scrolls screen" tabIndex={-1}>
-      <h1>{causes.length === 1 ? "1 cause" : `${causes.length} causes`}</h1>
+      <h1>{count(causes.length, "cause")}</h1>
+      {line && <p class="dim small wrap">{line}</p>}
       {examination.clients.length > 1 && <Comparison examination={examination} old={old} now={now} />}
       {changes && <ChangeCounts changes={changes} wanted={wanted} />}
       {causes.length === 0 ? (
@@ -93,7 +95,7 @@ function Comparison({ examination, old, now }: { examination: ShownExamination; 
 }
 
 function ChangeCounts({ changes, wanted }: { changes: ReadonlyMap<ShownCell, Change>; wanted: string | null }) {
-  const count = (name: Change) => [...changes.values()].filter((change) => change === name).length / (name === "both" ? 2 : 1);
+  const counted = (name: Change) => [...changes.values()].filter((change) => change === name).length / (name === "both" ? 2 : 1);
   return (
     <p class="counts">
       {CHANGES.map(([name, label]) => (
@@ -104,7 +106,7 @@ function ChangeCounts({ changes, wanted }: { changes: ReadonlyMap<ShownCell, Cha
           onClick={() => setQuery({ change: wanted === name ? null : name })}
         >
           <span class={name === "new" ? "wrong" : name === "gone" ? "right" : ""}>
-            {count(name)} {label}
+            {counted(name)} {label}
           </span>
         </button>
       ))}
@@ -204,7 +206,7 @@ function Passed({ passed, examination }: { passed: readonly string[]; examinatio
   return (
     <details class="examine-passed">
       <summary>
-        <Sign of="right" label="" /> {passed.length} {passed.length === 1 ? "case" : "cases"} passed by every client
+        <Sign of="right" label="" /> {count(passed.length, "case")} passed by every client
       </summary>
       <ul>
         {passed.map((id) => (

@@ -2,6 +2,7 @@
 import { useMemo, useState } from "preact/hooks";
 import { link, useAddress } from "../address";
 import type { OpenedCase, OpenedItem } from "../data/opened";
+import { count } from "../format";
 import { JsonDiff, TextDiff } from "../parts/diff";
 import { ItemView, speakerOf } from "../parts/item";
 import { isObject } from "../parts/json_rows";
@@ -64,7 +65,7 @@ function Fold({ row, toggle }: { row: FoldRow; toggle: () => void }) {
   const from = row.said.length ? `, said in request${row.said.length > 1 ? "s" : ""} ${ranges(row.said)}` : "";
   return (
     <button class="quiet fold" onClick={toggle} aria-expanded={row.open}>
-      {row.open ? "▾" : "▸"} {row.count} items as before{from}
+      {row.open ? "▾" : "▸"} {count(row.count, "item")} as before{from}
     </button>
   );
 }
