@@ -36,7 +36,7 @@ from tests.support.texts.pages import Block, fenced, in_order
 
 ROOT = Path(__file__).parent.parent
 README, ARCHITECTURE = (ROOT / "README.md", ROOT / "ARCHITECTURE.md")
-PAGES = (README, ARCHITECTURE, *sorted((ROOT / "docs").glob("*.md")))
+PAGES = (README, ARCHITECTURE, *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs/cookbook").glob("*.md")))
 """Every page whose blocks are run; those of `docs/stories/` are shown from the suites of real clients."""
 DOCUMENTS = (*PAGES, *(ROOT / name for name in ("CHANGELOG.md", "cassettes/README.md", "bench/README.md")))
 
@@ -92,7 +92,7 @@ def shown_tests_output(desk: Path) -> str:
 @pytest.fixture(scope="module")
 def other_tests_output(desk: Path) -> str:
     """What pytest prints of all other Python blocks, which pass."""
-    unnamed = {desk / f"test_{block}.py": block for block in blocks("python") if not block.name}
+    unnamed = {desk / f"test_{block}.py".replace("-", "_"): block for block in blocks("python") if not block.name}
     for file, block in unnamed.items():
         assert "def test_" in block.text, f"{block}: write it as a test, so that it is one"
         file.write_text(block.text, encoding="utf-8")
@@ -304,6 +304,14 @@ def test_a_story_shows_what_its_suite_runs_and_names_every_cause(story):
     cells = tomllib.loads((suite / "suite.toml").read_text(encoding="utf-8"))["cells"]
     causes = {cause for cell in cells.values() for cause in cell.values()} - {"green"}
     assert {cause for cause in causes if cause not in page} == set()
+
+
+def test_every_recipe_is_listed_and_has_a_test():
+    folder = ROOT / "docs/cookbook"
+    listed = text_of(folder / "index.md")
+    recipes = [page for page in folder.glob("*.md") if page.stem != "index"]
+    assert [page.name for page in recipes if f"({page.name})" not in listed] == []
+    assert [page.name for page in recipes if not list(fenced(page))] == ["from-vcrpy.md"]
 
 
 def test_every_story_is_listed():

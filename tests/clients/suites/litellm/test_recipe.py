@@ -1,0 +1,23 @@
+"""The recipe for LiteLLM, as docs/cookbook/litellm.md shows it."""
+
+import litellm
+import pytest
+
+from harness.faults import rate_limit
+
+
+def summarize(text):
+    response = litellm.responses(model="openai/gpt-4.1", input=f"Summarize: {text}", num_retries=0)
+    return response.output[0].content[0].text
+
+
+def test_a_text_is_summarized(mock):
+    mock.script("Short.")
+    assert summarize("A long text.") == "Short."
+    assert mock.exchanges[0].request.body["model"] == "gpt-4.1"
+
+
+def test_a_full_minute_is_told(mock):
+    mock.script(rate_limit())
+    with pytest.raises(litellm.RateLimitError):
+        summarize("A long text.")
