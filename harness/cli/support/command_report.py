@@ -98,7 +98,7 @@ class CommandReport(ApiObserver):
     def _keep(self, case: ReportCase, world: World, causes: Sequence[Cause]) -> None:
         from harness.viewer.build_run import show_world, view_of_case
 
-        shown = show_world(case, world, causes) if self._with_views or self._traces else None
+        shown = show_world(case, world, causes, root=str(Path.cwd())) if self._with_views or self._traces else None
         if shown and self._traces and causes:
             from harness.viewer.trace import write_trace
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -37,6 +38,7 @@ NEWEST_JUDGED = 1_000
 WAIT_PER_SECOND = 30.0
 """Seconds that pass after each second of work for the viewer while requests come: they are slowed down by 3 % at most."""
 LONGEST_WAIT = 3.0
+_ROOT = os.getcwd()
 _Made = TypeVar("_Made")
 _POLICY = re.compile(r'http-equiv="Content-Security-Policy" content="([^"]*)"')
 
@@ -131,7 +133,8 @@ class _LiveView:
 
 def _head(world: World) -> CaseHead:
     name = shown_name(world)
-    return CaseHead(name, outcome="open", seconds=round(time() - world.created, 3), began=world.created)
+    seconds = round(time() - world.created, 3)
+    return CaseHead(name, outcome="open", seconds=seconds, began=world.created, root=_ROOT)
 
 
 def _judge(world: World) -> JudgedCase:

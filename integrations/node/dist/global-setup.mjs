@@ -7,14 +7,16 @@ const STARTING_SECONDS = 60;
 const UNTIL_INPUT_ENDS = "console.log(process.env.HARNESS_URL); process.stdin.resume()";
 /**
  * Start the server unless HARNESS_URL names one; returns what ends it, and waits for the report in the files of HARNESS_REPORT,
- * named by commas.
+ * named by commas, and for the traces in the folder of HARNESS_TRACE.
  */
 export default async function setup() {
     if (process.env.HARNESS_URL)
         return async () => { };
     const [program = "", ...before] = harnessCommand();
     const files = (process.env.HARNESS_REPORT ?? "").split(",").filter(Boolean);
-    const options = ["--scripted", ...files.flatMap((file) => ["--report", absolute(file)])];
+    const traces = traceFolder();
+    const kept = [...files.flatMap((file) => ["--report", absolute(file)]), ...(traces ? ["--trace", absolute(traces)] : [])];
+    const options = ["--scripted", ...kept];
     const server = spawn(program, [...before, "serve", ...options, "--", process.execPath, "-e", UNTIL_INPUT_ENDS], {
         stdio: ["pipe", "pipe", "pipe"],
     });
@@ -25,11 +27,18 @@ export default async function setup() {
         delete process.env.HARNESS_URL;
         const ended = new Promise((resolve) => server.on("exit", () => resolve()));
         server.stdin?.end();
-        if (!files.length)
+        if (!kept.length)
             return;
         server.ref();
         await ended;
     };
+}
+/** The folder for traces: where CI is set there is one by default, as nobody can run the test there again. */
+function traceFolder() {
+    const { HARNESS_TRACE: named, CI: ci = "" } = process.env;
+    if (named === undefined)
+        return ["", "0", "false"].includes(ci.toLowerCase()) ? "" : "harness-traces";
+    return named === "off" ? "" : named;
 }
 /** The first line that a server prints; an error says why there was none. */
 function firstLine(server, command) {

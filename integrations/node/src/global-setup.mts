@@ -9,13 +9,15 @@ const UNTIL_INPUT_ENDS = "console.log(process.env.HARNESS_URL); process.stdin.re
 
 /**
  * Start the server unless HARNESS_URL names one; returns what ends it, and waits for the report in the files of HARNESS_REPORT,
- * named by commas.
+ * named by commas, and for the traces in the folder of HARNESS_TRACE.
  */
 export default async function setup(): Promise<() => Promise<void>> {
   if (process.env.HARNESS_URL) return async () => {};
   const [program = "", ...before] = harnessCommand();
   const files = (process.env.HARNESS_REPORT ?? "").split(",").filter(Boolean);
-  const options = ["--scripted", ...files.flatMap((file) => ["--report", absolute(file)])];
+  const traces = traceFolder();
+  const kept = [...files.flatMap((file) => ["--report", absolute(file)]), ...(traces ? ["--trace", absolute(traces)] : [])];
+  const options = ["--scripted", ...kept];
   const server = spawn(program, [...before, "serve", ...options, "--", process.execPath, "-e", UNTIL_INPUT_ENDS], {
     stdio: ["pipe", "pipe", "pipe"],
   });
@@ -25,10 +27,17 @@ export default async function setup(): Promise<() => Promise<void>> {
     delete process.env.HARNESS_URL;
     const ended = new Promise<void>((resolve) => server.on("exit", () => resolve()));
     server.stdin?.end();
-    if (!files.length) return;
+    if (!kept.length) return;
     server.ref();
     await ended;
   };
+}
+
+/** The folder for traces: where CI is set there is one by default, as nobody can run the test there again. */
+function traceFolder(): string {
+  const { HARNESS_TRACE: named, CI: ci = "" } = process.env;
+  if (named === undefined) return ["", "0", "false"].includes(ci.toLowerCase()) ? "" : "harness-traces";
+  return named === "off" ? "" : named;
 }
 
 /** The first line that a server prints; an error says why there was none. */

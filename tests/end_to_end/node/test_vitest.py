@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.viewer.trace import list_traces, read_trace
 from tests.clients.cells import Environment
 from tests.clients.environments import prepared
 from tests.support.processes import run as run_child
@@ -192,11 +193,13 @@ def test_a_server_around_the_runner_needs_no_set_up(project: Project) -> None:
 
 
 def test_a_report_has_a_case_for_each_test(project: Project) -> None:
-    project.vitest("red", HARNESS_REPORT="report.json,report.xml")
+    project.vitest("red", HARNESS_REPORT="report.json,report.xml", HARNESS_TRACE="traces")
     tests = json.loads((project.folder / "report.json").read_text(encoding="utf-8"))["tests"]
     assert {test["file"] for test in tests} == {"red.test.ts"}
     assert {test["outcome"] for test in tests} == {"passed", "failed"}
     assert (project.folder / "report.xml").read_text(encoding="utf-8").count("<testcase ") == len(tests)
+    traces = {read_trace(file).case.row.name for file in list_traces([project.folder / "traces"])}
+    assert traces == {test["id"] for test in tests if test["outcome"] == "failed"}
 
 
 def test_a_server_that_does_not_start_is_explained(project: Project) -> None:
