@@ -46,7 +46,7 @@ class Path:
 
     @property
     def agents(self) -> list[str]:
-        """The agents in the order in which they took over; `client`, which asks no model, is none."""
+        """The agents in the order in which they took over; `client` asks no model and is left out."""
         names = [step.agent for step in self.steps if step.agent != CLIENT_LANE]
         return [name for place, name in enumerate(names) if place == 0 or names[place - 1] != name]
 

@@ -58,8 +58,8 @@ def view(context: typer.Context, options: ViewOptions) -> None:
 
     ways = [
         name
-        for name, given in (("--text", options.text), ("--json", options.as_json), ("--write-test", options.test))
-        if given
+        for name, is_given in (("--text", options.text), ("--json", options.as_json), ("--write-test", options.test))
+        if is_given
     ]
     if len(ways) > 1:
         raise typer.BadParameter(f"{' and '.join(ways)}: give one of them.")
@@ -120,8 +120,8 @@ def _write_test(viewed: Viewed, options: ViewOptions, file: Path) -> None:
         raise ConfigError(f"--write-test: {case.row.name} has no request to send again.")
     _write(file, write_test(case).encode())
     print_text(f"{file}: {case.row.name}")
-    for what in unwritable(case):
-        print_text(f"harness: it has no {what}.", err=True)
+    for missing in unwritable(case):
+        print_text(f"harness: it has no {missing}.", err=True)
 
 
 def _write_page(viewed: Viewed, options: ViewOptions) -> None:

@@ -1,4 +1,4 @@
-"""What a check of one request settles for all that differ from it by their `input` alone, and what it leaves to check."""
+"""Settles with one checked request what holds for all that differ by their `input` alone, and checks the rest of each."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ def settle(request: Request, world: Any) -> Settled | None:
 
 
 def check_input(request: Request, world: Any, settled: Settled) -> tuple[Violation | None, Transcript | None]:
-    """Check what is not settled about a request; one whose input breaks the schema is checked as a whole, which words it."""
+    """Check what is not settled about a request; returns the violation and the transcript that rules have read.
+
+    Only a whole check can word that an input breaks the schema.
+    """
     body = omit_agents(request, read_by_schema(request))
     if "input" not in body or not settled.input_schema.is_valid(body["input"]):
         checked = check_request(request, world)

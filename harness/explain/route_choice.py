@@ -32,9 +32,10 @@ class TriedRoute:
 
 
 def tried_routes(world: World, exchange: Exchange) -> list[TriedRoute]:
-    """List the routes that a request was tried against, in their order; the last one is that which answered, if one did.
+    """List the routes that a request was tried against, in their order; the last one answered, if any did.
 
-    For a request that a rule has refused it is none, and for a path that the API does not have all of `mock.route`.
+    A request that a rule has refused was tried against no route, one for a path that the API lacks against all of
+    `mock.route`.
     """
     if is_probe(exchange) or exchange.is_routed:
         return list(_tried_paths(world, exchange))

@@ -98,7 +98,7 @@ class PreparedRequests:
         raw: bytes,
         form: Json | None,
     ) -> Request:
-        """Read a request as `read_request` does, with the body of one that came before, or what stands around its text."""
+        """Read a request as `read_request` does, but parse only what is new in its body."""
         found: WholeRequest | TextRequest | None = None
         if method == "POST" and not query:
             body = None

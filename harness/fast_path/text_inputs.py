@@ -1,4 +1,4 @@
-"""Bodies that differ in the text of their `input` alone: what stands around it is parsed once."""
+"""Parses once what stands around the text of an `input`: bodies often differ in that text alone."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class SplitBody(NamedTuple):
         return is_input and self.replace_text(body) == body
 
     def replace_text(self, body: Json) -> Json | None:
-        """Copy a body with this text as its `input`; None for what is no text, as its last quotation mark is escaped."""
+        """Copy a body with this text as its `input`; None if the text does not end here, at an escaped quotation mark."""
         try:
             return {**body, "input": orjson.loads(self.text)}
         except orjson.JSONDecodeError:

@@ -20,7 +20,7 @@ _PLAIN_PATH = re.compile(rb"/[\w./~-]*")
 
 
 class PostHead(NamedTuple):
-    """The head of a POST: its path, its headers by their names in lower case, the size of its body in bytes."""
+    """The head of a POST: path, headers by names in lower case, bytes of the body."""
 
     path: str
     headers: Mapping[str, str]
@@ -35,7 +35,7 @@ class PostReader:
         self._last: tuple[bytes, PostHead] | None = None
 
     def read(self, data: bytes, start: int = 0) -> tuple[PostHead, bytes, int] | None:
-        """Read the POST that begins at `start`: returns its head, its body, and its end.
+        """Read the POST that begins at `start`; returns head, body and end.
 
         None for what is something else, not whole, or in any way out of the ordinary.
         """

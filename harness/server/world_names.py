@@ -22,5 +22,5 @@ def shown_name(world: World) -> str:
 
 
 def find_by_name(worlds: KeyedWorlds, name: str) -> World | None:
-    """Find the World that is shown by a name, of several the newest; None if there is none."""
+    """Find the World that is shown by a name, the newest of several; None without one."""
     return next((world for world in reversed(worlds.worlds.values()) if shown_name(world) == name), None)

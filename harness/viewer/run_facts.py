@@ -26,7 +26,7 @@ def collect_facts(source: str, root: Path, began: float, seconds: float, command
 
 
 def find_commit(folder: Path) -> str:
-    """Find the branch and the commit of a checkout, as `main@aa138ea0`; empty where there is none."""
+    """Find the branch and the commit of a checkout, as `main@aa138ea0`; empty outside of one."""
     try:
         git = next(
             parent / ".git" for parent in (folder.resolve(), *folder.resolve().parents) if (parent / ".git").exists()

@@ -52,7 +52,7 @@ class Receiver(Protocol):
 
 
 def make_receiver(app: Any) -> Receiver:
-    """Make the receiver of an app; ConfigError for what is none.
+    """Make the receiver of an app; ConfigError for anything else.
 
     An ASGI app runs in the event loop that runs in this thread now, else in one of its own.
     """
