@@ -84,6 +84,7 @@ export class LiveSource implements Source {
     this.token = token;
     keep(token);
     this.changed();
+    if (!this.following) void this.follow();
   }
 
   /** Asks the control plane to do something in a World; returns what it answered. */
@@ -122,8 +123,9 @@ export class LiveSource implements Source {
           if (id) this.after = Number(id);
           this.note(data);
         }
-      } catch {
-        // The server is gone, or wants a token: the run says so when it is asked for.
+      } catch (problem) {
+        if (problem instanceof TokenNeeded) break;
+        // Else the server is gone: the run says so when it is asked for.
       }
       await new Promise((done) => setTimeout(done, AGAIN));
       this.readAgain();

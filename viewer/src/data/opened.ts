@@ -73,6 +73,9 @@ function readItem(stored: { readonly [name: string]: Json }): OpenedItem {
   };
 }
 
+/** How many exchanges of a World that goes on are kept, the newest ones. */
+const NEWEST = 5000;
+
 export class OpenedCase {
   private readonly numbered: ReadonlyMap<number, OpenedExchange>;
 
@@ -84,7 +87,8 @@ export class OpenedCase {
     const pool = new Pool(sent.pool);
     const added = sent.exchanges.map((shown) => new OpenedExchange(shown, pool));
     const first = sent.exchanges[0]?.number ?? Infinity;
-    return new OpenedCase({ ...sent, exchanges: [], pool: [] }, [...earlier.filter((known) => known.number < first), ...added], pool);
+    const all = [...earlier.filter((known) => known.number < first), ...added];
+    return new OpenedCase({ ...sent, exchanges: [], pool: [] }, earlier.length > 0 ? all.slice(-NEWEST) : all, pool);
   }
 
   /** Adds a piece that was fetched later; it says anew what is about the whole. */
