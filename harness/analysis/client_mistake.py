@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypedDict, Unpack
+from typing import Any, Required, TypedDict, Unpack
 
 from harness.analysis.retries import Retry, chains_of, find_retries
 from harness.core.edge import EdgeTimes
@@ -37,7 +37,7 @@ class SeenClient:
     @cached_property
     def retries(self) -> list[Retry]:
         """The requests that were sent again after a failure."""
-        return find_retries(self.exchanges, self.edge)
+        return find_retries(self.exchanges, self.times)
 
     @cached_property
     def chains(self) -> list[list[Retry]]:
@@ -55,12 +55,16 @@ class SeenClient:
         about = ((exchange.request.params.get("response_id"), exchange.number) for exchange in self.exchanges)
         return {id: number for id, number in about if id is not None}
 
-    @property
-    def timed(self) -> Iterator[tuple[Exchange, EdgeTimes]]:
+    @cached_property
+    def timed(self) -> Sequence[tuple[Exchange, EdgeTimes]]:
         """The exchanges with their times, oldest first; without those that a test answers itself."""
-        for exchange in self.exchanges:
-            if exchange.number in self.edge and not exchange.is_routed:
-                yield exchange, self.edge[exchange.number]
+        known = (exchange for exchange in self.exchanges if exchange.number in self.edge and not exchange.is_routed)
+        return [(exchange, self.edge[exchange.number]) for exchange in known]
+
+    @cached_property
+    def times(self) -> Mapping[int, EdgeTimes]:
+        """The times of these exchanges by their number."""
+        return {exchange.number: times for exchange, times in self.timed}
 
 
 MistakeCheck = Callable[[SeenClient], Iterator[MistakeFacts]]
@@ -83,7 +87,10 @@ class ClientMistake:
 
 @dataclass(frozen=True, slots=True)
 class MistakeKind:
-    """One kind of mistake: its message with `{fact}` fields, fix, source, examples that show it and some that lack it."""
+    """One kind of mistake: its message with `{fact}` fields, fix, source, examples that show it and some that lack it.
+
+    It can be `certain`, else it is only looked for on demand.
+    """
 
     id: str
     area: str
@@ -93,6 +100,7 @@ class MistakeKind:
     source: str
     shows: tuple[SeenClient, ...]
     lacks: tuple[SeenClient, ...]
+    certain: bool
     check: MistakeCheck
 
     @property
@@ -111,14 +119,15 @@ CLIENT_MISTAKES: Registry[MistakeKind] = Registry("mistake of a client")
 """Every mistake by id; filled by importing `harness.analysis.client_mistakes`."""
 
 
-class ClientMistakeDeclaration(TypedDict):
+class ClientMistakeDeclaration(TypedDict, total=False):
     """Declarations beside the function of a mistake."""
 
-    message: str
-    fix: str
-    source: str
-    shows: Sequence[SeenClient]
-    lacks: Sequence[SeenClient]
+    message: Required[str]
+    fix: Required[str]
+    source: Required[str]
+    shows: Required[Sequence[SeenClient]]
+    lacks: Required[Sequence[SeenClient]]
+    certain: bool
 
 
 def client_mistake(**words: Unpack[ClientMistakeDeclaration]) -> Callable[[MistakeCheck], MistakeCheck]:
@@ -134,6 +143,7 @@ def client_mistake(**words: Unpack[ClientMistakeDeclaration]) -> Callable[[Mista
             source=words["source"],
             shows=tuple(words["shows"]),
             lacks=tuple(words["lacks"]),
+            certain=words.get("certain", False),
             check=check,
         )
         if not (made.doc and made.shows and made.lacks):
@@ -153,6 +163,6 @@ def check_mistakes(ids: Sequence[str], where: str) -> None:
 
 def client_mistakes_of(seen: SeenClient, strict: bool = False) -> list[ClientMistake]:
     """List what a client did wrong, in the order of its requests; with `strict` also what may be intended."""
-    kinds = CLIENT_MISTAKES.values()
+    kinds = [kind for kind in CLIENT_MISTAKES.values() if strict or kind.certain]
     found = [mistake for kind in kinds for mistake in kind.find(seen) if strict or mistake.certain]
     return sorted(found, key=lambda mistake: mistake.exchange)

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
+from harness.answers.writer import ResponseEvents
+from harness.api.statuses import END_EVENTS
 from harness.core.edge import EdgeTimes
-from harness.core.exchange import Exchange, Request
+from harness.core.exchange import Exchange, Json, Request
 from harness.core.loose_json import as_object
-from harness.faults.alterations import CLOSING_EVENTS
 
 MOST_LATE = 0.02
 """Seconds by which a request may have left its client before the answer to the one before was noted as out."""
@@ -57,12 +58,15 @@ def find_retries(exchanges: Sequence[Exchange], edge: Mapping[int, EdgeTimes]) -
     for exchange in exchanges:
         if exchange.is_routed or exchange.number not in edge:
             continue
+        has_failed = failure_of(exchange, edge[exchange.number])
+        if not (failed or has_failed):
+            continue
         waiting = failed.setdefault(request_key(exchange.request), [])
         again = _find_retried(exchange, waiting, edge)
         if again is not None:
             waiting.remove(again)
             retries.append(_describe(exchange, again, edge))
-        if failure_of(exchange, edge[exchange.number]):
+        if has_failed:
             waiting.append(exchange)
     return retries
 
@@ -102,19 +106,24 @@ def failure_of(exchange: Exchange, times: EdgeTimes) -> str:
         return "no answer"
     if exchange.status >= 400:
         return str(exchange.status)
-    if exchange.answer.disconnection or is_truncated(exchange):
+    if exchange.answer.disconnection:
         return "cut off"
-    ending = exchange.answer.events[-1].get("type") if exchange.answer.events else ""
-    is_failed = ending == ERROR_EVENT or as_object(exchange.answer.body).get("status") == "failed"
-    return "failed" if is_failed else ""
-
-
-def is_truncated(exchange: Exchange) -> bool:
-    """Tell whether a stream of a response has no event that ends it; over a WebSocket a response may stay open."""
     events = exchange.answer.events
-    if not events or exchange.request.method == "WS" or not str(events[0].get("type")).startswith("response."):
-        return False
-    return events[-1].get("type") not in (*CLOSING_EVENTS, "response.cancelled", ERROR_EVENT)
+    has_end = not events or isinstance(
+        events, ResponseEvents
+    )  # which are whole, and made only when somebody reads them
+    status = as_object(exchange.answer.body).get("status")
+    return ("failed" if status == "failed" else "") if has_end else _failure_of_stream(exchange, events or ())
+
+
+def _failure_of_stream(exchange: Exchange, events: Sequence[Json]) -> str:
+    """Name how a stream ends that was altered; over a WebSocket a response may stay open."""
+    if exchange.request.method == "WS" or not str(events[0].get("type")).startswith("response."):
+        return ""
+    ending = events[-1].get("type")
+    if ending in (ERROR_EVENT, "response.failed"):
+        return "failed"
+    return "" if ending in END_EVENTS or ending == "response.cancelled" else "cut off"
 
 
 def asked_delay(headers: Mapping[str, str]) -> float | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import harness.analysis.client_mistakes  # noqa: F401  (registers every mistake)
 from harness.analysis.client_mistake import ClientMistake, SeenClient, client_mistakes_of
 from harness.core.client_judgement import ALLOW, STRICT
+from harness.core.exchange import Request
 from harness.explain.model import Cause, ReportFinding
 from harness.world.world import World
 
@@ -27,11 +28,12 @@ def _is_allowed(mistake: ClientMistake, world: World) -> bool:
 
 def client_causes(world: World) -> list[Cause]:
     """Explain the mistakes that the World does not allow."""
-    return [_client_cause(mistake, world) for mistake in find_client_mistakes(world) if not _is_allowed(mistake, world)]
+    made = [mistake for mistake in find_client_mistakes(world) if not _is_allowed(mistake, world)]
+    requests = {exchange.number: exchange.request for exchange in world.exchanges} if made else {}
+    return [_client_cause(mistake, requests[mistake.exchange], world) for mistake in made]
 
 
-def _client_cause(mistake: ClientMistake, world: World) -> Cause:
-    request = next(exchange.request for exchange in world.exchanges if exchange.number == mistake.exchange)
+def _client_cause(mistake: ClientMistake, request: Request, world: World) -> Cause:
     return Cause(
         f"Client {mistake.mistake}: {mistake.message}.",
         mistake.exchange,

@@ -49,6 +49,7 @@ def _is_final(exchange: Exchange) -> bool:
 
 
 @client_mistake(
+    certain=True,
     message="request {number} is request {of} again, which was refused with {status}{code}, and will be each time",
     fix="Ask again only after 408, 409, 429, 5xx and lost connections, never after `x-should-retry: false`; for any other "
     "status change the request, or give up.",

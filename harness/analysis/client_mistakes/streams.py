@@ -22,7 +22,7 @@ def _resumed(at: float, after: int, answer: Any = None) -> Sending:
 
 def _later(exchange: Exchange, client: SeenClient) -> Iterator[Exchange]:
     """Yield the exchanges that began when one was over."""
-    over = end_of(client.edge[exchange.number])
+    over = end_of(client.times[exchange.number])
     for other, times in client.timed:
         if other.number > exchange.number and times.arrived >= over:
             yield other
@@ -30,8 +30,7 @@ def _later(exchange: Exchange, client: SeenClient) -> Iterator[Exchange]:
 
 def _response_id(exchange: Exchange) -> str | None:
     """Find the id of the response that an answer is about."""
-    begun = exchange.answer.events[0].get("response") if exchange.answer.events else None
-    id = as_object(begun).get("id") or exchange.request.params.get("response_id")
+    id = exchange.request.params.get("response_id") or as_object(exchange.answer.body).get("id")
     return id if isinstance(id, str) else None
 
 
@@ -107,6 +106,7 @@ def abandoned_stream(client: SeenClient) -> Iterator[MistakeFacts]:
 
 
 @client_mistake(
+    certain=True,
     message="request {number} goes on after event {after} of {response}, but only events up to {last} have gone out: "
     "{missing} never come",
     fix="Resume with `starting_after` set to the `sequence_number` of the last event that was handled.",
@@ -131,13 +131,14 @@ def abandoned_stream(client: SeenClient) -> Iterator[MistakeFacts]:
 )
 def resumed_from_the_wrong_event(client: SeenClient) -> Iterator[MistakeFacts]:
     """A stream is resumed after an event that has never gone out, so that those in between are lost."""
+    resumed = {_response_id(exchange) for exchange, _ in client.timed if _starting_after(exchange) is not None}
     last: dict[str, int] = {}
     whole: set[str] = set()
-    for exchange, times in client.timed:
-        id, after = _response_id(exchange), exchange.request.query.get("starting_after")
-        if id is None:
+    for exchange, times in client.timed if resumed else ():
+        id, after = _response_id(exchange), _starting_after(exchange)
+        if id is None or id not in resumed:
             continue
-        if isinstance(after, int) and id in last and after > last[id] and id not in whole:
+        if after is not None and id in last and after > last[id] and id not in whole:
             missing = f"event {after}" if after == last[id] + 1 else f"events {last[id] + 1} to {after}"
             told = {"after": after, "response": id, "last": last[id] if last[id] >= 0 else "none", "missing": missing}
             yield {"number": exchange.number, **told, "certain": True}
@@ -146,3 +147,8 @@ def resumed_from_the_wrong_event(client: SeenClient) -> Iterator[MistakeFacts]:
             last[id] = max([last.get(id, -1), *(number for number in numbers if isinstance(number, int))])
             if not failure_of(exchange, times):
                 whole.add(id)
+
+
+def _starting_after(exchange: Exchange) -> int | None:
+    after = exchange.request.query.get("starting_after")
+    return after if isinstance(after, int) else None

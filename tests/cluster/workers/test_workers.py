@@ -285,3 +285,18 @@ def test_workers_that_end_as_soon_as_they_are_started_end_the_server():
         ended.stderr
     )
     assert "is started again" in ended.stderr
+
+
+def test_each_worker_tells_what_its_worlds_did(workers):
+    create(workers.port, key="sk-told")
+    listed = ask(workers.port, "GET", "/_harness/worlds", key="sk-told").json
+    with closing(http.client.HTTPConnection("127.0.0.1", workers.port, timeout=10)) as connection:
+        path = f"/_harness/events?after={listed['event']}"
+        connection.request("GET", path, headers={"Authorization": "Bearer sk-told"})
+        answer = connection.getresponse()
+        create(workers.port, key="sk-told")
+        lines = [answer.readline() for _ in range(7)]
+    exchange, edge = (json.loads(line.removeprefix(b"data: ")) for line in lines if line.startswith(b"data: "))
+    assert (exchange["kind"], exchange["number"], exchange["world"]) == ("exchange", 2, edge["world"])
+    assert (edge["kind"], edge["number"], edge["whole"]) == ("edge", 2, True)
+    assert edge["connection"] > 0
