@@ -81,6 +81,12 @@ class StoreView(Protocol):
     encrypted_contents: Container[str]
 
 
+class WebhooksView(Protocol):
+    """The part of webhooks that rules may read."""
+
+    endpoints: dict[str, Any]
+
+
 class WorldView(Protocol):
     """The part of a World that rules may read: the store, the account, the day (YYYY-MM-DD), the models."""
 
@@ -91,6 +97,10 @@ class WorldView(Protocol):
     uploads: Uploads
     containers: Containers
     now: int
+
+    @property
+    def webhooks(self) -> WebhooksView | None:
+        """The webhooks, once there are any."""
 
 
 Facts = Mapping[str, Any]

@@ -104,6 +104,7 @@ class Mock(JournalViews):
         receiver: Any,
         path: str = "",
         *,
+        url: str = "",
         secret: str = DEFAULT_SECRET,
         events: Sequence[str] = EVENT_TYPES,
         faults: Sequence[str] = (),
@@ -113,13 +114,14 @@ class Mock(JournalViews):
     ) -> Webhook:
         """Tell a receiver of background responses that have ended: `mock.webhooks("http://localhost:8000/hook")`.
 
-        It is a URL, or an ASGI or WSGI app with the `path` of the hook: `mock.webhooks(app, "/hook")`. `faults` are what
-        goes wrong on the way: `doubled`, `reordered`, `forged`, `unsigned`, `stale`. A first delivery is `late` by so many
-        seconds, which `mock.skip` lets pass as it does the waits before retries. `effects` is a function of yours whose
-        value a delivery that comes again must not change: `lambda: len(orders)`.
+        It is a URL, or an ASGI or WSGI app with the `path` of the hook: `mock.webhooks(app, "/hook")`; or the receiver of a
+        public `url` that the code under test registers itself. `faults` are what goes wrong on the way: `doubled`,
+        `reordered`, `forged`, `unsigned`, `stale`. A first delivery is `late` by so many seconds, which `mock.skip` lets
+        pass as it does the waits before retries. `effects` is a function of yours whose value a delivery that comes again
+        must not change: `lambda: len(orders)`.
         """
         options = {"secret": secret, "events": events, "faults": faults, "late": late, "timeout": timeout}
-        return make_webhook(self.world, receiver, path, {**options, "effects": effects})
+        return make_webhook(self.world, receiver, path, url, {**options, "effects": effects})
 
     def mcp(self, server_label: str, tools: Mapping[str, Any]) -> McpServer:
         """Script a remote MCP server: `mock.mcp("prod", {"deploy": lambda ref: f"{ref} is live", "status": "up"})`.

@@ -59,10 +59,11 @@ class Webhook:
         return webhooks
 
 
-def make_webhook(world: World, receiver: Any, path: str, options: dict[str, Any]) -> Webhook:
+def make_webhook(world: World, receiver: Any, path: str, told: str, options: dict[str, Any]) -> Webhook:
     """Add a webhook to a World; ConfigError where nothing delivers."""
     if world.courier is None:
         raise ConfigError(NO_COURIER)
-    url, call = world.courier.lead(receiver, path)
-    endpoint = world.open_webhooks().add_endpoint(url, receiver=call, **options)
+    url, call = world.courier.lead(receiver, path, told)
+    dates = {"created_at": world.now, "updated_at": world.now}
+    endpoint = world.open_webhooks().add_endpoint(url, receiver=call, **dates, **options)
     return Webhook(world, endpoint.id)

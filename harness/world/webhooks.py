@@ -59,6 +59,7 @@ class WebhookEndpoint:
 
     `late` are seconds of the World's time before the first attempt; `effects` is a function of the test whose value a second
     delivery must not change. `receiver` is what the courier calls instead of posting to the URL.
+    One that `is_registered` was made over the API, as was its `name`.
     """
 
     id: str
@@ -72,6 +73,10 @@ class WebhookEndpoint:
     receiver: Any = None
     old_secret: str = ""
     old_until: int = 0
+    name: str = "webhook"
+    created_at: int = 0
+    updated_at: int = 0
+    is_registered: bool = False
 
     def secrets_at(self, now: int) -> list[str]:
         """List the secrets that sign at a time of the World, the newest first."""
@@ -115,16 +120,50 @@ class Webhooks:
         self.endpoints[made.id] = made
         return made
 
+    def register(self, body: Json, now: int) -> WebhookEndpoint:
+        """Add an endpoint as the API does, with a secret of its own.
+
+        One of a test with the same URL becomes it: its receiver and its faults remain.
+        """
+        url = body["url"]
+        prepared = (made for made in self.endpoints.values() if made.url == url and not made.is_registered)
+        endpoint = next(prepared, None) or WebhookEndpoint(self.ids.hex("we_", 32), url)
+        self.endpoints[endpoint.id] = registered = replace(
+            endpoint,
+            name=body["name"],
+            events=tuple(body["event_types"]),
+            secret=self._new_secret(),
+            created_at=now,
+            updated_at=now,
+            is_registered=True,
+        )
+        return registered
+
+    def update(self, id: str, body: Json, now: int) -> WebhookEndpoint:
+        """Change an endpoint as the API does; one that stays the same keeps the time of its last change."""
+        endpoint = self.endpoints[id]
+        events = tuple(body.get("event_types", endpoint.events))
+        changed = replace(
+            endpoint, url=body.get("url", endpoint.url), name=body.get("name", endpoint.name), events=events
+        )
+        if changed != endpoint:
+            self.endpoints[id] = changed = replace(changed, updated_at=now)
+        return changed
+
+    def _new_secret(self) -> str:
+        return make_secret(bytes.fromhex(self.ids.hex("", 2 * _SECRET_BYTES)))
+
     def is_allowed(self, mistake: str) -> bool:
         """Tell whether receivers may make a mistake."""
         return mistake in self.allowed or ALL_ALLOWED in self.allowed
 
     def rotate(self, id: str, now: int, *, keep_old: bool, secret: str = "") -> WebhookEndpoint:
         """Give an endpoint another secret, by default a new one; with `keep_old` the old one signs for a day, too."""
-        endpoint, new = self.endpoints[id], secret or make_secret(bytes.fromhex(self.ids.hex("", 2 * _SECRET_BYTES)))
+        endpoint, new = self.endpoints[id], secret or self._new_secret()
         _check_secret(new)
         old = (endpoint.secret, now + ROTATION_SECONDS) if keep_old else ("", 0)
-        self.endpoints[id] = rotated = replace(endpoint, secret=new, old_secret=old[0], old_until=old[1])
+        changes: Json = {"secret": new, "old_secret": old[0], "old_until": old[1], "updated_at": now}
+        self.endpoints[id] = rotated = replace(endpoint, **changes)
         return rotated
 
     def add_event(self, response: Json, now: int) -> None:
@@ -205,8 +244,8 @@ class Courier(Protocol):
 
     takes_real_time: bool
 
-    def lead(self, receiver: Any, path: str) -> tuple[str, Any]:
-        """Say where deliveries to an address or an app go: the URL, and what to call if it is an app."""
+    def lead(self, receiver: Any, path: str, url: str) -> tuple[str, Any]:
+        """Say where deliveries go: the URL, and what to call unless they are posted there."""
 
     def wake(self, world: Any) -> None:
         """Begin to deliver what is due."""

@@ -352,7 +352,6 @@ class World:
 
     def _tell_webhooks(self, response: Json) -> None:
         """Let the webhooks be told that a background response has ended."""
-        if self.webhooks is not None and response.get("background"):
+        if self.webhooks is not None and self.courier is not None and response.get("background"):
             self.webhooks.add_event(response, self.now)
-            if self.courier is not None:
-                self.courier.wake(self)
+            self.courier.wake(self)

@@ -31,8 +31,7 @@ _NAMES: Mapping[str, str] = {
     "skills": "skills",
     "vaults": "vaults",
     "videos": "videos",
-    "webhook_endpoints": "webhooks",
-    "webhook_event_types": "webhooks",
+    "webhook_endpoints": "tests of webhooks",
 }
 """What the first part of a path says that the API is about; those of the resources of the SDK, release 3.54."""
 

@@ -57,6 +57,7 @@ MODULES = (
     "project.project_files",
     "stored.parted_uploads",
     "stored.containers",
+    "stored.webhooks",
     "request.tool_definitions.deferred",
     "request.limits",
     "http.filtered",

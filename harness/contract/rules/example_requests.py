@@ -49,3 +49,7 @@ UPLOAD_FILE = upload("purpose=assistants")
 CREATE_STORE = Case({}, on="POST /vector_stores")
 CREATE_FILLED_STORE = Case({"file_ids": ["{0.id}"]}, on="POST /vector_stores")
 CREATE_CONTAINER = Case({"name": "data"}, on="POST /containers")
+CREATE_WEBHOOK = Case(
+    {"name": "jobs", "url": "https://example.org/hook", "event_types": ["response.completed"]},
+    on="POST /webhook_endpoints",
+)

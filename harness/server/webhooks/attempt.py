@@ -7,7 +7,7 @@ from typing import Any
 
 from harness.core.text.raised import describe_raised
 from harness.core.webhooks import WebhookDelivery
-from harness.server.webhooks.receivers import DeliveryProblem, Receiver, post
+from harness.server.webhooks.receivers import DeliveryProblem, Receiver, post, post_nearby
 from harness.server.webhooks.sign import sign_delivery
 from harness.world.webhooks import DueDelivery, WebhookEndpoint
 from harness.world.world import World
@@ -16,7 +16,7 @@ from harness.world.world import World
 def make_attempt(attempt: DueDelivery, endpoint: WebhookEndpoint, world: World) -> WebhookDelivery:
     """Make one attempt, and tell what came of it."""
     request = sign_delivery(attempt, endpoint, world.now, int(time.time()))
-    receiver: Receiver = endpoint.receiver or post
+    receiver: Receiver = endpoint.receiver or (post_nearby if endpoint.is_registered else post)
     before, problems = world.exchange_count, list[str]()
     effect = _observe(endpoint, problems)
     begun = time.monotonic()

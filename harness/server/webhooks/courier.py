@@ -35,15 +35,19 @@ class ThreadCourier:
         """A copy of a World has a courier of its own."""
         return ThreadCourier, ()
 
-    def lead(self, receiver: Any, path: str) -> tuple[str, Any]:
-        """Say where deliveries go: the URL, and what calls the app if it is one."""
-        from harness.server.webhooks.receivers import check_url, make_receiver
+    def lead(self, receiver: Any, path: str, url: str) -> tuple[str, Any]:
+        """Say where deliveries go: the URL, and what to call unless they are posted there."""
+        from harness.server.webhooks.receivers import check_url, make_receiver, poster_to
 
+        if path and url:
+            raise ConfigError(f"webhooks(…, {path!r}, url={url!r}): the URL has the path; leave out the other.")
         if isinstance(receiver, str):
             if path:
                 raise ConfigError(f"webhooks({receiver!r}, {path!r}): a path is that of an app; the URL has its own.")
-            return check_url(receiver), None
-        return check_url(f"{APP_ORIGIN}{'' if path.startswith('/') else '/'}{path}"), make_receiver(receiver)
+            check_url(receiver)
+            return (check_url(url), poster_to(receiver)) if url else (receiver, None)
+        made = make_receiver(receiver)
+        return check_url(url or f"{APP_ORIGIN}{'' if path.startswith('/') else '/'}{path}"), made
 
     def wake(self, world: World) -> None:
         """Begin to deliver what is due."""

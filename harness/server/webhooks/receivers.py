@@ -13,6 +13,7 @@ from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from functools import cache
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from ipaddress import ip_address
 from time import monotonic
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import SplitResult, urlsplit
@@ -103,6 +104,29 @@ def post(url: str, request: SignedRequest, timeout: float) -> Answered:
         raise DeliveryProblem(f"{parts.netloc} cannot be reached: {problem or type(problem).__name__}") from problem
     finally:
         connection.close()
+
+
+def poster_to(address: str) -> Receiver:
+    """Make a receiver that posts to this address what is meant for another URL."""
+
+    def post_there(url: str, request: SignedRequest, timeout: float) -> Answered:
+        return post(address, request, timeout)
+
+    return post_there
+
+
+def post_nearby(url: str, request: SignedRequest, timeout: float) -> Answered:
+    """Post to an address of this machine; another one, which the code under test has registered, is not asked."""
+    host = urlsplit(url).hostname or ""
+    try:
+        is_near = ip_address(host).is_loopback
+    except ValueError:
+        is_near = host == "localhost" or host.endswith(".localhost")
+    if not is_near:
+        raise DeliveryProblem(
+            f"not sent, as {host} is another machine; lead it to a hook: mock.webhooks(app, url={url!r})"
+        )
+    return post(url, request, timeout)
 
 
 def _connect(parts: SplitResult, timeout: float) -> HTTPConnection:

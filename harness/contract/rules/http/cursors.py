@@ -62,6 +62,7 @@ def _unknown_cursors(request: Request, world: WorldView) -> Iterator[Json]:
             Case({"file_ids": ["{0.id}"]}, on="POST /vector_stores/{1.id}/file_batches"),
             Case(on="GET /vector_stores/{1.id}/file_batches/{2.id}/files?after=file-y"),
         ),
+        "No webhook endpoint found with id 'we_x'.": Case(on="GET /webhook_endpoints?after=we_x"),
     },
     accepts=[
         after(CREATE_ASSISTANT, Case(on="GET /assistants?after={0.id}")),

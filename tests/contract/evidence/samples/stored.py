@@ -39,8 +39,9 @@ def fresh() -> MockApi:
 def remembering() -> MockApi:
     """A mock whose key has stored what every operation asks for.
 
-    A conversation, a response that thought and called, a prompt, a vector store, a container, an upload, an assistant, and
-    two threads: one whose run has ended, and one whose run waits for the output of a call; each resource of a project.
+    A conversation, a response that thought and called, a prompt, a vector store, a container, an upload, a webhook, an
+    assistant, and two threads: one whose run has ended, and one whose run waits for the output of a call; each resource of
+    a project.
     """
     mock = fresh()
     world = mock.open(KEY)
@@ -53,6 +54,8 @@ def remembering() -> MockApi:
     made(mock, f"/vector_stores/{store}/file_batches", {"file_ids": ["file_1"]})
     world.container_file(world.container(), "a.txt", "Paris")
     made(mock, "/uploads", {"bytes": 5, "filename": "a.txt", "mime_type": "text/plain", "purpose": "user_data"})
+    webhook = {"name": "jobs", "url": "https://example.org/hook", "event_types": ["response.completed"]}
+    made(mock, "/webhook_endpoints", webhook)
     assistant = made(mock, "/assistants", {"model": "gpt-4.1", "tools": [FUNCTION]})["id"]
     for _ in range(2):
         made(mock, "/threads/runs", {"assistant_id": assistant, "thread": {"messages": [HI]}, "stream": True})
@@ -127,6 +130,7 @@ def of_stores(world: World) -> dict[str, str]:
         "vector_store_id": store.object["id"],
         "file_id": next(iter(store.files)),
         "batch_id": next(iter(store.batches)),
+        "webhook_endpoint_id": next(iter(world.open_webhooks().endpoints)),
     }
 
 

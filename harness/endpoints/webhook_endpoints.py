@@ -1,0 +1,85 @@
+"""`/webhook_endpoints`: make, list, read, change and forget what is told of events, and rotate its secret."""
+
+from __future__ import annotations
+
+from harness.api.operations import Cursors, operation
+from harness.api.paging import page
+from harness.contract.check import drop_nulls
+from harness.contract.schema import load
+from harness.core.exchange import Answer, Json
+from harness.world.api_call import ApiCall
+from harness.world.webhooks import WebhookEndpoint
+
+PATH = "/webhook_endpoints"
+ENDPOINT_PATH = f"{PATH}/{{webhook_endpoint_id}}"
+
+
+def _render(endpoint: WebhookEndpoint, *, with_secret: bool = False) -> Json:
+    """Show an endpoint; its secret only when it is new."""
+    return {
+        "id": endpoint.id,
+        "object": "webhook_endpoint",
+        "created_at": endpoint.created_at,
+        "updated_at": endpoint.updated_at,
+        "name": endpoint.name,
+        "url": endpoint.url,
+        "event_types": list(endpoint.events),
+        **({"signing_secret": endpoint.secret} if with_secret else {}),
+        "signing_secret_hint": f"whsec_…{endpoint.secret[-4:]}",
+    }
+
+
+@operation("POST", PATH, body="CreateWebhookEndpoint", answer="WebhookEndpointWithSecret")
+def create(call: ApiCall) -> Answer:
+    """Make an endpoint; the answer shows its secret."""
+    made = call.world.open_webhooks().register(drop_nulls(call.request.body), call.world.tick())
+    return Answer(200, _render(made, with_secret=True))
+
+
+@operation(
+    "GET",
+    PATH,
+    query="ListWebhookEndpoints",
+    answer="WebhookEndpointList",
+    cursors=Cursors("webhook endpoint", lambda request, world: world.open_webhooks().endpoints),
+)
+def list_endpoints(call: ApiCall) -> Answer:
+    """List the endpoints, newest first, those of the test too."""
+    endpoints = call.world.open_webhooks().endpoints.values()
+    return Answer(200, page(list(map(_render, endpoints)), call.request.query))
+
+
+@operation("GET", ENDPOINT_PATH, answer="WebhookEndpoint")
+def retrieve(call: ApiCall) -> Answer:
+    """Read one endpoint, without its secret."""
+    return Answer(200, _render(call.world.open_webhooks().endpoints[call.request.params["webhook_endpoint_id"]]))
+
+
+@operation("POST", ENDPOINT_PATH, body="UpdateWebhookEndpoint", answer="WebhookEndpoint")
+def update(call: ApiCall) -> Answer:
+    """Change the name, the URL or the events of an endpoint."""
+    id, body = call.request.params["webhook_endpoint_id"], drop_nulls(call.request.body)
+    return Answer(200, _render(call.world.open_webhooks().update(id, body, call.world.tick())))
+
+
+@operation("DELETE", ENDPOINT_PATH, answer="WebhookEndpointDeleted")
+def delete(call: ApiCall) -> Answer:
+    """Forget an endpoint; what is due at it is not delivered any more."""
+    id = call.request.params["webhook_endpoint_id"]
+    del call.world.open_webhooks().endpoints[id]
+    return Answer(200, {"id": id, "object": "webhook_endpoint.deleted", "deleted": True})
+
+
+@operation("POST", f"{ENDPOINT_PATH}/rotate_secret", body="RotateWebhookSecret", answer="WebhookEndpointWithSecret")
+def rotate_secret(call: ApiCall) -> Answer:
+    """Give an endpoint another secret; the old one signs for a day, too, if the body says so."""
+    keep = bool(drop_nulls(call.request.body or {}).get("keep_old_secret_active_for_24_hours"))
+    id, now = call.request.params["webhook_endpoint_id"], call.world.tick()
+    return Answer(200, _render(call.world.open_webhooks().rotate(id, now, keep_old=keep), with_secret=True))
+
+
+@operation("GET", "/webhook_event_types", answer="WebhookEventTypeList")
+def list_event_types(call: ApiCall) -> Answer:
+    """List the types of events that an endpoint can be told of; the mock sends those of responses."""
+    known = load("CreateWebhookEndpoint")["properties"]["event_types"]["items"]["enum"]
+    return Answer(200, {"object": "list", "data": known})
