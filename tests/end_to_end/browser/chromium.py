@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -53,3 +55,16 @@ def report_stories(folder: Path, options: str = "") -> Path:
     page = folder / "report.html"
     assert page.exists(), ended.stdout + ended.stderr
     return page
+
+
+def look_once(folders: pytest.TempPathFactory, name: str, look: Callable[[Path], Any]) -> Any:
+    """What `look` returned of a new folder; the workers of one run of pytest look only once."""
+    root = folders.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        root = root.parent
+    seen = root / f"{name}.json"
+    with (root / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not seen.exists():
+            seen.write_text(json.dumps(look(folders.mktemp(name))), encoding="utf-8")
+    return json.loads(seen.read_text(encoding="utf-8"))

@@ -36,7 +36,7 @@ await page.evaluate(() => { globalThis.kept = true; });
 await ask("sk-live-one", "The first World speaks.");
 await says("1 request");
 await ask("sk-live-two", settings.evil);
-await says("2 alive");
+await says("2 Worlds");
 await page.getByText("1 new World").click();
 await settle(page);
 seen.both = await text();

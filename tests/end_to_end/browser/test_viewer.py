@@ -10,22 +10,37 @@ from typing import Any
 import pytest
 
 from tests.end_to_end.browser import stories
-from tests.end_to_end.browser.chromium import look_at, report_stories
+from tests.end_to_end.browser.chromium import look_at, look_once, report_stories
 
 pytestmark = pytest.mark.slow
 TESTS = "test_stories.py::"
+STORIES = {
+    "test_citations": ["Invalid value: 'input_file'", "input[1].content[1]", "Send what the assistant said"],
+    "test_assistants_citations": ["the user sees the text twice"],
+    "test_hermes": ["history-replayed", "input[4]", "store each turn once"],
+    "test_approval_thread": ["No tool output found", "function_call deploy", "Answer every call"],
+    "test_tracker": ["No tool output found", "function_call get_weather", "Answer every call"],
+}
+"""What must be seen of each story without a click."""
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The report of the stories."""
-    return report_stories(tmp_path_factory.mktemp("viewer"))
+def looked(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """What a reader saw in the report of the stories, and of each story."""
+    return look_once(tmp_path_factory, "viewer", look)
 
 
-@pytest.fixture(scope="module")
-def seen(page: Path) -> Any:
-    """What a reader saw in it."""
-    return look_at(page, "viewer.mjs", hostile=hostile())
+def look(folder: Path) -> Any:
+    page = report_stories(folder)
+    return {
+        "seen": look_at(page, "viewer.mjs", hostile=hostile()),
+        "stories": look_at(page, "stories.mjs", stories=json.dumps(STORIES)),
+    }
+
+
+@pytest.fixture
+def seen(looked: Any) -> Any:
+    return looked["seen"]
 
 
 def hostile() -> str:
@@ -172,24 +187,9 @@ def test_light_and_dark_follow_the_reader_and_can_be_chosen(seen: Any) -> None:
     assert seen["themes"] == {"differ": True, "forced": True}
 
 
-@pytest.fixture(scope="module")
-def pictures(page: Path) -> Any:
-    """What the first screen shows of each story, without a click: of a run of nothing else, and of the test itself."""
-    return look_at(page, "stories.mjs", stories=json.dumps(STORIES))
-
-
-STORIES = {
-    "test_citations": ["Invalid value: 'input_file'", "input[1].content[1]", "Send what the assistant said"],
-    "test_assistants_citations": ["the user sees the text twice"],
-    "test_hermes": ["history-replayed", "input[4]", "store each turn once"],
-    "test_approval_thread": ["No tool output found", "function_call deploy", "Answer every call"],
-    "test_tracker": ["No tool output found", "function_call get_weather", "Answer every call"],
-}
-
-
 @pytest.mark.parametrize("story", STORIES)
-def test_the_cause_of_a_story_is_on_the_first_screen(pictures: Any, story: str) -> None:
+def test_the_cause_of_a_story_is_on_the_first_screen(looked: Any, story: str) -> None:
     for width in ("400", "1280", "2560"):
         for screen in ("run", "case"):
-            visible = pictures[story][screen][width]
+            visible = looked["stories"][story][screen][width]
             assert [part for part in STORIES[story] if part not in visible] == [], (screen, width)

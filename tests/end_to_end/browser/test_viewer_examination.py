@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from harness.analysis.sequence import SequenceDiagram, SequenceMessage
 from harness.examine.report.formats import write_results
 from harness.examine.report.results import merge_results
-from tests.end_to_end.browser.chromium import look_at
+from tests.end_to_end.browser.chromium import look_at, look_once
 from tests.end_to_end.browser.stories import EVIL
 from tests.support.examined import cell, results
 
@@ -23,6 +24,10 @@ REFUSED = "Request 2 was refused (400): Invalid value: 'input_file'."
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """What a reader saw of two releases of a client, one of which says odd things, and of another client."""
+    return look_once(tmp_path_factory, "examination", look)
+
+
+def look(folder: Path) -> Any:
     odd = replace(
         cell("answers/text", "fail", "plain,replay", "must", EVIL),
         flow=f"1 {EVIL}",
@@ -37,7 +42,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Any:
         client="mine 2.0",
     )
     other = results(cell("answers/text", "warn", "plain,replay", "should", "so so"), cell(sent_back), client=EVIL)
-    file = tmp_path_factory.mktemp("examination") / "results.html"
+    file = folder / "results.html"
     write_results(merge_results([old, new, other]), file)
     return look_at(file, "examination.mjs", old="mine 1.0", new="mine 2.0")
 

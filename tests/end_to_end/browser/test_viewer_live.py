@@ -6,11 +6,12 @@ import socket
 import sys
 import time
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.end_to_end.browser.chromium import look_at
+from tests.end_to_end.browser.chromium import look_at, look_once
 from tests.end_to_end.browser.stories import EVIL
 from tests.support.processes import free_port, spawn
 
@@ -22,13 +23,15 @@ SECONDS = 20
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """What a reader saw while requests came."""
+    return look_once(tmp_path_factory, "live", look)
+
+
+def look(folder: Path) -> Any:
     port = free_port()
-    origin = f"http://127.0.0.1:{port}"
     command = [sys.executable, "-m", "harness", "serve", "--port", str(port), "--control-token", TOKEN]
     with spawn(command):
         wait_for(port)
-        page = tmp_path_factory.mktemp("live") / "none.html"
-        return look_at(page, "live.mjs", origin=origin, token=TOKEN, evil=EVIL)
+        return look_at(folder / "none.html", "live.mjs", origin=f"http://127.0.0.1:{port}", token=TOKEN, evil=EVIL)
 
 
 def wait_for(port: int) -> None:
