@@ -73,7 +73,7 @@ class _LateRequests:
 
     def watch(self, api: MockApi) -> MockApi:
         """Hear of requests without a World that a mock gets."""
-        api.observers.all.append(_StrayObserver(api, self.note))
+        api.observers.add(_StrayObserver(api, self.note))
         return api
 
     def begin(self, item: pytest.Item, name: str, address: str) -> None:

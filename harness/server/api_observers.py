@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from harness.world.world import World
 
 
+NOBODY = 1_000
+"""A status that no answer has: nobody hears of any."""
+
+
 class AnsweredRequest(NamedTuple):
     """A request with its answer, begun at `begun` (`perf_counter`); `path` is the whole of it.
 
@@ -31,7 +35,12 @@ class AnsweredRequest(NamedTuple):
 
 
 class ApiObserver:
-    """Hears what a mock does, in the thread that does it; a subclass overrides the methods of interest."""
+    """Hears what a mock does, in the thread that does it; a subclass overrides the methods of interest.
+
+    Of answers it hears only those of at least the status `least_status`.
+    """
+
+    least_status = 0
 
     def on_answer(self, answered: AnsweredRequest) -> None:
         """Hear of an answer, before it goes out: over a WebSocket of that to each event of the client."""
@@ -57,11 +66,23 @@ class ApiObservers(ApiObserver):
 
     def __init__(self) -> None:
         self.all: list[ApiObserver] = []
+        self.least_status = NOBODY
+
+    def add(self, observer: ApiObserver) -> None:
+        """Tell an observer from now on."""
+        self.all = [*self.all, observer]
+        self.least_status = min(self.least_status, observer.least_status)
+
+    def remove(self, observer: ApiObserver) -> None:
+        """Tell an observer no more."""
+        self.all = [other for other in self.all if other is not observer]
+        self.least_status = min((other.least_status for other in self.all), default=NOBODY)
 
     def on_answer(self, answered: AnsweredRequest) -> None:
-        """Tell of an answer."""
+        """Tell of an answer those that hear of its status."""
         for observer in self.all:
-            observer.on_answer(answered)
+            if answered.answer.status >= observer.least_status:
+                observer.on_answer(answered)
 
     def on_stray(self, stray: Stray) -> None:
         """Tell of a request without a World."""

@@ -83,6 +83,8 @@ class MockApi(KeyedWorlds):
         self._reserved = reserved
         # What a test sends hardly comes again, so only a server with limits keeps what it has found out.
         self._prepared = PreparedRequests() if is_enabled() and self.options.limits is not UNLIMITED else None
+        self._read = self._prepared.read if self._prepared else read_request
+        self._admit = self._prepared.admit if self._prepared else admit
 
     def takes_form(self, method: str, path: str) -> bool:
         """Tell whether the body of such a request is a form; `path` is the whole path."""
@@ -111,11 +113,10 @@ class MockApi(KeyedWorlds):
         begun = perf_counter()
         seen = edge if edge is not None or not is_own else time()
         place, world = self._find_world(path, headers, query)
-        read = self._prepared.read if self._prepared else read_request
-        request = read(method, place, headers, query, raw, form)
+        request = self._read(method, place, headers, query, raw, form)
         request, answer = self._answer(request, world)
         answer = self._note(request, self._add_headers(request, answer, world), world, seen, is_own=is_own)
-        if is_own and self.observers.all:
+        if is_own and answer.status >= self.observers.least_status:
             self.observers.on_answer(AnsweredRequest(begun, method, path, headers, raw, answer, world=world))
         return answer
 
@@ -143,9 +144,7 @@ class MockApi(KeyedWorlds):
             return request, reserved
         if world is not None and world.routed and (routed := find_routed(world.routed, request)):
             return answer_routed(*routed, world)
-        return request, check_and_answer(
-            request, world, call_handler, self._prepared.admit if self._prepared else admit
-        )
+        return request, check_and_answer(request, world, call_handler, self._admit)
 
     def open_session(
         self, path: str, headers: Mapping[str, str], query: Mapping[str, Any], *, is_own: bool = True

@@ -53,7 +53,7 @@ class CommandReport(ApiObserver):
         self._cases: list[ReportCase] = []
         self._hits: list[Coverage] = []
         self._unknown_models: list[UnknownModels] = []
-        api.observers.all.append(self)
+        api.observers.add(self)
 
     def write(self, files: Sequence[Path]) -> None:
         """Write the report with the Worlds that are left; ConfigError when that cannot be done."""

@@ -61,7 +61,7 @@ class EventRing(ApiObserver):
         """Gather events from now on; returns the number of the newest so far."""
         self._looked_at = monotonic()
         if self not in self._api.observers.all:
-            self._api.observers.all = [*self._api.observers.all, self]
+            self._api.observers.add(self)
         return self.last
 
     @contextmanager
@@ -127,7 +127,7 @@ class EventRing(ApiObserver):
 
     def _stop(self) -> None:
         """Gather no more; who comes again is told of the gap."""
-        self._api.observers.all = [observer for observer in self._api.observers.all if observer is not self]
+        self._api.observers.remove(self)
         self._names.clear()
         with self._lock:
             self._events.clear()

@@ -86,19 +86,17 @@ def observe(api: MockApi, observers: Sequence[Observer], *, only_refused: bool =
 
     With `only_refused` of those whose answer is an error, so that the others cost nothing.
     """
-    api.observers.all.append(_AnswerObserver(api, observers, only_refused=only_refused))
+    api.observers.add(_AnswerObserver(api, observers, 400 if only_refused else 0))
 
 
 class _AnswerObserver(ApiObserver):
-    def __init__(self, api: MockApi, observers: Sequence[Observer], *, only_refused: bool) -> None:
+    def __init__(self, api: MockApi, observers: Sequence[Observer], least_status: int) -> None:
         self._api = api
         self._observers = observers
-        self._only_refused = only_refused
+        self.least_status = least_status
 
     def on_answer(self, answered: AnsweredRequest) -> None:
         """Tell the observers what was asked in the terms of the API."""
-        if self._only_refused and answered.answer.status < 400:
-            return
         observed = self._observed(answered, perf_counter() - answered.begun)
         for observer in self._observers:
             observer(observed)
