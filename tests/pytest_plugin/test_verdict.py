@@ -242,7 +242,7 @@ class TestApp(unittest.TestCase):
     result.stdout.fnmatch_lines(["Request 1, POST /responses, could not be answered*"])
 
 
-KNOWN = "unused, losses, refusals, dialect, key, as_of, contract, tls"
+KNOWN = "unused, losses, refusals, webhooks, client, patience, dialect, key, as_of, contract, tls"
 
 
 @pytest.mark.parametrize(
