@@ -31,13 +31,16 @@ from harness.viewer.page import empty_page
 from harness.world.world import World
 
 VIEW_PATH = f"{CONTROL_ROOT}/view"
-NEWEST_OF_ROW = 200
+NEWEST_OF_ROW = 50
 """Of how many exchanges the row of a World tells, the newest: their texts can be searched, their lanes are named."""
 NEWEST_JUDGED = 1_000
 """Up to how many exchanges a World is searched for losses; one with more is too long to be read again and again."""
 WAIT_PER_SECOND = 30.0
 """Seconds that pass after each second of work for the viewer while requests come: they are slowed down by 3 % at most."""
-LONGEST_WAIT = 3.0
+LONGEST_WAIT = 5.0
+JUDGED_IN_PASSING = 100
+"""Up to how many exchanges a World is judged while requests come to it; one with more when it is quiet."""
+QUIET_SECONDS = 1.0
 _ROOT = os.getcwd()
 _Made = TypeVar("_Made")
 _POLICY = re.compile(r'http-equiv="Content-Security-Policy" content="([^"]*)"')
@@ -85,12 +88,25 @@ class _KnownRow:
     row: CaseRow
 
 
+@dataclass(frozen=True, slots=True)
+class _KnownJudgement:
+    """What was wrong in a World when it was in a `state`."""
+
+    state: tuple[object, ...]
+    judged: JudgedCase
+
+
 @dataclass(slots=True)
 class _LiveView:
-    """Makes the viewer's data of a server, one piece after the other, with pauses while requests come."""
+    """Makes the viewer's data of a server, one piece after the other, with pauses while requests come.
+
+    A long World is judged when nothing has come for a while; the event `judged` then tells the page to look again.
+    """
 
     api: MockApi
     rows: dict[str, _KnownRow] = field(default_factory=dict)
+    judgements: dict[str, _KnownJudgement] = field(default_factory=dict)
+    postponed: set[str] = field(default_factory=set)
     free_at: float = 0.0
     request_count: int = -1
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -111,7 +127,8 @@ class _LiveView:
         """Make the run: a row of each World."""
         worlds = list(self.api.worlds.values())
         rows = [self._row(world) for world in worlds]
-        self.rows = {row.id: self.rows[row.id] for row in rows if row.id in self.rows}
+        self.rows = {row.id: self.rows[row.id] for row in rows}
+        self.judgements = {row.id: self.judgements[row.id] for row in rows if row.id in self.judgements}
         began = time() - uptime()
         facts = RunFacts("serve", "harness serve", began, uptime(), versions={"responses-harness": harness_version()})
         exchanges = sum(row.exchanges for row in rows)
@@ -119,16 +136,50 @@ class _LiveView:
 
     def case(self, world: World, after: int) -> object:
         """Make the case of a World."""
-        head, judged = _head(world), _judge(world)
-        return build_case(head, world, judged, after)
+        head = _head(world)
+        return build_case(head, world, self._judge(head.id, world).judged, after)
 
     def _row(self, world: World) -> CaseRow:
         head = _head(world)
-        state = (id(world), world.exchange_count, len(world.problems), world.shown_otherwise)
+        judgement = self._judge(head.id, world)
+        state = (_state_of(world), judgement.state)
         known = self.rows.get(head.id)
         if known is None or known.state != state:
-            known = self.rows[head.id] = _KnownRow(state, build_row(head, world, _judge(world), NEWEST_OF_ROW))
+            known = self.rows[head.id] = _KnownRow(state, build_row(head, world, judgement.judged, NEWEST_OF_ROW))
         return replace(known.row, seconds=head.seconds)
+
+    def _judge(self, name: str, world: World) -> _KnownJudgement:
+        """Judge a World as it is now, or return what was known of it before while it is busy."""
+        state, known = _state_of(world), self.judgements.get(name)
+        if known is None or known.state != state:
+            if _is_busy(world):
+                self._postpone(name, world)
+                return known or _KnownJudgement((), JudgedCase(secrets=[world.api_key]))
+            known = self.judgements[name] = _KnownJudgement(state, _judge(world))
+        return known
+
+    def _postpone(self, name: str, world: World) -> None:
+        """Have the page look again when the World may be quiet."""
+
+        def tell() -> None:
+            self.postponed.discard(name)
+            self.api.observers.on_changed(world, "judged")
+
+        if name not in self.postponed:
+            self.postponed.add(name)
+            asyncio.get_running_loop().call_later(QUIET_SECONDS * 1.5, tell)
+
+
+def _state_of(world: World) -> tuple[object, ...]:
+    return id(world), world.exchange_count, len(world.problems), world.shown_otherwise
+
+
+def _is_busy(world: World) -> bool:
+    """Tell whether requests come to a World that takes long to judge."""
+    if len(world.exchanges) <= JUDGED_IN_PASSING:
+        return False
+    last = world.edge.get(world.exchanges[-1].number)
+    return last is not None and time() - last.arrived < QUIET_SECONDS
 
 
 def _head(world: World) -> CaseHead:

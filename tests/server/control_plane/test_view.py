@@ -19,6 +19,7 @@ from harness.viewer.json_form import from_json
 from harness.viewer.model import Run, ShownCase
 from harness.viewer.pool import PoolReader
 from tests.support.control_requests import send
+from tests.support.processes import wait_until
 
 HI = {"model": "gpt-4.1", "input": "hi"}
 
@@ -115,6 +116,19 @@ def test_turns_that_wait_are_no_failure_while_a_world_lives(server: Server) -> N
     assert case.row.causes == []
     assert [turn.text for turn in case.waiting] == ['script: message "Later." + pause']
     assert case.gates == ["shown"]
+
+
+def test_a_long_world_is_judged_when_it_is_quiet(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(view, "JUDGED_IN_PASSING", 1)
+    monkeypatch.setattr(view, "QUIET_SECONDS", 0.2)
+    changed: list[str] = []
+    monkeypatch.setattr(server.api.observers, "on_changed", lambda world, what: changed.append(what))
+    for input in ("hi", 17):
+        send(server, "POST", "/v1/responses", {"model": "gpt-4.1", "input": input})
+    busy = shown_run(server).cases[0]
+    assert (busy.exchanges, busy.refusals, busy.causes) == (2, 1, [])
+    wait_until(lambda: changed == ["judged"])
+    wait_until(lambda: bool(shown_run(server).cases[0].causes))
 
 
 def test_the_viewer_leaves_the_server_time_while_requests_come(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
