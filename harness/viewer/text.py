@@ -18,6 +18,8 @@ MAX_CASES = 5
 """How many cases of a cause are named, the first ones."""
 LINE = 160
 """The longest line of a card."""
+MAX_HEADS = 20
+"""How many causes are named at the beginning, those of most cases."""
 ITEM = 600
 """How much of a marked item is shown."""
 OpenCase = Callable[[str], ShownCase | None]
@@ -68,6 +70,11 @@ def _verdict(run: Run) -> str:
     facts = ", ".join(filter(None, [run.command, run.commit, seconds]))
     causes = pluralize(len(run.causes), "cause") if run.causes else "nothing wrong"
     lines = [f"{counts or 'no case'}; {causes}", f"({facts})" if facts else "", run.line, *run.notes]
+    if len(run.causes) > 1:
+        heads = (
+            f"{number}. {group.what} ({len(group.cases)})" for number, group in enumerate(run.causes[:MAX_HEADS], 1)
+        )
+        lines += [shorten(f"  {' '.join(head.split())}", LINE) for head in heads]
     return "\n".join(filter(None, lines))
 
 
@@ -83,7 +90,7 @@ def _render_group(number: int, group: CauseGroup, cause: ShownCause | None, run:
 def _render_cause(cause: ShownCause, run: Run) -> str:
     rows = [f"  {label:<7} {indent(text, ' ' * 10).strip()}" for label, text in cause.rows]
     known = run.documented.get(cause.rule)
-    rule = [f"  rule    {cause.rule}: {known.summary}{f' ({known.source})' if known.source else ''}"] if known else []
+    rule = [f"  rule    {cause.rule}: {known.summary}"] if known else []
     return "\n".join([cause.what, *rows, *rule])
 
 

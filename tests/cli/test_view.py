@@ -136,6 +136,16 @@ def test_the_text_says_first_what_is_wrong(traces: Path) -> None:
     assert 'no request took script: message "Never."' in text
 
 
+def test_the_text_of_several_causes_names_all_of_them_first(traces: Path) -> None:
+    asked = Asked()
+    asked.ask(17)
+    write_trace(traces, FACTS, asked.show())
+    lines = run_cli("view", str(traces), "--text").stdout.splitlines()
+    assert lines[0] == "3 failed; 2 causes"
+    assert lines[2].startswith("  1. Request 2 was refused (400): No tool output found")
+    assert lines[3].startswith("  2. Request 1 was refused (400): Invalid type for 'input'")
+
+
 def test_the_text_keeps_to_its_budget(traces: Path) -> None:
     short = run_cli("view", str(traces), "--text", "--tokens", "150").stdout
     assert len(short) < 150 * 4 + 100
