@@ -1,15 +1,18 @@
-"""What the site needs beside `docs/`: pages kept elsewhere in the repository, links to them, a check of the built pages.
+"""What the site needs beside `docs/`: pages kept elsewhere in the repository, links to them, checks of the built pages.
 
 mkdocs calls the `on_…` functions (`hooks` in `mkdocs.yml`).
 """
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
+import tomllib
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from lunr import lunr
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
@@ -24,6 +27,30 @@ PAGES = {
     "cassettes/README.md": "cassettes.md",
 }
 """Files of the repository that are pages of the site under another name."""
+
+SEARCHES = {
+    "FastAPI": "cookbook/fastapi.html",
+    "Django": "cookbook/django.html",
+    "Celery": "cookbook/celery.html",
+    "LangChain": "cookbook/langchain.html",
+    "Pydantic AI": "cookbook/pydantic-ai.html",
+    "structured output": "cookbook/structured-output.html",
+    "timeout": "cookbook/retries.html",
+    "retry": "cookbook/retries.html",
+    "citation": "cookbook/files.html",
+    "approval": "cookbook/mcp.html",
+    "vcrpy": "cookbook/from-vcrpy.html",
+    "MagicMock": "cookbook/from-magicmock.html",
+    "webhook": "webhooks.html",
+    "GitHub Actions": "ci.html",
+    "troubleshooting": "troubleshooting.html",
+}
+"""What somebody new searches for, and the page that has to be among the first hits."""
+FIRST_HITS = 3
+TITLE_BOOST = 1000
+"""How much more the theme's search counts a word of a title."""
+OWNER = "OWNER/responses-harness"
+"""What pages call the repository; the site has the name that pyproject.toml has."""
 
 _LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)\s#]+)")
 _LOADED = re.compile(
@@ -51,12 +78,30 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         name = PAGES.get(target, target.removeprefix("docs/"))
         return posixpath.relpath(name, posixpath.dirname(page.file.src_uri) or ".")
 
-    return _LINK.sub(to_page, markdown)
+    return _LINK.sub(to_page, markdown.replace(OWNER, _repository()))
+
+
+def _repository() -> str:
+    """Read the owner and the name of the repository from pyproject.toml."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return urlsplit(project["urls"]["Repository"]).path.strip("/")
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Fail when a built page or style sheet loads anything from another host."""
+    """Fail when a built page or style sheet loads anything from another host, or the search misses a page."""
+    _check_searches(Path(config.site_dir) / "search/search_index.json")
     for page in (each for each in Path(config.site_dir).rglob("*") if each.suffix in (".html", ".css")):
         found = _LOADED.finditer(page.read_text(encoding="utf-8"))
         if hosts := {urlsplit(each[1] or each[2]).netloc for each in found}:
             raise PluginError(f"{page.name} loads from {', '.join(sorted(hosts))}; the site must not need a network")
+
+
+def _check_searches(index: Path) -> None:
+    """Fail when one of `SEARCHES` does not have its page among the first hits."""
+    sections = json.loads(index.read_text(encoding="utf-8"))["docs"]
+    fields = [{"field_name": "title", "boost": TITLE_BOOST}, "text"]
+    search = lunr(ref="location", fields=fields, documents=sections)
+    for words, page in SEARCHES.items():
+        hits = list(dict.fromkeys(hit["ref"].partition("#")[0] for hit in search.search(words)))[:FIRST_HITS]
+        if page not in hits:
+            raise PluginError(f"who searches for {words!r} finds {', '.join(hits) or 'nothing'}, not {page}")

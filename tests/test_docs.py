@@ -352,6 +352,25 @@ def test_the_readme_is_a_first_page():
     assert len(text_of(README).splitlines()) <= 130
 
 
+def test_the_figures_of_the_readme_are_those_of_their_pages():
+    """Those of both mocks are measured by `tests.servers` and `bench`, which write them into their pages."""
+    row = next(
+        line for line in text_of(ROOT / "docs/servers.md").splitlines() if line.startswith("| `@copilotkit/aimock")
+    )
+    refuses, _, answers, streams = re.findall(r"(\d+) %", row.partition("% |")[2])[:4]
+    assert streams == "0"
+    rates = re.findall(
+        r"^\| POST /v1/responses +\| (ours|aimock) +\| +([\d,]+)/s", text_of(ROOT / "bench/README.md"), re.M
+    )
+    shown = text_of(README)
+    for text in (
+        f"| {refuses} % refused |",
+        f"| {answers} % conform |",
+        f"| {dict(rates)['aimock']} | {dict(rates)['ours']} |",
+    ):
+        assert text in shown
+
+
 def test_what_installs_the_harness_says_from_where():
     """No index has it; `pip install "responses-harness[EXTRA]"` inside a sentence is for who has installed it."""
     shown = [
