@@ -5,10 +5,12 @@ mkdocs calls the `on_…` functions (`hooks` in `mkdocs.yml`).
 
 from __future__ import annotations
 
+import html
 import json
 import posixpath
 import re
 import tomllib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -88,17 +90,32 @@ def _repository() -> str:
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Fail when a built page or style sheet loads anything from another host, or the search misses a page."""
-    _check_searches(Path(config.site_dir) / "search/search_index.json")
+    """Write `llms.txt`; fail when a built page or style sheet loads from another host, or the search misses a page."""
+    sections = json.loads((Path(config.site_dir) / "search/search_index.json").read_text(encoding="utf-8"))["docs"]
+    _check_searches(sections)
+    (Path(config.site_dir) / "llms.txt").write_text(_list_pages(sections, config), encoding="utf-8")
     for page in (each for each in Path(config.site_dir).rglob("*") if each.suffix in (".html", ".css")):
         found = _LOADED.finditer(page.read_text(encoding="utf-8"))
         if hosts := {urlsplit(each[1] or each[2]).netloc for each in found}:
             raise PluginError(f"{page.name} loads from {', '.join(sorted(hosts))}; the site must not need a network")
 
 
-def _check_searches(index: Path) -> None:
+def _list_pages(sections: Sequence[Mapping[str, str]], config: MkDocsConfig) -> str:
+    """List the pages with their first sentence, as programs that read a site expect it in `llms.txt`."""
+    pages = [section for section in sections if "#" not in section["location"] and section["location"]]
+    lines = [f"- [{html.unescape(page['title'])}]({page['location']}){_first_sentence(page['text'])}" for page in pages]
+    return "\n".join([f"# {config.site_name}", "", f"> {config.site_description}", "", "## Pages", "", *lines, ""])
+
+
+def _first_sentence(text: str) -> str:
+    """Take the first sentence of a page, after a colon; nothing from a page without one."""
+    words = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text)).split())
+    found = re.match(r"[^|]{10,200}?[.:](?= |$)", words)
+    return f": {found[0].rstrip(':')}" if found else ""
+
+
+def _check_searches(sections: Sequence[Mapping[str, str]]) -> None:
     """Fail when one of `SEARCHES` does not have its page among the first hits."""
-    sections = json.loads(index.read_text(encoding="utf-8"))["docs"]
     fields = [{"field_name": "title", "boost": TITLE_BOOST}, "text"]
     search = lunr(ref="location", fields=fields, documents=sections)
     for words, page in SEARCHES.items():

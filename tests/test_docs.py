@@ -36,7 +36,14 @@ from tests.support.texts.pages import Block, fenced, in_order
 
 ROOT = Path(__file__).parent.parent
 README, ARCHITECTURE = (ROOT / "README.md", ROOT / "ARCHITECTURE.md")
-PAGES = (README, ARCHITECTURE, *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs/cookbook").glob("*.md")))
+SKILL = ROOT / "skills/responses-harness/SKILL.md"
+PAGES = (
+    README,
+    ARCHITECTURE,
+    SKILL,
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs/cookbook").glob("*.md")),
+)
 """Every page whose blocks are run; those of `docs/stories/` are shown from the suites of real clients."""
 DOCUMENTS = (*PAGES, *(ROOT / name for name in ("CHANGELOG.md", "cassettes/README.md", "bench/README.md")))
 
@@ -369,6 +376,15 @@ def test_the_figures_of_the_readme_are_those_of_their_pages():
         f"| {dict(rates)['aimock']} | {dict(rates)['ours']} |",
     ):
         assert text in shown
+
+
+def test_the_skill_says_what_it_is_for_and_fits_on_a_page():
+    _, head, text = text_of(SKILL).split("---\n", 2)
+    said = yaml.safe_load(head)
+    assert said.keys() == {"name", "description"}
+    assert said["name"] == SKILL.parent.name
+    assert 40 <= len(said["description"]) <= 1024
+    assert len(text.splitlines()) <= 80
 
 
 def test_what_installs_the_harness_says_from_where():
