@@ -19,7 +19,7 @@ from harness.core.exchange import Exchange
 from harness.core.registry import Registry, suggest_name
 
 MistakeFacts = Mapping[str, Any]
-"""`number`: the exchange it is about, the fields of the message, and `certain` if it can be no intention."""
+"""`number`: the exchange it is about; the fields of the message, when it `came`, and `certain` if it can be no intention."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,8 @@ MistakeCheck = Callable[[SeenClient], Iterator[MistakeFacts]]
 class ClientMistake:
     """A mistake that was found: the id of its kind, the number of the `exchange`, what is wrong, how to fix it, who says so.
 
-    One that is `certain` can be no intention of the client; any other is looked for on demand.
+    `came` says when that was, where it matters. One that is `certain` can be no intention of the client; any other is looked
+    for on demand.
     """
 
     mistake: str
@@ -82,6 +83,7 @@ class ClientMistake:
     message: str
     fix: str
     source: str
+    came: str = ""
     certain: bool = False
 
 
@@ -111,8 +113,9 @@ class MistakeKind:
     def find(self, seen: SeenClient) -> Iterator[ClientMistake]:
         """Find where a client made it."""
         for facts in self.check(seen):
-            message, certain = self.message.format_map(facts), bool(facts.get("certain"))
-            yield ClientMistake(self.id, facts["number"], message, self.fix, self.source, certain)
+            message, came = self.message.format_map(facts), facts.get("came", "")
+            certain = bool(facts.get("certain"))
+            yield ClientMistake(self.id, facts["number"], message, self.fix, self.source, came, certain)
 
 
 CLIENT_MISTAKES: Registry[MistakeKind] = Registry("mistake of a client")

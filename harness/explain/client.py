@@ -40,6 +40,7 @@ def _client_cause(mistake: ClientMistake, request: Request, world: World) -> Cau
         "client",
         mistake.mistake,
         where=f"{request.method} {request.path}, request {mistake.exchange}",
+        came=mistake.came,
         fix=mistake.fix,
         allow=world.vocabulary.allow_client([mistake.mistake]),
         source=mistake.source,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 ASKING = """
-import httpx, pytest
-from harness.core.client_judgement import ClientJudgement
+import httpx
 from harness.faults import http_error, pause, rate_limit, server_error
 
 def ask(mock, times=2, **headers):
@@ -19,15 +20,17 @@ REFUSED = 'mock.script(http_error(400, "No."), repeat=True)'
 IGNORED = 'mock.script(rate_limit(after="5s"), "ok"); ask(mock)'
 
 
-def run(pytester: pytest.Pytester, body: str, mark: str = "") -> pytest.RunResult:
+Run = Callable[..., pytest.RunResult]
+
+
+def judged(run: Run, body: str, mark: str = "") -> pytest.RunResult:
     marked = f"@pytest.mark.harness({mark})" if mark else ""
-    pytester.makepyfile(f"{ASKING}\n{marked}\ndef test_it(mock):\n    {body}\n")
-    return pytester.runpytest("-p", "no:cacheprovider")
+    return run(f"{ASKING}\n{marked}\ndef test_it(mock):\n    {body}\n")
 
 
 class TestWhatCanBeNoIntention:
-    def test_fails_a_test(self, pytester: pytest.Pytester) -> None:
-        done = run(pytester, f"{REFUSED}; {COUNTED}")
+    def test_fails_a_test(self, run: Run) -> None:
+        done = judged(run, f"{REFUSED}; {COUNTED}")
         done.assert_outcomes(failed=1)
         done.stdout.fnmatch_lines(
             [
@@ -42,35 +45,40 @@ class TestWhatCanBeNoIntention:
         )
 
     @pytest.mark.parametrize("mark", ['client="allow"', 'client=["retried-non-retryable"]'])
-    def test_is_allowed_by_a_mark(self, pytester: pytest.Pytester, mark: str) -> None:
-        run(pytester, f"{REFUSED}; {COUNTED}", mark).assert_outcomes(passed=1)
+    def test_is_allowed_by_a_mark(self, run: Run, mark: str) -> None:
+        judged(run, f"{REFUSED}; {COUNTED}", mark).assert_outcomes(passed=1)
 
-    def test_is_allowed_in_a_block_alone(self, pytester: pytest.Pytester) -> None:
+    def test_is_allowed_in_a_block_alone(self, run: Run) -> None:
         block = f'with mock.allows("retried-non-retryable"): {COUNTED}'
-        run(pytester, f"{REFUSED}\n    {block}").assert_outcomes(passed=1)
-        done = run(pytester, f"{REFUSED}\n    {block}\n    {COUNTED}")
+        judged(run, f"{REFUSED}\n    {block}").assert_outcomes(passed=1)
+        done = judged(run, f"{REFUSED}\n    {block}\n    {COUNTED}")
         done.assert_outcomes(failed=1)
         done.stdout.fnmatch_lines(["Client retried-non-retryable: request 3 *"])
 
 
 class TestWhatMayBeIntended:
-    def test_passes(self, pytester: pytest.Pytester) -> None:
-        run(pytester, IGNORED).assert_outcomes(passed=1)
+    def test_passes(self, run: Run) -> None:
+        judged(run, IGNORED).assert_outcomes(passed=1)
 
-    def test_fails_on_demand(self, pytester: pytest.Pytester) -> None:
-        done = run(pytester, IGNORED, 'client="strict"')
+    def test_fails_on_demand(self, run: Run) -> None:
+        done = judged(run, IGNORED, 'client="strict"')
         done.assert_outcomes(failed=1)
-        done.stdout.fnmatch_lines(["Client retry-after-ignored: request 2 came 0.* s after the 429 to request 1, *"])
+        done.stdout.fnmatch_lines(
+            [
+                "Client retry-after-ignored: request 2 did not wait the 5 s that the 429 to request 1 asked for.",
+                "  came    after *.* s",
+            ]
+        )
 
-    def test_may_be_allowed_from_some_place_on(self, pytester: pytest.Pytester) -> None:
-        run(pytester, f'mock.allows("retry-after-ignored"); {IGNORED}', 'client="strict"').assert_outcomes(passed=1)
+    def test_may_be_allowed_from_some_place_on(self, run: Run) -> None:
+        judged(run, f'mock.allows("retry-after-ignored"); {IGNORED}', 'client="strict"').assert_outcomes(passed=1)
 
-    def test_counts_from_a_patience_on(self, pytester: pytest.Pytester) -> None:
+    def test_counts_from_a_patience_on(self, run: Run) -> None:
         slow = 'mock.script(pause("ok", seconds=0.3)); ask(mock, 1)'
-        run(pytester, slow, 'client="strict"').assert_outcomes(passed=1)
-        done = run(pytester, slow, 'client="strict", patience=0.1')
+        judged(run, slow, 'client="strict"').assert_outcomes(passed=1)
+        done = judged(run, slow, 'client="strict", patience=0.1')
         done.assert_outcomes(failed=1)
-        done.stdout.fnmatch_lines(["Client no-timeout: the client waited 0.3 s for request 1 without a byte; 0.1 s *"])
+        done.stdout.fnmatch_lines(["Client no-timeout: the client waited *.* s for request 1 without a byte; 0.1 s *"])
 
 
 @pytest.mark.parametrize(
@@ -82,14 +90,14 @@ class TestWhatMayBeIntended:
         ("patience=True", "*give the seconds that a client may wait*"),
     ],
 )
-def test_a_mark_that_makes_no_sense_says_so(pytester: pytest.Pytester, mark: str, words: str) -> None:
-    done = run(pytester, "pass", mark)
+def test_a_mark_that_makes_no_sense_says_so(run: Run, mark: str, words: str) -> None:
+    done = judged(run, "pass", mark)
     done.assert_outcomes(errors=1)
     done.stdout.fnmatch_lines([words])
 
 
-def test_a_mistake_that_there_is_not_says_so(pytester: pytest.Pytester) -> None:
-    done = run(pytester, 'mock.allows("no-backof")')
+def test_a_mistake_that_there_is_not_says_so(run: Run) -> None:
+    done = judged(run, 'mock.allows("no-backof")')
     done.stdout.fnmatch_lines(
         ["*ConfigError: allows('no-backof'): clients make no such mistake. Did you mean*no-backoff*"]
     )

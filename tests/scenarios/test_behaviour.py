@@ -11,6 +11,7 @@ import openai
 import pytest
 
 from harness.analysis.client_mistake import client_mistakes_of
+from harness.analysis.client_mistakes import retries
 from harness.analysis.retries import Retry
 from harness.core.client_judgement import ClientJudgement
 from harness.explain.client import see_client
@@ -97,7 +98,10 @@ class TestServerErrors:
         loop(wire, *(0.01 * 2**number for number in range(6)))
         assert "retry-storm" in found(mock)
 
-    def test_are_asked_for_again_at_once_by_a_loop(self, mock: Mock, wire: httpx.Client) -> None:
+    def test_are_asked_for_again_at_once_by_a_loop(
+        self, mock: Mock, wire: httpx.Client, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(retries, "IMMEDIATE", 1.0)  # a busy machine is slow
         mock.script(server_error(), server_error(), "ok")
         loop(wire, 0, 0)
         assert found(mock) == {"no-backoff"}
@@ -134,7 +138,7 @@ class TestASlowAnswer:
 
     def test_is_asked_for_twice_when_the_client_retries(self, mock: Mock, sdk: Callable[..., openai.OpenAI]) -> None:
         mock.script(pause("one", until=NEVER), "two")
-        assert sdk(timeout=0.2, max_retries=1).responses.create(**HI).output_text == "two"
+        assert sdk(timeout=0.5, max_retries=1).responses.create(**HI).output_text == "two"
         assert found(mock) == {"duplicate-create"}
         assert [retry.reason for retry in mock.retries] == ["timeout"]
 

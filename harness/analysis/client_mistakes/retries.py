@@ -103,7 +103,7 @@ def _has_changed(client: SeenClient, retry: Retry) -> bool:
 
 
 @client_mistake(
-    message="request {number} came {after:.1f} s after the {status} to request {of}, which asked to wait {asked:g} s",
+    message="request {number} did not wait the {asked:g} s that the {status} to request {of} asked for",
     fix="Wait as long as `retry-after` (or `retry-after-ms`) says before the next attempt, also where the client has a "
     "back-off of its own.",
     source="RFC 9110, 10.2.3; OpenAI's SDKs wait as `retry-after` says, if it is a minute at most",
@@ -127,7 +127,7 @@ def retry_after_ignored(client: SeenClient) -> Iterator[MistakeFacts]:
             yield {
                 "number": retry.exchange,
                 "of": retry.of,
-                "after": retry.after,
+                "came": f"after {retry.after:.2f} s",
                 "asked": retry.retry_after,
                 "status": status,
             }
@@ -154,7 +154,7 @@ def retry_storm(client: SeenClient) -> Iterator[MistakeFacts]:
 
 
 @client_mistake(
-    message="request {of} was sent {count} times more without longer pauses: after {pauses}",
+    message="request {of} was sent {count} times more without longer pauses",
     fix="Let each pause be twice the one before, with some chance in it: 0.5 s, 1 s, 2 s.",
     source=_SDK,
     shows=[_attempts(500, 0, 0.02, 0.04), _attempts(429, 0, 1, 2, 3), _attempts(500, 0, 2.01, 3.02, 3.53)],
@@ -173,7 +173,7 @@ def no_backoff(client: SeenClient) -> Iterator[MistakeFacts]:
         at_once = len(pauses) > 1 and max(pauses) < IMMEDIATE
         if at_once or (len(pauses) > 2 and max(pauses[1:]) < pauses[0] * LEAST_GROWTH):
             told = ", ".join(f"{pause:.2f} s" for pause in pauses[:5])
-            yield {"number": free[-1].exchange, "of": free[0].of, "count": len(free), "pauses": told}
+            yield {"number": free[-1].exchange, "of": free[0].of, "count": len(free), "came": f"after {told}"}
 
 
 @client_mistake(
