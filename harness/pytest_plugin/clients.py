@@ -12,6 +12,7 @@ from harness.core.errors import ConfigError
 from harness.core.manual import add_section
 from harness.drive.openai_sdk import import_openai
 from harness.pytest_plugin.cassettes import is_played_as_script
+from harness.pytest_plugin.direct import transport_options
 from harness.pytest_plugin.tls import client_verification
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ def openai_client(request: pytest.FixtureRequest) -> Iterator[OpenAI]:
     """An `openai.OpenAI` on the mock, or on the test's cassette; it never retries, so that each call is one exchange."""
     openai = _import_openai()
     base_url, api_key, verify = _client_target(request)
-    http = openai.DefaultHttpxClient(verify=verify)
+    options = {} if base_url is None or verify else _direct_options(request, openai, base_url)
+    http = openai.DefaultHttpxClient(verify=verify, **options)
     with openai.OpenAI(base_url=base_url, api_key=api_key, max_retries=0, http_client=http) as made:
         yield made
 
@@ -65,6 +67,12 @@ def _client_target(request: pytest.FixtureRequest) -> tuple[str | None, str, Any
         return os.environ.get("OPENAI_BASE_URL"), os.environ.get("OPENAI_API_KEY", ""), True
     mock = request.getfixturevalue("openai_mock")
     return mock.base_url, mock.api_key, client_verification(request)
+
+
+def _direct_options(request: pytest.FixtureRequest, openai: Any, base_url: str) -> dict[str, Any]:
+    """Let the client of a mock ask without a connection where that makes no difference."""
+    server = request.getfixturevalue("mock_server")
+    return transport_options(openai.DefaultHttpxClient, server, base_url) if base_url == server.base_url else {}
 
 
 def _import_openai() -> Any:

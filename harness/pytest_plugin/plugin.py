@@ -44,6 +44,7 @@ WORLD_STASH_KEY = pytest.StashKey["World"]()
 """The key of a running test's World in the stash of its item."""
 CAUSES_STASH_KEY = pytest.StashKey["Sequence[Cause]"]()
 """The key of the causes of a failure, as its section tells them."""
+_LOSSES_STASH_KEY = pytest.StashKey[tuple[tuple[int, ...], list["Lost"]]]()
 _JUDGED_STASH_KEY = pytest.StashKey[int]()
 
 PARTS = (
@@ -243,15 +244,24 @@ def _report_sections(
 
 def _disallowed_losses(node: pytest.Item, world: World, *, accepted_only: bool) -> list[Lost]:
     """List the losses that a test does not allow: all, or with `accepted_only` those that fail it."""
-    from harness.analysis.loss import losses_in_accepted, losses_of
-
     losses_option = read_marker_options(node)["losses"]
     if losses_option == "allow":
         return []
-    found = (losses_in_accepted if accepted_only else losses_of)(
-        world.exchanges, losses_option == "strict", world.tool_runs
-    )
+    found = find_losses(node, world, losses_option == "strict", accepted_only=accepted_only)
     return [lost for lost in found if lost.loss not in (losses_option if isinstance(losses_option, list) else ())]
+
+
+def find_losses(node: pytest.Item, world: World, strict: bool, *, accepted_only: bool = False) -> list[Lost]:
+    """Find the losses in the journal of a test, or only those of accepted requests; once while nothing is added to it."""
+    from harness.analysis.loss import losses_in_accepted, losses_of
+
+    if accepted_only and any(exchange.status >= 400 for exchange in world.exchanges):
+        return losses_in_accepted(world.exchanges, strict, world.tool_runs)
+    runs = world.tool_runs
+    read = (world.exchange_count, len(runs.finished), len(runs.turns), len(runs.names), strict)
+    if (known := node.stash.get(_LOSSES_STASH_KEY, None)) is None or known[0] != read:
+        known = node.stash[_LOSSES_STASH_KEY] = read, losses_of(world.exchanges, strict, runs)
+    return known[1]
 
 
 def _count_problems(world: World) -> int:

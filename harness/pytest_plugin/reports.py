@@ -22,7 +22,7 @@ from harness.pytest_plugin.cassettes import CASSETTE_STASH_KEY
 from harness.pytest_plugin.late import late_requests
 from harness.pytest_plugin.new_case import new_case
 from harness.pytest_plugin.options import read_marker_options
-from harness.pytest_plugin.plugin import WORLD_STASH_KEY
+from harness.pytest_plugin.plugin import WORLD_STASH_KEY, find_losses
 from harness.pytest_plugin.traces import TraceWriter
 from harness.pytest_plugin.views import show_test
 from harness.report.formats import ACTIONS_VARIABLE, FORMATS, is_page, why_unwritable, write_report
@@ -251,7 +251,6 @@ def _summarize_test(
     `judged` says whether losses fail the test.
     """
     import harness.analysis.losses  # noqa: F401  (registers every loss)
-    from harness.analysis.loss import losses_of
     from harness.explain.findings import collect_findings
     from harness.report.api_coverage import measure_coverage
     from harness.report.fill_case import fill_case
@@ -259,7 +258,7 @@ def _summarize_test(
     from harness.report.unknown_models import count_unknown_models
 
     options, exchanges = read_marker_options(item), world.exchanges
-    losses = losses_of(exchanges, options["losses"] == "strict", world.tool_runs)
+    losses = find_losses(item, world, options["losses"] == "strict")
     allowed = _allowed_ids(options, losses)
     summary: dict[str, Any] = {
         "hits": {name: sorted(touched) for name, touched in measure_coverage(exchanges, world).items()},

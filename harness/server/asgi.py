@@ -7,6 +7,7 @@ import contextlib
 import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
 from functools import cached_property, partial
 from tempfile import gettempdir
 from typing import Any, cast
@@ -32,9 +33,12 @@ from harness.server.tls.protocol import TlsProtocol
 from harness.server.transport.answer_bytes import carry_out, send_answer
 from harness.server.transport.asgi_types import CONNECTION, EDGE, AsgiApp, Receive, Scope, Send
 from harness.server.transport.connection import HttpConnection
+from harness.server.transport.presence import Presence
 from harness.server.transport.stoppable_server import StoppableServer, end_when_cancelled
 from harness.server.transport.upload_spool import read_form
 
+STARTING_SECONDS = 5.0
+"""Seconds in which a server has to begin."""
 MAX_BODY_SIZE = 512 * 1024 * 1024
 """Bytes of a body beyond which the rest is not read; the documented limit of a request's payload."""
 
@@ -215,7 +219,8 @@ class Server:
         self.host, self.port = self._socket.getsockname()[:2]
         app = App(api, access or control_access(host))
         self._scheme = "https" if tls else "http"
-        self._uvicorn = StoppableServer(uvicorn_config(app, keep_alive=keep_alive, tls=tls))
+        self._presence = None if keep_alive else Presence()
+        self._uvicorn = StoppableServer(uvicorn_config(app, keep_alive=keep_alive, tls=tls, presence=self._presence))
         self._uvicorn.at_end = app.close
         self._thread = threading.Thread(target=self._run, name="responses-harness", daemon=True)
 
@@ -228,6 +233,24 @@ class Server:
         """Start serving; returns when connections are accepted (the socket listens from the start)."""
         self._thread.start()
         return self
+
+    def ask(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Answer | None:
+        """Answer a request of this process without a connection; None when the server does not serve.
+
+        That is in the server's thread, where all requests are answered, but in this one while nobody is connected.
+        """
+        if threading.current_thread() is self._thread:
+            return None
+        handle = partial(self.api.handle, method, path, headers, {}, body)
+        if self._presence and (answer := self._presence.call_alone(handle)):
+            return answer
+        made = Future[Answer]()
+        try:
+            loop = self._uvicorn.serving.result(STARTING_SECONDS)
+            loop.call_soon_threadsafe(lambda: made.set_result(handle()))
+        except (RuntimeError, TimeoutError):  # the event loop has ended, or does not begin
+            return None
+        return made.result()
 
     def stop(self) -> None:
         """Stop serving and wait until the thread has ended."""
@@ -243,7 +266,9 @@ def origin_of(scheme: str, host: str, port: int) -> str:
     return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
 
 
-def uvicorn_config(app: AsgiApp, *, keep_alive: bool = True, tls: ServerContext | None = None) -> uvicorn.Config:
+def uvicorn_config(
+    app: AsgiApp, *, keep_alive: bool = True, tls: ServerContext | None = None, presence: Presence | None = None
+) -> uvicorn.Config:
     """How uvicorn runs an app: nothing logged but its own faults, no lifespan; with `tls` over TLS.
 
     Without `keep_alive` each connection is closed after its answer. A test's event loop ends before the next test begins,
@@ -251,7 +276,7 @@ def uvicorn_config(app: AsgiApp, *, keep_alive: bool = True, tls: ServerContext 
     used nor closed any more.
     """
     fast = fast_path(app) if keep_alive else {}
-    protocol: Any = partial(HttpConnection, keep_alive=keep_alive, **fast)
+    protocol: Any = partial(HttpConnection, keep_alive=keep_alive, presence=presence, **fast)
     return uvicorn.Config(
         cast("Any", end_when_cancelled(app)),
         http=cast("Any", partial(TlsProtocol, make_protocol=protocol, context=tls)) if tls else protocol,

@@ -172,10 +172,10 @@ class TestATestWithoutRequests:
         result = run(f"""
 import socket, {plugin}
 
-def test_it(mock, openai_client, monkeypatch):
+def test_it(mock, monkeypatch):
     mock.script(message('hi'))
     monkeypatch.setattr(socket.socket, "connect", {plugin}.block)
-    openai_client.responses.create(model="gpt-4.1", input="x")
+    openai.OpenAI(max_retries=0).responses.create(model="gpt-4.1", input="x")
 """)
         result.stdout.fnmatch_lines([f"E *blocks the mock's address, too. Let loopback through: pytest {option}"])
         result.stdout.no_fnmatch_line("*No request came*")

@@ -23,6 +23,7 @@ from harness.server.transport.asgi_types import CONNECTION, EDGE, STOPPING, Asgi
 from harness.server.transport.exchange import STARTED, AsgiExchange
 from harness.server.transport.flow_control import FlowControl
 from harness.server.transport.framing import STATUS_LINES, AnswerFraming, Headers, encode_lines, encode_text
+from harness.server.transport.presence import Presence
 from harness.server.transport.request_parser import CONNECT, BadRequest, RequestHead, RequestParser
 
 REQUEST_SECONDS = 20.0
@@ -61,7 +62,7 @@ class HttpConnection(asyncio.Protocol):
     Without `keep_alive` each answer says that the connection ends with it.
 
     For speed, `answer_at_once` answers a whole request that begins somewhere in bytes, and `join_writes` makes a transport
-    whose writes go out together.
+    whose writes go out together. `presence` is told of a connection whose server may be asked without one, too.
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class HttpConnection(asyncio.Protocol):
         keep_alive: bool = True,
         answer_at_once: Callable[[bytes, int, int], ReadyAnswer | LateAnswer | None] | None = None,
         join_writes: type[JoinedWrites] | None = None,
+        presence: Presence | None = None,
     ) -> None:
         self.loop = _loop or asyncio.get_running_loop()
         self.state = NEW
@@ -86,6 +88,7 @@ class HttpConnection(asyncio.Protocol):
         self._keep_alive = keep_alive
         self._answer_at_once = answer_at_once
         self._join_writes = join_writes
+        self._presence = presence
         self._parser: RequestParser | None = None
         self._since = self.loop.time()
         self._received = 0
@@ -94,6 +97,8 @@ class HttpConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Wait for the first request."""
+        if self._presence:
+            self._presence.arrive()
         self.transport = cast("asyncio.Transport", transport)
         if self._join_writes:
             self.transport = cast("asyncio.Transport", self._join_writes(self.transport, self.loop))
@@ -104,6 +109,8 @@ class HttpConnection(asyncio.Protocol):
         """Take leave of a connection, which its client has reset if there is an error."""
         if exc is not None:
             self._note_silence()
+        if self._presence:
+            self._presence.leave()
         self._server_state.connections.discard(self)
         for exchange in self.exchanges:
             exchange.abandon()

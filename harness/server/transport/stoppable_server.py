@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import Future
 
 import uvicorn
 
@@ -23,13 +24,14 @@ class StoppableServer(uvicorn.Server):
     """uvicorn's server, which stops as soon as `stop` is called instead of looking every tenth of a second.
 
     `cut_off` is how many requests had no whole answer when it ended; `at_end` is awaited once no request is left. `turns`
-    is how often its event loop was seen to turn, which a tick does.
+    is how often its event loop was seen to turn, which a tick does; `serving` has the loop once it does.
     """
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
         self.cut_off = self.turns = 0
         self.at_end: Callable[[], Awaitable[None]] | None = None
+        self.serving: Future[asyncio.AbstractEventLoop] = Future()
         self._wake: Callable[[], object] = lambda: None
 
     def stop(self, *, force: bool = True) -> None:
@@ -50,6 +52,7 @@ class StoppableServer(uvicorn.Server):
     async def main_loop(self) -> None:
         """Tick as uvicorn does, until the server is stopped; each second end requests that are not whole in time."""
         loop, stopped = asyncio.get_running_loop(), asyncio.Event()
+        self.serving.set_result(loop)
         self._wake = lambda: loop.call_soon_threadsafe(stopped.set)
         ticks = 0
         while not await self.on_tick(ticks):

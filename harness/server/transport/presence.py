@@ -1,0 +1,36 @@
+"""Who is at a server in a thread of this process: its connections, or a caller without one, never both at a time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class Presence:
+    """Counts the connections of a server; a connection that becomes a WebSocket counts for ever.
+
+    NOBODY ──arrive──> CONNECTED (as many as arrived and did not leave) ──the last leaves──> NOBODY
+       └──call_alone──> CALLED ──it returns──> NOBODY; who arrives meanwhile waits for that
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._count = 0
+
+    def arrive(self) -> None:
+        """Count a connection."""
+        with self._lock:
+            self._count += 1
+
+    def leave(self) -> None:
+        """Count a connection no more."""
+        with self._lock:
+            self._count -= 1
+
+    def call_alone(self, call: Callable[[], T]) -> T | None:
+        """Call a function in this thread while nobody is connected; None if somebody is."""
+        with self._lock:
+            return None if self._count else call()
