@@ -56,7 +56,7 @@ def test_it_asks_for_nothing_and_has_no_error(seen: Any) -> None:
 
 def test_the_first_screen_says_what_is_wrong(seen: Any) -> None:
     assert "No tool output found for function call" in seen["first"]
-    assert "said in exchange 1, is answered nowhere" in seen["first"]
+    assert "said in request 1, is answered nowhere" in seen["first"]
     assert "Answer every call of the turn before, in one request" in seen["first"]
 
 

@@ -8,7 +8,7 @@ import { count } from "../format";
 import { useKeys } from "../keys";
 import type { Run, ShownCell, ShownExamination } from "../model";
 import { Copy } from "../parts/Copy";
-import { Explained } from "../parts/Prose";
+import { Linked } from "../parts/Text";
 import { Sign } from "../parts/Sign";
 import { meaningOf, rightOneFor } from "./matrix";
 
@@ -39,7 +39,7 @@ export function CellScreen({ examination, cell }: CellScreenProps) {
             <>
               <dt>{name}</dt>
               <dd>
-                <Explained text={value} />
+                <Linked text={value} />
               </dd>
             </>
           ) : null,

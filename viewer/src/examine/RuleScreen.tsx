@@ -3,8 +3,9 @@ import "./examine.css";
 import { go, link } from "../address";
 import { useKeys } from "../keys";
 import type { CaseRow, Run } from "../model";
-import { Explained, Paragraphs } from "../parts/Prose";
+import { Paragraphs } from "../parts/Prose";
 import { Sign } from "../parts/Sign";
+import { Linked } from "../parts/Text";
 
 export function RuleScreen({ run, id }: { run: Run; id: string }) {
   useKeys({ Escape: ["back to the run", () => go(link.run())] });
@@ -16,7 +17,7 @@ export function RuleScreen({ run, id }: { run: Run; id: string }) {
         {documented ? (
           <>
             <p class="rule-summary">
-              <Explained text={documented.summary} />
+              <Linked text={documented.summary} />
             </p>
             <Paragraphs text={documented.doc} />
             <dl class="pairs">
@@ -42,7 +43,7 @@ function Fact({ name, value }: { name: string; value: string }) {
     <>
       <dt>{name}</dt>
       <dd>
-        <Explained text={value} />
+        <Linked text={value} />
       </dd>
     </>
   );

@@ -1,7 +1,7 @@
 /** What is wrong with an exchange: the refusal and the findings, each with its place, rule, evidence and fix. */
 import { link } from "../address";
 import type { ShownFinding } from "../model";
-import { Explained } from "../parts/Prose";
+import { Linked } from "../parts/Text";
 import { Sign } from "../parts/Sign";
 import type { Shown } from "./ExchangeScreen";
 import { type FoundAt, locate } from "./places";
@@ -78,7 +78,7 @@ function Problem({ run, linkTo, what, rule, expected, where, fix, place }: Probl
   return (
     <section class={`problem ${expected ? "" : "problem-wrong"}`}>
       <h2>
-        <Sign of={expected ? "neutral" : "wrong"} label={expected ? "expected" : "wrong"} /> <Explained text={title} linkTo={linkTo} />
+        <Sign of={expected ? "neutral" : "wrong"} label={expected ? "expected" : "wrong"} /> <Linked text={title} linkTo={linkTo} />
       </h2>
       {more.length > 0 && <p class="problem-more">{more.join("\n")}</p>}
       <dl class="pairs">
@@ -87,7 +87,7 @@ function Problem({ run, linkTo, what, rule, expected, where, fix, place }: Probl
           <>
             <dt>where</dt>
             <dd>
-              <Explained text={where} linkTo={linkTo} /> {place && <a href={place}>show it</a>}
+              <Linked text={where} linkTo={linkTo} /> {place && <a href={place}>show it</a>}
             </dd>
           </>
         )}
@@ -106,7 +106,7 @@ function Problem({ run, linkTo, what, rule, expected, where, fix, place }: Probl
               {source && (
                 <span class="dim">
                   {" · "}
-                  <Explained text={source} />
+                  <Linked text={source} />
                 </span>
               )}
             </dd>
@@ -122,7 +122,7 @@ function Pair({ name, value }: { name: string; value: string }) {
     <>
       <dt>{name}</dt>
       <dd>
-        <Explained text={value} />
+        <Linked text={value} />
       </dd>
     </>
   );

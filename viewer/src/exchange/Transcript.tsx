@@ -6,7 +6,7 @@ import { count } from "../format";
 import { JsonDiff, TextDiff } from "../parts/diff";
 import { ItemView, speakerOf } from "../parts/item";
 import { isObject } from "../parts/json_rows";
-import { Explained } from "../parts/Prose";
+import { Linked } from "../parts/Text";
 import { VirtualList } from "../parts/VirtualList";
 import type { Shown } from "./ExchangeScreen";
 import { ranges, rowsOfTranscript, type FoldRow, type TranscriptRow } from "./transcript_rows";
@@ -96,7 +96,7 @@ function Item({ run, opened, exchange, item, index, wanted }: ItemProps) {
           {message && (
             <span class="item-why">
               {" · "}
-              <Explained text={message} />
+              <Linked text={message} />
             </span>
           )}
           {rule && run.documented[rule] && (

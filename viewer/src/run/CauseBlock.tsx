@@ -73,6 +73,8 @@ export function CauseRows({ run, cause, id }: { run: Run; cause: ShownCause; id:
   const source = useSource();
   const documented = run.documented[cause.rule];
   const expected = cause.rows.find(([label]) => label === COPIED)?.[1];
+  const requests = run.cases.find((row) => row.id === id)?.exchanges ?? 0;
+  const linkTo = (number: number) => (number <= requests ? link.case(id, number) : "");
   const copied = async (name: Copied) => {
     const exchange = (await source.open(id))?.exchange(cause.exchange);
     return exchange ? copyOf(exchange, name) : "";
@@ -83,7 +85,7 @@ export function CauseRows({ run, cause, id }: { run: Run; cause: ShownCause; id:
         {cause.rows.filter(([label]) => label !== COPIED).map(([label, text]) => (
           <div key={label}>
             <dt>{label}</dt>
-            <dd class={CODE.has(label) ? "mono wrap" : "wrap"}><LongText text={text} links /></dd>
+            <dd class={CODE.has(label) ? "mono wrap" : "wrap"}><LongText text={text} linkTo={linkTo} /></dd>
           </div>
         ))}
         {cause.rule && (
