@@ -26,11 +26,14 @@ def show_cause(cause: Cause) -> ShownCause:
 
 def show_finding_as_cause(finding: ReportFinding) -> ShownCause:
     """Show a finding as the cause that failed its case, where nothing else is known."""
-    texts = (("where", finding.place), ("why", finding.why), ("fix", finding.fix))
+    is_documented = bool(documentation_of(finding.id))
+    verdict = "" if is_documented else finding.id
+    texts = (("where", finding.place), ("why", finding.why), ("verdict", verdict), ("fix", finding.fix))
     rows = [(label, text) for label, text in texts if text]
     group = _group_id(finding.kind, finding.id or finding.message, finding.at)
     number = finding.exchange or 0
-    return ShownCause(finding.message, number, finding.at, finding.kind, finding.id, rows, group, finding.expected)
+    rule = finding.id if is_documented else ""
+    return ShownCause(finding.message, number, finding.at, finding.kind, rule, rows, group, finding.expected)
 
 
 def show_exception(why: str) -> ShownCause:
