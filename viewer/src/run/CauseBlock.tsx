@@ -9,6 +9,8 @@ import { Sign } from "../parts/Sign";
 import { LongText, Linked } from "../parts/Text";
 import { CaseLink } from "./CaseLine";
 
+/** Up to how many characters a cause is set as a headline. */
+const HEADLINE = 140;
 /** How many tests of a cause are listed before the rest is folded. */
 const LISTED = 8;
 /** The rows whose texts are data of the wire or code. */
@@ -32,7 +34,7 @@ export function CauseBlock({ run, group, cases, opened, selected, choose }: Shap
     <details class="cause" open={opened}>
       <summary>
         <Sign of="wrong" />
-        <strong class="wrap"><Linked text={group.what} /></strong>
+        <strong class={group.what.length > HEADLINE ? "wrap long" : "wrap"}><Linked text={group.what} /></strong>
         <span class="dim small">{count(cases.length, ...nouns(run))}</span>
       </summary>
       <div class="told">

@@ -7,6 +7,7 @@ import { useCase, useSource } from "../data/use";
 import { capital, count, isWrong, meaning, nouns } from "../format";
 import { Frame } from "../frame";
 import { useKeys } from "../keys";
+import { Dock } from "../live/Dock";
 import { News, useKnown } from "../live/news";
 import type { Outcome, Run } from "../model";
 import { Sign } from "../parts/Sign";
@@ -45,7 +46,7 @@ export function RunScreen({ run, address }: { run: Run; address: Address }) {
     </label>
   );
   return (
-    <Frame run={run} below={<Verdict run={run} tab={tab} outcome={address.query.get("outcome")} search={search} />}>
+    <Frame run={run} below={<Verdict run={run} tab={tab} outcome={address.query.get("outcome")} order={address.query.get("order")} search={search} />}>
       {tab === "coverage" ? <Coverage run={run} sought={sought} /> : tab === "files" ? <Files run={run} sought={sought} /> : <Tests run={run} address={address} />}
     </Frame>
   );
@@ -58,9 +59,26 @@ function outcomeName(run: Run, outcome: string, value: number): string {
   return outcome === "open" ? nouns(run)[value === 1 ? 0 : 1] : (NAMES[outcome as Outcome] ?? outcome);
 }
 
-function Verdict({ run, tab, outcome, search }: { run: Run; tab: string; outcome: string | null; search: ComponentChildren }) {
+interface VerdictShape {
+  readonly run: Run;
+  readonly tab: string;
+  readonly outcome: string | null;
+  readonly order: string | null;
+  readonly search: ComponentChildren;
+}
+
+function CauseOrder({ order }: { order: string | null }) {
+  const isNewest = order === "newest";
+  return (
+    <>
+      {" · "}<button class="act" onClick={() => setQuery({ order: isNewest ? null : "newest" })}>{isNewest ? "in their order" : "newest first"}</button>
+    </>
+  );
+}
+
+function Verdict({ run, tab, outcome, order, search }: VerdictShape) {
   const counts = (Object.entries(run.counts) as [Outcome, number][]).filter(([, value]) => value > 0);
-  const order: readonly Outcome[] = ["failed", "error", "xpassed", "open", "passed", "skipped", "xfailed"];
+  const ranks: readonly Outcome[] = ["failed", "error", "xpassed", "open", "passed", "skipped", "xfailed"];
   const tabs = [
     ["", capital(nouns(run)[1])],
     ...(Object.keys(run.coverage).length > 0 || run.source === "pytest" ? [["coverage", "Coverage"]] : []),
@@ -70,7 +88,7 @@ function Verdict({ run, tab, outcome, search }: { run: Run; tab: string; outcome
   return (
     <div class="verdict">
       <h1 class="counts" title={run.line}>
-        {counts.sort(([one], [other]) => order.indexOf(one) - order.indexOf(other)).map(([name, value]) => (
+        {counts.sort(([one], [other]) => ranks.indexOf(one) - ranks.indexOf(other)).map(([name, value]) => (
           <a
             key={name}
             class={meaning(name)}
@@ -80,7 +98,12 @@ function Verdict({ run, tab, outcome, search }: { run: Run; tab: string; outcome
             <Sign of={meaning(name)} label="" /> {value.toLocaleString("en")} {outcomeName(run, name, value)}
           </a>
         ))}
-        {run.causes.length > 0 && <span class="dim">{count(run.causes.length, "cause")}</span>}
+        {run.causes.length > 0 && (
+          <span class="dim">
+            {count(run.causes.length, "cause")}
+            {run.causes.length > 1 && !tab && <CauseOrder order={order} />}
+          </span>
+        )}
         {counts.length === 0 && <span class="dim">{run.source === "serve" ? "No World yet" : `No ${nouns(run)[0]}`}</span>}
       </h1>
       {search}
@@ -239,6 +262,7 @@ function Beside({ run, id }: { run: Run; id: string }) {
   return (
     <section class="scrolls screen beside" aria-label={`The selected ${nouns(run)[0]}`} aria-busy={settled !== id} tabIndex={-1} key={settled}>
       {opened ? <CaseView run={run} opened={opened} beside /> : <p class="empty">{problem?.message ?? (loading ? "Opening …" : "It is gone.")}</p>}
+      {opened?.row.outcome === "open" && <Dock world={settled} />}
     </section>
   );
 }
