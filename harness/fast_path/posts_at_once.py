@@ -32,14 +32,14 @@ SendMade = Callable[..., Awaitable[None]]
 
 
 class ReadyAnswer(NamedTuple):
-    """An answer that can be written now: its status, and the bytes that follow the first headers of every answer.
+    """An answer that can be written now: its status, and in parts what follows the first headers of every answer.
 
     `end` is where the request ends among the bytes that have come.
     """
 
     end: int
     status: int
-    rest: bytes
+    rest: tuple[bytes, ...]
     edge: EdgeRecord
 
 

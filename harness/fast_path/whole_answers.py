@@ -19,18 +19,18 @@ _INVALID = re.compile(r"[^\t\x20-\x7e\x80-\xff]")
 """What no header may hold."""
 
 
-def encode_whole(answer: Answer) -> bytes | None:
-    """Encode an answer; None if it is too long for one write, is delayed or cut, or frames itself."""
+def encode_whole(answer: Answer) -> tuple[bytes, ...] | None:
+    """Encode an answer as parts of one write; None if it is too long for that, is delayed or cut, or frames itself."""
     if answer.delivery is not None or isinstance(answer.body, StoredContent):
         return None
     body = encode_body(answer, encode_stream)
     if len(body) > MOST_WRITTEN or (lines := _encode_lines(answer.headers)) is None:
         return None
     if answer.events is None:
-        return b"%bcontent-length: %d\r\n\r\n%b" % (lines, len(body), body)
+        return lines, b"content-length: %d\r\n\r\n" % len(body), body
     if not body:
-        return b"%btransfer-encoding: chunked\r\n\r\n0\r\n\r\n" % lines
-    return b"%btransfer-encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (lines, len(body), body)
+        return lines, b"transfer-encoding: chunked\r\n\r\n0\r\n\r\n"
+    return lines, b"transfer-encoding: chunked\r\n\r\n%x\r\n" % len(body), body, b"\r\n0\r\n\r\n"
 
 
 def _encode_lines(headers: Mapping[str, str]) -> bytes | None:

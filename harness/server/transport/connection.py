@@ -186,7 +186,7 @@ class HttpConnection(asyncio.Protocol):
         if isinstance(answer, ReadyAnswer):
             self.state, self._since = BETWEEN, self.loop.time()
             self._server_state.total_requests += 1
-            written = b"".join((STATUS_LINES[answer.status], self._encode_first_lines(), answer.rest))
+            written = b"".join((STATUS_LINES[answer.status], self._encode_first_lines(), *answer.rest))
             self.transport.write(written)
             answer.edge.add_part(len(written), time())
             answer.edge.end(whole=True)
