@@ -261,7 +261,10 @@ class TestAFaultOfTheApp:
     }
 
     @pytest.fixture(autouse=True)
-    def logged(self, caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
+    def logged(self, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> pytest.LogCaptureFixture:
+        for name in ("uvicorn", "uvicorn.error"):  # a server of another test may have set them up for its own output
+            monkeypatch.setattr(logging.getLogger(name), "propagate", True)
+            monkeypatch.setattr(logging.getLogger(name), "disabled", False)
         caplog.set_level(logging.ERROR, "uvicorn.error")
         return caplog
 
