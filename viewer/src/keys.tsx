@@ -1,5 +1,5 @@
 /** What keys do: each screen adds its own, the last one that was mounted wins. `?` shows them. */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 export type Keys = { readonly [key: string]: readonly [what: string, act: () => void] };
 
@@ -10,7 +10,7 @@ const WRITING = "input, textarea, select, [contenteditable]";
 export function useKeys(keys: Keys): void {
   const layer = useRef(keys);
   layer.current = keys;
-  useEffect(() => {
+  useLayoutEffect(() => {
     layers.push(layer);
     return () => void layers.splice(layers.indexOf(layer), 1);
   }, []);

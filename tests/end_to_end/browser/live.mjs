@@ -58,7 +58,7 @@ await ask("sk-live-one", "Stream, please.", { stream: true });
 await go(page, `#/case/${encodeURIComponent(one)}/3/stream?event=0`);
 await says("event 1 of");
 await page.keyboard.press("j");
-await settle(page);
+await says("event 2 of");
 seen.stepped = await text();
 await go(page, `#/case/${encodeURIComponent(two)}/1`);
 await says("bold");
