@@ -25,9 +25,7 @@ from harness.server.control_plane.acts import answer, hold, step, turns, waiting
 from harness.server.control_plane.docs_page import CONTENT_SECURITY_POLICY, render_control_page
 from harness.server.control_plane.live import events, worlds
 from harness.server.control_plane.openapi import REFUSALS, describe_body
-from harness.server.control_plane.requests import api_of as _api
-from harness.server.control_plane.requests import mock_of as _mock_of
-from harness.server.control_plane.requests import read_object as _read_object
+from harness.server.control_plane.requests import api_of, mock_of, read_object
 from harness.server.control_plane.view import VIEW_PATH, view, view_case, view_run
 from harness.server.judgement import judge_world
 from harness.server.mock_api import CONTROL_ROOT, MockApi
@@ -68,7 +66,7 @@ def _tell_of_change(path: str, handler: Callable[..., Awaitable[Any]]) -> Callab
     @wraps(handler)
     async def change(request: Request, **given: Any) -> Any:
         made = await handler(request, **given)
-        _api(request).observers.on_changed(_mock_of(request).world, path[1:])
+        api_of(request).observers.on_changed(mock_of(request).world, path[1:])
         return made
 
     return change
@@ -82,7 +80,7 @@ async def docs(request: Request) -> HTMLResponse:
 
 async def health(request: Request) -> Json:
     """Whether the server is up: its version, settings and counts; it needs no token."""
-    return describe_health(_api(request))
+    return describe_health(api_of(request))
 
 
 async def metrics(request: Request) -> Json:
@@ -97,19 +95,19 @@ async def script(request: Request) -> Json:
     item may also be a text, or in its wire form, `{"type": "message", …}`. Returns how many turns wait, and the ids of
     files.
     """
-    mock, sent = _mock_of(request), await _read_object(request)
+    mock, sent = mock_of(request), await read_object(request)
     return parse_sent_script(sent).apply(mock, lambda _: _SENT)
 
 
 async def advance(request: Request) -> list[Json]:
     """Move a background response or a run on by one step, `{"id": "resp_…"}`, or with `{}` all of them."""
-    mock, sent = _mock_of(request), check_members(await _read_object(request), "member", ("id",))
+    mock, sent = mock_of(request), check_members(await read_object(request), "member", ("id",))
     return mock.advance(TEXT.check("id", sent["id"]) if "id" in sent else None)
 
 
 async def skip(request: Request) -> Json:
     """Let time pass, `{"seconds": 3600}`; returns the World's time, in unix seconds."""
-    mock, sent = _mock_of(request), check_members(await _read_object(request), "member", ("seconds",))
+    mock, sent = mock_of(request), check_members(await read_object(request), "member", ("seconds",))
     return {"now": mock.skip(WHOLE_NUMBER.check("seconds", sent.get("seconds")))}
 
 
@@ -119,7 +117,7 @@ async def expect(request: Request) -> Json:
     Of each at least one has to come. `"allow"` permits all, `[]` none any more. Returns what was expected before, each
     with the numbers of its exchanges; it has `ended`.
     """
-    mock, sent = _mock_of(request), check_members(await _read_object(request), "member", ("refusals",))
+    mock, sent = mock_of(request), check_members(await read_object(request), "member", ("refusals",))
     texts, allowed = refusal_texts(sent.get("refusals")), sent.get("refusals") == ALLOW
     ended = mock.world.refusals.end_expected()
     for text in texts:
@@ -147,24 +145,24 @@ async def exchanges(request: Request) -> list[Json]:
             "answer": _answer_json(exchange.answer.body),
             "rule": exchange.answer.rule,
         }
-        for exchange in _mock_of(request).exchanges
+        for exchange in mock_of(request).exchanges
     ]
 
 
 async def unused(request: Request) -> Json:
     """Turns and listed answers of routes that no request took, and requests that no turn answered."""
-    world = _mock_of(request).world
+    world = mock_of(request).world
     return {"unused": len(world.unused), "problems": [problem for _, problem in world.problems]}
 
 
 async def losses(request: Request, strict: bool = False) -> list[Json]:
     """What the client lost of the model's answers, oldest first; with `strict=true` also what may be intended."""
-    return [asdict(lost) for lost in losses_of(_mock_of(request).exchanges, strict)]
+    return [asdict(lost) for lost in losses_of(mock_of(request).exchanges, strict)]
 
 
 async def flow(request: Request) -> Json:
     """What happened, as a text and as a Mermaid diagram; who sent which exchange, and what led from one to another."""
-    mock = _mock_of(request)
+    mock = mock_of(request)
     drawn = mock.flow
     return {
         "text": drawn.text,
@@ -176,44 +174,44 @@ async def flow(request: Request) -> Json:
 
 async def said(request: Request) -> list[Json]:
     """What the model said, one for each response or run, oldest first."""
-    return [reply.as_json() for reply in _mock_of(request).replies]
+    return [reply.as_json() for reply in mock_of(request).replies]
 
 
 async def calls(request: Request, name: str | None = None) -> list[Json]:
     """The calls that a client has to make, oldest first, each with its agent and its answers; those of a `name`."""
-    return [call.as_json() for call in _mock_of(request).calls if name in (None, call.name)]
+    return [call.as_json() for call in mock_of(request).calls if name in (None, call.name)]
 
 
 async def retries(request: Request) -> list[Json]:
     """The requests that were sent again after a failure, oldest first: of which one, how long after, and why."""
-    return [asdict(retry) for retry in _mock_of(request).retries]
+    return [asdict(retry) for retry in mock_of(request).retries]
 
 
 async def approvals(request: Request) -> list[Json]:
     """The calls of hosted MCP servers that needed an approval, oldest first, each with its answer and executions."""
-    return [{**asdict(approval), "executed": approval.executed} for approval in _mock_of(request).approvals]
+    return [{**asdict(approval), "executed": approval.executed} for approval in mock_of(request).approvals]
 
 
 async def agents(request: Request) -> list[str]:
     """The agents by name, in the order in which they took over; one that acts again later is in it again."""
-    return _mock_of(request).agents
+    return mock_of(request).agents
 
 
 async def usage(request: Request) -> Json:
     """The tokens of all answers: input, output, and what of them was cached or reasoning; and those of each agent."""
-    used = _mock_of(request).usage
+    used = mock_of(request).usage
     return {**used.as_json(), "by_agent": {name: share.as_json() for name, share in used.by_agent.items()}}
 
 
 async def path(request: Request) -> Json:
     """Which agent acted, what it called and said, in order: as a text in one line, and each step."""
-    taken = _mock_of(request).path
+    taken = mock_of(request).path
     return {"text": str(taken), "steps": [asdict(step) for step in taken.steps]}
 
 
 async def deliveries(request: Request) -> Json:
     """What was delivered to webhooks, oldest first, after what is due has been; and the `mistakes` of their receivers."""
-    mock = _mock_of(request)
+    mock = mock_of(request)
     await _finish_deliveries(mock)
     made = mock.deliveries
     shown = ("event", "response", "id", "url", "attempt", "at", "signature", "status", "error", "seconds")
@@ -242,13 +240,13 @@ async def report(
     with `webhooks=allow`. `client` says how the client is judged from then on: `strict` looks for all that clients do wrong.
     With `verbose=true` every cause in full, the evidence and the bodies.
     """
-    mock, outcomes = _mock_of(request), {"unused": unused, "losses": losses}
+    mock, outcomes = mock_of(request), {"unused": unused, "losses": losses}
     await _finish_deliveries(mock)
     if webhooks == ALLOW and mock.world.webhooks:
         mock.world.webhooks.allowed.add(ALL_ALLOWED)
     if client is not None:
         mock.world.client = replace(mock.world.client, option=client)
-    _api(request).observers.on_judged(mock, [name for name, outcome in outcomes.items() if outcome == ALLOW])
+    api_of(request).observers.on_judged(mock, [name for name, outcome in outcomes.items() if outcome == ALLOW])
     judged = judge_world(mock, unused=unused == "fail", losses=losses == "fail", verbose=verbose)
     return {"verdict": judged.verdict or None, "report": judged.report}
 
@@ -259,7 +257,7 @@ async def compare(request: Request) -> Json:
     `message` says what the client lost, doubled, cut or changed; it is null when it did not. A message is in the `verdict`
     of the report from then on, unless the body has `"losses": "allow"`.
     """
-    mock, sent = _mock_of(request), check_members(await _read_object(request), "member", ("result", "only", "losses"))
+    mock, sent = mock_of(request), check_members(await read_object(request), "member", ("result", "only", "losses"))
     allowed = "losses" in sent and _ALLOWED.check("losses", sent["losses"]) == ALLOW
     message = describe_difference(sent.get("result"), mock.replies, sent.get("only", ()))
     if message and not allowed:
@@ -269,18 +267,18 @@ async def compare(request: Request) -> Json:
 
 async def open_gate(request: Request) -> Json:
     """Open a gate that a turn waits for: `{"gate": "shown"}`."""
-    name = check_members(await _read_object(request), "member", ("gate",)).get("gate")
+    name = check_members(await read_object(request), "member", ("gate",)).get("gate")
     if not isinstance(name, str):
         raise HarnessError('`gate` must be the name of a gate: {"gate": "shown"}.')
-    _mock_of(request).gate(name).open()
+    mock_of(request).gate(name).open()
     return {"open": name}
 
 
 async def forget(request: Request) -> Json:
     """Forget everything about a key."""
-    world = _mock_of(request).world
-    _api(request).held.end(world)
-    _api(request).close(world.api_key)
+    world = mock_of(request).world
+    api_of(request).held.end(world)
+    api_of(request).close(world.api_key)
     return {"deleted": True}
 
 
@@ -289,11 +287,11 @@ async def begin(request: Request) -> Json:
 
     `"language": "javascript"` words the advice in reports for tests in vitest and jest.
     """
-    world, sent = _mock_of(request).world, check_members(await _read_object(request), "member", ("name", "language"))
+    world, sent = mock_of(request).world, check_members(await read_object(request), "member", ("name", "language"))
     name, language = TEXT.check("name", sent.get("name")), _LANGUAGE.check("language", sent.get("language", "json"))
-    _api(request).held.end(world)
-    _api(request).close(world.api_key)
-    return {"name": _api(request).open(world.api_key, name, vocabulary=VOCABULARIES[language]).world.name}
+    api_of(request).held.end(world)
+    api_of(request).close(world.api_key)
+    return {"name": api_of(request).open(world.api_key, name, vocabulary=VOCABULARIES[language]).world.name}
 
 
 _ALLOWED = ValueForm(f'"{ALLOW}"', lambda value: value == ALLOW)
