@@ -46,6 +46,7 @@ BODIES: Mapping[str, Json] = {
 }
 """What endpoints ask for; the others take an empty object or nothing."""
 ASK: Json = {"model": "gpt-4.1", "input": "hi"}
+HOOK: Json = {"name": "jobs", "url": "https://shop.example/hook", "event_types": ["response.completed"]}
 UPLOAD: Json = {"bytes": 5, "filename": "a.txt", "mime_type": "text/plain", "purpose": "user_data"}
 IN_BODIES: list[tuple[str, str, Json]] = [
     *(
@@ -93,6 +94,7 @@ PREFIX = {
     "container_id": "cntr_",
     "container_file_id": "cfile_",
     "upload_id": "upload_",
+    "webhook_endpoint_id": "we_",
 }
 DELETES = {
     name: min(
@@ -135,6 +137,7 @@ class Tenant:
             "container_id": (container := self.mock.container()),
             "container_file_id": self.mock.container_file(container, "a.txt", "Paris"),
             "upload_id": self.made("POST /uploads", UPLOAD),
+            "webhook_endpoint_id": self.made("POST /webhook_endpoints", HOOK),
             "batch_id": self.made(f"POST /vector_stores/{store}/file_batches", {"file_ids": [file]}),
         }
         run = self.made(f"POST /threads/{thread}/runs", {"assistant_id": assistant})
