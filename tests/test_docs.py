@@ -56,6 +56,11 @@ def blocks(language: str) -> list[Block]:
     return [block for block in all_blocks() if block.language == language and not block.is_excerpt]
 
 
+def fixtures_of_aimock() -> list[Block]:
+    """The blocks of JSON that `harness import` converts."""
+    return [block for block in blocks("json") if '"fixtures"' in block.text]
+
+
 def section(page: str, title: str) -> str:
     """The text below a heading of a page of `docs/`, up to the next."""
     found = re.search(
@@ -81,6 +86,8 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for block in [*blocks("yaml"), *blocks("python")]:
         if block.name:
             (made / block.name).write_text(block.text, encoding="utf-8")
+    for block in fixtures_of_aimock():
+        (made / "fixtures.json").write_text(block.text, encoding="utf-8")
     recordings = made / "tests/cassettes"
     recordings.mkdir(parents=True)
     for file in (ROOT / "tests/cassettes").glob("*.yaml"):
@@ -179,7 +186,7 @@ def anywhere(line: str) -> str:
     return re.sub(r"(127\.0\.0\.1):\d+", r"\1:PORT", line.strip())
 
 
-@pytest.mark.parametrize("block", blocks("json"), ids=str)
+@pytest.mark.parametrize("block", [block for block in blocks("json") if block not in fixtures_of_aimock()], ids=str)
 def test_json_blocks_script_a_world(block):
     script = json.loads(block.text)
     assert (parse_route(script) if "turns" in script else parse_document(script)).routes

@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     *("serve", "record", "rules", "losses", "models", "examine"),
-    *("verify", "check", "learn", "report", "view", "drift", "cassettes", "demo"),
+    *("verify", "check", "learn", "report", "view", "drift", "cassettes", "import", "demo"),
 )
-"""The commands in the order of the help: each is the function of that name in the module of that name."""
+"""The commands in the order of the help: each is the function of that name in the module of that name, see `MODULES`."""
+MODULES = {"import": "import_fixtures"}
+"""Functions and modules of another name, which no keyword of Python may be."""
 STARTUP_THRESHOLD = 50_000
 """New objects before garbage is collected: what is imported is none."""
 
@@ -37,7 +39,8 @@ def __getattr__(name: str) -> Any:
 def _register(name: str) -> None:
     from harness.cli.support.app import app
 
-    app.command()(getattr(import_module(f"harness.cli.{name}"), name))
+    module = MODULES.get(name, name)
+    app.command(name)(getattr(import_module(f"harness.cli.{module}"), module))
 
 
 def main() -> None:

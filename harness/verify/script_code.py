@@ -1,17 +1,18 @@
-"""A recorded script as a file: in Python, in YAML, or as the JSON that the control plane takes."""
+"""A script of a recording or of fixtures as a file: in Python, in YAML, or as the JSON that the control plane takes."""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, get_args
 
 import orjson
 
 from harness.cassettes.format.yaml_layout import dump_yaml
 from harness.core.exchange import Json
-from harness.ending import ENDINGS
+from harness.ending import ENDINGS, RESPONSE_LINES
 from harness.items.kind import ITEMS
+from harness.verify.aimock.script import EVERY_REQUEST, ImportedRoute, ImportedScript
 from harness.verify.recorded_script import Lines, RecordedScript
 
 ScriptForm = Literal["python", "yaml", "json"]
@@ -22,11 +23,20 @@ _WIDTH = 100
 
 def write_script(script: RecordedScript, form: ScriptForm) -> str:
     """Write a recorded script in a form; what it leaves out is told in comments, which JSON has none of."""
+    return _write(script.document, _comments(script), form, _python_lines(script))
+
+
+def write_imported(script: ImportedScript, form: ScriptForm) -> str:
+    """Write converted fixtures in a form; in Python as a `setup(mock)`, whose lines a test may have as well."""
+    told = [*(f"not converted: {why}" for why in script.left_out), *(f"not played: {why}" for why in script.dropped)]
+    return _write(script.document, _as_comments(told), form, _python_routes(script.routes))
+
+
+def _write(document: Json, comments: str, form: ScriptForm, code: Iterable[str]) -> str:
     if form == "json":
-        return orjson.dumps(script.document, option=orjson.OPT_INDENT_2).decode()
-    if form == "yaml":
-        return f"{_comments(script)}{dump_yaml(script.document)}".rstrip()
-    return "\n".join(_python_lines(script))
+        return orjson.dumps(document, option=orjson.OPT_INDENT_2).decode()
+    body = dump_yaml(document) if form == "yaml" else "\n".join(code)
+    return f"{comments}{body}".rstrip()
 
 
 def _comments(script: RecordedScript) -> str:
@@ -34,14 +44,19 @@ def _comments(script: RecordedScript) -> str:
     told = [
         f"what {script.name} recorded",
         *([f"refused again, where the requests are the same, by {again}"] if again else []),
-        *(f"not played: {' '.join(why.split())}" for why in script.left_out),
+        *(f"not played: {why}" for why in script.left_out),
     ]
-    return "".join(f"# {text}\n" for text in told)
+    return _as_comments(told)
+
+
+def _as_comments(texts: Iterable[str]) -> str:
+    return "".join(f"# {' '.join(text.split())}\n" for text in texts)
 
 
 def _python_lines(script: RecordedScript) -> Iterator[str]:
-    yield from _comments(script).splitlines()
-    yield from _imports(script)
+    if script.routes:
+        yield "from harness.core.exchange import Answer"
+    yield from _imports(script.turns)
     yield from ("", "script = [", *(f"{_indent(_turn(turn))}," for turn in script.turns), "]")
     if script.routes:
         yield from ("", "", "def setup(mock):")
@@ -51,16 +66,36 @@ def _python_lines(script: RecordedScript) -> Iterator[str]:
         yield _indent(_call("mock.route", [_quote(method), _quote(path), _bracket("[", shown, "]")]))
 
 
-def _imports(script: RecordedScript) -> Iterator[str]:
+def _python_routes(routes: Sequence[ImportedRoute]) -> Iterator[str]:
+    conditions = [wanted for route in routes for wanted in route.conditions.values()]
+    if any(isinstance(wanted, dict) for wanted in conditions):
+        yield from ("import re", "")
+    yield from _imports([turn for route in routes for turn in route.turns])
+    yield from ("", "", "def setup(mock):")
+    for number, route in enumerate(routes, 1):
+        known = route.conditions or ({} if number == len(routes) else EVERY_REQUEST)
+        found = [f"{name}={_condition(wanted)}" for name, wanted in known.items()]
+        target = f"{_call('mock.when', found)}.script" if found else "mock.script"
+        turns = [_turn(turn) for turn in route.turns]
+        yield _indent(_call(target, [*turns, *(["repeat=True"] if route.repeat else [])]))
+
+
+def _condition(wanted: Any) -> str:
+    if not isinstance(wanted, dict):
+        return _value(wanted)
+    pattern = wanted["pattern"]
+    is_raw = not set('"\r\n').intersection(pattern) and not pattern.endswith("\\")
+    return f're.compile(r"{pattern}")' if is_raw else f"re.compile({_quote(pattern)})"
+
+
+def _imports(turns: Sequence[Lines]) -> Iterator[str]:
     """Import the builders that the turns use, from the module of each."""
-    names = sorted({name for turn in script.turns for line in turn for name in _builder_of(line)})
+    names = sorted({name for turn in turns for line in turn for name in _builder_of(line)})
     modules: Mapping[str, Callable[[str], bool]] = {
-        "harness.ending": lambda name: name in ENDINGS,
-        "harness.faults": lambda name: name not in ENDINGS and name not in ITEMS,
+        "harness.ending": lambda name: name in ENDINGS or name in RESPONSE_LINES,
+        "harness.faults": lambda name: name not in ENDINGS and name not in RESPONSE_LINES and name not in ITEMS,
         "harness.items": lambda name: name in ITEMS,
     }
-    if script.routes:
-        yield "from harness.core.exchange import Answer"
     for module, has in modules.items():
         if found := [name for name in names if has(name)]:
             yield f"from {module} import {', '.join(found)}"
@@ -100,8 +135,8 @@ _POSITIONAL = {
     "failed": ("code", "message"),
 }
 """Arguments that are written without their names."""
-_WRAPPERS = frozenset({"cut", "end_stream", "stream_error"})
-"""Faults that are functions of a turn."""
+_WRAPPERS = frozenset({"cut", "delay", "end_stream", "pace", "pause", "response", "stream_error", "usage"})
+"""Faults and members of a response that are functions of a turn."""
 
 
 def _routed(answer: Json) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from re import Pattern
 from typing import Any
@@ -11,7 +11,7 @@ from harness.core.exchange import Json, Request
 from harness.items.history.transcript import input_items
 
 Matcher = str | Pattern[str] | Callable[[Any], bool] | Sequence[str]
-CONDITIONS = ("instructions", "tools", "model", "input", "agent")
+CONDITIONS = ("instructions", "tools", "model", "input", "user", "call_id", "agent")
 
 
 def condition_value(request: Request, what: str) -> Any:
@@ -24,6 +24,10 @@ def condition_value(request: Request, what: str) -> Any:
         return "\n".join(filter(None, [body.get("instructions"), *leading]))
     if what == "input":
         return _last_text(input_items(body))
+    if what == "user":
+        return next((text for item in reversed(input_items(body)) if _is_user(item) and (text := _item_text(item))), "")
+    if what == "call_id":
+        return "\n".join(_answered_calls(input_items(body)))
     if what == "agent":
         agent = body.get("agent_reference") or body.get("agent") or {}
         return agent.get("name") or (body.get("metadata") or {}).get("agent") or ""
@@ -40,6 +44,17 @@ def _item_text(item: Json) -> str:
 def _last_text(items: Sequence[Json]) -> str:
     """Find the text of the last message or tool output."""
     return next((text for item in reversed(items) if (text := _item_text(item))), "")
+
+
+def _is_user(item: Json) -> bool:
+    return item.get("role") == "user"
+
+
+def _answered_calls(items: Sequence[Json]) -> Iterator[str]:
+    """Yield the ids of the calls that have an output after the last message of the user."""
+    last = max((place for place, item in enumerate(items) if _is_user(item)), default=-1)
+    outputs = (item for item in items[last + 1 :] if "output" in item and isinstance(item.get("call_id"), str))
+    yield from (item["call_id"] for item in outputs)
 
 
 def is_matcher(name: str, wanted: Any) -> bool:

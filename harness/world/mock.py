@@ -79,10 +79,13 @@ class Mock(JournalViews):
         tools: Matcher | None = None,
         model: Matcher | None = None,
         input: Matcher | None = None,
+        user: Matcher | None = None,
+        call_id: Matcher | None = None,
         agent: Matcher | None = None,
     ) -> Route:
         """Add a route: `mock.when(instructions="planner").script(message("…"))`; see `conditions.is_match` for matching."""
-        named = {"instructions": instructions, "tools": tools, "model": model, "input": input, "agent": agent}
+        named = {"instructions": instructions, "tools": tools, "model": model, "input": input}
+        named |= {"user": user, "call_id": call_id, "agent": agent}
         return self.world.script.when({name: wanted for name, wanted in named.items() if wanted is not None})
 
     @named_arguments

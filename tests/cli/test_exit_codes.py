@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/commands.md").read_text(encoding="utf-8")
 LISTED = {
     row[1]: [cell.strip() for cell in row[2].split("|")[1:3]]
-    for row in re.finditer(r"^\| \[?`(\w+)`(?:\]\(\w+\.md\))? \|(.*\|.*\|.*)\|$", PAGE, re.M)
+    for row in re.finditer(r"^\| \[?`(\w+)`(?:\]\([\w/#.-]+\))? \|(.*\|.*\|.*)\|$", PAGE, re.M)
 }
 Prepare = Callable[[Path, pytest.MonkeyPatch], list[str]]
 
@@ -56,6 +56,11 @@ def reporting(folder: Path, *more: str) -> list[str]:
     return ["report", str(folder / "o.json"), *more]
 
 
+def importing(folder: Path, response: str) -> list[str]:
+    (folder / "f.json").write_text(f'{{"fixtures": [{{"match": {{}}, "response": {response}}}]}}')
+    return ["import", str(folder / "f.json")]
+
+
 CASES: list[tuple[ExitCode, str, Prepare]] = [
     (ExitCode.OK, "rules", lambda *_: ["rules"]),
     (ExitCode.OK, "losses", lambda *_: ["losses"]),
@@ -65,6 +70,8 @@ CASES: list[tuple[ExitCode, str, Prepare]] = [
     (ExitCode.OK, "verify", lambda folder, _: ["verify", str(write_jsonl(folder, recorded(HI)))]),
     (ExitCode.OK, "report", lambda folder, _: reporting(folder)),
     (ExitCode.OK, "check", lambda *_: ["check", str(ROOT / "tests/cassettes/test_weather.yaml")]),
+    (ExitCode.OK, "import", lambda folder, _: importing(folder, '{"content": "Hi."}')),
+    (ExitCode.NOTHING_JUDGED, "import", lambda folder, _: importing(folder, '{"embedding": [1]}')),
     (ExitCode.FOUND, "check", lambda *_: ["check", str(ROOT / "LICENSE")]),
     (ExitCode.NOTHING_JUDGED, "check", lambda folder, _: ["check", str(folder / "none.yaml")]),
     (ExitCode.FOUND, "verify", judging),

@@ -33,6 +33,10 @@ def answer(script: Script, input: Any = "hi", **members: Any) -> str:
     return text
 
 
+HI = {"role": "user", "content": "hi"}
+ANSWERED = {"type": "function_call_output", "call_id": "call_1", "output": "rain"}
+
+
 class TestATurn:
     def test_may_be_an_item_a_list_or_a_tuple(self) -> None:
         script = Script()
@@ -262,6 +266,14 @@ class TestACondition:
             ("model", {"model": "gpt-5"}, "gpt-5"),
             ("model", {}, ""),
             ("agent", {"agent_reference": {"name": "ops"}}, "ops"),
+            ("user", {"input": "hi"}, "hi"),
+            ("user", {"input": [HI, ANSWERED]}, "hi"),
+            ("user", {"input": [HI, {"role": "user", "content": [{"type": "input_image"}]}]}, "hi"),
+            ("user", {"input": [ANSWERED]}, ""),
+            ("call_id", {"input": [HI, ANSWERED, {**ANSWERED, "call_id": "call_2"}]}, "call_1\ncall_2"),
+            ("call_id", {"input": [ANSWERED]}, "call_1"),
+            ("call_id", {"input": [ANSWERED, HI]}, ""),
+            ("call_id", {"input": "hi"}, ""),
             ("agent", {"agent": {"name": "ops"}}, "ops"),
             ("agent", {"metadata": {"agent": "ops"}}, "ops"),
             ("agent", {"metadata": None}, ""),

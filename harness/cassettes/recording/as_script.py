@@ -118,7 +118,7 @@ def line_of(item: Any) -> Json | str:
         case {"type": "function_call", "name": str(name), "arguments": str(arguments), **others} if (
             not others.keys() - {"call_id"}
         ):
-            return {"function_call": {"name": name, "arguments": _shortest_arguments(arguments), **others}}
+            return {"function_call": {"name": name, "arguments": shortest_arguments(arguments), **others}}
         case {"type": "reasoning", "summary": [{"type": "summary_text", "text": str(text)}], **others} if not any(
             others.values()
         ):
@@ -144,7 +144,7 @@ def _drop_nulls(item: Any) -> Json:
     }
 
 
-def _shortest_arguments(text: str) -> Any:
+def shortest_arguments(text: str) -> Any:
     """Parse arguments that the mock writes in the very same way again; others stay a text."""
     try:
         parsed = orjson.loads(text)

@@ -19,6 +19,8 @@ export interface Conditions {
   tools?: Pattern | string[];
   model?: Pattern;
   input?: Pattern;
+  user?: Pattern;
+  call_id?: Pattern;
   agent?: Pattern;
 }
 

@@ -1,0 +1,68 @@
+"""`harness import`: converts the fixtures of aimock into a script."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from harness.cli.support.app import print_text
+from harness.core.errors import ConfigError
+from harness.core.registry import suggest_name
+
+if TYPE_CHECKING:
+    from harness.verify.script_code import ScriptForm
+
+FORMS_BY_SUFFIX = {".yaml": "yaml", ".yml": "yaml", ".py": "python"}
+"""What a script file has to be, by the end of its name."""
+
+
+def import_fixtures(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="Fixture files of aimock, or folders of them.")],
+    to: Annotated[
+        str, typer.Option("--to", metavar="FORM", help="python, yaml or json; without it as FILE ends, else yaml.")
+    ] = "",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write there; a file that exists is kept.")
+    ] = None,
+) -> None:
+    """Convert fixtures of aimock into a script: each is a route with its turns.
+
+    What the mock has no like for is named on stderr, with its file and place, and why. That is no failure: the command
+    ends with 2 only when nothing could be converted, or nothing written.
+    """
+    form = _find_form(to, output)
+    from harness.verify.aimock.script import import_fixtures
+    from harness.verify.script_code import write_imported
+
+    if output and output.exists():
+        raise ConfigError(f"{output.as_posix()}: is there already. Remove it, or give another name.")
+    script = import_fixtures(paths)
+    text = write_imported(script, form)
+    if output:
+        try:
+            output.write_text(f"{text}\n", encoding="utf-8", newline="\n")
+        except OSError as problem:
+            raise ConfigError(f"{output.as_posix()}: cannot be written: {problem.strerror}.") from problem
+    else:
+        print_text(text)
+    for why in script.left_out:
+        print_text(f"harness: not converted: {why}", err=True)
+    for why in script.dropped:
+        print_text(f"harness: not played: {why}", err=True)
+    turns = sum(len(route.turns) for route in script.routes)
+    where = f", written to {output.as_posix()}" if output else ""
+    print_text(f"harness: {turns} converted, {len(script.left_out)} not{where}", err=True)
+
+
+def _find_form(to: str, output: Path | None) -> ScriptForm:
+    """Find the form of a script by its name, and by that of its file; ConfigError where the two contradict each other."""
+    from harness.verify.script_code import SCRIPT_FORMS
+
+    by_name = FORMS_BY_SUFFIX.get(output.suffix) if output else None
+    if to and to not in SCRIPT_FORMS:
+        raise ConfigError(f"--to {to}: {suggest_name(to, SCRIPT_FORMS)}")
+    if to and by_name and to != by_name:
+        raise ConfigError(f"--to {to}: a file {output.name if output else ''} holds {by_name}. Leave --to out.")
+    return cast("ScriptForm", to or by_name or "yaml")

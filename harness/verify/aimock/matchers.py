@@ -1,0 +1,108 @@
+"""The matchers of a fixture as the conditions of a route: {"userMessage": "weather"} → {"user": "weather"}."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from harness.core.exchange import Json
+from harness.world.scripting.validation import (
+    BOOLEAN,
+    TEXT,
+    TEXT_LIST,
+    WHOLE_NUMBER,
+    InvalidData,
+    ValueForm,
+    check_members,
+    errors_at,
+)
+
+MATCHERS = (
+    *("userMessage", "systemMessage", "inputText", "toolCallId", "toolResultContains", "toolName", "model"),
+    *("responseFormat", "predicate", "sequenceIndex", "turnIndex", "hasToolResult", "endpoint", "context"),
+)
+_NO_LIKE = {
+    "inputText": "it matches embeddings, which the mock leaves to a test: mock.route(…)",
+    "predicate": "it is code. Write it as a condition: mock.when(user=lambda text: …)",
+    "responseFormat": "the Responses API has no response_format, so that it never matches there; the form of an answer "
+    "is text.format, and the mock holds each turn to it. Leave the matcher out",
+    "context": "it is a header of aimock. Give each test a mock of its own, by the API key",
+}
+"""Matchers that are no condition, and why."""
+_SYSTEM = ValueForm("a text, or a list of texts", lambda value: TEXT.is_valid(value) or TEXT_LIST.is_valid(value))
+_CHAT = ("chat",)
+"""Endpoints whose fixtures answer `POST /responses`, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConvertedMatch:
+    """The conditions that a fixture's request has to meet, and its place among fixtures with the same ones."""
+
+    conditions: Json
+    sequence: int | None = None
+    turn: int | None = None
+
+
+def convert_match(value: Any) -> ConvertedMatch:
+    """Convert the matchers of a fixture; InvalidData for one that is not known, or that the mock has no like for."""
+    with errors_at("match"):
+        given = check_members(value, "matcher", MATCHERS)
+        match = {name: wanted for name, wanted in given.items() if wanted is not None}
+        for name in match:
+            if name in _NO_LIKE:
+                with errors_at(name):
+                    raise InvalidData(f"{_NO_LIKE[name]}.")
+        if (endpoint := match.get("endpoint", "chat")) not in _CHAT:
+            with errors_at("endpoint"):
+                raise InvalidData(f"{endpoint!r} is another part of the API. Answer it in a test: mock.route(…).")
+        places = [_check_place(match, name) for name in ("sequenceIndex", "turnIndex")]
+        return ConvertedMatch(_convert_conditions(match), *places)
+
+
+def _check_place(match: Json, name: str) -> int | None:
+    return WHOLE_NUMBER.check(name, match[name]) if name in match else None
+
+
+def _convert_conditions(match: Json) -> Json:
+    """Convert each matcher by itself; a text that occurs in every other is no condition."""
+    conditions: Json = {}
+    if user := _text(match, "userMessage"):
+        conditions["user"] = user
+    if system := _SYSTEM.check("systemMessage", match.get("systemMessage", "")):
+        conditions["instructions"] = system if isinstance(system, str) else _all_of(system)
+    if tool := _text(match, "toolName"):
+        conditions["tools"] = [tool]
+    if model := _text(match, "model"):
+        conditions["model"] = {"pattern": rf"^{escape_pattern(model)}(-\d|$)"}
+    if output := _text(match, "toolResultContains"):
+        conditions["input"] = output
+    if answered := _convert_outputs(match, bool(output)):
+        conditions["call_id"] = {"pattern": answered}
+    return conditions
+
+
+def _text(match: Json, name: str) -> str:
+    return str(TEXT.check(name, match.get(name, "")))
+
+
+def escape_pattern(text: str) -> str:
+    """Escape what a pattern would read otherwise, and nothing that it reads as it is."""
+    return re.sub(r"\\([- ])", r"\1", re.escape(text))
+
+
+def _all_of(texts: list[str]) -> Any:
+    """Look for several texts in any order."""
+    if len(texts) == 1:
+        return texts[0]
+    return {"pattern": f"(?s)^{''.join(f'(?=.*{escape_pattern(text)})' for text in texts)}"}
+
+
+def _convert_outputs(match: Json, has_output: bool) -> str:
+    """Write which calls must have been answered as a pattern of `call_id`; empty when that does not matter."""
+    if call := _text(match, "toolCallId"):
+        return rf"(^|\n){escape_pattern(call)}$"
+    wanted = BOOLEAN.check("hasToolResult", match.get("hasToolResult", has_output))
+    if wanted or has_output:
+        return "."
+    return "^$" if "hasToolResult" in match else ""
