@@ -237,7 +237,5 @@ def test_other_arguments_are_refused(run, marker):
     result = run(f"@pytest.mark.cassette({marker})\ndef test_it(): ...")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(
-        [
-            '*@pytest.mark.cassette: give it one name, as in cassette("openai/scenarios/weather"), and pace=True to replay*'
-        ]
+        ['*@pytest.mark.cassette: give it one name, as in cassette("openai/scenarios/weather"), pace=True to replay*']
     )
