@@ -3,7 +3,7 @@
  *
  * Everything stands behind `#`, so that a link works in a file, too.
  */
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 
 export interface Address {
   readonly path: readonly string[];
@@ -58,7 +58,7 @@ export function setQuery(change: Query): void {
 
 export function useAddress(): Address {
   const [address, setAddress] = useState(readAddress);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const changed = () => setAddress(readAddress());
     addEventListener("hashchange", changed);
     return () => removeEventListener("hashchange", changed);
