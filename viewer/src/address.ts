@@ -57,10 +57,12 @@ export function setQuery(change: Query): void {
 }
 
 export function useAddress(): Address {
-  const [address, setAddress] = useState(readAddress);
+  const [address, setAddress] = useState(() => readAddress());
+  const drawn = location.hash;
   useLayoutEffect(() => {
     const changed = () => setAddress(readAddress());
     addEventListener("hashchange", changed);
+    if (location.hash !== drawn) changed();
     return () => removeEventListener("hashchange", changed);
   }, []);
   return address;
