@@ -120,6 +120,7 @@ def run_tests(files: list[Path]) -> str:
 def test_every_block_is_a_test():
     known = {"python", "console", "yaml", "json", "sh"}
     known |= {"ts", "js"}  # run by tests/end_to_end/node
+    known |= {"go", "java"}  # run by tests/end_to_end/test_other_languages.py
     shown = {file: {block.language for block in fenced(file)} for file in PAGES if file != ARCHITECTURE}
     assert {file.name: rest for file, languages in shown.items() if (rest := languages - known)} == {}
     assert [str(block) for block in blocks("yaml") if not block.name] == []

@@ -23,7 +23,7 @@ class Block:
     @property
     def name(self) -> str:
         """The file that the block shows, from a comment in its first line; empty when it names none."""
-        found = re.match(r"(?:#|//) (\S+\.(?:py|yaml|[cm]?[jt]s))\n", self.text)
+        found = re.match(r"(?:#|//) (\S+\.(?:py|yaml|[cm]?[jt]s|go|java))\n", self.text)
         return found.group(1) if found else ""
 
     @property
