@@ -104,18 +104,23 @@ def import_fixtures(paths: Sequence[Path]) -> ImportedScript:
 
 def _keep_case(routes: Sequence[ImportedRoute]) -> list[ImportedRoute]:
     """Look for a text as it is written, by a pattern, where regardless of case it would take what is for another route."""
+    texts: dict[str, list[str]] = {}
+    for route in routes:
+        for name, wanted in route.conditions.items():
+            if isinstance(wanted, str):
+                texts.setdefault(name, []).append(wanted)
+    written = {name: "\n".join(found) for name, found in texts.items()}
+    folded = {name: text.casefold() for name, text in written.items()}
+
+    def keep(name: str, wanted: Any) -> Any:
+        if not isinstance(wanted, str) or folded[name].count(wanted.casefold()) == written[name].count(wanted):
+            return wanted
+        return {"pattern": escape_pattern(wanted)}
+
     return [
-        replace(route, conditions={name: _exact(name, wanted, routes) for name, wanted in route.conditions.items()})
+        replace(route, conditions={name: keep(name, wanted) for name, wanted in route.conditions.items()})
         for route in routes
     ]
-
-
-def _exact(name: str, wanted: Any, routes: Sequence[ImportedRoute]) -> Any:
-    others = (route.conditions.get(name) for route in routes)
-    texts = [text for text in others if isinstance(text, str)]
-    if isinstance(wanted, str) and any(wanted.casefold() in text.casefold() and wanted not in text for text in texts):
-        return {"pattern": escape_pattern(wanted)}
-    return wanted
 
 
 def _list_files(path: Path) -> Iterator[Path]:
