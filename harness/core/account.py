@@ -42,7 +42,7 @@ def show_wait(seconds: float) -> str:
         return f"{whole_number(round(seconds * 1000, 3))}ms"
     minutes, rest = divmod(seconds, 60)
     if not minutes:
-        return f"{seconds}s"
+        return f"{whole_number(round(seconds, 3))}s"
     hours, minutes = divmod(int(minutes), 60)
     return f"{f'{hours}h' if hours else ''}{minutes}m{whole_number(round(rest, 3))}s"
 

@@ -206,7 +206,7 @@ def insufficient_quota(world: WorldView) -> Iterator[Json]:
     ],
     rejects={
         "Rate limit reached for gpt-4.1 in organization org-harness on requests per min (RPM): Limit 3, Used 3, Requested "
-        "1. Please try again in 20.0s. Visit https://platform.openai.com/account/rate-limits to learn more.": Case(
+        "1. Please try again in 20s. Visit https://platform.openai.com/account/rate-limits to learn more.": Case(
             account=Organization(rate_limit=RateLimit(3, 3, 1, seconds=20.0))
         )
     },
