@@ -70,6 +70,15 @@ class TestARefusalThatStays:
         (mistake,) = client_mistakes_of(see_client(mock.world))
         assert (mistake.mistake, mistake.exchange, mistake.certain) == ("retried-non-retryable", 2, True)
 
+    def test_is_no_fault_of_a_test_whose_sdk_retries_an_exhausted_quota(
+        self, mock: Mock, sdk: Callable[..., openai.OpenAI]
+    ) -> None:
+        mock.script(http_error(429, "No credit.", code="insufficient_quota"), repeat=True)
+        with pytest.raises(openai.RateLimitError):
+            sdk(max_retries=1).responses.create(**HI)
+        assert {mistake.mistake for mistake in client_mistakes_of(see_client(mock.world), strict=False)} == set()
+        assert "retried-non-retryable" in found(mock)
+
     def test_is_the_end_for_the_sdk(self, mock: Mock, sdk: Callable[..., openai.OpenAI]) -> None:
         mock.script(http_error(400, "No."), repeat=True)
         with pytest.raises(openai.BadRequestError):

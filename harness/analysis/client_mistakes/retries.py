@@ -43,9 +43,13 @@ _AGAIN = Sending(1, OK)
 def _is_final(exchange: Exchange) -> bool:
     """Tell whether the same request gets the same refusal again."""
     status, code = exchange.status, answer_error(exchange).get("code")
-    if exchange.answer.headers.get("x-should-retry") == "false":
+    if _forbids_retry(exchange):
         return True
     return (400 <= status < 500 and status not in RETRYABLE) or (status == 429 and code in FINAL_CODES)
+
+
+def _forbids_retry(exchange: Exchange) -> bool:
+    return exchange.answer.headers.get("x-should-retry") == "false"
 
 
 @client_mistake(
@@ -78,11 +82,12 @@ def _is_final(exchange: Exchange) -> bool:
 def retried_non_retryable(client: SeenClient) -> Iterator[MistakeFacts]:
     """A request is sent again unchanged after a refusal that is about the request itself, and nothing else was changed.
 
-    It is certain when the client counts its retries in `x-stainless-retry-count`; else a test may have asked twice.
+    It is certain when the client counts its retries in `x-stainless-retry-count`; else a test may have asked twice. It is
+    not after a 429, whose code OpenAI's own SDKs do not read: they retry an exhausted quota, too.
     """
     for retry in client.retries:
         before, again = client.by_number[retry.of], client.by_number[retry.exchange]
-        certain = counted_retries(again.request) > 0
+        certain = counted_retries(again.request) > 0 and (before.status != 429 or _forbids_retry(before))
         if before.status == UNANSWERED or not retry.reason.isdigit() or not _is_final(before):
             continue
         if certain or not _has_changed(client, retry):

@@ -137,7 +137,7 @@ class TestARecorder:
         with recorder(live, file, asking(1, rest=30)) as first:
             assert soon(lambda: recorded(file) == 1)
             code, errors = record(live, file, asking())
-            assert (code, errors.count("\n")) == (2, 1)
+            assert (code, errors.count("\n")) == (2, 2)  # the message, and where the manual tells more
             assert f"{file}: another recorder is writing this cassette. Wait for it, or record into another" in errors
             first.terminate()
             assert result(first)[0] == 128 + signal.SIGTERM
@@ -163,7 +163,8 @@ class TestARecorder:
             2,
             [
                 f"harness: {file}: cannot be written: File too large. What was there is unchanged. "
-                "Raise the limit on the size of a file (`ulimit -f`)."
+                "Raise the limit on the size of a file (`ulimit -f`).",
+                "manual: docs/troubleshooting.md#recordings",
             ],
         )
         assert file.read_bytes() == before
