@@ -249,6 +249,7 @@ class TestLeftOut:
             (fixture({"content": "x"}, {"sequenceIndex": 3}), "", "sequenceIndex 3 never comes"),
             (fixture({}), ".response", "it says nothing: {}"),
             (fixture({"content": "x", "finishReason": "odd"}), ".response", 'finishReason is "odd"'),
+            (fixture({"content": "x", "finishReason": {}}), ".response", "finishReason is {}. Give one of: stop"),
             (fixture({"toolCalls": [{"arguments": {}}]}), ".response.toolCalls[0]", "name is null. Give a text."),
             (fixture({"toolCalls": [{"name": "f"}]}), ".response.toolCalls[0]", "arguments is null"),
             (fixture({"toolCalls": 5}), ".response.toolCalls", "toolCalls is 5. Give a list"),

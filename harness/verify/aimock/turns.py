@@ -145,7 +145,7 @@ def _split(text: str, size: int | None) -> str | list[str]:
 def _convert_ending(answer: Json) -> Iterator[Line]:
     """Yield how the response ends, then its usage and its model."""
     if (reason := answer.get("finishReason")) is not None:
-        if reason not in _ENDINGS:
+        if not isinstance(reason, str) or reason not in _ENDINGS:
             raise InvalidData(f"finishReason is {render_json(reason)}. Give one of: {', '.join(_ENDINGS)}.")
         if ending := _ENDINGS[reason]:
             yield ending
