@@ -139,6 +139,14 @@ class Delivery(NamedTuple):
     chunk_size: int | None = None
     frames: FrameForm = FrameForm()
 
+    def pauses_at(self, sent: int) -> list[Pause]:
+        """List the pauses when this many events have been sent."""
+        return [pause for pause in self.pauses if pause.applies_at(sent)]
+
+    def due_at(self, index: int) -> float:
+        """Return the seconds from the beginning, pauses not counted, before which the event at a place is not sent."""
+        return self.times[index] if index < len(self.times) else 0
+
 
 DISCONNECT_AT_END = Delivery(disconnects=True)
 """The connection closes after the events that the answer has."""

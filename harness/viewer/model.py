@@ -210,7 +210,11 @@ class TranscriptItem:
 
 @dataclass(frozen=True, slots=True)
 class StreamEvent:
-    """An event of a stream: `at` in milliseconds since the first byte (None: with the rest), `chunks` its sizes in bytes."""
+    """An event of a stream: `at`, in milliseconds since the first byte, as planned by its turn or as recorded; else None.
+
+    `chunks` are the sizes in bytes of the pieces in which it went out, where a turn says how; of one that was broken off, of
+    what went out of it.
+    """
 
     event: Pooled
     at: float | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from harness.analysis.flow_steps import FlowStep, item_line
@@ -12,10 +12,11 @@ from harness.core.text.shorten import answer_error, shorten
 from harness.explain.route_choice import tried_routes
 from harness.viewer.copies import copies_of
 from harness.viewer.edge import began_at, show_edge
-from harness.viewer.model import AnsweredBy, ShownExchange, StreamEvent, Tried
+from harness.viewer.model import AnsweredBy, ShownExchange, Tried
 from harness.viewer.pool import Pool
 from harness.viewer.run_facts import relative_path
 from harness.viewer.secrets import show_headers
+from harness.viewer.show_stream import show_events
 from harness.world.world import World
 
 GIST_WIDTH = 200
@@ -65,7 +66,7 @@ class ExchangeShower:
             query=pool.inside(dict(request.query)) if request.query else None,
             request=pool.inside(_sent(request)),
             answer=pool.put(answer.body),
-            events=None if answer.events is None else [*_events(exchange, world, pool)],
+            events=None if answer.events is None else [*show_events(exchange, world, pool)],
             added=[pool.put(item) for item in step.new_items],
             output=[pool.put(item) for item in step.output_items],
             instructions=pool.put(body.get("instructions")),
@@ -96,19 +97,6 @@ def _show_origin(world: World, number: int, root: str, label: Callable[[str], st
     if (origin := world.answered_by.get(number)) is None:
         return None
     return AnsweredBy(origin.turn, label(origin.route), label(relative_path(origin.file, root)), origin.line)
-
-
-def _events(exchange: Exchange, world: World, pool: Pool) -> Iterator[StreamEvent]:
-    """Show the events of a stream: whether each went out, and the one that was broken off."""
-    answer, seen = exchange.answer, world.edge.get(exchange.number)
-    delivery = answer.delivery
-    times: Sequence[float] = delivery.times if delivery else ()
-    delivered = seen.events if seen and seen.ended and not seen.whole else None
-    for index, event in enumerate(answer.events or ()):
-        at = round(times[index] * 1000, 3) if index < len(times) else None
-        yield StreamEvent(pool.inside(event), at, delivered=delivered is None or index < delivered)
-    if delivery and delivery.partial_event is not None:
-        yield StreamEvent(pool.inside(dict(delivery.partial_event)), delivered=False)
 
 
 def _gist(step: FlowStep) -> str:

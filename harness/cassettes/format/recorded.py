@@ -24,6 +24,7 @@ from harness.api.http.providers import (
     provider_of_host,
     split_url,
 )
+from harness.cassettes.format.event_times import find_event_times
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.format.other_recorders import FLAG_MEMBERS
 from harness.core.exchange import Finding, Json
@@ -55,7 +56,7 @@ class Recorded(NamedTuple):
     recording has none; `headers` and `answer_headers` have names in lower case. `request` is the JSON sent, `raw` the
     bytes sent if they are no JSON. `answer` is the JSON received, `events` the data of a stream, in order.
     `provider` is openai, azure, foundry or empty, `date` ISO 8601 or empty, `status` 0 where none was recorded. `misframed`
-    says what the lines around the events of a stream have wrong.
+    says what the lines around the events of a stream have wrong, `times` how many seconds after its first data each arrived.
 
     Flags: `no_request` (the request is not known), `cut` (the stream or long values are cut), `inferred` (some of
     method, path, status and provider were), `sanitized`, `sequence_gaps`, `transcribed`, `done-marker` (`[DONE]` was
@@ -80,6 +81,7 @@ class Recorded(NamedTuple):
     date: str
     flags: frozenset[str]
     misframed: tuple[Finding, ...] = ()
+    times: tuple[float, ...] = ()
 
 
 def parse_recorded(interaction: Interaction, name: str, number: int) -> Recorded:
@@ -117,6 +119,7 @@ def parse_recorded(interaction: Interaction, name: str, number: int) -> Recorded
         date=_find_date(interaction, answer),
         flags=frozenset(flags | ({"inferred"} if guessed else set())),
         misframed=answer.misframed,
+        times=find_event_times(interaction.chunks) if answer.events and "unread-answer" not in flags else (),
     )
 
 

@@ -6,15 +6,14 @@ import asyncio
 import os
 import socket
 import struct
-from codecs import BOM_UTF8
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, cast
 
 import orjson
 
-from harness.answers.sse import encode_event
-from harness.core.delivery import Delivery, FrameForm, Gate, Pause
+from harness.answers.frames import cut_into_pieces, encode_frames, encode_partial_event
+from harness.core.delivery import Delivery, Gate, Pause
 from harness.core.exchange import Answer, Json
 from harness.core.headers import encode_headers
 from harness.server.transport.asgi_types import EDGE, Message, Receive, Send
@@ -95,8 +94,8 @@ def _timed_messages(
         body = answer.body if isinstance(answer.body, bytes) else orjson.dumps(answer.body)
         # The length is one byte too great, so that a cut body is never complete.
         headers.append((b"content-length", str(len(body) + delivery.disconnects).encode()))
-        yield start, list(delivery.pauses), _due(delivery, 0)
-        *pieces, last = _cut_into_chunks(body, delivery.chunk_size)
+        yield start, list(delivery.pauses), delivery.due_at(0)
+        *pieces, last = cut_into_pieces(body, delivery.chunk_size)
         for piece in pieces:
             yield _body_message(piece), [], 0
         yield _body_message(last, delivery.disconnects), [], 0
@@ -104,65 +103,30 @@ def _timed_messages(
     yield start, [], 0
     sent = 0
     held = b""
-    for sent, frame in enumerate(_encode_frames(answer.events, delivery.frames), 1):
-        pauses, due = _pauses_after(delivery, sent - 1), _due(delivery, sent - 1)
+    for sent, frame in enumerate(encode_frames(answer.events, delivery.frames), 1):
+        pauses, due = delivery.pauses_at(sent - 1), delivery.due_at(sent - 1)
         if delivery.chunk_size == 0 and not pauses and not due:
             held += frame
             continue
         if held:
             yield _body_message(held, events=sent - 1), [], 0
             held = b""
-        first, *pieces = _cut_into_chunks(frame, delivery.chunk_size)
+        first, *pieces = cut_into_pieces(frame, delivery.chunk_size)
         yield _body_message(first, events=sent - bool(pieces)), pauses, due
         for left, piece in zip(range(len(pieces) - 1, -1, -1), pieces, strict=True):
             yield _body_message(piece, events=sent - bool(left)), [], 0
     if held:
         yield _body_message(held, events=sent), [], 0
-    rest = encode_event(dict(delivery.partial_event)) if delivery.partial_event else b""
     yield (
-        _body_message(rest[: int(len(rest) * delivery.partial_share)], delivery.disconnects),
-        _pauses_after(delivery, sent),
-        _due(delivery, sent) if rest else 0,
+        _body_message(encode_partial_event(delivery), delivery.disconnects),
+        delivery.pauses_at(sent),
+        delivery.due_at(sent) if delivery.partial_event else 0,
     )
-
-
-def _encode_frames(events: Sequence[Json], form: FrameForm) -> Iterator[bytes]:
-    for number, event in enumerate(events, 1):
-        frame = _encode_frame(event, form)
-        if form.bom and number == 1:
-            frame = BOM_UTF8 + frame
-        yield frame.removesuffix(form.line_end.encode()) if form.unended and number == len(events) else frame
-
-
-def _encode_frame(event: Json, form: FrameForm) -> bytes:
-    """Encode an event in the form of its stream; its JSON has no line ends of its own."""
-    name, data = encode_event(event).removesuffix(b"\n\n").split(b"\n")
-    lines = [name, *(field.encode() for field in form.fields), data]
-    if form.data_lines > 1:
-        lines[-1:] = data.replace(b"{", b"{\ndata: ", 1).split(b"\n")
-    if not form.space:
-        lines = [line.replace(b": ", b":", 1) for line in lines]
-    if form.comment:
-        lines = [b": %b" % form.comment.encode(), b"", *lines]
-    return form.line_end.encode().join([*lines, b"", b""])
-
-
-def _cut_into_chunks(body: bytes, size: int | None) -> list[bytes]:
-    """Cut a body into the pieces in which it is sent; at least one."""
-    return [body[start : start + size] for start in range(0, len(body), size)] if size and body else [body]
 
 
 def _body_message(body: bytes, more: bool = True, **events: int) -> Message:
     """Make a part of a body; `events` of the stream have gone out with it."""
     return {"type": "http.response.body", "body": body, "more_body": more, **events}
-
-
-def _pauses_after(delivery: Delivery, sent: int) -> list[Pause]:
-    return [pause for pause in delivery.pauses if pause.applies_at(sent)]
-
-
-def _due(delivery: Delivery, sent: int) -> float:
-    return delivery.times[sent] if sent < len(delivery.times) else 0
 
 
 async def _wait_unless_left(pauses: Iterable[Pause], receive: Receive, early: list[Message]) -> bool:
@@ -238,9 +202,9 @@ async def send_events(
     sent, clock = 0, _Clock(delivery, receive)
     try:
         for sent, event in enumerate(events, 1):
-            await clock.wait(_pauses_after(delivery, sent - 1), _due(delivery, sent - 1), early)
+            await clock.wait(delivery.pauses_at(sent - 1), delivery.due_at(sent - 1), early)
             await send(event)
     finally:
         clock.close()
-    await _wait_unless_left(_pauses_after(delivery, sent), receive, early)
+    await _wait_unless_left(delivery.pauses_at(sent), receive, early)
     return early

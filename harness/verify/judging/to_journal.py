@@ -11,7 +11,7 @@ from harness.api.statuses import END_EVENTS
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.format.recorded import Recorded, parse_recorded
 from harness.contract.check import check
-from harness.core.delivery import DISCONNECT_AT_END
+from harness.core.delivery import Delivery
 from harness.core.exchange import Answer, Request
 from harness.verify.compare import differing_error_members
 from harness.verify.judging.judge import answer_object, rebuild_request, recorded_error
@@ -46,9 +46,10 @@ def rebuild_exchange(recorded: Recorded, world: World) -> tuple[Request, Answer]
         request = request._replace(body=None, schema=None)
     rule = _find_rule(recorded, request, world) if recorded.status >= 400 else None
     events = None if recorded.events is None else [event for event in recorded.events if isinstance(event, dict)]
-    broke = DISCONNECT_AT_END if _is_broken_off(recorded) else None
+    broke = _is_broken_off(recorded)
+    delivery = Delivery(disconnects=broke, times=recorded.times) if broke or recorded.times else None
     return request._replace(headers=recorded.headers), Answer(
-        recorded.status, answer_object(recorded), recorded.answer_headers, events, rule, broke
+        recorded.status, answer_object(recorded), recorded.answer_headers, events, rule, delivery
     )
 
 

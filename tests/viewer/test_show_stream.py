@@ -1,0 +1,84 @@
+"""The events of a stream in the viewer: when each goes out, in which pieces, and what of one that breaks off."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from harness.answers.sse import encode_event
+from harness.core.delivery import Delivery, Gate, Pause
+from harness.faults import chunks, cut, framing, pause
+from harness.items import message
+from harness.verify.judging.to_journal import build_journal
+from harness.viewer.build_case import CaseHead, build_case
+from harness.viewer.model import StreamEvent
+from harness.viewer.pool import PoolReader
+from harness.viewer.show_stream import plan_times
+from harness.world.route import Turn
+from tests.support.recordings import HI, over_http, sse
+from tests.support.shown import Asked
+
+
+def streamed(turn: Turn) -> list[StreamEvent]:
+    """The events of a turn, with their content."""
+    asked = Asked()
+    asked.mock.script(turn)
+    asked.ask("hi", stream=True)
+    case = asked.show("open")
+    [shown] = case.exchanges
+    return [replace(event, event=PoolReader(case.pool).value(event.event)) for event in shown.events or ()]
+
+
+def test_an_event_says_in_which_pieces_it_went_out() -> None:
+    events = streamed(chunks(message("Hello there."), size=100))
+    assert all(sum(event.chunks) == len(encode_event(event.event)) for event in events)
+    assert all(size == 100 for event in events for size in event.chunks[:-1])
+    assert len(events[0].chunks) > 3
+
+
+def test_the_form_of_a_frame_counts() -> None:
+    plain, commented = streamed(chunks(message("Hi."), size=0)), streamed(framing(message("Hi."), comment="ping"))
+    assert [sum(event.chunks) for event in commented] == [sum(event.chunks) + len(": ping\n\n") for event in plain]
+
+
+def test_of_a_stream_without_a_fault_nothing_is_known() -> None:
+    assert {(event.at, tuple(event.chunks)) for event in streamed([message("Hi.")])} == {(None, ())}
+
+
+def test_of_an_event_that_is_broken_off_the_part_is_told_that_went_out() -> None:
+    *whole, broken = streamed(cut(message("Hello there."), after=2.5))
+    assert (len(whole), broken.delivered) == (2, False)
+    assert list(broken.chunks) == [len(encode_event(broken.event)) // 2]
+
+
+def test_an_event_says_when_it_was_to_go_out() -> None:
+    events = streamed(pause(message("Hi."), seconds=0.25, after=2))
+    assert [event.at for event in events] == [0, 0, *[250] * (len(events) - 2)]
+
+
+@pytest.mark.parametrize(
+    ("delivery", "times"),
+    [
+        (Delivery(), [None] * 4),
+        (Delivery(times=(0, 0.5, 0.5, 2)), [0, 500, 500, 2000]),
+        (Delivery(times=(0, 0.5), pauses=[Pause(1, after=1)]), [0, 1500, 1500, 1500]),
+        (Delivery(pauses=[Pause(0.1)]), [100, 200, 300, 400]),
+        (Delivery(pauses=[Pause(0.1, after=1), Pause(after=2, until=Gate())]), [0, 100, None, None]),
+    ],
+    ids=["nothing", "times", "times-and-a-pause", "a-pause-before-each", "a-gate"],
+)
+def test_times_are_planned_as_they_are_kept(delivery: Delivery, times: list[float | None]) -> None:
+    assert plan_times(delivery, 4) == times
+
+
+def test_a_recording_says_when_its_events_arrived() -> None:
+    said = {"id": "resp_1", "object": "response", "output": [], "status": "completed"}
+    first, second, third = (
+        sse({"type": f"response.{kind}", "response": said}) for kind in ("created", "in_progress", "completed")
+    )
+    arrivals = ((0.5, first + second[:9]), (0.75, second[9:]), (1.5, third + b"data: [DONE]\n\n"))
+    kinds = {"content-type": "text/event-stream"}
+    world = build_journal([replace(over_http(HI), answer_headers=kinds, chunks=arrivals)])
+    [shown] = build_case(CaseHead("a recording"), world).exchanges
+    assert [event.at for event in shown.events or ()] == [0, 250, 1000]
