@@ -46,6 +46,9 @@ SEARCHES = {
     "webhook": "webhooks.html",
     "GitHub Actions": "ci.html",
     "troubleshooting": "troubleshooting.html",
+    "function_call": "reference/items.html",
+    "rate_limit": "reference/endings.html",
+    "Outcome": "reference/examine.html",
 }
 """What somebody new searches for, and the page that has to be among the first hits."""
 FIRST_HITS = 3

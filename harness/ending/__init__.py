@@ -1,9 +1,12 @@
 """The end of a response: completed, unless the last line of its turn is another ending.
 
-mock.script([message("Once upon a"), incomplete()])
-mock.script(failed("rate_limit_exceeded", "Request too large."))
-mock.script([message("No JSON."), completed(off_schema=True)])
-mock.script(usage(message("Hi."), input_tokens=2000, cached=1024), response(message("Hi."), service_tier="priority"))
+    mock.script([message("Once upon a"), incomplete()])
+    mock.script(failed("rate_limit_exceeded", "Request too large."))
+    mock.script([message("No JSON."), completed(off_schema=True)])
+    mock.script(usage(message("Hi."), input_tokens=2000, cached=1024))
+    mock.script(response(message("Hi."), service_tier="priority"))
+
+In script files an ending is a line of its turn: `{"type": "incomplete", "reason": "content_filter"}`.
 """
 
 from __future__ import annotations

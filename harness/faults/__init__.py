@@ -1,12 +1,12 @@
 """Faults: a stream that is cut or paused, a request that is refused or gets no answer.
 
-mock.script(cut(message("Once upon a time"), after=4))
-mock.script(pause(message("Once"), after=3, until=gate))
-mock.script(pace(message("Once upon a time"), ttft="300ms", tokens="80/s"))
-mock.script(rate_limit(after="1s"), server_error(), overloaded(), hang_up(), message("At last."))
-mock.script(chunks(message("Grüße"), size=1), framing("Once", line_end="crlf", comment="keep-alive"))
-mock.script(insert_event("Once", {"type": "response.new.delta"}), add_members("Once", {"new": 1}))
-mock.script(http_error(409, "The conversation is in use.", code="conversation_locked"))
+    mock.script(cut(message("Once upon a time"), after=4))
+    mock.script(pause(message("Once"), after=3, until=gate))
+    mock.script(pace(message("Once upon a time"), ttft="300ms", tokens="80/s"))
+    mock.script(rate_limit(after="1s"), server_error(), overloaded(), hang_up(), message("At last."))
+    mock.script(chunks(message("Grüße"), size=1), framing("Once", line_end="crlf", comment="keep-alive"))
+    mock.script(insert_event("Once", {"type": "response.new.delta"}), add_members("Once", {"new": 1}))
+    mock.script(http_error(409, "The conversation is in use.", code="conversation_locked"))
 
 In script files a fault is the last line of its turn: `{"type": "cut", "after": 4}`.
 """
