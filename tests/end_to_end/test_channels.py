@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from harness.viewer.trace import list_traces, read_trace
 from tests.support import processes
 
 pytestmark = pytest.mark.slow
@@ -52,11 +53,22 @@ class TestTheAction:
             "report.sarif",
         }
 
-    def test_fails_as_its_command_does(self, tmp_path: Path) -> None:
-        (tmp_path / "test_it.py").write_text(TEST.replace('input="hi"', "input=[]"), encoding="utf-8")
+    def test_fails_as_its_command_does_and_keeps_a_trace(self, tmp_path: Path) -> None:
+        failing = TEST.replace('input="hi"', "input=[]").replace("test_it", "test_bad")
+        (tmp_path / "test_it.py").write_text(TEST + failing, encoding="utf-8")
         code, summary, _ = self.run(tmp_path, "pytest -q -p no:cacheprovider")
         assert code == 1
         assert "refused" in summary
+        assert traces_of(tmp_path) == ["test_it.py::test_bad"]
+
+    def test_keeps_as_many_traces_as_its_command_says(self, tmp_path: Path) -> None:
+        (tmp_path / "test_it.py").write_text(TEST, encoding="utf-8")
+        self.run(tmp_path, "pytest -q -p no:cacheprovider --harness-trace=all")
+        assert traces_of(tmp_path) == ["test_it.py::test_it"]
+
+    def test_uploads_what_it_keeps(self) -> None:
+        upload = ACTION["runs"]["steps"][-1]
+        assert (upload["if"].startswith("always()"), upload["with"]["path"]) == (True, "${{ inputs.report }}")
 
     def test_judges_recordings(self, tmp_path: Path) -> None:
         shutil.copytree(ROOT / "tests/cassettes", tmp_path / "cassettes")
@@ -167,6 +179,11 @@ class TestTheImage:
         runs = [shlex.split(line) for line in re.findall(r"^    (docker run .*)$", PAGE.replace("\\\n", ""), re.M)]
         assert runs
         assert all("8080:8080" in run for run in runs)
+
+
+def traces_of(folder: Path) -> list[str]:
+    """The tests whose traces are beside the reports, as the viewer reads them."""
+    return [read_trace(file).case.row.name for file in list_traces([folder / "reports/traces"])]
 
 
 def free_port() -> str:
