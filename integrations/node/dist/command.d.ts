@@ -1,3 +1,5 @@
+/** What to do when there is no command. */
+export declare const HOW_TO_INSTALL = "Install it, pip install PATH of its clone or wheel, or name its command in HARNESS_COMMAND (say /path/to/.venv/bin/harness)";
 /** The command: HARNESS_COMMAND, the one of a virtual environment here, or the one on the PATH. */
 export declare function harnessCommand(): string[];
 /** The answers of a cassette as a script, read once as long as the file is the same; an error says what is wrong with it. */

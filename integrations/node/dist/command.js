@@ -1,5 +1,6 @@
 "use strict";
 Object.defineProperty(exports, "__esModule", { value: true });
+exports.HOW_TO_INSTALL = void 0;
 exports.harnessCommand = harnessCommand;
 exports.scriptOf = scriptOf;
 /** The command line of the harness: where it is, and what it makes of a recording. */
@@ -8,6 +9,8 @@ const node_fs_1 = require("node:fs");
 const node_path_1 = require("node:path");
 const IN_VENV = process.platform === "win32" ? ["Scripts", "harness.exe"] : ["bin", "harness"];
 const MOST_BYTES = 1 << 28;
+/** What to do when there is no command. */
+exports.HOW_TO_INSTALL = "Install it, pip install PATH of its clone or wheel, or name its command in HARNESS_COMMAND (say /path/to/.venv/bin/harness)";
 /** The command: HARNESS_COMMAND, the one of a virtual environment here, or the one on the PATH. */
 function harnessCommand() {
     if (process.env.HARNESS_COMMAND)

@@ -1,7 +1,7 @@
 /** Runs `harness serve` beside the tests and names it in HARNESS_URL; for `globalSetup` of vitest and jest. */
 import { spawn } from "node:child_process";
 import { resolve as absolute } from "node:path";
-import { harnessCommand } from "./command.js";
+import { harnessCommand, HOW_TO_INSTALL } from "./command.js";
 const STARTING_SECONDS = 60;
 // The server ends with this program, which ends with its input: however the tests end, they leave nothing behind.
 const UNTIL_INPUT_ENDS = "console.log(process.env.HARNESS_URL); process.stdin.resume()";
@@ -48,8 +48,7 @@ function firstLine(server, command) {
         const fail = (why) => {
             clearTimeout(timer);
             server.kill();
-            reject(new Error(`\`${command} serve\` did not start: ${why}. Install it, pip install PATH of its clone or wheel, or name its command in ` +
-                "HARNESS_COMMAND (say /path/to/.venv/bin/harness), or the address of a running one in HARNESS_URL."));
+            reject(new Error(`\`${command} serve\` did not start: ${why}. ${HOW_TO_INSTALL}, or the address of a running one in HARNESS_URL.`));
         };
         const timer = setTimeout(() => fail(`nothing came for ${STARTING_SECONDS} seconds`), STARTING_SECONDS * 1000);
         server.on("error", (problem) => fail(problem.message));

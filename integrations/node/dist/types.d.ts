@@ -26,6 +26,8 @@ export interface Conditions {
     tools?: Pattern | string[];
     model?: Pattern;
     input?: Pattern;
+    user?: Pattern;
+    call_id?: Pattern;
     agent?: Pattern;
 }
 /** A rule, an area of rules or a part of the error's message; or several. */

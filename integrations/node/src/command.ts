@@ -6,6 +6,10 @@ import { join, resolve as absolute } from "node:path";
 const IN_VENV = process.platform === "win32" ? ["Scripts", "harness.exe"] : ["bin", "harness"];
 const MOST_BYTES = 1 << 28;
 
+/** What to do when there is no command. */
+export const HOW_TO_INSTALL =
+  "Install it, pip install PATH of its clone or wheel, or name its command in HARNESS_COMMAND (say /path/to/.venv/bin/harness)";
+
 /** The command: HARNESS_COMMAND, the one of a virtual environment here, or the one on the PATH. */
 export function harnessCommand(): string[] {
   if (process.env.HARNESS_COMMAND) return process.env.HARNESS_COMMAND.split(" ").filter(Boolean);

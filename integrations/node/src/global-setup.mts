@@ -1,7 +1,7 @@
 /** Runs `harness serve` beside the tests and names it in HARNESS_URL; for `globalSetup` of vitest and jest. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { resolve as absolute } from "node:path";
-import { harnessCommand } from "./command.js";
+import { harnessCommand, HOW_TO_INSTALL } from "./command.js";
 
 const STARTING_SECONDS = 60;
 // The server ends with this program, which ends with its input: however the tests end, they leave nothing behind.
@@ -50,8 +50,7 @@ function firstLine(server: ChildProcess, command: string): Promise<string> {
       server.kill();
       reject(
         new Error(
-          `\`${command} serve\` did not start: ${why}. Install it, pip install PATH of its clone or wheel, or name its command in ` +
-            "HARNESS_COMMAND (say /path/to/.venv/bin/harness), or the address of a running one in HARNESS_URL.",
+          `\`${command} serve\` did not start: ${why}. ${HOW_TO_INSTALL}, or the address of a running one in HARNESS_URL.`,
         ),
       );
     };

@@ -16,6 +16,7 @@ from harness.viewer.trace import list_traces, read_trace
 from tests.clients.cells import Environment
 from tests.clients.environments import prepared
 from tests.support.processes import run as run_child
+from tests.support.processes import spawn
 from tests.support.texts.pages import fenced, in_order
 
 pytestmark = pytest.mark.slow
@@ -68,13 +69,18 @@ class Project:
     def write(self, name: str, text: str) -> None:
         (self.folder / name).write_text(text, encoding="utf-8")
 
-    def run(self, *command: str, **more: str) -> subprocess.CompletedProcess[str]:
-        bins = (self._made / "bin", self._made / "node_modules/.bin")
-        path = os.pathsep.join([*map(str, bins), os.environ["PATH"]])
+    def path_with(self, *folders: Path) -> str:
+        """The PATH with these folders first, then Node and the packages."""
+        bins = (*folders, self._made / "bin", self._made / "node_modules/.bin")
+        return os.pathsep.join([*map(str, bins), os.environ["PATH"]])
+
+    def environment(self, **more: str) -> dict[str, str]:
         harness = {"HARNESS_COMMAND": f"{sys.executable} -m harness", "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
         kept = {name: value for name, value in os.environ.items() if name != "FORCE_COLOR"}
-        environment = {**kept, "PATH": path, **harness, **more}
-        return run_child(command, cwd=self.folder, env=environment, timeout=SECONDS)
+        return {**kept, "PATH": self.path_with(), **harness, **more}
+
+    def run(self, *command: str, **more: str) -> subprocess.CompletedProcess[str]:
+        return run_child(command, cwd=self.folder, env=self.environment(**more), timeout=SECONDS)
 
     def install(self, what: Path) -> None:
         installed = self.run("npm", "install", "--offline", "--legacy-peer-deps", "--no-audit", "--no-fund", str(what))
@@ -205,6 +211,44 @@ def test_a_report_has_a_case_for_each_test(project: Project) -> None:
 def test_a_server_that_does_not_start_is_explained(project: Project) -> None:
     output = project.vitest("weather", HARNESS_COMMAND="no-such-harness")
     assert "`no-such-harness serve` did not start: spawn no-such-harness ENOENT. Install it" in output
+
+
+class TestTheCommandLine:
+    """`npx` without a network: what it does not find here it cannot fetch."""
+
+    NPX = ("npx", "--offline", "--no", "responses-harness")
+
+    def test_is_that_of_the_harness(self, project: Project) -> None:
+        ended = project.run(*self.NPX, "cassettes", "cassettes/weather.yaml", "--to-script", "json")
+        assert ended.returncode == 0, ended.stderr
+        assert "18 degrees" in str(json.loads(ended.stdout)["script"])
+
+    def test_ends_with_its_exit_code(self, project: Project) -> None:
+        ended = project.run(*self.NPX, "cassettes", "none.yaml")
+        assert ended.returncode == 2
+        assert "none.yaml" in ended.stderr
+
+    def test_finds_the_harness_on_the_path(self, project: Project, tmp_path: Path) -> None:
+        found = tmp_path / "harness"
+        found.write_text('#!/bin/sh\necho "found, asked for $*"\n', encoding="utf-8")
+        found.chmod(0o755)
+        ended = project.run(*self.NPX, "serve", "a b", HARNESS_COMMAND="", PATH=project.path_with(tmp_path))
+        assert (ended.returncode, ended.stdout) == (0, "found, asked for serve a b\n")
+
+    def test_without_a_harness_says_how_to_install_it(self, project: Project) -> None:
+        ended = project.run(*self.NPX, "serve", HARNESS_COMMAND="no-such-harness")
+        assert (ended.returncode, ended.stdout) == (127, "")
+        assert "`no-such-harness` did not start: spawn no-such-harness ENOENT. Install it" in ended.stderr
+
+    def test_is_ended_with_the_server_that_it_runs(self, project: Project) -> None:
+        installed = project.folder / "node_modules/responses-harness/dist/bin.js"
+        node = project.run("node", "-p", "process.execPath").stdout.strip()  # the one on the PATH may be a wrapper
+        command = [node, str(installed), "serve", "--port", "0"]
+        with spawn(command, cwd=project.folder, env=project.environment()) as server:
+            assert server.stdout
+            assert "http://127.0.0.1:" in server.stdout.readline()
+            server.terminate()
+            assert server.wait(20) == 0
 
 
 def test_jest_has_the_same(made: Path, tmp_path: Path) -> None:
