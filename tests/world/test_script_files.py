@@ -302,8 +302,8 @@ script:
             ("script: [ {message: a} ]\nrepeat: often", 'script.yaml:2: repeat is "often". Give true or false.'),
             (
                 "when:\n  - script: [ {message: a} ]",
-                "script.yaml:2: a route has a condition (instructions, tools, model, input, agent) and a script. "
-                "Give both.",
+                "script.yaml:2: a route has a condition (instructions, tools, model, input, user, call_id, agent) and a "
+                "script. Give both.",
             ),
             ("when:\n  - model: 4\n    script: []", "script.yaml:2: model is 4. Give a text, or a pattern."),
             (
