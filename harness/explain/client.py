@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import harness.analysis.client_mistakes  # noqa: F401  (registers every mistake)
-from harness.analysis.client_mistake import ClientMistake, SeenClient, client_mistakes_of
+from harness.analysis.client_mistake import CLIENT_MISTAKES, ClientMistake, SeenClient, client_mistakes_of
 from harness.core.client_judgement import ALLOW, STRICT
 from harness.core.exchange import Request
 from harness.explain.model import Cause, ReportFinding
@@ -39,6 +39,7 @@ def _client_cause(mistake: ClientMistake, request: Request, world: World) -> Cau
         mistake.exchange,
         "client",
         mistake.mistake,
+        general=f"Client {mistake.mistake}: {CLIENT_MISTAKES[mistake.mistake].summary}",
         where=f"{request.method} {request.path}, request {mistake.exchange}",
         came=mistake.came,
         fix=mistake.fix,

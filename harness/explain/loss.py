@@ -16,6 +16,7 @@ def loss_cause(lost: Lost, vocabulary: Vocabulary) -> Cause:
         "loss",
         lost.loss,
         lost.at,
+        f"Loss {lost.loss}: {lost.message}",
         where=lost.at or "the request",
         fix=lost.fix,
         allow=vocabulary.allow_losses([lost.loss]),

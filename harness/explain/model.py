@@ -28,7 +28,8 @@ CauseKind = Literal[
 class Cause:
     """A reason for a failure: `what` went wrong, in `exchange` (0 for none), and texts that have a row unless empty.
 
-    Its `kind`, the `id` of its rule or loss and the place `at` in the body say which causes of several tests are the same.
+    Its `kind`, the `id` of its rule or loss and the place `at` in the body say which causes of several tests are the same;
+    `general` words it for all of them, without the number of a request, where that differs from `what`.
     A line break in a text is one in its row. `came` is what came in place of what was expected; `asked` and `made` are the
     lines that asked and that made the client.
     """
@@ -38,6 +39,7 @@ class Cause:
     kind: CauseKind = "other"
     id: str = ""
     at: str = ""
+    general: str = ""
     _: KW_ONLY
     where: str = ""
     came: str = ""

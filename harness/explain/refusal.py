@@ -15,7 +15,7 @@ from harness.core.loose_json import as_object
 from harness.core.text.shorten import answer_error, pluralize
 from harness.explain.evidence import describe_source, rank_sources
 from harness.explain.model import Cause, ReportFinding
-from harness.explain.refused_request import describe_refusal, explain_request
+from harness.explain.refused_request import describe_refusal, describe_refusal_in_general, explain_request
 from harness.world.refusals import ExpectedRefusal
 from harness.world.world import World
 
@@ -44,7 +44,13 @@ def refusal_causes(
     return [
         refusal_cause(exchange, world.exchanges, losses, world)
         if exchange.number in traced
-        else Cause(describe_refusal(exchange), exchange.number, "refusal", exchange.answer.rule or "")
+        else Cause(
+            describe_refusal(exchange),
+            exchange.number,
+            "refusal",
+            exchange.answer.rule or "",
+            general=describe_refusal_in_general(exchange),
+        )
         for exchange in refused
     ]
 

@@ -52,6 +52,7 @@ def explain_request(
         "refusal",
         rule,
         refused.param,
+        describe_refusal_in_general(exchange),
         where=refused.describe_cause(),
         sent=sent,
     )
@@ -60,6 +61,11 @@ def explain_request(
 def describe_refusal(exchange: Exchange) -> str:
     """Say that a request was refused, in the API's words."""
     return f"Request {exchange.number} was refused ({exchange.status}): {_error_message(exchange)}"
+
+
+def describe_refusal_in_general(exchange: Exchange) -> str:
+    """Say in the API's words that requests were refused as this one, whatever their numbers."""
+    return f"Refused ({exchange.status}): {_error_message(exchange)}"
 
 
 def _error_message(exchange: Exchange) -> str:

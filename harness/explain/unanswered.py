@@ -5,7 +5,7 @@ from __future__ import annotations
 from harness.core.exchange import Exchange, Request
 from harness.core.text.raised import DETAIL_MARKS
 from harness.core.text.shorten import answer_error, pluralize, summarize_item
-from harness.explain.hang_up import HANG_UP_FIX, describe_hang_up
+from harness.explain.hang_up import HANG_UP, HANG_UP_FIX, describe_hang_up
 from harness.explain.model import Cause, ReportFinding
 from harness.world.world import World
 
@@ -23,15 +23,18 @@ def unanswered_cause(world: World, request: Request, text: str) -> Cause:
     """
     number = next((exchange.number for exchange in world.exchanges if is_same_request(exchange, request)), 0)
     what, *rest = text.splitlines() or [""]
-    head, sent = f"Request {number}, {request.method} {request.path}, could not be answered:", _sent_gist(request)
+    asked, sent = f"{request.method} {request.path}", _sent_gist(request)
+    head = f"Request {number}, {asked}, could not be answered:"
     again = _find_same_request(world, request, number)
     if again and (hang_up := describe_hang_up(world, again.number)):
         left = f"{head} the client {hang_up} and asked again."
-        return Cause(left, number, "hang_up", where=what, sent=sent, fix=HANG_UP_FIX)
+        return Cause(left, number, "hang_up", general=HANG_UP, where=what, sent=sent, fix=HANG_UP_FIX)
     why = f"request {again.number} asked the same and took a turn: {SAME_REQUEST}" if again else ""
     shown = [line.strip() for line in rest if line.lstrip().startswith(("-", "+", *DETAIL_MARKS))]
     fix = " ".join(line.strip() for line in rest if line.strip() not in shown)
-    return Cause(f"{head} {what}", number, "unanswered", where="\n".join(shown), sent=sent, why=why, fix=fix)
+    general = f"{asked} could not be answered: {what}"
+    told = {"where": "\n".join(shown), "sent": sent, "why": why, "fix": fix}
+    return Cause(f"{head} {what}", number, "unanswered", general=general, **told)
 
 
 def unanswered_finding(exchange: Exchange, expected: bool) -> ReportFinding:

@@ -189,9 +189,8 @@ def _unused(findings: Sequence[ReportFinding]) -> list[str]:
 
 def _clean_cause(cause: ShownCause, pool: Pool) -> ShownCause:
     rows = [(label, pool.label(text)) for label, text in cause.rows]
-    return replace(
-        cause, what=pool.label(cause.what), at=pool.label(cause.at), rows=rows, group=pool.label(cause.group)
-    )
+    what, at, group, general = map(pool.label, (cause.what, cause.at, cause.group, cause.general))
+    return replace(cause, what=what, at=at, rows=rows, group=group, general=general)
 
 
 def _clean_finding(finding: ReportFinding, pool: Pool) -> ShownFinding:

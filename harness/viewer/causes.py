@@ -21,7 +21,8 @@ EXCEPTION = "exception"
 def show_cause(cause: Cause) -> ShownCause:
     """Show a cause that the harness has explained."""
     group = _group_id(cause.kind, cause.id or ("" if cause.kind != "other" else cause.what), cause.at)
-    return ShownCause(cause.what, cause.exchange, cause.at, cause.kind, cause.id, cause.rows, group)
+    told = (cause.what, cause.exchange, cause.at, cause.kind, cause.id, cause.rows, group)
+    return ShownCause(*told, general=cause.general)
 
 
 def show_finding_as_cause(finding: ReportFinding) -> ShownCause:
@@ -67,7 +68,14 @@ def document(rows: Iterable[CaseRow], findings: Iterable[str] = ()) -> dict[str,
 
 def _group(id: str, members: Sequence[tuple[CaseRow, ShownCause]]) -> CauseGroup:
     _, first = members[0]
-    return CauseGroup(id, first.what, first.kind, first.rule, [(row.id, cause.exchange) for row, cause in members])
+    is_general = first.general and len({cause.exchange for _, cause in members}) > 1
+    return CauseGroup(
+        id,
+        first.general if is_general else first.what,
+        first.kind,
+        first.rule,
+        [(row.id, cause.exchange) for row, cause in members],
+    )
 
 
 def _group_id(*parts: str) -> str:

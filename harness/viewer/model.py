@@ -39,7 +39,7 @@ class ShownCause:
     """A reason for a failure in a case: `what` went wrong, in `exchange` (0 for none), at a place `at` of its request.
 
     `rows` are the labelled texts of a cause (`where`, `sent`, `fix`, …). `rule` is the id of the rule or loss. Causes of one
-    `group` are the same in several cases.
+    `group` are the same in several cases, and `general` words them for all, where `what` names the number of a request.
     """
 
     what: str
@@ -50,6 +50,7 @@ class ShownCause:
     rows: Sequence[tuple[str, str]] = ()
     group: str = ""
     expected: bool = False
+    general: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +128,8 @@ class ShownExamination:
 class Run:
     """A run: what was run when, its verdict, its causes, and a row for each case.
 
-    `counts` are cases by outcome, `totals` counts of exchanges, refusals and findings; `line` says them in one line.
-    `documented` explains the rules and losses that the run mentions, by id.
+    `counts` are tests by outcome; those that did not use the mock are no cases. `totals` are counts of exchanges, refusals
+    and findings; `line` says them in one line. `documented` explains the rules and losses that the run mentions, by id.
     """
 
     source: Source

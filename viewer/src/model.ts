@@ -24,7 +24,7 @@ export interface Documentation {
  * A reason for a failure in a case: `what` went wrong, in `exchange` (0 for none), at a place `at` of its request.
  *
  * `rows` are the labelled texts of a cause (`where`, `sent`, `fix`, …). `rule` is the id of the rule or loss. Causes of one
- * `group` are the same in several cases.
+ * `group` are the same in several cases, and `general` words them for all, where `what` names the number of a request.
  */
 export interface ShownCause {
   readonly what: string;
@@ -35,6 +35,7 @@ export interface ShownCause {
   readonly rows: readonly (readonly [string, string])[];
   readonly group: string;
   readonly expected: boolean;
+  readonly general: string;
 }
 
 /** A cause with the cases that have it: pairs of a case's id and the number of the exchange (0 for none). */
@@ -102,8 +103,8 @@ export interface ShownExamination {
 /**
  * A run: what was run when, its verdict, its causes, and a row for each case.
  *
- * `counts` are cases by outcome, `totals` counts of exchanges, refusals and findings; `line` says them in one line.
- * `documented` explains the rules and losses that the run mentions, by id.
+ * `counts` are tests by outcome; those that did not use the mock are no cases. `totals` are counts of exchanges, refusals
+ * and findings; `line` says them in one line. `documented` explains the rules and losses that the run mentions, by id.
  */
 export interface Run {
   readonly source: "pytest" | "vitest" | "serve" | "verify" | "examine" | "recordings" | "report" | "trace";
