@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from collections.abc import Generator
 from contextlib import suppress
 from dataclasses import replace
@@ -89,6 +90,7 @@ class _Reporter:
 
     def __init__(self, config: pytest.Config) -> None:
         self.files = [config.invocation_params.dir / file for file in config.getoption("--harness-report")]
+        self.plugins = config.pluginmanager
         self.least: float | None = config.getoption("--harness-fail-under")
         self.with_exchanges = bool(self.files) or ACTIONS_VARIABLE in os.environ
         self.with_views = any(map(is_page, self.files))
@@ -217,7 +219,16 @@ class _Reporter:
         facts = NO_FACTS
         if self.with_views:
             facts = collect_facts("pytest", self.root, self.began, time.time() - self.began, self.command)
+            facts = replace(facts, outcomes=self._count_outcomes())
         return Report(cases, hit=hit, unknown_models=self._sum_unknown_models(), facts=facts)
+
+    def _count_outcomes(self) -> Counter[str]:
+        """Count what pytest has run by outcome, as its last line does, and the late requests; empty without that line."""
+        terminal = self.plugins.get_plugin("terminalreporter")
+        if terminal is None:
+            return Counter()
+        counts = {name: len(terminal.stats.get(name, ())) for name in _OUTCOMES_BY_SEVERITY}
+        return +Counter(counts) + Counter(case["outcome"] for case in self.late.cases)
 
 
 def _add_phase(progress: _TestProgress, report: pytest.TestReport, call: pytest.CallInfo[None]) -> _TestProgress:

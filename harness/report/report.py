@@ -105,7 +105,8 @@ class Totals(NamedTuple):
 class RunFacts:
     """What was run: by what `source`, the `command`, when it `began` (unix seconds, 0: not known), how long it took.
 
-    `commit` is the branch with the beginning of the commit, `versions` are those of packages by their names.
+    `commit` is the branch with the beginning of the commit, `versions` are those of packages by their names. `outcomes`
+    count all that was run by how it ended, cases or not; they are empty when only the cases are known.
     """
 
     source: str = "report"
@@ -114,6 +115,7 @@ class RunFacts:
     seconds: float = 0.0
     commit: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
+    outcomes: Mapping[str, int] = field(default_factory=dict)
 
 
 NO_FACTS = RunFacts()

@@ -73,7 +73,7 @@ def assemble_run(rows: Sequence[CaseRow], facts: RunFacts, **members: Any) -> Ru
         facts.seconds,
         facts.commit,
         facts.versions,
-        Counter(row.outcome for row in rows),
+        facts.outcomes or Counter(row.outcome for row in rows),
         causes=group_causes(rows),
         cases=rows,
         files=sorted({row.file for row in rows} - {""}),

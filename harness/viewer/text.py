@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from textwrap import indent
 from typing import Any
 
@@ -68,8 +69,11 @@ def _verdict(run: Run) -> str:
     counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(run.counts.items()))
     seconds = f"{run.seconds:.1f} s" if run.seconds else ""
     facts = ", ".join(filter(None, [run.command, run.commit, seconds]))
-    causes = pluralize(len(run.causes), "cause") if run.causes else "nothing wrong"
-    lines = [f"{counts or 'no case'}; {causes}", f"({facts})" if facts else "", run.line, *run.notes]
+    is_part = len(run.cases) < sum(run.counts.values())
+    used = f" ({len(run.cases)} of them used the mock)" if is_part else ""
+    good = "nothing wrong in what the mock was asked" if is_part else "nothing wrong"
+    causes = pluralize(len(run.causes), "cause") if run.causes else good
+    lines = [f"{counts or 'no case'}{used}; {causes}", f"({facts})" if facts else "", run.line, *run.notes]
     if len(run.causes) > 1:
         heads = (
             f"{number}. {group.what} ({len(group.cases)})" for number, group in enumerate(run.causes[:MAX_HEADS], 1)
@@ -82,7 +86,7 @@ def _render_group(number: int, group: CauseGroup, cause: ShownCause | None, run:
     named = [f"{id}{f', request {exchange}' if exchange else ''}" for id, exchange in group.cases[:MAX_CASES]]
     hidden = len(group.cases) - len(named)
     more = [f"… {hidden} more"] if hidden else []
-    body = _render_cause(cause, run) if cause else group.what
+    body = _render_cause(replace(cause, what=group.what), run) if cause else group.what
     cases = "\n".join([*named, *more])
     return f"{number}. {body}\n  cases   {indent(cases, ' ' * 10).strip()}"
 

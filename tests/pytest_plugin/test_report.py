@@ -5,6 +5,7 @@ import os
 import pytest
 
 from harness.report.formats import FORMATS
+from harness.viewer.text import render_run
 from tests.support.pages import in_page
 from tests.support.reports import read_cases
 
@@ -118,6 +119,43 @@ def test_wrong(mock, openai_client):
     assert [group.kind for group in page.causes] == ["refusal", "exception"]
     assert [len(case.exchanges) for case in cases] == [1, 1, 1]
     assert '"view":' not in (pytester.path / "a.json").read_text()
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one-process", "xdist"])
+def test_a_page_counts_every_test_and_says_which_used_the_mock(run, pytester, workers):
+    run(
+        """
+def test_good(mock, openai_client):
+    mock.script(message("hi"))
+    openai_client.responses.create(model="gpt-4.1", input="x")
+
+@pytest.mark.parametrize("number", range(3))
+def test_other(number):
+    assert number
+
+@pytest.mark.skip(reason="later")
+def test_skipped(mock): ...
+
+@pytest.mark.xfail
+def test_known():
+    assert False
+
+@pytest.fixture
+def broken():
+    raise ValueError
+
+def test_broken(broken): ...
+""",
+        "--harness-report=a.html",
+        *workers,
+        apart=bool(workers),
+    )
+    page, cases = in_page((pytester.path / "a.html").read_text())
+    assert page.counts == {"passed": 3, "failed": 1, "error": 1, "skipped": 1, "xfailed": 1}
+    assert [row.outcome for row in page.cases] == ["passed"]
+    counts, _, verdict = render_run(page, {case.row.id: case for case in cases}.get, 1000).partition("; ")
+    assert counts == "1 error, 1 failed, 3 passed, 1 skipped, 1 xfailed (1 of them used the mock)"
+    assert verdict.startswith("nothing wrong in what the mock was asked")
 
 
 def test_a_run_without_the_mock_says_nothing(run):
