@@ -7,8 +7,9 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -46,10 +47,12 @@ def look_at(page: Path, script: str, **settings: str) -> Any:
     return json.loads(ended.stdout.splitlines()[-1])
 
 
-def report_stories(folder: Path, options: str = "") -> Path:
-    """Run `stories.py` in a folder as a project of its own, with options of pytest; return its report."""
+def report_stories(folder: Path, options: str = "", others: Mapping[str, str] = MappingProxyType({})) -> Path:
+    """Run `stories.py`, and others by name, in a folder as a project with options of pytest; return its report."""
+    for name, source in others.items():
+        (folder / name).write_text(source, encoding="utf-8")
     shutil.copy(Path(__file__).with_name("stories.py"), folder / "test_stories.py")
-    command = [sys.executable, "-m", "pytest", "test_stories.py", "--harness-report=report.html"]
+    command = [sys.executable, "-m", "pytest", "test_stories.py", *others, "--harness-report=report.html"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_ADDOPTS": options, "CI": ""}
     ended = run(command, cwd=folder, env=environment)
     page = folder / "report.html"

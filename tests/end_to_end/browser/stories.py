@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from http.client import HTTPConnection
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
 
-from harness.faults import cut
+from harness.faults import chunks, cut, pause
 from harness.items import file_citation, function_call, mcp_call, message, reasoning
 from harness.world.mock import Mock
 
@@ -20,6 +22,8 @@ EVIL = (
     "</script><script>document.title = 'injected'</script><img src=x onerror=\"document.title='injected'\">"
     "<b>bold</b> \u202e\u0007 ${1+1} javascript:alert(1)"
 )
+EVIL_WORD = '<img/src="x"onerror=alert(1)><b>bold</b>'
+"""What a path, a query and a header may be, which have no spaces, or only ASCII."""
 DOT = (
     "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAUAAAAFCAYAAACNbyblAAAAHElEQVQI12P4//8/w38GIAXDIBKE0DHxgljNBAAO"
     "9TXL0Y4OHwAAAABJRU5ErkJggg=="
@@ -135,7 +139,8 @@ def test_stream(mock: Mock, ask: Ask) -> None:
 
 
 def test_stream_cut(mock: Mock, ask: Ask) -> None:
-    mock.script(cut(message("A long answer that breaks off in its middle."), after=6))
+    broken = cut(message("A long answer that breaks off in its middle."), after=6.5)
+    mock.script(chunks(pause(broken, seconds=0.02, after=4), size=120))
     with pytest.raises(httpx.HTTPError):
         ask("Tell me a story.", stream=True)
 
@@ -189,6 +194,15 @@ def test_hostile(mock: Mock, ask: Ask, text: str) -> None:
     ask(
         text, instructions=text, metadata={"<b>bold</b>": text[:200]}, tools=[function("run", text, **{text: "string"})]
     )
+    headers = {"authorization": f"Bearer {mock.api_key}", "user-agent": EVIL_WORD, "x-note": EVIL_WORD}
+    server = HTTPConnection(urlsplit(mock.base_url).netloc, timeout=20)
+    server.request("GET", f"/v1/responses/{EVIL_WORD}?include={EVIL_WORD}", headers=headers)  # httpx would quote it
+    server.getresponse().read()
+    server.close()
+    upload = {"file": (f"{EVIL_WORD}.txt", text.encode()), "purpose": (None, "user_data")}
+    httpx.post(f"{mock.base_url}/files", files=upload, headers=headers, timeout=20)
+    document = {"type": "input_file", "filename": text, "file_data": "data:text/plain;base64,aGk="}
+    ask([{"role": "user", "content": [document]}])
     pytest.fail(text)
 
 

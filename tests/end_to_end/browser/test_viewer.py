@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,14 @@ STORIES = {
     "test_tracker": ["No tool output found", "function_call get_weather", "Answer every call"],
 }
 """What must be seen of each story without a click."""
+HOSTILE_FILE = "test_<img src=x onerror=alert(1)><b>bold<b>.py"
+HOSTILE_TEST = """
+import httpx
+
+def test_it(mock):
+    mock.script("Hi.")
+    httpx.post(f"{mock.base_url}/responses", json={"input": 17}, headers={"authorization": f"Bearer {mock.api_key}"})
+"""
 
 
 @pytest.fixture(scope="module")
@@ -31,9 +40,9 @@ def looked(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def look(folder: Path) -> Any:
-    page = report_stories(folder)
+    page = report_stories(folder, others={HOSTILE_FILE: HOSTILE_TEST})
     return {
-        "seen": look_at(page, "viewer.mjs", hostile=hostile()),
+        "seen": look_at(page, "viewer.mjs", hostile=json.dumps([hostile(), f"{HOSTILE_FILE}::test_it"])),
         "stories": look_at(page, "stories.mjs", stories=json.dumps(STORIES)),
     }
 
@@ -58,6 +67,12 @@ def test_the_first_screen_says_what_is_wrong(seen: Any) -> None:
     assert "No tool output found for function call" in seen["first"]
     assert "said in request 1, is answered nowhere" in seen["first"]
     assert "Answer every call of the turn before, in one request" in seen["first"]
+
+
+def test_every_test_of_the_run_is_counted(seen: Any) -> None:
+    counted = re.findall(r"(\d+) (?:failed|passed|skipped|errors)", seen["verdict"].replace("\n", " "))
+    [used] = re.findall(r"(\d+) of them used the mock", seen["verdict"])
+    assert int(used) == sum(map(int, counted)) - 1, "one was skipped"
 
 
 def test_the_search_finds_what_a_body_says_and_stands_in_the_address(seen: Any) -> None:
@@ -108,6 +123,9 @@ def test_an_item_has_an_address(seen: Any) -> None:
 
 def test_requests_are_compared_by_item(seen: Any) -> None:
     assert "temperature" in seen["compare"]
+    assert "Request 1 sends its input as a text" in seen["asText"]
+    assert "1 the same" in seen["asText"]
+    assert "How do I store milk?" not in seen["asText"].split("Answered")[0]
     assert "function_call_output" in seen["compare"]
     assert "with=3" in seen["chosen"]["address"]
     assert "5 the same" in seen["chosen"]["text"]
@@ -136,6 +154,13 @@ def has_words(item: str) -> bool:
 
 def test_a_stream_shows_where_it_was_cut(seen: Any) -> None:
     assert "cut here: cut off after 6 events" in seen["cut"]
+
+
+def test_a_stream_shows_when_and_in_which_pieces_its_events_went_out(seen: Any) -> None:
+    rows = [row.split("\n") for row in seen["rows"]]
+    assert [next(text for text in row if text.endswith("ms")) for row in rows[:6]] == [*["0 ms"] * 4, *["20 ms"] * 2]
+    assert re.search(r"! in \d+ pieces: (120 \+ )+\d+ B", seen["rows"][0])
+    assert re.search(r"not delivered ! only \d+ B of it", " ".join(rows[6]))
 
 
 def test_it_says_which_turn_answered_and_why_no_other(seen: Any) -> None:
@@ -175,7 +200,13 @@ def test_every_link_leads_somewhere(seen: Any) -> None:
 
 def test_nothing_that_was_sent_becomes_a_part_of_the_page(seen: Any) -> None:
     assert seen["crawled"]["evil"] == []
-    assert "<b>bold</b>" in seen["hostile"]
+    for screen, text in {
+        "/2": '/responses/<img/src="x"onerror=alert(1)><b>bold</b>',
+        "/2/headers": 'x-note\t<img/src="x"onerror=alert(1)><b>bold</b>',
+        "/4/sent": "</script><script>document.title",
+        "files": HOSTILE_FILE,
+    }.items():
+        assert text in seen["hostile"][screen], screen
     assert (seen["refused"], seen["titleAfter"]) == ([True], "responses-harness")
 
 

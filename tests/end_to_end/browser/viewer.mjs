@@ -23,6 +23,7 @@ await page.waitForSelector(".page");
 await settle(page);
 seen.opened = performance.now() - began;
 seen.first = await text(".body");
+seen.verdict = await text(".verdict");
 seen.title = await page.title();
 
 lap("opened");
@@ -66,6 +67,8 @@ lap("keys");
 // Compare.
 await go(page, at("test_call_altered", "/2/compare"));
 seen.compare = await text(".json-diff");
+await go(page, at("test_citations", "/2/compare?with=1"));
+seen.asText = await text(".columns");
 await go(page, at("test_long_talk[12]", "/7/compare"));
 await page.selectOption("select", "3");
 await settle(page);
@@ -92,6 +95,7 @@ seen.stream.address = await where();
 
 await go(page, at("test_stream_cut", "/1/stream"));
 seen.cut = await text(".stream-events");
+seen.rows = await texts(".stream-events .event");
 
 // What can be copied.
 await go(page, at("test_stream", "/2"));
@@ -120,11 +124,16 @@ seen.headers = await text(".exchange");
 // Every link, and nothing that was sent becomes a part of the page.
 await go(page, "#/");
 seen.crawled = await crawl(page, 120);
-for (const rest of ["", "/1", "/1/sent", "/1/answer", "/1/stream", "/1/why", "/1/headers", "/1/compare"]) {
-  await go(page, `#/case/${encodeURIComponent(settings.hostile)}${rest}`);
+const [hostile, fileOfHostile] = JSON.parse(settings.hostile).map((id) => `#/case/${encodeURIComponent(id)}`);
+const tabs = ["", "/sent", "/answer", "/stream", "/why", "/headers", "/compare"];
+const screens = ["", ...[1, 2, 3, 4].flatMap((number) => tabs.map((tab) => `/${number}${tab}`))];
+const places = { ...Object.fromEntries(screens.map((rest) => [rest, hostile + rest])), file: fileOfHostile, request: `${fileOfHostile}/1`, files: "#/files" };
+seen.hostile = {};
+for (const [name, place] of Object.entries(places)) {
+  await go(page, place);
   seen.crawled.evil.push(...(await injected(page)));
+  seen.hostile[name] = await text("#app");
 }
-seen.hostile = await text("#app");
 
 lap("followed");
 seen.axe = await auditAll(page, {

@@ -3,12 +3,15 @@ import { link, setQuery, useAddress } from "../address";
 import type { OpenedCase, OpenedExchange } from "../data/opened";
 import { JsonDiff } from "../parts/diff";
 import type { Shown } from "./ExchangeScreen";
+import { alignInputs } from "./same_input";
 
 export function CompareTab({ opened, exchange }: Shown) {
   const { query } = useAddress();
   const chosen = opened.exchange(Number(query.get("with")));
   const other = chosen ?? opened.before(exchange.number) ?? opened.exchanges.find((known) => known !== exchange);
   if (!other) return <p class="dim">This is the only request.</p>;
+  const [was, is] = alignInputs(other.request, exchange.request);
+  const text = was !== other.request ? other.number : is !== exchange.request ? exchange.number : 0;
   return (
     <>
       <p class="acts">
@@ -20,7 +23,8 @@ export function CompareTab({ opened, exchange }: Shown) {
       <div class="columns">
         <section>
           <h2>Sent</h2>
-          <JsonDiff was={other.request} is={exchange.request} />
+          {text > 0 && <p class="dim">Request {text} sends its input as a text, which is compared as a message.</p>}
+          <JsonDiff was={was} is={is} />
         </section>
         <section>
           <h2>Answered</h2>

@@ -112,7 +112,7 @@ interface EventRowProps {
 }
 
 function EventRow({ event, index, wrong, wait, selected, see }: EventRowProps) {
-  const pieces = event.chunks.length > 1 ? `${event.chunks.length} pieces: ${event.chunks.join(" + ")} B` : "";
+  const pieces = piecesOf(event);
   return (
     <button
       class={`event ${selected ? "event-selected" : ""} ${event.delivered ? "" : "event-undelivered"} ${wrong && "event-wrong"}`}
@@ -128,10 +128,17 @@ function EventRow({ event, index, wrong, wait, selected, see }: EventRowProps) {
       <span class="event-gist mono dim">
         {event.delivered ? gistOf(event.event) : "not delivered"}
         {wrong && <b class="wrong"> ✗ {wrong}</b>}
-        {pieces && <span class="doubtful"> ! in {pieces}</span>}
+        {pieces && <span class="doubtful"> ! {pieces}</span>}
       </span>
     </button>
   );
+}
+
+/** How an event went out: in several pieces, or only its beginning. */
+function piecesOf({ chunks, delivered }: OpenedEvent): string {
+  const sizes = `${chunks.join(" + ")} B`;
+  if (!delivered) return chunks.length > 0 ? `only ${sizes} of it` : "";
+  return chunks.length > 1 ? `in ${chunks.length} pieces: ${sizes}` : "";
 }
 
 function typeOf(event: unknown): string {

@@ -78,6 +78,8 @@ function CauseOrder({ order }: { order: string | null }) {
 
 function Verdict({ run, tab, outcome, order, search }: VerdictShape) {
   const counts = (Object.entries(run.counts) as [Outcome, number][]).filter(([, value]) => value > 0);
+  const total = counts.reduce((sum, [, value]) => sum + value, 0);
+  const listed = new Set<string>(run.cases.map((row) => row.outcome));
   const ranks: readonly Outcome[] = ["failed", "error", "xpassed", "open", "passed", "skipped", "xfailed"];
   const tabs = [
     ["", capital(nouns(run)[1])],
@@ -92,12 +94,13 @@ function Verdict({ run, tab, outcome, order, search }: VerdictShape) {
           <a
             key={name}
             class={meaning(name)}
-            href={link.run({ outcome: outcome === name ? null : name })}
+            {...(listed.has(name) ? { href: link.run({ outcome: outcome === name ? null : name }) } : {})}
             aria-current={outcome === name || undefined}
           >
             <Sign of={meaning(name)} label="" /> {value.toLocaleString("en")} {outcomeName(run, name, value)}
           </a>
         ))}
+        {run.cases.length < total && <span class="dim">{run.cases.length.toLocaleString("en")} of them used the mock</span>}
         {run.causes.length > 0 && (
           <span class="dim">
             {count(run.causes.length, "cause")}
