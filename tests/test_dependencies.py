@@ -44,6 +44,7 @@ OPTIONAL = (
     "harness/server/observe/metrics.py",
     "harness/cluster/worker_metrics.py",
     "harness/cluster/sharing/redis_log.py",
+    "harness/drive/container.py",
 )
 """What is only imported where an extra is installed."""
 

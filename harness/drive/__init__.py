@@ -6,12 +6,14 @@ It plays a client; the model is played by the World's script. What is shown here
 TYPE_CHECKING = False  # as in `typing`, without the time that importing it takes
 if TYPE_CHECKING:
     from harness.drive.chat import Chat as Chat
+    from harness.drive.container import MockContainer as MockContainer
     from harness.drive.foundry_credential import FoundryCredential as FoundryCredential
     from harness.drive.linearity import linear as linear
 
 _LAZY = {
     "Chat": "harness.drive.chat",
     "FoundryCredential": "harness.drive.foundry_credential",
+    "MockContainer": "harness.drive.container",
     "linear": "harness.drive.linearity",
 }
 

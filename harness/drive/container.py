@@ -1,0 +1,53 @@
+"""`MockContainer`: runs the mock in a container, for tests that start what they need by `testcontainers`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from secrets import token_urlsafe
+from typing import Self
+
+from harness.core.extras import missing_extra
+
+try:
+    from testcontainers.core.container import DockerContainer
+    from testcontainers.core.wait_strategies import HttpWaitStrategy
+except ImportError as problem:
+    raise missing_extra("MockContainer", str(problem.name), "testcontainers") from problem
+
+PORT = 8080
+SCRIPTS = "/home/harness/scripts"
+"""Where a script is inside the container."""
+
+
+class MockContainer(DockerContainer):
+    """A container of the mock, from the image that the `Dockerfile` of this project builds.
+
+    `with MockContainer("responses-harness").with_script("weather.yaml") as container:` gives `container.base_url` when the
+    mock is healthy. Further `arguments` are those of `harness serve`. Control requests go to `url`, with `control_token` in
+    the header `x-harness-token`.
+    """
+
+    def __init__(self, image: str = "responses-harness", *arguments: str, port: int = PORT) -> None:
+        super().__init__(image)
+        self.port, self.control_token = port, token_urlsafe(16)
+        self._arguments = ["serve", "--host", "0.0.0.0", "--port", str(port), *arguments]
+        self.with_exposed_ports(port)
+        self.with_env("HARNESS_CONTROL_TOKEN", self.control_token)
+        self.with_command(self._arguments)
+        self.waiting_for(HttpWaitStrategy(port, "/_harness/health").with_poll_interval(0.1))
+
+    def with_script(self, file: str | Path) -> Self:
+        """Have the mock play a script file of this machine: `.yaml` or `.py`."""
+        found = Path(file).resolve(strict=True)
+        self._arguments += ["--script", f"{SCRIPTS}/{found.name}"]
+        return self.with_volume_mapping(found, f"{SCRIPTS}/{found.name}")
+
+    @property
+    def url(self) -> str:
+        """The address of the server, as it is reached from here."""
+        return f"http://{self.get_container_host_ip()}:{self.get_exposed_port(self.port)}"
+
+    @property
+    def base_url(self) -> str:
+        """The root of the API, what a client takes as its base URL."""
+        return f"{self.url}/v1"
