@@ -214,6 +214,14 @@ def test_first(agent, mock):
         assert Xml.parse(pytester.path / "report.xml").getroot().get("errors") == "1"
 
 
+def test_a_page_counts_it_beside_the_tests(run: Run, pytester: pytest.Pytester) -> None:
+    open_gate_at_the_end(pytester)
+    run(THREAD, "--harness-report=report.html")
+    page, _ = in_page((pytester.path / "report.html").read_text())
+    assert page.counts == {"passed": 1, "error": 1}
+    assert [row.outcome for row in page.cases] == ["passed", "error"]
+
+
 def test_every_form_of_a_report_tells_it(run: Run, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     open_gate_at_the_end(pytester)

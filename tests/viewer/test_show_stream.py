@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from harness.answers.sse import encode_event
+from harness.api.http.websocket_mode import SOCKET
 from harness.core.delivery import Delivery, Gate, Pause
 from harness.faults import chunks, cut, framing, pause
 from harness.items import message
@@ -44,6 +45,16 @@ def test_the_form_of_a_frame_counts() -> None:
 
 def test_of_a_stream_without_a_fault_nothing_is_known() -> None:
     assert {(event.at, tuple(event.chunks)) for event in streamed([message("Hi.")])} == {(None, ())}
+
+
+def test_over_a_websocket_each_event_is_a_message_of_its_own() -> None:
+    asked = Asked()
+    asked.mock.script(chunks(message("Hello there."), size=100))
+    asked.ask("hi", stream=True)
+    [exchange] = asked.mock.world.exchanges
+    asked.mock.world.exchanges[0] = exchange._replace(request=exchange.request._replace(operation=SOCKET))
+    [shown] = asked.show("open").exchanges
+    assert {tuple(event.chunks) for event in shown.events or ()} == {()}
 
 
 def test_of_an_event_that_is_broken_off_the_part_is_told_that_went_out() -> None:
