@@ -91,6 +91,7 @@ class HttpConnection(asyncio.Protocol):
         self._presence = presence
         self._parser: RequestParser | None = None
         self._since = self.loop.time()
+        self._arrived = 0.0
         self._received = 0
         self._first_lines: tuple[Headers, bytes] = (), b""
         self._end: Callable[[], None] = lambda: None
@@ -213,11 +214,11 @@ class HttpConnection(asyncio.Protocol):
     def begin_head(self) -> None:
         """Note that a request has begun."""
         self.state, self._since, self._received = HEAD, self.loop.time(), 1
+        self._arrived = time()  # the loop's clock may stand still meanwhile
 
     def begin_body(self, head: RequestHead) -> None:
         """Begin to answer a request whose head is there."""
-        arrived = time() - (self.loop.time() - self._since)
-        self._begin_exchange(head, self._config.loaded_app, EdgeRecord(arrived, self.number))
+        self._begin_exchange(head, self._config.loaded_app, EdgeRecord(self._arrived, self.number))
 
     def _begin_exchange(self, head: RequestHead, app: AsgiApp, edge: EdgeRecord) -> None:
         """Let an app answer a request, once those before are answered."""
