@@ -192,8 +192,8 @@ def instance(root: Json, node: Json, chance: Random, depth: int = 0, *, optional
 
 
 def _matching(node: Json) -> str:
-    """A short text that fits the patterns of ids (`^msg`, `^(cntr|cfile)`), of names and of tunnels."""
+    """A short text that fits the patterns of ids (`^msg`, `^(cntr|cfile)`), of addresses, of names and of tunnels."""
     patterns = [node.get("pattern", ""), *(one.get("pattern", "") for one in node.get("allOf", ()))]
-    found = (re.fullmatch(r"\^(?:(\w+)|\((\w+)(?:\|\w+)*\))", pattern) for pattern in patterns)
+    found = (re.fullmatch(r"\^(?:([\w:/]+)|\((\w+)(?:\|\w+)*\))", pattern) for pattern in patterns)
     prefix = "".join(one[1] or one[2] for one in found if one)
     return "tunnel_" + "x" * 32 if "^tunnel_" in patterns[0] else f"{prefix}x"
