@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import fields
 
@@ -22,6 +21,7 @@ from harness.world.store import Store
 from harness.world.world import World
 from tests.contract.evidence.samples.mutate import places
 from tests.fuzz.sent import SOCKET, Sent, Stand
+from tests.support.cpu_time import cpu_time
 
 CPU_BUDGET = 0.25
 """Seconds of the processor that one request may take."""
@@ -48,14 +48,14 @@ NAMES_OF_THE_API = {
 def complaints(stand: Stand, sent: Sent) -> list[str]:
     """What is wrong with the answer to a request, which is sent here."""
     count, before, listed = len(stand.world.exchanges), snapshot(stand.world), stand.world.account.files
-    began = time.thread_time()
     try:
-        answer = stand.deliver(sent)
+        with cpu_time() as spent:
+            answer = stand.deliver(sent)
     except Exception as problem:
         return [f"exception: {type(problem).__name__}: {problem}"]
     found = []
-    if (spent := time.thread_time() - began) > CPU_BUDGET:
-        found.append(f"cost: {spent * 1000:.0f} ms")
+    if spent.seconds > CPU_BUDGET:
+        found.append(f"cost: {spent.seconds * 1000:.0f} ms")
     found += _of_answer(answer, sent)
     if answer.rule and not answer.asked and (changed := changes(before, snapshot(stand.world), listed)):
         found.append(f"state: {answer.rule} changed {', '.join(changed)}")

@@ -77,7 +77,7 @@ class TestACheck:
         assert self.said(monkeypatch, Answer(200, {}, {"x-a": "a\nb"})) == ["header: x-a: 'a\\nb'"]
 
     def test_sees_what_a_request_costs(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("tests.fuzz.checks.time.thread_time", iter([0.0, 0.3]).__next__)
+        monkeypatch.setattr("tests.support.cpu_time.time.thread_time", iter([0.0, 0.3]).__next__)
         assert self.said(monkeypatch, Answer(200, {})) == ["cost: 300 ms"]
 
     def test_sees_a_refusal_that_changes_the_world(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import resource
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.fuzz.parsers.targets import Parser
+from tests.support.cpu_time import cpu_time
 
 SECONDS, MEGABYTES = 1.0, 256
 """CPU time and memory that at most 64,000 bytes may take."""
@@ -42,16 +42,17 @@ def keep(finding: Finding) -> None:
 
 def complaint(parser: Parser, data: bytes) -> str | None:
     """What is wrong with how a parser took these bytes; None if nothing is."""
-    began, memory = time.process_time(), peak_megabytes()
+    memory = peak_megabytes()
     try:
-        parser.parse(data)
+        with cpu_time() as spent:
+            parser.parse(data)
     except parser.raises as problem:
         if not (text := str(problem)).strip() or not text.startswith(parser.begins):
             return f"message: {type(problem).__name__}: {text[:200]!r}"
     except Exception as problem:
         return f"exception: {type(problem).__name__}: {str(problem)[:200]}"
-    if (spent := time.process_time() - began) > SECONDS:
-        return f"cost: {spent:.1f} s for {len(data):,} bytes"
+    if spent.seconds > SECONDS:
+        return f"cost: {spent.seconds:.1f} s for {len(data):,} bytes"
     if (grown := peak_megabytes() - memory) > MEGABYTES:
         return f"memory: {grown} MiB for {len(data):,} bytes"
     return None

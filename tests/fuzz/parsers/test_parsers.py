@@ -58,7 +58,7 @@ class TestTheContract:
     def test_sees_time_and_memory(self, monkeypatch):
         nothing = Parser(lambda _: None, list)
         assert complaint(nothing, b"") is None
-        monkeypatch.setattr("tests.fuzz.parsers.contract.time.process_time", iter([0.0, 1.5]).__next__)
+        monkeypatch.setattr("tests.support.cpu_time.time.thread_time", iter([0.0, 1.5]).__next__)
         assert complaint(nothing, b"ab") == "cost: 1.5 s for 2 bytes"
         monkeypatch.undo()
         monkeypatch.setattr("tests.fuzz.parsers.contract.peak_megabytes", iter([100, 400]).__next__)
