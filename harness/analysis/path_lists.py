@@ -15,6 +15,7 @@ from harness.analysis.lanes import HandOff
 from harness.analysis.path import Path, show_approval, show_call, show_outputs
 from harness.core.errors import ConfigError
 from harness.core.registry import suggest_name
+from harness.core.text.raised import NOWHERE, find_calling_place
 from harness.core.text.shorten import pluralize, shorten
 
 SHOWN_PATH = 170
@@ -34,20 +35,40 @@ class OnPath:
         raise NotImplementedError
 
 
-@dataclass(frozen=True, slots=True)
 class PathClaim:
-    """What a test claims of a path: true or false; the text says how it was, and then the path."""
+    """What a test claims of a path: true or false; the text says how it was, and then the path.
 
-    holds: bool
-    text: str
+    `was_read` says whether the test looked at it: one that does not hold and was not read was meant as an assertion.
+    `place` is the line that made one that does not hold.
+    """
+
+    __slots__ = ("_holds", "place", "text", "was_read")
+
+    def __init__(self, holds: bool, text: str) -> None:
+        self._holds, self.text = holds, text
+        self.place = NOWHERE if holds else find_calling_place()
+        self.was_read = False
 
     def __bool__(self) -> bool:
-        return self.holds
+        self.was_read = True
+        return self._holds
 
     def __str__(self) -> str:
+        self.was_read = True
         return self.text
 
     __repr__ = __str__
+
+
+@dataclass(frozen=True, slots=True)
+class PathOwner:
+    """The journal that entries are of: `build_path` draws its path when an assertion fails, `note` keeps false claims."""
+
+    build_path: PathSource = Path
+    note: Callable[[PathClaim], None] = lambda claim: None
+
+
+NO_OWNER = PathOwner()
 
 
 class _Entries(list[EntryT], OnPath, Generic[EntryT]):
@@ -55,9 +76,9 @@ class _Entries(list[EntryT], OnPath, Generic[EntryT]):
 
     noun = "call"
 
-    def __init__(self, entries: Iterable[EntryT] = (), source: PathSource = Path, name: str = "") -> None:
+    def __init__(self, entries: Iterable[EntryT] = (), owner: PathOwner = NO_OWNER, name: str = "") -> None:
         super().__init__(entries)
-        self._source = source
+        self._owner = owner
         self._name = name
 
     def __repr__(self) -> str:
@@ -70,7 +91,7 @@ class _Entries(list[EntryT], OnPath, Generic[EntryT]):
     @property
     def path(self) -> Path:
         """The whole path, what these are a part of."""
-        return self._source()
+        return self._owner.build_path()
 
     def named(self, name: str) -> Self:
         """Keep those of this name."""
@@ -87,7 +108,10 @@ class _Entries(list[EntryT], OnPath, Generic[EntryT]):
         return self._keep((entry for entry in self if not self._answers(entry)), self._name)
 
     def times(self, number: int) -> PathClaim:
-        """Claim that there are so many of them: `assert mock.calls.named("get_weather").times(2)`."""
+        """Claim that there are so many of them: `assert mock.calls.named("get_weather").times(2)`.
+
+        A test whose claim does not hold fails without the `assert`, too.
+        """
         if not isinstance(number, int) or number < 0:
             raise ConfigError(f"times({number!r}): give a number from 0 on.")
         wanted = "" if len(self) == number else f", not {number}"
@@ -116,7 +140,7 @@ class _Entries(list[EntryT], OnPath, Generic[EntryT]):
         return f"{self.noun}s of {self._name}" if self._name else f"{self.noun}s"
 
     def _keep(self, entries: Iterable[EntryT], name: str) -> Self:
-        return type(self)(entries, self._source, name)
+        return type(self)(entries, self._owner, name)
 
     def _first(self) -> int | None:
         return min(map(self._number, self), default=None)
@@ -134,7 +158,10 @@ class _Entries(list[EntryT], OnPath, Generic[EntryT]):
         return f"call of {other}{f' ({near})' if near.startswith('Did') else ''}", None
 
     def _claim(self, holds: bool, text: str) -> PathClaim:
-        return PathClaim(holds, f"{text}; the path: {self._short_path()}")
+        claim = PathClaim(holds, f"{text}; the path: {self._short_path()}")
+        if not holds:
+            self._owner.note(claim)
+        return claim
 
     def _short_path(self) -> str:
         return shorten(str(self.path), SHOWN_PATH, tail=SHOWN_PATH // 2)

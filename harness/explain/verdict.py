@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from harness.analysis.lanes import without_probes
 from harness.analysis.loss import Lost
+from harness.explain.claim import claim_cause
 from harness.explain.client import client_causes
 from harness.explain.hang_up import hang_up_causes
 from harness.explain.loss import loss_cause, shown_otherwise_cause
@@ -39,6 +40,7 @@ def find_verdict(
         *client_causes(world),
         *webhook_causes(world),
         *map(absence_cause, world.refusals.missing),
+        *map(claim_cause, (claim for claim in world.false_claims if not claim.was_read)),
         *([_unused_or_no_request(world)] if unused_turns and not explains_unused else []),
         *probe_causes(world),
     ]

@@ -13,7 +13,7 @@ from harness.analysis.flow import Flow, build_flow
 from harness.analysis.lanes import CLIENT_LANE, LaneExchange, assign_lanes, group_by_lane, without_probes
 from harness.analysis.loss import Lost, losses_of
 from harness.analysis.path import Path, build_path
-from harness.analysis.path_lists import Agents, Approvals, Calls
+from harness.analysis.path_lists import Agents, Approvals, Calls, PathOwner
 from harness.analysis.retries import Retry, find_retries
 from harness.analysis.token_usage import Usage, sum_usage
 from harness.core.errors import ConfigError
@@ -55,12 +55,12 @@ class JournalViews:
         """
         exchanges, agents = tuple(self.exchanges), self._agents_by_number()
         calls = (replace(call, agent=agents.get(call.said or 0, "")) for call in collect_calls(exchanges))
-        return Calls(calls, partial(self._build_path, exchanges))
+        return Calls(calls, self._owner_of(exchanges))
 
     @property
     def approvals(self) -> Approvals:
         """Every call of an MCP server that needed an approval, in order: the answer, and how often the call was made."""
-        return Approvals(self.world.approval_ledger, partial(self._build_path, tuple(self.exchanges)))
+        return Approvals(self.world.approval_ledger, self._owner_of(tuple(self.exchanges)))
 
     @property
     def agents(self) -> Agents:
@@ -76,6 +76,9 @@ class JournalViews:
     def path(self) -> Path:
         """Which agent acted, what it called and said: `print(mock.path)`; a failing assertion of a list shows it."""
         return self._build_path(self.exchanges)
+
+    def _owner_of(self, exchanges: Sequence[Exchange]) -> PathOwner:
+        return PathOwner(partial(self._build_path, exchanges), self.world.add_false_claim)
 
     def _build_path(self, exchanges: Sequence[Exchange]) -> Path:
         return build_path(exchanges, self.world.script.agent_hints, self.world.approval_ledger)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from harness.analysis.approval_ledger import ApprovalLedger
+from harness.analysis.path_lists import PathClaim
 from harness.answers.response import finish_response
 from harness.answers.run_events import CitationPlacement
 from harness.api.encrypted_content import ContentOwner, make_encrypted_content
@@ -49,6 +50,8 @@ CLOCK_START = 1_790_000_000
 """Unix seconds at which every World's clock starts (2026-09-21)."""
 MAX_SHOWN_OTHERWISE = 100
 """How many differences between what was said and what a client showed are kept, the first ones."""
+MAX_FALSE_CLAIMS = 100
+"""How many claims about a path that did not hold are kept, the first ones."""
 
 
 class World:
@@ -62,7 +65,8 @@ class World:
     are the executions of the client's tools that a test records. `shown_otherwise` are the messages of `surfaced` over
     HTTP, about what a client showed otherwise than it was said; `routed` are the paths that a test answers itself, the
     newest first. `edge` has the times of the exchanges that a server has answered, `answered_by` the turns and routes that
-    answered, both by the number of the exchange: only reports show them, as they do what a test has `not_awaited`. The
+    answered, both by the number of the exchange: only reports show them, as they do what a test has `not_awaited`.
+    `false_claims` are the claims about its path that did not hold. The
     `courier` delivers what is due of its `webhooks`, `client` says how the client is judged.
     """
 
@@ -78,6 +82,7 @@ class World:
     client: ClientJudgement = LENIENT
     shown_otherwise: tuple[str, ...] = ()
     not_awaited: tuple[str, ...] = ()
+    false_claims: tuple[PathClaim, ...] = ()
     routed: tuple[RoutedPath, ...] = ()
     was_dropped = False
     created = 0.0
@@ -219,6 +224,11 @@ class World:
         """The newest of them, each with the number of this World's exchanges before it."""
         heard = self.heard_strays.read()[-MAX_SHOWN:]
         return [(self.exchange_count if stray.before is None else stray.before, stray.stray) for stray in heard]
+
+    def add_false_claim(self, claim: PathClaim) -> None:
+        """Keep a claim about the path that does not hold, until the test reads it."""
+        unread = (earlier for earlier in self.false_claims if not earlier.was_read)
+        self.false_claims = (*unread, claim)[:MAX_FALSE_CLAIMS]
 
     def add_shown_otherwise(self, message: str) -> None:
         """Note once that a client shows something otherwise than it was said."""

@@ -1,5 +1,7 @@
 """What pytest shows when an assertion about the path fails."""
 
+import pytest
+
 CALL = """
 TOOLS = [{"type": "function", "name": "get_weather", "parameters": {"type": "object", "properties": {}}, "strict": False}]
 
@@ -19,6 +21,29 @@ def test_a_claim_says_how_it_was(run):
 
 def test_a_claim_that_holds_passes(run):
     run(CALL + "    assert mock.calls.named('get_weather').times(1)").assert_outcomes(passed=1)
+
+
+class TestAClaimWithoutAnAssertion:
+    def test_fails_the_test_when_it_does_not_hold(self, run):
+        result = run(CALL + "    mock.calls.named('get_weather').times(2)")
+        result.assert_outcomes(failed=1)
+        result.stdout.fnmatch_lines(
+            [f"*1 call of get_weather, not 2; the path: {PATH}*", "*where *.py:*", "*fix *Write `assert`*"]
+        )
+
+    def test_that_does_not_hold_fails_it_among_others_that_do(self, run):
+        result = run(CALL + "    mock.calls.times(1)\n    mock.calls.before('book')")
+        result.assert_outcomes(failed=1)
+        result.stdout.fnmatch_lines(["*there is no call of book; the path:*"])
+
+    def test_passes_when_it_holds(self, run):
+        run(CALL + "    mock.calls.named('get_weather').times(1)").assert_outcomes(passed=1)
+
+    @pytest.mark.parametrize(
+        "line", ["assert not mock.calls.times(2)", "print(mock.calls.times(2))", "mock.calls.times(2) or None"]
+    )
+    def test_passes_when_the_test_has_looked_at_it(self, run, line):
+        run(CALL + f"    {line}").assert_outcomes(passed=1)
 
 
 def test_a_comparison_is_followed_by_the_path(run):

@@ -28,6 +28,11 @@ class Place(NamedTuple):
     def __str__(self) -> str:
         return f"{self.file}:{self.line}" if self.line else self.file
 
+    @property
+    def short(self) -> str:
+        """The place without folders: `test_x.py:12`."""
+        return f"{_file_name(self.file)}:{self.line}"
+
 
 NOWHERE = Place()
 

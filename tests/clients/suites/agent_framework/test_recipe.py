@@ -18,4 +18,4 @@ async def test_a_session_remembers_the_weather(mock):
     session = agent.create_session()
     assert (await agent.run("Weather in Paris?", session=session)).text == "Mild."
     assert (await agent.run("What do I take?", session=session)).text == "No umbrella."
-    mock.calls.named("get_weather").times(1)
+    assert mock.calls.named("get_weather").times(1)

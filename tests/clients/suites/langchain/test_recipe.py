@@ -26,4 +26,4 @@ def test_a_thread_remembers_the_weather(mock):
     assert answer["messages"][-1].text == "Mild."
     answer = agent.invoke({"messages": "And what do I take?"}, thread)
     assert answer["messages"][-1].text == "No umbrella."
-    mock.calls.named("get_weather").times(1)
+    assert mock.calls.named("get_weather").times(1)

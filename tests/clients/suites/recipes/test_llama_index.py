@@ -16,4 +16,4 @@ async def test_a_tool_is_called(mock):
     llm = OpenAIResponses(model="gpt-4.1", api_base=mock.base_url, api_key=mock.api_key)
     answer = await FunctionAgent(tools=[get_weather], llm=llm).run("Weather in Paris?")
     assert str(answer) == "Mild."
-    mock.calls.named("get_weather").times(1)
+    assert mock.calls.named("get_weather").times(1)
