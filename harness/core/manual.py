@@ -22,6 +22,7 @@ Section = Literal[
     "another-server",
     "a-webhook",
     "how-the-client-asks",
+    "a-claim-does-not-hold",
 ]
 """The headings of the page as they stand in an address."""
 

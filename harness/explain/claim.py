@@ -9,8 +9,9 @@ from harness.explain.model import Cause
 def claim_cause(claim: PathClaim) -> Cause:
     """Explain a claim that does not hold, with the line that made it."""
     return Cause(
-        claim.text,
-        general="A claim about the path does not hold, and nothing asserts it.",
+        f"A claim that nothing asserts does not hold: {claim.text}",
+        kind="claim",
+        general="A claim that nothing asserts does not hold.",
         where=claim.place.short,
         fix="Write `assert` before it, to fail in that line, and look at the path.",
     )

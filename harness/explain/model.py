@@ -19,6 +19,7 @@ CauseKind = Literal[
     "hang_up",
     "webhook",
     "client",
+    "claim",
     "dropped",
     "other",
 ]
@@ -73,6 +74,7 @@ _SECTIONS: dict[CauseKind, Section] = {
     "hang_up": "the-client-hung-up",
     "webhook": "a-webhook",
     "client": "how-the-client-asks",
+    "claim": "a-claim-does-not-hold",
     "dropped": "a-shared-store",
 }
 _ROW_LABELS = tuple(field.name for field in fields(Cause) if field.kw_only)

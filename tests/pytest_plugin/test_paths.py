@@ -28,7 +28,12 @@ class TestAClaimWithoutAnAssertion:
         result = run(CALL + "    mock.calls.named('get_weather').times(2)")
         result.assert_outcomes(failed=1)
         result.stdout.fnmatch_lines(
-            [f"*1 call of get_weather, not 2; the path: {PATH}*", "*where *.py:*", "*fix *Write `assert`*"]
+            [
+                f"*A claim that nothing asserts does not hold: 1 call of get_weather, not 2; the path: {PATH}",
+                "  where   test_fails_the_test_when_it_does_not_hold.py:*",
+                "  fix     Write `assert` before it, to fail in that line, and look at the path.",
+                "  manual  docs/troubleshooting.md#a-claim-does-not-hold",
+            ]
         )
 
     def test_that_does_not_hold_fails_it_among_others_that_do(self, run):

@@ -33,7 +33,7 @@ _NAMES: Mapping[str, str] = {
     "videos": "videos",
     "webhook_endpoints": "tests of webhooks",
 }
-"""What the first part of a path says that the API is about; those of the resources of the SDK, release 3.54."""
+"""What the first part of a path says that the API is about; those of the resources of the SDK, release 3.57."""
 
 _PROJECT_NAMES: Mapping[str, str] = {
     "agent_insight_monitors": "monitors of agents",
