@@ -20,7 +20,7 @@ class AnsweredRequest(NamedTuple):
     """A request with its answer, begun at `begun` (`perf_counter`); `path` is the whole of it.
 
     `operation` is empty when method and path say which it is. A request that `is_lost` came to no World, because what holds
-    it cannot be reached. The exchange is the newest in the journal of its `world`, if it has one.
+    it cannot be reached. The exchange with this answer is in the journal of its `world`, if it has one.
     """
 
     begun: float

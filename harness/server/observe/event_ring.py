@@ -12,7 +12,7 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 from harness.core.edge import EdgeRecord, EdgeTimes
-from harness.core.exchange import Exchange, Json
+from harness.core.exchange import Answer, Exchange, Json
 from harness.core.loose_json import as_object
 from harness.core.text.shorten import shorten
 from harness.server.api_observers import AnsweredRequest, ApiObserver
@@ -101,9 +101,9 @@ class EventRing(ApiObserver):
     def on_answer(self, answered: AnsweredRequest) -> None:
         """Note an exchange, and what the edge sees of its answer once that is out."""
         world = answered.world
-        if world is None:
+        exchange = _find_exchange(world, answered.answer) if world else None
+        if world is None or exchange is None:
             return
-        exchange = world.exchanges[-1]
         self._add(world, "exchange", exchange.number, _describe(exchange))
         record = world.edge.records.get(exchange.number)
         if isinstance(record, EdgeRecord) and not record.ended:
@@ -132,6 +132,11 @@ class EventRing(ApiObserver):
         with self._lock:
             self._events.clear()
             self.last += 1
+
+
+def _find_exchange(world: World, answer: Answer) -> Exchange | None:
+    """Find the exchange of an answer: the newest, unless other threads have answered since; None when it was dropped."""
+    return next((exchange for exchange in reversed(world.exchanges) if exchange.answer is answer), None)
 
 
 def _describe(exchange: Exchange) -> dict[str, Any]:

@@ -1,0 +1,55 @@
+"""What a follower of a server's events is told of each exchange."""
+
+from __future__ import annotations
+
+import orjson
+
+from harness.server.api_observers import AnsweredRequest, ApiObserver
+from harness.server.mock_api import MockApi
+from harness.server.observe.event_ring import EventRing
+
+HEADERS = {"authorization": "Bearer sk-ring", "content-type": "application/json"}
+
+
+class Collector(ApiObserver):
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.answered: list[AnsweredRequest] = []
+
+    def on_answer(self, answered: AnsweredRequest) -> None:
+        """Keep an answer."""
+        self.answered.append(answered)
+
+
+def test_an_event_names_the_exchange_of_its_answer_though_another_thread_has_answered_since() -> None:
+    api, collector = MockApi(), Collector()
+    api.open("sk-ring").script("Paris", "Rome")
+    ring = EventRing(api)
+    ring.look()
+    api.observers.remove(ring)
+    api.observers.add(collector)
+    for model in ("gpt-4.1", "gpt-4o"):
+        api.handle("POST", "/v1/responses", HEADERS, {}, orjson.dumps({"model": model, "input": "Capital?"}))
+
+    first, second = collector.answered
+    ring.on_answer(first)
+    ring.on_answer(second)
+
+    told = [event for event in ring.read(0, 10)[1] if event.kind == "exchange"]
+    assert [(event.number, event.row["model"]) for event in told] == [(1, "gpt-4.1"), (2, "gpt-4o")]
+
+
+def test_an_exchange_that_was_dropped_meanwhile_is_not_told() -> None:
+    api, collector = MockApi(), Collector()
+    api.open("sk-ring").script("Paris")
+    ring = EventRing(api)
+    ring.look()
+    api.observers.add(collector)
+    api.handle("POST", "/v1/responses", HEADERS, {}, orjson.dumps({"model": "gpt-4.1", "input": "Capital?"}))
+    (answered,) = collector.answered
+    last = ring.last
+    assert answered.world is not None
+    answered.world.exchanges.clear()
+    ring.on_answer(answered)
+    assert ring.last == last
