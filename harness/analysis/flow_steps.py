@@ -71,7 +71,7 @@ class _SentItems(NamedTuple):
     def keys_of(self, items: Sequence[Json]) -> Sequence[_Key]:
         """Make the keys of the items that the next request sends; as a rule it begins with all of these."""
         pairs = enumerate(zip(self.items, items, strict=False))
-        same = next((place for place, (known, item) in pairs if known != item), min(len(self.items), len(items)))
+        same = next((place for place, (earlier, item) in pairs if earlier != item), min(len(self.items), len(items)))
         return [*self.keys[:same], *map(_item_key, items[same:])]
 
     def beyond(self, known: Counter[_Key], known_ids: set[str]) -> list[Json]:

@@ -20,7 +20,7 @@ def encode_frames(events: Sequence[Json], form: FrameForm) -> Iterator[bytes]:
 
 
 def encode_partial_event(delivery: Delivery) -> bytes:
-    """Encode the part of an event that goes out before the connection closes; empty where there is none."""
+    """Encode the part of an event that goes out before the connection closes; empty where no event is cut."""
     frame = encode_event(dict(delivery.partial_event)) if delivery.partial_event else b""
     return frame[: int(len(frame) * delivery.partial_share)]
 

@@ -160,7 +160,7 @@ def _describe_misfit(name: str, value: Any) -> str:
         return ""
     known = ", ".join(map(repr, ids or MARKER_VALUES[name]))
     listed = {"losses": "losses", "webhooks": "mistakes", "client": "mistakes", "refusals": "rules and areas"}
-    lists = {option: f" or a list of {what} to allow" for option, what in listed.items()}
+    lists = {option: f" or a list of {names} to allow" for option, names in listed.items()}
     wrong = next((id for id in value if id not in ids), "") if ids else value
     near = _suggest(wrong, ids or MARKER_VALUES[name])
     return f"give {'some' if ids else 'one'} of {known}{'' if ids else lists.get(name, '')}.{near}"

@@ -75,8 +75,8 @@ class ApiObservers(ApiObserver):
 
     def remove(self, observer: ApiObserver) -> None:
         """Tell an observer no more."""
-        self.all = [other for other in self.all if other is not observer]
-        self.least_status = min((other.least_status for other in self.all), default=NOBODY)
+        self.all = [left for left in self.all if left is not observer]
+        self.least_status = min((left.least_status for left in self.all), default=NOBODY)
 
     def on_answer(self, answered: AnsweredRequest) -> None:
         """Tell of an answer those that hear of its status."""

@@ -42,9 +42,11 @@ def find_changes(script: RecordedScript, exchanges: Sequence[Exchange]) -> list[
     for exchange in exchanges:
         came[_key_of(exchange)].append(exchange)
     recorded: dict[str, list[Interaction]] = defaultdict(list)
-    for what, interaction in requests_of(script):
-        recorded[what].append(interaction)
-    found = [change for what, before in recorded.items() for change in _compare(what, before, came.get(what, []))]
+    for endpoint, interaction in requests_of(script):
+        recorded[endpoint].append(interaction)
+    found = [
+        change for endpoint, before in recorded.items() for change in _compare(endpoint, before, came.get(endpoint, []))
+    ]
     return sorted(found, key=lambda change: (change.exchange is None, change.exchange or 0))
 
 

@@ -60,8 +60,8 @@ class TranscriptReader:
         """Show the transcript of a request, of which `new` items are; returns how many are as before, too."""
         elements = [*self._elements(request, new)]
         before = sum(element.origin != "input" for element in elements)
-        for number, finding, said in marked:
-            elements = self._mark(elements, exchange, number, finding, said)
+        for number, finding, origin in marked:
+            elements = self._mark(elements, exchange, number, finding, origin)
         stable = next((index for index, element in enumerate(elements) if _is_own(element)), len(elements))
         shown = [self._store(element) for element in elements]
         return self._pool.put_list(shown[:stable], shown[stable:]), before
@@ -87,9 +87,9 @@ class TranscriptReader:
             yield _Element(item, chained, self._said_in(item))
         is_text = isinstance(request.body.get("input"), str)
         added = set(map(id, new))
-        for at, item in request.placed_items:
+        for place, item in request.placed_items:
             is_new = is_text or id(item) in added
-            yield _Element(item, *(("input", 0) if is_new else ("resent", self._said_in(item))), at=at)
+            yield _Element(item, *(("input", 0) if is_new else ("resent", self._said_in(item))), at=place)
 
     def _said_in(self, item: Json) -> int:
         """Find the exchange that said an item first, also if the client has changed it."""

@@ -217,16 +217,16 @@ class Webhooks:
 
     def next_time(self, now: int) -> int | None:
         """Find the World's time at which something is due next, after `now`; None when nothing is."""
-        times = [at for at, _, _ in self._due]
+        times = [due for due, _, _ in self._due]
         times += [held[0].at + HELD_SECONDS for held in self._held.values()]
-        return min((at for at in times if at > now), default=None)
+        return min((time for time in times if time > now), default=None)
 
     def hurry(self, until: int, now: int) -> None:
         """Make due at once what is due `until` a later time."""
         waiting = self._due
         self._due = []
-        for at, _, attempt in sorted(waiting, key=lambda entry: entry[:2]):
-            self._push(attempt._replace(at=now) if now < at <= until else attempt)
+        for due, _, attempt in sorted(waiting, key=lambda entry: entry[:2]):
+            self._push(attempt._replace(at=now) if now < due <= until else attempt)
         for held in self._held.values():
             held[:] = [attempt._replace(at=attempt.at - max(0, until - now)) for attempt in held]
 

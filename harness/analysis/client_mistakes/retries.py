@@ -104,7 +104,7 @@ def retried_non_retryable(client: SeenClient) -> Iterator[MistakeFacts]:
 def _has_changed(client: SeenClient, retry: Retry) -> bool:
     """Tell whether something was changed between a request and its retry, so that the answer may be another one."""
     between = (client.by_number.get(number) for number in range(retry.of + 1, retry.exchange))
-    return any(other and other.request.method != "GET" and other.status < 400 for other in between)
+    return any(exchange and exchange.request.method != "GET" and exchange.status < 400 for exchange in between)
 
 
 @client_mistake(

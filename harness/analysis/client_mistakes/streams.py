@@ -23,9 +23,9 @@ def _resumed(at: float, after: int, answer: Any = None) -> Sending:
 def _later(exchange: Exchange, client: SeenClient) -> Iterator[Exchange]:
     """Yield the exchanges that began when one was over."""
     over = end_of(client.times[exchange.number])
-    for other, times in client.timed:
-        if other.number > exchange.number and times.arrived >= over:
-            yield other
+    for later, times in client.timed:
+        if later.number > exchange.number and times.arrived >= over:
+            yield later
 
 
 def _response_id(exchange: Exchange) -> str | None:

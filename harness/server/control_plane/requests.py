@@ -30,7 +30,7 @@ def named_world(api: MockApi, name: str) -> World:
     """Find a World by the name that is shown of it; HarnessError for an unknown name."""
     if world := find_by_name(api, name):
         return world
-    known = ", ".join(shown_name(other) for other in list(api.worlds.values())[-3:]) or "none"
+    known = ", ".join(shown_name(newest) for newest in list(api.worlds.values())[-3:]) or "none"
     raise HarnessError(f"no World is called {name!r}: GET {CONTROL_ROOT}/worlds lists them, the newest are {known}.")
 
 

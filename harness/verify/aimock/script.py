@@ -109,7 +109,7 @@ def _keep_case(routes: Sequence[ImportedRoute]) -> list[ImportedRoute]:
         for name, wanted in route.conditions.items():
             if isinstance(wanted, str):
                 texts.setdefault(name, []).append(wanted)
-    written = {name: "\n".join(found) for name, found in texts.items()}
+    written = {name: "\n".join(wanted) for name, wanted in texts.items()}
     folded = {name: text.casefold() for name, text in written.items()}
 
     def keep(name: str, wanted: Any) -> Any:
@@ -166,7 +166,7 @@ def _convert(script: ImportedScript, file: str, fixtures: Sequence[Any]) -> Iter
             script.left_out.append(f"{place}{steps}: {problem}")
             continue
         unknown = [f"{name} is not played" for name in fixture if name not in _MEMBERS]
-        script.dropped.extend(f"{place}: {what}" for what in (*turn.dropped, *unknown))
+        script.dropped.extend(f"{place}: {loss}" for loss in (*turn.dropped, *unknown))
         yield _Converted(place, match, turn.lines)
 
 

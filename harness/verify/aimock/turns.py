@@ -151,7 +151,7 @@ def _convert_ending(answer: Json) -> Iterator[Line]:
             yield ending
     if counts := as_object(answer.get("usage")):
         names = {"input_tokens": "prompt_tokens", "output_tokens": "completion_tokens"}
-        found = {name: counts.get(name, counts.get(other)) for name, other in names.items()}
+        found = {name: counts.get(name, counts.get(chat_name)) for name, chat_name in names.items()}
         if known := {name: count for name, count in found.items() if count is not None}:
             yield {"usage": known}
     if model := answer.get("model"):

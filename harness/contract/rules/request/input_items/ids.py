@@ -110,7 +110,7 @@ shape(
     fix="Pass the id of a response; a wrong base URL can put another word there.",
 )
 def path_response_id(request: Request) -> Iterator[Json]:
-    """The id in the path must begin with `resp`, as a word of its own: `responses` is none (reported).
+    """The id in the path must begin with `resp`, as a word of its own: `responses` does not (reported).
 
     In a project also with what the ids of workflow and hosted agents begin with.
     """

@@ -97,7 +97,7 @@ def model_not_served(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Use a model that the Responses API serves: `harness models` lists them.",
 )
 def model_not_there(request: Request, world: WorldView) -> Iterator[Json]:
-    """Models for embeddings, for completions and some for images are none to the Responses API."""
+    """The Responses API does not serve models for embeddings, for completions and some for images."""
     family = family_of(request, world)
     if family and not family.found and world.account.models is None:
         yield {"model": request.body["model"]}
@@ -148,8 +148,8 @@ def model_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """`model` must name a model this key may use; the status is 400, not 404.
 
     Unless the account lists its models, every name is taken but an empty one, one that the API refused (`gpt-5.1-mini`),
-    another vendor's (`gemini-1.5-flash`), one that says of itself that it is none (`gpt-nonexistent`), one that is a slip of
-    the keyboard from a model's (`gtp-4.1`), and that of a model that is gone for long.
+    another vendor's (`gemini-1.5-flash`), one that says that it is no model (`gpt-nonexistent`), one that is a slip of the
+    keyboard from a model's (`gtp-4.1`), and that of a model that is gone for long.
     """
     name, account, family = request.body.get("model"), world.account, family_of(request, world)
     if name is None or (account.models is not None and name in account.models and name not in account.deleted_models):
