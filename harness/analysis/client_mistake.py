@@ -1,4 +1,4 @@
-"""A mistake of a client in how it asks: when it asks again, how long it waits, what it makes of a stream.
+"""Mistakes of a client in how it asks: when it asks again, how long it waits, how it reads a stream.
 
 A mistake is a generator function of a `SeenClient` that yields facts; `@client_mistake` adds the message, the fix, the
 source and examples. The function's name with hyphens is its id.
@@ -24,7 +24,7 @@ MistakeFacts = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class SeenClient:
-    """What is seen of a client: the journal, the times of its exchanges, and the numbers of those that took a turn.
+    """What is seen of a client: the journal, the times of the exchanges, and the numbers of those that took a turn.
 
     `patience` are the seconds that it may wait for an answer that does not come.
     """
@@ -72,7 +72,7 @@ MistakeCheck = Callable[[SeenClient], Iterator[MistakeFacts]]
 
 @dataclass(frozen=True, slots=True)
 class ClientMistake:
-    """A mistake that was found: the id of its kind, the number of the `exchange`, what is wrong, how to fix it, who says so.
+    """A mistake of a client: the id of its kind, the number of the `exchange`, the message, the fix, the source.
 
     `came` says when that was, where it matters. One that is `certain` can be no intention of the client; any other is looked
     for on demand.

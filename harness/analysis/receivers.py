@@ -1,4 +1,4 @@
-"""What a receiver of webhooks did wrong, seen in the deliveries to it and in what it asked meanwhile.
+"""What a receiver of webhooks did wrong, seen in its deliveries and in its requests meanwhile.
 
 A mistake is a generator function of the deliveries and the journal that yields facts; `@receiver_mistake` adds the message,
 the fix, the source and examples. The function's name with hyphens is its id.

@@ -72,7 +72,7 @@ def find_retries(exchanges: Sequence[Exchange], edge: Mapping[int, EdgeTimes]) -
 
 
 def _find_retried(exchange: Exchange, waiting: Sequence[Exchange], edge: Mapping[int, EdgeTimes]) -> Exchange | None:
-    """Find the newest failure that had come to its end when a request arrived; one still on its way is no reason for it."""
+    """Find the newest failure that had ended when a request arrived: one still on its way is no reason to ask again."""
     arrived = edge[exchange.number].arrived
     ended = [before for before in waiting if end_of(edge[before.number]) <= arrived + MOST_LATE]
     return ended[-1] if ended else None

@@ -230,7 +230,7 @@ def _match_tools(call: Item, tools: Iterable[Json]) -> list[Json]:
 
 
 def _name_member(types: Sequence[str]) -> str:
-    """Return the member by which a call names its tool; empty for a tool of which there is only one."""
+    """Return the member by which a call names its tool; empty where a tool needs no name."""
     return "name" if types[0] in NAMED_TOOLS else "server_label" if types[0] == "mcp" else ""
 
 

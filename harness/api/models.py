@@ -79,7 +79,7 @@ class Model:
 
     @property
     def ends(self) -> tuple[str, str]:
-        """The days from which the model is gone, and from which its name does not exist; empty if it is still served."""
+        """The days from which the model is gone, and from which its name is unknown; empty if still served."""
         return self.gone, self.removed
 
     @property

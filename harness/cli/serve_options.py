@@ -221,7 +221,7 @@ class ServeOptions:
 
     @property
     def decisive(self) -> dict[str, object]:
-        """What decides about answers, so that servers with one store must agree on it."""
+        """What decides about answers: servers with one store must agree on it."""
         names = ("script", "keys", "models", "scripted", "zdr", "pace", "dialect", "assistants")
         given = {name: getattr(self, name) for name in names}
         given |= {"as-of": self.as_of, "contract": self.contract}

@@ -97,7 +97,7 @@ def _only(viewed: Viewed, name: str) -> Viewed:
 
 
 def _find(viewed: Viewed, name: str) -> ShownCase:
-    """Find the case of a name, or the only one of which it is a part; without a name the first that failed."""
+    """Find the case of a name, or the only case with a part of it; without a name the first that failed."""
     ids = [row.id for row in viewed.run.cases]
     if not name:
         wrong = [id for group in viewed.run.causes for id, _ in group.cases] or ids

@@ -16,7 +16,7 @@ from harness.server.observe.metrics import metrics_answer
 
 
 class WorkerMetrics(Collector):
-    """The metrics in a `folder`; `update` brings there what this process does not count with its requests.
+    """The metrics in a `folder`; `update` adds what this process does not count with its requests.
 
     What a worker has counted stays when it has ended, what it had open does not.
     """

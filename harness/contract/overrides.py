@@ -98,7 +98,7 @@ class Condition:
         return all(self._is_anywhere(member, body) for member in self.members)
 
     def covers(self, other: Condition) -> bool:
-        """Tell whether every request that meets the other condition meets this one; False where it names no such place."""
+        """Tell whether every request that meets the other condition meets this one; False where the other names no place."""
         if (self.on, self.dialect) != (other.on, other.dialect):
             return False
         if self.models and not (other.models and set(other.models) <= set(self.models)):

@@ -1,4 +1,4 @@
-"""Settles with one checked request what holds for all that differ by their `input` alone, and checks the rest of each."""
+"""Settles with a checked request what holds for all that differ by `input` alone, and checks the rest of each."""
 
 from __future__ import annotations
 

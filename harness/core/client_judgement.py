@@ -1,4 +1,4 @@
-"""Which mistakes of clients count in a World: those that are certain, or all; less what its test allows."""
+"""Which mistakes of clients count in a World: the certain ones, or all; less what the test allows."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Gate:
 
 
 class StepGate(Gate):
-    """Lets go what waits for it, one step at a time: `step` releases what waits now, `open` everything for good."""
+    """Lets go what waits, a step at a time: `step` releases what waits now, `open` everything for good."""
 
     def step(self) -> int:
         """Release what waits, which may come again; returns how much that was."""

@@ -32,7 +32,7 @@ class EdgeTimes:
 
 
 class EdgeRecord:
-    """What is known so far of one exchange, for whoever sends its answer; `stream` are the events that go out.
+    """What is known so far of an exchange, for the sender of its answer; `stream` are the events to send.
 
         ARRIVED ──a part goes out──> ANSWERING ──the last part──> whole
            ├──────the client leaves──────┼──> left

@@ -10,7 +10,7 @@ from harness.core.exchange import Json
 
 
 class ToolRun(NamedTuple):
-    """A finished execution of a tool: its `name`, its `arguments` by name, what it `returned`; or it has `failed`."""
+    """A finished execution of a tool: its `name`, the `arguments` by name, the value `returned`; or it has `failed`."""
 
     name: str
     arguments: Mapping[str, Any]

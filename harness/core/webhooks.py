@@ -1,4 +1,4 @@
-"""Webhooks as plain data: the event that an endpoint is told, each attempt to deliver it, and what came of it."""
+"""Webhooks as plain data: the event for an endpoint, each attempt to deliver it, and what came of that."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class WebhookEvent(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WebhookDelivery:
-    """A delivery that was made: the type of its `event`, the id of the `response`, its `webhook-id`, what was answered.
+    """A delivery: the type of its `event`, the id of the `response`, the `webhook-id`, the receiver's answer.
 
     `attempt` counts from 1 on, `at` is the World's time at which it was due. `status` is None without an answer, and `error`
     says why. It took `seconds` of the `limit`. `exchanges` are the numbers of the journal's last exchange before and after

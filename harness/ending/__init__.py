@@ -69,7 +69,7 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class ResponseMembers(Fault):
-    """Members of a response beside its output and its end, as a script sets them; of its `usage` the counts by name."""
+    """Members of a response beside output and end, as a script sets them; of `usage` the counts by name."""
 
     members: Json = field(default_factory=dict)
     usage: Json = field(default_factory=dict)
@@ -124,7 +124,7 @@ def usage(
     cache_written: int | None = None,
     reasoning: int | None = None,
 ) -> Any:
-    """A turn whose response has this usage: tokens of its input, `cached` or written to the cache, and of its output.
+    """A turn whose response has this usage: tokens of the input, `cached` or written to the cache, and of the output.
 
     What is left out is counted as ever; the total follows.
     """

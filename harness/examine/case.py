@@ -1,4 +1,4 @@
-"""A case: something that the API may do, the task during which it does so, and what a correct client shows."""
+"""A case: something that the API may do during a task, and what a correct client shows."""
 
 from __future__ import annotations
 

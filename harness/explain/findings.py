@@ -29,7 +29,7 @@ def collect_findings(
     *,
     judged: bool = True,
 ) -> list[ReportFinding]:
-    """List the findings in the exchanges of a World, in their order; then those of its webhooks, its unused turns.
+    """List the findings in the exchanges of a World, in order; then those of its webhooks, and the unused turns.
 
     Every finding of a test that `passed` was expected; of other tests the refusals that were asked for, and what their
     marker allows: losses by their ids, `unused`. A test that was not `judged` passes with losses, so that only those

@@ -64,7 +64,7 @@ def describe_refusal(exchange: Exchange) -> str:
 
 
 def describe_refusal_in_general(exchange: Exchange) -> str:
-    """Say in the API's words that requests were refused as this one, whatever their numbers."""
+    """Say in the API's words that requests were refused, whatever their numbers."""
     return f"Refused ({exchange.status}): {_error_message(exchange)}"
 
 

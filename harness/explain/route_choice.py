@@ -24,7 +24,7 @@ MAX_SHOWN = 80
 
 @dataclass(frozen=True, slots=True)
 class TriedRoute:
-    """A route that a request was tried against: the number of the `turn` that it took there, else 0 and why it took none."""
+    """A route that a request was tried against: the number of the `turn` that it took, else 0 and why not."""
 
     route: str
     turn: int = 0

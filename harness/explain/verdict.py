@@ -87,7 +87,7 @@ def _unused_or_no_request(world: World) -> Cause:
 
 
 def _dropped_world_cause() -> Cause:
-    """Say that the server has dropped an earlier World of this key, so that nobody can judge it."""
+    """Say that the server has dropped an earlier World of this key: nobody can judge it."""
     return Cause(
         "The server had dropped what this key did before, to keep no more Worlds than its limit, as a worker had ended, or "
         "as its store had lost it; nothing of it is judged.",

@@ -105,7 +105,7 @@ def tool_search_call(arguments: Json, *, execution: str = "server", call_id: str
 
 @item("tso", defaults={"call_id": None, "execution": "server"}, output_of="tool_search_call")
 def tool_search_output(tools: Sequence[Json], *, execution: str = "server", call_id: str | None = None) -> Json:
-    """The tools that the API's own search found, as they were declared; the model may call them after this."""
+    """The tools that the API's own search found, as they were declared; from now on the model may call them."""
     return {"tools": list(tools), **_execution_members(execution, call_id)}
 
 

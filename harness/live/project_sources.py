@@ -28,7 +28,7 @@ class ProjectSources:
         return bool(word) and self._count(word, rf"(?<![\w-]){re.escape(word)}(?![\w-])") > 0
 
     def count_marks(self, cassette: Path) -> int:
-        """Count the marks that give a test this cassette, or one of its name in another folder."""
+        """Count the marks that give a test this cassette, or a cassette of the same name in another folder."""
         return self._count(cassette.stem, rf"mark\.cassette\(\s*{_quoted(cassette)}")
 
     def is_named_elsewhere(self, cassette: Path) -> bool:

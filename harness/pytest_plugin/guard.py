@@ -166,7 +166,7 @@ def _explain(item: pytest.Item, address: str) -> str:
 
 
 def _fixes(item: pytest.Item, host: str, made: Sequence[Line], *, is_early: bool) -> tuple[str, ...]:
-    """Explain what to do about a client that was made too early, or that has an address of its own."""
+    """Explain what to do about a client with an address of its own, or made too early."""
     early = any(line.where == "at import" or line.where.startswith("in the fixture") for line in made) or is_early
     if not early or any("base_url" in line.source or "://" in line.source for line in made):
         return (_ADDRESS_FIX,)

@@ -126,7 +126,7 @@ def _requests_to_check(request: Request) -> Iterator[Request]:
 
 
 def _split_at_schema(rules: Sequence[Rule]) -> tuple[list[str], list[str]]:
-    """Split the ids of rules into those that are checked before the schema and those after it."""
+    """Split the ids of rules into those checked before the schema and those checked after it."""
     early = [rule.id for rule in rules if rule.area in AREAS_BEFORE_SCHEMA]
     return early, [rule.id for rule in rules if rule.area not in AREAS_BEFORE_SCHEMA]
 

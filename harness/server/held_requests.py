@@ -32,7 +32,7 @@ class SentRequest(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class HeldRequest:
-    """A request of a World that waits: its number among those that waited, and what was sent.
+    """A request of a World that waits: its number among all that waited, and what was sent.
 
     `turn` is what the model answers, None for what the script says; it is given before `done` ends.
     """

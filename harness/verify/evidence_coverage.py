@@ -62,7 +62,7 @@ def _explain_gap(rule: Rule) -> str:
 
 
 def coverage_rows(rules: Mapping[str, Rule], cassettes: Mapping[str, RuleCassette], records: RuleRecords) -> list[Json]:
-    """Count for each area its rules, in all and by level, its cassettes, their refusals, and its records.
+    """Count for each area its rules, in all and by level, the cassettes, the refusals, and the records.
 
     A row for each area, in order of precedence, and a last one, `all`. EvidenceError when a cassette belongs to no rule.
     """

@@ -63,7 +63,7 @@ class CasePlayer:
         self.mock = self.api.open(EXAMPLE_KEY)
 
     def prepare(self, case: Case) -> list[Answer]:
-        """Script the turns of a case on its day, send its earlier requests and set its account; returns their answers."""
+        """Script the turns of a case on its day, send the earlier requests, set the account; returns the answers."""
         if case.as_of:
             self.mock.world.set_date(case.as_of)
         if case.turns:

@@ -157,7 +157,7 @@ def _call(name: str, arguments: Sequence[str]) -> str:
 
 
 def _bracket(opening: str, parts: Sequence[str], closing: str) -> str:
-    """Write parts in brackets: on a line if they fit there, else each on one of its own."""
+    """Write parts in brackets: on a single line if they fit, else each on a line of its own."""
     line = f"{opening}{', '.join(parts)}{closing}"
     if (len(line) <= _WIDTH and "\n" not in line) or not parts:
         return line

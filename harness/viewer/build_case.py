@@ -1,4 +1,4 @@
-"""Builds a case of a World: every exchange with what its request added, what the model saw, and what is wrong with it."""
+"""Builds a case of a World: every exchange with what its request added, what the model saw, and what is wrong."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ SEARCH_WIDTH = 300
 
 @dataclass(frozen=True, slots=True)
 class CaseHead:
-    """What a case is: its id and place, how it ended after how many seconds, and `why`, what its test has raised.
+    """What a case is: its id and place, how it ended after how many seconds, and `why`, the error of the test.
 
     Places of turns are told from the folder `root`.
     """
@@ -161,7 +161,7 @@ def _marked_by_exchange(world: World, findings: Sequence[ReportFinding]) -> Mapp
 
 
 def _causes_and_consequences(head: CaseHead, judged: JudgedCase, pool: Pool) -> tuple[list[ShownCause], list[str]]:
-    """Tell why a case failed, and what only followed from it: what its test raised, turns that nobody took."""
+    """Tell why a case failed, and what only followed: the error of the test, turns that nobody took."""
     if head.outcome in PASSED_OUTCOMES or head.outcome == "skipped":
         return [], []
     causes = [_clean_cause(show_cause(cause), pool) for cause in judged.causes]

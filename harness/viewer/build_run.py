@@ -21,7 +21,7 @@ from harness.world.world import World
 
 
 def view_of_case(shown: ShownCase) -> Json:
-    """Write a case as a report carries it from where it was made to the page: its row, and all of it compressed."""
+    """Write a case as a report carries it to the page: the row, and the whole case compressed."""
     return {
         "row": asdict(shown.row),
         "case": to_text(shown),
@@ -61,7 +61,7 @@ def build_run(report: Report) -> tuple[Run, list[str]]:
 
 
 def assemble_run(rows: Sequence[CaseRow], facts: RunFacts, **members: Any) -> Run:
-    """Assemble a run of the rows of its cases and what is told of it; `members` are further ones of `Run`."""
+    """Assemble a run of the rows of its cases; `members` are further members of `Run`."""
     own: dict[str, Any] = {
         "documented": document(rows),
         "totals": {"exchanges": sum(row.exchanges for row in rows)},

@@ -91,7 +91,7 @@ class CaseRow:
 
 @dataclass(frozen=True, slots=True)
 class Covered:
-    """A dimension of the API: its title, the names that there are, and those that the run has touched."""
+    """A dimension of the API: its title, all names, and the names that the run has touched."""
 
     title: str
     known: Sequence[str]
@@ -173,7 +173,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A route that was tried: its conditions, and the first that failed; empty when it answered."""
+    """A route that was tried: its conditions, and the first that failed; empty if none did."""
 
     route: str
     failed: str
@@ -181,7 +181,7 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class AnsweredBy:
-    """The turn of a script that answered: its number, its route, where it is written."""
+    """The turn of a script that answered: its number, the route, the place in the script."""
 
     turn: int = 0
     route: str = ""

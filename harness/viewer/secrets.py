@@ -9,7 +9,7 @@ from harness.core.text.redact import HIDDEN, SECRET_HEADERS, redact, secrets_in_
 
 
 def cleaner_of(exchanges: Iterable[Exchange], more: Iterable[str] = ()) -> Callable[[str], str]:
-    """Make the function that hides what these exchanges have in their headers, and writes half characters as escapes."""
+    """Make the function that hides the secrets in the headers of exchanges, and writes half characters as escapes."""
     headers = {id(exchange.request.headers): exchange.request.headers for exchange in exchanges}
     secrets = frozenset(more).union(*map(secrets_in_headers, headers.values()))
 

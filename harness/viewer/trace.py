@@ -72,7 +72,7 @@ def read_trace(file: Path) -> Trace:
 
 
 def list_traces(paths: Sequence[Path]) -> Iterator[Path]:
-    """Yield the traces at these paths: each file that is one by its name, and those below each folder, sorted."""
+    """Yield the traces at these paths: each file with the name of a trace, and those below each folder, sorted."""
     for path in paths:
         if path.is_dir():
             yield from sorted(path.rglob(f"*{SUFFIX}"))

@@ -166,7 +166,7 @@ def _members(element: _Element) -> tuple[Any, ...]:
 
 
 def _replace(elements: list[_Element], index: int, mark: str, number: int, was: Any = None) -> list[_Element]:
-    """Mark an element; one that is refused stays so, with what it was before."""
+    """Mark an element; a refused one stays refused, with what it was before."""
     known = elements[index]
     if known.mark == "refused":
         mark, number = known.mark, known.finding if known.finding is not None else number

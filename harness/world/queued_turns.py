@@ -59,7 +59,7 @@ def remove_waiting(script: Script, id: str, was: str) -> None:
 
 
 def _begin_again(route: Route, index: int) -> None:
-    """Note that no turn of those that repeat has been played, when the first one is another now."""
+    """Note that no repeated turn has been played when the first turn is another now."""
     if index == 0:
         route.replayed = 0
 

@@ -19,7 +19,7 @@ _EARLY = 0.005
 
 @dataclass(slots=True)
 class _Limit:
-    """A limit of a model: what is `used` of it sinks evenly, all of it within a minute; `at` is when it was looked at."""
+    """A limit of a model: what is `used` sinks evenly, all of it within a minute; `at` is the time of the last look."""
 
     limit: int
     used: float = 0.0

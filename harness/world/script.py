@@ -29,7 +29,7 @@ Fallback = Callable[[Any], Sequence[TurnLine]]
 
 
 class Taken(NamedTuple):
-    """The answer to a request: the lines of a turn, its route and its number there; unscripted it has no route.
+    """The answer to a request: the lines of a turn, its route and its number there; no route if unscripted.
 
     `places` are those of the turn in the route.
     """

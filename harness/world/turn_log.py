@@ -30,7 +30,7 @@ TakenTurn = tuple[object, int, Sequence[Place], int]
 
 
 class TurnLog(Mapping[int, TurnOrigin]):
-    """The turns that answered, by the number of the exchange; of several that made one answer it is the first."""
+    """The turns that answered, by the number of the exchange; the first turn where several made an answer."""
 
     __slots__ = ("taken",)
 

@@ -167,7 +167,7 @@ class Webhooks:
         return rotated
 
     def add_event(self, response: Json, now: int) -> None:
-        """Note that a background response has ended: it is due at each endpoint that is told of such an end."""
+        """Note that a background response has ended: an event is due at each endpoint for such an end."""
         type = f"response.{response['status']}"
         event = WebhookEvent(self.ids.hex("evt_", 32), type, now, response["id"])
         for endpoint in list(self.endpoints.values()):

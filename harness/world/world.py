@@ -171,7 +171,7 @@ class World:
         return self.account
 
     def note_arrival(self, seconds: float) -> None:
-        """Note when a request has arrived, by the clock of its server: a client that waits as it was told has its quota."""
+        """Note when a request has arrived, by the server's clock: a client that waits as it was told has its quota."""
         if self.quotas and self.counts_waiting:
             self.quotas.arrived = seconds
 
@@ -209,7 +209,7 @@ class World:
             self.store.keep_newest(limits.responses)
 
     def hear_strays(self, log: StrayLog) -> None:
-        """Hear from now on of requests whose keys lead to no World: perhaps they were meant for this one."""
+        """Hear from now on of requests with keys of no World: perhaps they were meant for this World."""
         self.heard_strays = HeardStrays(log)
         self.refusals = RefusalLedger(self.exchanges, self.heard_strays)
 

@@ -17,7 +17,7 @@ _RESPONSE = {"id": "resp_1", "object": "response", "status": "in_progress"}
 
 
 class Sending(NamedTuple):
-    """A request that arrived `at` so many seconds, its answer, and what went out of that."""
+    """A request that arrived `at` so many seconds, the answer, and how much of it went out."""
 
     at: float
     answer: Answer

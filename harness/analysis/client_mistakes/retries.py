@@ -1,4 +1,4 @@
-"""Requests that were sent again although it could not help, too soon, or too often, and such that were not."""
+"""Requests that were sent again in vain, too soon or too often, and requests that should have been."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a client makes of a stream that has no end, or that it leaves before the end."""
+"""How a client goes on after a stream that has no end, or that it left early."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sequences that share their beginning, so that a longer one costs only the new part."""
+"""Sequences that share their beginning: a longer one costs only the new part."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ def _missing_call_facts(place: str, original: OutputItem, where: str) -> LossFac
 def _find_forgotten_calls(
     request: HistoryRequest, history: History, calls: Mapping[str, Json]
 ) -> Iterator[tuple[str, OutputItem]]:
-    """Find the calls that an earlier request answered and this one lacks, as well as their outputs.
+    """Find the calls with outputs of an earlier request that this one lacks.
 
     Either another call of the same response is still there, or the model is within the loop of calls that they belong to.
     """

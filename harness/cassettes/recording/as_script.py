@@ -57,7 +57,7 @@ def is_model_request(interaction: Interaction) -> bool:
 
 
 def recorded_response(interaction: Interaction) -> Json | None:
-    """Find the response that an interaction created, as its last event has it; None if it created none."""
+    """Find the response that an interaction created, as its last event has it; None without any."""
     if not is_model_request(interaction) or interaction.status != 200:
         return None
     answer = decoding.decode_answer(interaction.answer, interaction.answer_headers)
@@ -80,7 +80,7 @@ def lines_of(response: Json) -> list[Json | str]:
 
 
 def lines_of_broken_stream(interaction: Interaction) -> list[Json | str] | None:
-    """Make the lines of a stream that has no end: what it said so far, and how it broke off; None for anything else.
+    """Make the lines of a stream without an end: what was said so far, and how it broke off; None for anything else.
 
     A text that was under way has its exact deltas, so that the stream of the mock breaks off at the same place.
     """
@@ -108,7 +108,7 @@ def lines_of_broken_stream(interaction: Interaction) -> list[Json | str] | None:
 
 
 def line_of(item: Any) -> Json | str:
-    """Write an item as a line: by the name of its builder where that says it all, else in its wire form."""
+    """Write an item as a line: by the name of its builder where that is enough, else in its wire form."""
     wire = _drop_nulls(item)
     match wire:
         case {"type": "message", "content": [{"type": "output_text", "text": str(text), **rest}], **others} if not any(

@@ -25,7 +25,7 @@ LAST_RESORT_SECONDS = 1.0
 
 
 class Entrance(NamedTuple):
-    """The root of the API that a server has, the variables of its clients by its origin, and the path of its viewer.
+    """The root of a server's API, the variables of its clients by origin, and the path of the viewer.
 
     The viewer is opened in a browser when `opens` says so.
     """

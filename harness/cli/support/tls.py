@@ -25,7 +25,7 @@ EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 @dataclass(frozen=True)
 class Secured:
-    """How a server speaks TLS: its certificate, the variables by which clients trust it, what removes their files."""
+    """How a server speaks TLS: its certificate, the variables by which clients trust it, the removal of the files."""
 
     certificate: ServerCertificate
     variables: Mapping[str, str]

@@ -48,7 +48,7 @@ class Viewed:
 
 
 def read_viewed(paths: Sequence[Path]) -> Viewed:
-    """Read one run, or everything at these paths as one; ConfigError for what cannot be looked at."""
+    """Read a run, or everything at these paths as one run; ConfigError for a path that holds neither."""
     for path in paths:
         if not path.exists():
             raise ConfigError(

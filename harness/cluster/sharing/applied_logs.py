@@ -1,4 +1,4 @@
-"""The Worlds of one process that shares them with others: each is made by the requests in the log of its key, in order.
+"""The Worlds that a process shares with others: each is made by the requests in the log of its key, in order.
 
 As a World knows neither clock nor chance, all processes come to the same state and the same answers.
 """

@@ -87,7 +87,7 @@ class RedisLog:
             await connection.disconnect(nowait=True)
 
     async def append(self, calls: Sequence[Append], deadline: float | None = None) -> list[Tail | StoreLost]:
-        """Append requests in this order, in one round trip; each gets the news of its log, or why it was not appended.
+        """Append requests in order, in a single round trip; each gets the news of its log, or why it was not appended.
 
         When the connection breaks before the answer, each is asked for once more and appended only if it was not.
         """
@@ -111,7 +111,7 @@ class RedisLog:
             raise StoreLost(self._describe(answer))
 
     async def get_snapshots(self, keys: Sequence[str], deadline: float | None = None) -> dict[str, StoredSnapshot]:
-        """Get the snapshots of these keys, in one round trip, if their logs still continue them."""
+        """Get the snapshots of these keys in a single round trip, if the logs still continue them."""
         none = StoredSnapshot("", 0, b"")
         answers = await self._run_snapshot(
             [self._snapshot_command(key, none) for key in keys], deadline or self.deadline()

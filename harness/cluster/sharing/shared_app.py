@@ -121,7 +121,7 @@ class SharedApp(App):
         return self._serve_control
 
     async def _serve_control(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Bring the World up to date for what reads it; what changes it goes through the log."""
+        """Bring the World up to date for a request that reads; a request that changes it goes through the log."""
         if scope["type"] != "http" or scope["path"] == EVENTS_PATH:  # which is of this server, and never ends
             await self._control_app(scope, receive, send)
             return

@@ -1,1 +1,1 @@
-"""Several processes behind one address: each key belongs to one of them, which gets the connections of its clients."""
+"""Several processes behind an address: each key belongs to a process, and its clients' connections go there."""

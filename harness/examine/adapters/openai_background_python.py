@@ -14,7 +14,7 @@ ENDINGS = ("response.completed", "response.incomplete", "response.failed")
 
 
 async def send(client: AsyncOpenAI, asked: dict[str, Any]) -> Any:
-    """Send a request and return its response, or its stream; a background one is polled, its stream resumed."""
+    """Send a request and return the response or the stream; in the background it is polled, its stream resumed."""
     answered = await client.responses.create(**asked)
     if not asked.get("background"):
         return answered

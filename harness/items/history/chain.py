@@ -66,7 +66,7 @@ class ItemChain:
         return iter(items)
 
     def extend(self, *items: Json) -> ItemChain:
-        """Return a chain that adds these items at the end; this chain stays as it is."""
+        """Return a chain with more items at the end; this chain stays as it is."""
         return ItemChain(items, self)
 
     @property

@@ -118,7 +118,7 @@ def _compare_summaries(
 
 
 def _side_by_form(at: str, then: Verdicts, now: Verdicts) -> str:
-    """Find the side of the mock where it has no answer of its own: the conforming one, if only one conforms."""
+    """Find the side of the mock where it has no answer of its own: the conforming side, if only one conforms."""
     name = at.rpartition(".")[2].partition("[")[0]
     return {(True, False): "live", (False, True): "recording"}.get(
         (_has_fault_at(then, name), _has_fault_at(now, name)), ""

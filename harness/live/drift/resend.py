@@ -144,7 +144,7 @@ class _Resender:
 
 
 def _affected_ids(request: Recorded) -> set[str]:
-    """List the ids of what a request may change: those in its path, and its conversation."""
+    """List the ids of what a request may change: the ids in its path, and its conversation."""
     body = request.request if isinstance(request.request, dict) else {}
     return {*request.path.split("/"), conversation_id(body) or ""}
 

@@ -1,4 +1,4 @@
-"""What somebody who watches a World can do by hand: see what waits, change it, answer it, let it go on."""
+"""What somebody who watches a World can do by hand: see what waits, change, answer or release it."""
 
 from __future__ import annotations
 

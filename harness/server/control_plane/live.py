@@ -1,4 +1,4 @@
-"""What the holder of the control token sees of all Worlds: a list of them, and a stream of what happens in them."""
+"""What the holder of the control token sees of all Worlds: a list, and a stream of what happens."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ async def _tell(ring: EventRing, position: int, connection: Mapping[str, Any]) -
 
 
 def _encode_event(id: int, event: LiveEvent) -> bytes:
-    """Encode an event: what all have, and then its row, which orjson encodes whatever it is."""
+    """Encode an event: the members of all events, and then its row, which orjson encodes whatever it is."""
     head: Json = {"world": event.world, "kind": event.kind}
     if event.number:
         head["number"] = event.number

@@ -35,7 +35,7 @@ def named_world(api: MockApi, name: str) -> World:
 
 
 def mock_of(request: Request) -> Mock:
-    """Find the mock that a request names by a header, else that of the key that it carries."""
+    """Find the mock that a request names by a header, else the mock of its key."""
     headers = normalize_headers(request.headers.raw)
     if WORLD_HEADER in headers:
         return Mock(named_world(api_of(request), unquote(headers[WORLD_HEADER])))

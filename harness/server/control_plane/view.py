@@ -67,7 +67,7 @@ async def view_run(request: Request) -> Response:
 
 
 async def view_case(request: Request, id: str, after: int = 0) -> Response:
-    """A World as the viewer shows it, by its name (`id`): of its exchanges those whose number is above `after`."""
+    """A World as the viewer shows it, by name (`id`): its exchanges with a number above `after`."""
     live = _live_of(request)
     return await live.answer(lambda: live.case(named_world(live.api, id), after))
 
@@ -149,7 +149,7 @@ class _LiveView:
         return replace(known.row, seconds=head.seconds)
 
     def _judge(self, name: str, world: World) -> _KnownJudgement:
-        """Judge a World as it is now, or return what was known of it before while it is busy."""
+        """Judge a World as it is now; while it is busy, return the last judgement."""
         state, known = _state_of(world), self.judgements.get(name)
         if known is None or known.state != state:
             if _is_busy(world):

@@ -29,7 +29,7 @@ UNWATCHED_SECONDS = 60.0
 
 
 class LiveEvent(NamedTuple):
-    """Something that happened in a World: its `kind`, the exchange it is about (0 for none), and what is shown of it.
+    """Something that happened in a World: the `kind`, the exchange it is about (0 without any), and what is shown.
 
     The row of an `edge` are its times, else it is a mapping.
     """

@@ -1,4 +1,4 @@
-"""Delivers what is due in the Worlds of a process: those of one World one after the other, in a thread while there is any.
+"""Delivers what is due in the Worlds of a process: in turn for each World, in a thread while anything is due.
 
 No answer of the mock waits for it. A test waits for it when it moves time or a response on, or reads `mock.deliveries`;
 where an event loop runs in its thread that would stand in the way of an app in the loop, so it awaits `mock.delivered()`.

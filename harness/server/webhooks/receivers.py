@@ -184,7 +184,7 @@ class WsgiReceiver:
 
 
 class AsgiReceiver:
-    """Calls an ASGI app in the event loop in which it was made, else in one for all such apps; without its lifespan."""
+    """Calls an ASGI app in the event loop where it was made, else in a loop for all such apps; without its lifespan."""
 
     def __init__(self, app: Callable[..., Coroutine[Any, Any, None]]) -> None:
         self._app = app

@@ -26,7 +26,7 @@ class SignedRequest(NamedTuple):
 
 
 def sign_delivery(attempt: DueDelivery, endpoint: WebhookEndpoint, world_time: int, now: int) -> SignedRequest:
-    """Write and sign a delivery; receivers compare its timestamp with their clock, so that it is `now`, in unix seconds."""
+    """Write and sign a delivery. Its timestamp is `now`, in unix seconds, since receivers compare it with their clock."""
     body = orjson.dumps(attempt.event.as_json())
     headers = {"content-type": "application/json", "user-agent": USER_AGENT, "webhook-id": attempt.webhook_id}
     if attempt.signature == "missing":

@@ -87,7 +87,7 @@ def _text(match: Json, name: str) -> str:
 
 
 def escape_pattern(text: str) -> str:
-    """Escape what a pattern would read otherwise, and nothing that it reads as it is."""
+    """Escape the characters that a pattern would read otherwise, and no others."""
     return re.sub(r"\\([- ])", r"\1", re.escape(text))
 
 

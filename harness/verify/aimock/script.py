@@ -1,4 +1,4 @@
-"""Fixtures as a script: each is a route, those that differ by their place alone are the turns of one.
+"""Fixtures as a script: each is a route; fixtures that differ by their place alone are the turns of a route.
 
 As in aimock, the first fixture that a request meets answers it, and again and again, unless it has a `sequenceIndex`.
 """
@@ -124,7 +124,7 @@ def _keep_case(routes: Sequence[ImportedRoute]) -> list[ImportedRoute]:
 
 
 def _list_files(path: Path) -> Iterator[Path]:
-    """List the files of a folder as aimock reads them: its own, then those of the folders in it, by name."""
+    """List the files of a folder as aimock reads them: its own, then the files of the folders in it, by name."""
     if not path.is_dir():
         yield path
         return

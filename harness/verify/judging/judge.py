@@ -46,7 +46,7 @@ _READ_HEADERS: Mapping[str, re.Pattern[str]] = {
 
 
 def judge(recorded: Recorded, world: World) -> Iterator[Verdict]:
-    """Judge one exchange by the contract of its day; `world` remembers the earlier ones of its file."""
+    """Judge an exchange by the contract of its day; `world` remembers the earlier exchanges of the file."""
     enter_day(world, recorded)
     operation, request = rebuild_request(recorded)
     if operation is None:
