@@ -11,9 +11,9 @@ HarnessError            a mistake of the harness's own user: what, where, how to
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from harness.core.headers import quote_header
 from harness.core.manual import Section
@@ -74,10 +74,28 @@ def _fill_template(form: Any, facts: Mapping[str, Any]) -> Any:
     return form
 
 
+class Problem(NamedTuple):
+    """What only the user of the harness can fix: what is wrong, lines that show more of it, how to fix it."""
+
+    what: str
+    shown: Sequence[str] = ()
+    fix: str = ""
+
+    def __str__(self) -> str:
+        return "\n".join([self.what, *self.shown, *filter(None, [self.fix])])
+
+
 class HarnessError(Exception):
-    """Something only the user of the harness can fix; the text says what, where and how, `section` where to read more."""
+    """Something only the user of the harness can fix; the text says what, where and how, `section` where to read more.
+
+    `problem` is the text in its parts.
+    """
 
     section: ClassVar[Section] = "options-and-files"
+
+    def __init__(self, what: str = "", shown: Sequence[str] = (), fix: str = "") -> None:
+        self.problem = Problem(what, shown, fix)
+        super().__init__(str(self.problem))
 
 
 class ScriptError(HarnessError):

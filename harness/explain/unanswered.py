@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from harness.core.errors import Problem
 from harness.core.exchange import Exchange, Request
-from harness.core.text.raised import DETAIL_MARKS
 from harness.core.text.shorten import answer_error, pluralize, summarize_item
 from harness.explain.hang_up import HANG_UP, HANG_UP_FIX, describe_hang_up
 from harness.explain.model import Cause, ReportFinding
@@ -15,14 +15,10 @@ MAX_DIFFERING = 4
 """How many lines of a diff are shown of each side, the first ones."""
 
 
-def unanswered_cause(world: World, request: Request, text: str) -> Cause:
-    """Explain a request without an answer: why, what differed from the nearest route, what it sent, the fix.
-
-    The first line of the text says what is wrong; lines that begin with `-` or `+` show a difference, those of
-    `DETAIL_MARKS` what code of the test has raised, others the fix.
-    """
+def unanswered_cause(world: World, request: Request, problem: Problem) -> Cause:
+    """Explain a request without an answer: why, what differed from the nearest route, what it sent, the fix."""
     number = next((exchange.number for exchange in world.exchanges if is_same_request(exchange, request)), 0)
-    what, *rest = text.splitlines() or [""]
+    what, *advice = problem.what.splitlines() or [""]
     asked, sent = f"{request.method} {request.path}", _sent_gist(request)
     head = f"Request {number}, {asked}, could not be answered:"
     again = _find_same_request(world, request, number)
@@ -30,8 +26,8 @@ def unanswered_cause(world: World, request: Request, text: str) -> Cause:
         left = f"{head} the client {hang_up} and asked again."
         return Cause(left, number, "hang_up", general=HANG_UP, where=what, sent=sent, fix=HANG_UP_FIX)
     why = f"request {again.number} asked the same and took a turn: {SAME_REQUEST}" if again else ""
-    shown = [line.strip() for line in rest if line.lstrip().startswith(("-", "+", *DETAIL_MARKS))]
-    fix = " ".join(line.strip() for line in rest if line.strip() not in shown)
+    shown = [line.strip() for line in problem.shown]
+    fix = " ".join(line.strip() for line in [*advice, *problem.fix.splitlines()])
     general = f"{asked} could not be answered: {what}"
     told = {"where": "\n".join(shown), "sent": sent, "why": why, "fix": fix}
     return Cause(f"{head} {what}", number, "unanswered", general=general, **told)

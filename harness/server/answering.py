@@ -99,7 +99,7 @@ def _refuse(refusal: Violation, request: Request, world: Any) -> Answer:
 
 def _report_problem(problem: HarnessError, request: Request, world: Any) -> Answer:
     if world is not None:
-        world.problems.append((request, str(problem)))
+        world.problems.append((request, problem.problem))
     return teapot_answer(problem)
 
 

@@ -72,9 +72,10 @@ class McpServer:
         except HarnessError as problem:
             if not user_frames(problem):
                 raise
-            raise ScriptError(describe_raised(problem)) from problem
+            raise ScriptError(*describe_raised(problem)) from problem
         except Exception as problem:
-            raise ScriptError(f"{where}: it raised {describe_raised(problem)}") from problem
+            what, frames, _ = describe_raised(problem)
+            raise ScriptError(f"{where}: it raised {what}", frames) from problem
         made = mcp_call(self.label, name, arguments, approval_request_id=approval_request_id, **ended)
         if finding := check_item(made):
             raise ScriptError(f"{where} is not what the API could say: {finding.message} (at {finding.at})")

@@ -92,7 +92,8 @@ class Route:
         try:
             return is_match(name, wanted, actual)
         except Exception as problem:
-            raise ScriptError(f"{self}: the condition `{name}` raised {describe_raised(problem)}") from problem
+            what, frames, _ = describe_raised(problem)
+            raise ScriptError(f"{self}: the condition `{name}` raised {what}", frames) from problem
 
     def next(self, request: Request) -> list[TurnLine]:
         """Take the next turn and return its lines.
@@ -121,7 +122,7 @@ class Route:
         except ScriptError as problem:
             if turned is turn:
                 raise
-            raise ScriptError(f"{problem}\n  at {describe_code(turn)}, which returned it") from problem
+            raise ScriptError(str(problem), [f"  at {describe_code(turn)}, which returned it"]) from problem
         if isinstance(lines[0], Refusal):
             raise ScriptedRefusal(lines[0])
         return lines
@@ -140,9 +141,10 @@ class Route:
         except HarnessError as problem:
             if not user_frames(problem):
                 raise
-            raise ScriptError(describe_raised(problem)) from problem
+            raise ScriptError(*describe_raised(problem)) from problem
         except Exception as problem:
-            raise ScriptError(f"{self}: a turn raised {describe_raised(problem)}") from problem
+            what, frames, _ = describe_raised(problem)
+            raise ScriptError(f"{self}: a turn raised {what}", frames) from problem
 
     def has_begun(self, turn: Turn) -> bool:
         """Tell whether a turn of this route that plays several has played one."""

@@ -84,9 +84,11 @@ class RoutedPath:
         except HarnessError as problem:
             if not user_frames(problem):
                 raise
-            raise ScriptError(f"{self}: {describe_raised(problem)}") from problem
+            what, frames, _ = describe_raised(problem)
+            raise ScriptError(f"{self}: {what}", frames) from problem
         except Exception as problem:
-            raise ScriptError(f"{self}: its function raised {describe_raised(problem)}") from problem
+            what, frames, _ = describe_raised(problem)
+            raise ScriptError(f"{self}: its function raised {what}", frames) from problem
 
     def make_answer(self, made: Any) -> Answer:
         """Turn a value into an answer; ScriptError for one that cannot be sent."""

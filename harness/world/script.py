@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from harness.answers.turn_problem import ReadItems, find_turn_problem
 from harness.core.delivery import Fault, Pace, Pause
-from harness.core.errors import NoTurn, ScriptError
+from harness.core.errors import NoTurn, Problem, ScriptError
 from harness.core.exchange import Json, Request
 from harness.core.registry import suggest_name
 from harness.core.text.raised import NOWHERE, Place
@@ -130,7 +130,7 @@ class Script:
                 self.taken_now = before
         if self.fallback and not routes:
             return Taken(self._at_pace(list(self.fallback(call))))
-        raise NoTurn(self.explain_no_turn(request))
+        raise NoTurn(*self.explain_no_turn(request))
 
     def note_taken(self, taken: Taken) -> None:
         """Note a turn that answers a request although it was taken before, unless another one answers, too."""
@@ -142,20 +142,21 @@ class Script:
         stepped = [*lines, self.step] if self.step else lines
         return [*stepped, self.pace] if self.pace and not find_pace(lines) else stepped
 
-    def explain_no_turn(self, request: Request) -> str:
+    def explain_no_turn(self, request: Request) -> Problem:
         """Explain why no turn answers this request: the closest route, wanted and sent values, the fix."""
         words = self.vocabulary
         waiting = [route for route in self.all_routes if route.turns]
         if not waiting:
             spent = ", ".join(f"{route} ({route.taken} taken)" for route in self.all_routes) or "nothing was scripted"
-            return f"No turn is left for this request: {spent}.\n{words.add_turn}"
+            return Problem(f"No turn is left for this request: {spent}.", fix=words.add_turn)
         closest = min(waiting, key=lambda route: len(route.unmet_conditions(request)))
         left = pluralize(len(closest.turns), "turn")
-        lines = [f"No turn answers this request. The closest is {closest}, {left} left:"]
+        lines: list[str] = []
         for name, wanted, actual in closest.unmet_conditions(request):
             shown = shorten(words.render_value(actual), 200, mark="...")
             lines += [f"  - {name} wanted: {words.render_value(wanted)}", f"  + {name} was:    {shown}"]
-        return "\n".join([*lines, words.add_open_turn])
+        what = f"No turn answers this request. The closest is {closest}, {left} left:"
+        return Problem(what, lines, words.add_open_turn)
 
 
 def _is_plain_turn(turn: Any) -> bool:

@@ -25,7 +25,7 @@ from harness.core.client_judgement import LENIENT, ClientJudgement
 from harness.core.dates import CONTRACT_DATE, parse_as_of, start_of_clock
 from harness.core.delivery import Gate
 from harness.core.edge import EdgeLog, EdgeRecord, ReturnedAnswer
-from harness.core.errors import ConfigError
+from harness.core.errors import ConfigError, Problem
 from harness.core.exchange import Answer, Exchange, Json, Request, Stray
 from harness.core.ids import Ids
 from harness.core.limits import UNLIMITED, drop_before, drop_oldest
@@ -124,7 +124,7 @@ class World:
         self.exchange_count = 0
         self.edge = EdgeLog()
         self.answered_by = TurnLog()
-        self.problems: list[tuple[Request, str]] = []
+        self.problems: list[tuple[Request, Problem]] = []
         self.hear_strays(NO_STRAYS)
         self.tool_runs = ToolRuns()
 

@@ -192,7 +192,7 @@ class TestWhatOnlyTheUserCanFix:
         assert (answer.status, answer.body["error"]["code"]) == (418, "NoTurn")
         ((request, problem),) = mock.worlds["sk-mock"].problems
         assert request.body == GOOD
-        assert problem == answer.body["error"]["message"]
+        assert str(problem) == answer.body["error"]["message"]
         assert mock.worlds["sk-mock"].exchanges[0].status == 418
 
     def test_is_a_turn_the_api_could_not_have_given(self) -> None:
@@ -220,7 +220,7 @@ class TestWhatOnlyTheUserCanFix:
         assert said.startswith("POST /responses: fallback (")
         assert said.endswith("raised LookupError: nothing left to say")
         assert "test_mock_api.py:" in said
-        assert mock.worlds["sk-mock"].problems[0][1] == said
+        assert mock.worlds["sk-mock"].problems[0][1].what == said
 
     @pytest.mark.parametrize(("headers", "noted"), [(AUTH, 1), ({}, 0)])
     def test_is_a_rule_of_theirs_that_raises(self, headers: dict[str, str], noted: int) -> None:

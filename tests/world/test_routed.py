@@ -248,7 +248,7 @@ class TestAFunction:
         assert (answer.status, answer.headers["x-should-retry"]) == (418, "false")
         assert said.startswith("route('POST', '/embeddings'): its function raised KeyError: 'no', at ")
         assert f"at test_routed.py:{raises.__code__.co_firstlineno + 1}, in raises: return" in said
-        assert [text for _, text in api.worlds["sk-a"].problems] == [said]
+        assert [str(problem) for _, problem in api.worlds["sk-a"].problems] == [said]
 
     @pytest.mark.parametrize(
         "made",

@@ -9,12 +9,10 @@ from traceback import StackSummary, walk_tb
 from types import FrameType
 from typing import Any, NamedTuple
 
-from harness.core.errors import HarnessError
+from harness.core.errors import HarnessError, Problem
 
 MAX_FRAMES = 4
 """How many frames are shown, the last ones."""
-DETAIL_MARKS = ("at ", "| ")
-"""What the lines begin with that follow the first one: frames, and more of the exception's text."""
 _PACKAGE = __file__[: -len("core/text/raised.py")]
 """The folder of the harness, whose own frames nobody needs to see; those of its `with` blocks are of `contextlib`."""
 
@@ -45,8 +43,8 @@ def find_calling_place() -> Place:
     return Place(frame.f_code.co_filename, frame.f_lineno) if frame else NOWHERE
 
 
-def describe_raised(problem: BaseException) -> str:
-    """Word an exception with its place, then a line for each of the last frames: `KeyError: 'city', at /app/test_x.py:12`.
+def describe_raised(problem: BaseException) -> Problem:
+    """Word an exception with its place, and a line for each of the last frames: `KeyError: 'city', at /app/test_x.py:12`.
 
     The place is the last line of the file in which the user's code began. An error of the harness says itself what it is.
     """
@@ -59,7 +57,7 @@ def describe_raised(problem: BaseException) -> str:
         f"at {_file_name(frame.filename)}:{frame.lineno}, in {frame.name}{f': {frame.line}' if frame.line else ''}"
         for frame in frames[-MAX_FRAMES:]
     ]
-    return "\n".join([head, *(f"  {line}" for line in shown), *(f"  | {line}" for line in more)])
+    return Problem(head, [*(f"  {line}" for line in shown), *(f"  | {line}" for line in more)])
 
 
 def describe_code(code: Any) -> str:

@@ -152,7 +152,7 @@ async def exchanges(request: Request) -> list[Json]:
 async def unused(request: Request) -> Json:
     """Turns and listed answers of routes that no request took, and requests that no turn answered."""
     world = mock_of(request).world
-    return {"unused": len(world.unused), "problems": [problem for _, problem in world.problems]}
+    return {"unused": len(world.unused), "problems": [str(problem) for _, problem in world.problems]}
 
 
 async def losses(request: Request, strict: bool = False) -> list[Json]:
