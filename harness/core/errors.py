@@ -94,7 +94,7 @@ class HarnessError(Exception):
     section: ClassVar[Section] = "options-and-files"
 
     def __init__(self, what: str = "", shown: Sequence[str] = (), fix: str = "") -> None:
-        self.problem = Problem(what, shown, fix)
+        self.problem = Problem(what, tuple(shown), fix)
         super().__init__(str(self.problem))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from harness.core.errors import Problem
 from harness.core.exchange import Exchange, Request
 from harness.core.text.shorten import answer_error, pluralize, summarize_item
@@ -39,14 +41,19 @@ def unanswered_finding(exchange: Exchange, expected: bool) -> ReportFinding:
     return ReportFinding("unanswered", expected, message, exchange=exchange.number, fix=UNANSWERED_FIX)
 
 
-def miss_cause(text: str, fix: str) -> Cause:
-    """Explain a request that a cassette does not hold: the harness's answer, the lines of its diff, the fix."""
-    what, *diff = text.splitlines() or [""]
-    differing = [line for line in diff if line.startswith(("-", "+")) and not line.startswith(("---", "+++"))]
+def miss_cause(problem: Problem, hint: str) -> Cause:
+    """Explain a request that a cassette does not hold: the harness's answer, the lines of its diff, the fix or a hint."""
+    differing = changed_lines(problem.shown)
     gone, added = ([line for line in differing if line[0] == sign][:MAX_DIFFERING] for sign in "-+")
     hidden = len(differing) - len(gone) - len(added)
     more = [f"… {pluralize(hidden, 'line')} more"] if hidden else []
-    return Cause(what, kind="unanswered", where="\n".join([*gone, *added, *more]), fix=fix)
+    where = "\n".join([*gone, *added, *more])
+    return Cause(problem.what.partition("\n")[0], kind="unanswered", where=where, fix=problem.fix or hint)
+
+
+def changed_lines(diff: Sequence[str]) -> list[str]:
+    """Keep the lines of a unified diff that are gone or added, without its head."""
+    return [line for line in diff[2:] if line.startswith(("-", "+"))]
 
 
 def has_problem(world: World, exchange: Exchange) -> bool:

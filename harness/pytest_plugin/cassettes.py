@@ -19,7 +19,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from harness.api.http.upstream import AZURE_VARIABLE, PROJECT_VARIABLES
-from harness.core.errors import ConfigError, HarnessError
+from harness.core.errors import ConfigError, HarnessError, Problem
 from harness.core.manual import add_section
 from harness.core.text.printable import escape_controls
 from harness.pytest_plugin.options import read_marker_options
@@ -44,7 +44,7 @@ ENDPOINT_VARIABLES = (AZURE_VARIABLE, *PROJECT_VARIABLES)
 REPLAY_KEY = "sk-replayed-not-a-key"
 """The key of a client whose requests are answered from a cassette."""
 DEFAULT_FOLDER = "cassettes"
-PROXY_HINT = "Record through `harness record -- COMMAND`, and replay with `harness serve --replay`"
+PROXY_HINT = "Record through `harness record -- COMMAND`, and replay with `harness serve --replay`."
 
 _SECRET_VARIABLE = re.compile(r"_(?:KEY|TOKEN|SECRET|PASSWORD)$|^OPENAI_(?:ORG_ID|PROJECT|PROJECT_ID)$")
 CASSETTE_STASH_KEY = pytest.StashKey["CassetteSession"]()
@@ -149,10 +149,10 @@ def _describe_unanswered(item: pytest.Item) -> str:
     from harness.explain.unanswered import miss_cause
 
     root = f"{item.config.rootpath.as_posix()}/"
-    failures = [text.replace(root, "") for text in session.failures]
+    failures = [problem._replace(what=problem.what.replace(root, "")) for problem in session.failures]
     hint = _record_hint(item, session.mode)
-    told = render_causes([miss_cause(text, "" if PROXY_HINT in text else hint) for text in failures], PYTHON)
-    return escape_controls("\n\n".join([told, *(failures if item.config.get_verbosity() > 0 else ())]))
+    told = render_causes([miss_cause(problem, hint) for problem in failures], PYTHON)
+    return escape_controls("\n\n".join([told, *(map(str, failures) if item.config.get_verbosity() > 0 else ())]))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -241,16 +241,17 @@ def _block_network(stack: ExitStack, session: CassetteSession, node: pytest.Item
     """Block requests that bypass the cassette of a test."""
     from harness.cassettes.recording.block_network import block_network, block_websockets
 
-    def refusing(why: str) -> Callable[[str], str]:
+    def refusing(why: str, fix: str = "") -> Callable[[str], str]:
         def refuse(what: str) -> str:
-            session.problems.append(f"{node.nodeid} asked for {what}, but {why}.")
-            return session.problems[-1]
+            problem = Problem(f"{node.nodeid} asked for {what}, but {why}.", fix=fix)
+            session.problems.append(problem)
+            return str(problem)
 
         return refuse
 
     if session.mode == "replay":
         stack.enter_context(block_network(refusing(f"it replays {session.path.as_posix()}")))
-    stack.enter_context(block_websockets(refusing(f"a cassette cannot record one in process. {PROXY_HINT}")))
+    stack.enter_context(block_websockets(refusing("a cassette cannot record one in process", PROXY_HINT)))
 
 
 def _record_hint(node: pytest.Item, mode: str) -> str:

@@ -74,7 +74,7 @@ def _compare(what: str, recorded: Sequence[Interaction], came: Sequence[Exchange
     for before, exchange in zip(recorded, came, strict=False):
         known, asked = _comparable(before), _comparable(_as_interaction(exchange, what))
         if known != asked:
-            yield RequestChange(exchange.number, what, diff_requests(known, asked))
+            yield RequestChange(exchange.number, what, "\n".join(diff_requests(known, asked)))
     yield from (RequestChange(exchange.number, what, "") for exchange in came[len(recorded) :])
     yield from (RequestChange(None, what, "") for _ in recorded[len(came) :])
 

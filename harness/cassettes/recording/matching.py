@@ -34,15 +34,13 @@ _BOUNDARY = re.compile(r'boundary="?([^";,\s]+)')
 
 
 class NoMatch(NamedTuple):
-    """A request that was not recorded: the closest recorded one (None without any), and the difference."""
+    """Why a request has no recorded answer, and the difference from the closest recording if there is one."""
 
-    closest: Interaction | None
-    diff: str
+    why: str
+    diff: Sequence[str] = ()
 
     def __str__(self) -> str:
-        if self.closest is None:
-            return self.diff
-        return f"the closest recording, {describe_request(self.closest)}, differs:\n{self.diff}"
+        return "\n".join([self.why, *self.diff])
 
 
 class ComparableRequest(NamedTuple):
@@ -93,12 +91,13 @@ class Replay:
         name = f"{wanted.method} {wanted.path}"
         if played:
             times = "once" if played == 1 else f"{played} times"
-            return NoMatch(None, f"{name} was recorded {times}, and has been played as often")
+            return NoMatch(f"{name} was recorded {times}, and has been played as often")
         if not self.interactions:
-            return NoMatch(None, f"{name} was not recorded: the cassette is empty")
+            return NoMatch(f"{name} was not recorded: the cassette is empty")
         closeness = [_similarity(wanted, recorded) for recorded in self._requests]
         best = max(range(len(closeness)), key=lambda number: (closeness[number], number not in self._played))
-        return NoMatch(self.interactions[best], diff_requests(self._requests[best], wanted))
+        why = f"the closest recording, {describe_request(self.interactions[best])}, differs:"
+        return NoMatch(why, diff_requests(self._requests[best], wanted))
 
 
 def api_root(interactions: Sequence[Interaction]) -> str:
@@ -180,11 +179,11 @@ def _similarity(wanted: ComparableRequest, recorded: ComparableRequest) -> tuple
     return same and wanted.path == recorded.path, same, matcher.quick_ratio()
 
 
-def diff_requests(recorded: ComparableRequest, wanted: ComparableRequest) -> str:
+def diff_requests(recorded: ComparableRequest, wanted: ComparableRequest) -> list[str]:
     """Compare a recorded request with another one, as a diff of at most `MAX_DIFF_LINES` lines."""
     lines = list(unified_diff(_request_lines(recorded), _request_lines(wanted), "recorded", "asked", lineterm="", n=2))
     more = [f"… {len(lines) - MAX_DIFF_LINES} more lines"] if len(lines) > MAX_DIFF_LINES else []
-    return "\n".join([*lines[:MAX_DIFF_LINES], *more])
+    return [*lines[:MAX_DIFF_LINES], *more]
 
 
 def _request_lines(request: ComparableRequest) -> list[str]:

@@ -141,7 +141,7 @@ class ReplayApp:
                 wanted := _comparable_message(replay, interaction, message)
             ):
                 await self._close_with_error(
-                    f"the message differs from the one recorded:\n{diff_requests(recorded, wanted)}", send
+                    "\n".join(["the message differs from the one recorded:", *diff_requests(recorded, wanted)]), send
                 )
                 return
             else:

@@ -14,6 +14,7 @@ from harness.cassettes.recording.replay_server import replayed_headers
 from harness.cassettes.recording.writer import read_cassette
 from harness.core.errors import ScriptError
 from harness.core.exchange import Answer, Request
+from harness.explain.unanswered import changed_lines
 
 
 def recorded(path: str | Path) -> Callable[[Request], Answer]:
@@ -30,7 +31,8 @@ def recorded(path: str | Path) -> Callable[[Request], Answer]:
         asked = Interaction(request.method, request.path, request.headers, request.raw)
         found = replay.play(_below_root(asked, request.root))
         if isinstance(found, NoMatch):
-            raise ScriptError(f"{path}: not recorded: {found}\nRecord it again, or mend the request.")
+            advice = "Record it again, or mend the request."
+            raise ScriptError(f"{path}: not recorded: {found.why}", changed_lines(found.diff), advice)
         return Answer(found.status, found.answer, replayed_headers(found))
 
     return answer

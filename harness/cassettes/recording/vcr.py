@@ -26,7 +26,7 @@ from harness.cassettes.recording.matching import ComparableRequest, Replay, diff
 from harness.cassettes.recording.writer import Recorder, lock_cassette, read_cassette
 from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
 from harness.cassettes.scrubbing.mask_text import Unsearchable
-from harness.core.errors import HarnessError
+from harness.core.errors import HarnessError, Problem
 from harness.core.headers import normalize_headers
 
 CassetteMode = Literal["replay", "new", "all"]
@@ -157,18 +157,18 @@ class CassetteSession:
         self.mode = mode
         self.path = path
         self.pace = pace
-        self.problems: list[str] = []
+        self.problems: list[Problem] = []
         self.vcr_cassette: Any = None
         self._secrets = tuple(secrets)
         self._refused: list[Interaction] = []
         self._loaded_count = 0
-        self._unanswered: dict[tuple[str, str, bytes], str] = {}
+        self._unanswered: dict[tuple[str, str, bytes], Problem] = {}
         self._comparables: dict[tuple[str, str, bytes], ComparableRequest] = {}
 
     def match_request(self, live: Any, recorded: Any) -> None:
         """Match requests for vcrpy: an AssertionError with the difference if a request is not the recorded one."""
         wanted, known = self._comparable(live), self._comparable(recorded)
-        assert wanted == known, diff_requests(known, wanted)
+        assert wanted == known, "\n".join(diff_requests(known, wanted))
 
     def _comparable(self, request: Any) -> ComparableRequest:
         key = (request.method, request.uri, body_bytes(request.body))
@@ -191,17 +191,18 @@ class CassetteSession:
                 self._comparable(request) == self._comparable(recorded_request)
                 for recorded_request in self.vcr_cassette.requests
             )
-            return self.refuse(sent, f"not recorded: {self.replay.explain_no_match(self._comparable(request), played)}")
+            miss = self.replay.explain_no_match(self._comparable(request), played)
+            return self.refuse(sent, f"not recorded: {miss.why}", miss.diff)
         if id := self.replay.recorded_id_in(sent):
             return self.refuse(sent, f"the request names {id}, which the cassette gave and the API does not know")
         return None
 
-    def refuse(self, request: Interaction, why: str) -> Interaction:
+    def refuse(self, request: Interaction, why: str, diff: Sequence[str] = ()) -> Interaction:
         """Refuse a request that cannot be answered: 418 with the reason, which is noted."""
         from harness.server.answering import teapot_answer
 
-        problem = HarnessError(f"{self.path.as_posix()}: {why}")
-        self.problems.append(str(problem))
+        problem = HarnessError(f"{self.path.as_posix()}: {why}", diff)
+        self.problems.append(problem.problem)
         answer = teapot_answer(problem)
         headers = {"content-type": "application/json", **answer.headers}
         chunks = ((0.0, orjson.dumps(answer.body)),)
@@ -209,7 +210,7 @@ class CassetteSession:
         return self._refused[-1]
 
     @property
-    def failures(self) -> Sequence[str]:
+    def failures(self) -> Sequence[Problem]:
         """The problems, then the requests that were never answered."""
         return [*dict.fromkeys([*self.problems, *self._unanswered.values()])]
 
@@ -247,7 +248,7 @@ class CassetteSession:
 
     def note_unanswered(self, request: Interaction, why: str) -> None:
         """Note that a request was not answered; it may be sent again."""
-        self._unanswered[request.method, request.uri, request.body] = why
+        self._unanswered[request.method, request.uri, request.body] = Problem(why)
 
     def record(self, interaction: Interaction) -> None:
         """Record an interaction."""

@@ -54,7 +54,7 @@ def test_the_error_and_the_recording_say_which_address_it_was(http, file):
     (text,) = refused.value.__notes__
     assert text.startswith(f"POST {url} was not answered and not recorded: ")
     assert text.endswith(" Is its address right, and is the API up?")
-    assert backend.failures == [text, *backend.failures[1:]]
+    assert backend.failures[0].what == text
     assert (len(backend.failures), file.exists()) == (2, False)
 
 
@@ -73,7 +73,7 @@ def test_an_answer_that_is_too_slow_is_none(http, file):
     with socket.create_server(("127.0.0.1", 0)) as silent, use_cassette(file, "all") as backend:
         with pytest.raises(http.ReadTimeout):
             ask(http, f"http://127.0.0.1:{silent.getsockname()[1]}/v1/responses", timeout=0.2)
-        assert "was not answered and not recorded: timed out" in backend.failures[0]
+        assert "was not answered and not recorded: timed out" in backend.failures[0].what
 
 
 def test_a_certificate_that_nobody_trusts_is_reported(http, file, tmp_path_factory, monkeypatch):
@@ -81,4 +81,4 @@ def test_a_certificate_that_nobody_trusts_is_reported(http, file, tmp_path_facto
         monkeypatch.delenv("SSL_CERT_FILE")
         with pytest.raises(http.ConnectError):
             ask(http, f"{origin}/v1/responses")
-        assert backend.failures[0].endswith("Name the file of its certificates in SSL_CERT_FILE.")
+        assert backend.failures[0].what.endswith("Name the file of its certificates in SSL_CERT_FILE.")

@@ -110,7 +110,6 @@ def test_a_miss_shows_the_closest_recording_with_a_diff():
         ]
     )
     miss = replay.play(asking({"model": "gpt-4.1", "input": "Weather in Rome?", "store": False}))
-    assert miss.closest == replay.interactions[0]
     assert str(miss).splitlines() == [
         "the closest recording, POST /v1/responses, differs:",
         "--- recorded",
@@ -127,8 +126,8 @@ def test_a_miss_shows_the_closest_recording_with_a_diff():
 
 def test_a_long_diff_is_cut():
     miss = Replay([over_http(list(range(200)), {})]).play(asking(list(range(200, 400))))
-    assert miss.diff.splitlines()[-1].startswith("… ")
-    assert len(miss.diff.splitlines()) == 41
+    assert miss.diff[-1].startswith("… ")
+    assert len(miss.diff) == 41
 
 
 def test_an_empty_cassette_says_so():

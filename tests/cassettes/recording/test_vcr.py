@@ -199,7 +199,7 @@ def test_a_miss_is_a_418_that_names_the_closest_recording(http, live, world, fil
         answer = send(http, live.url, {**REQUEST, "input": "ho"})
     assert (answer.status_code, answer.headers["x-should-retry"]) == (418, "false")
     error_message = answer.json()["error"]["message"]
-    assert session.problems == [error_message]
+    assert [str(problem) for problem in session.problems] == [error_message]
     assert error_message.startswith(
         f"{file.as_posix()}: not recorded: the closest recording, POST /v1/responses, differs:"
     )
@@ -212,7 +212,7 @@ def test_what_was_played_is_not_played_again(http, live, world, file):
         send(http, live.url)
     with use_cassette(file) as session:
         assert [send(http, live.url).status_code for _ in range(2)] == [200, 418]
-    assert "was recorded once, and has been played as often" in session.problems[0]
+    assert "was recorded once, and has been played as often" in session.problems[0].what
 
 
 def test_new_records_only_what_is_not_there(http, live, world, file):
@@ -245,13 +245,15 @@ def test_a_live_request_cannot_continue_what_only_the_cassette_knows(http, live,
     with use_cassette(file, "new") as session:
         first_id = send(http, live.url).json()["id"]
         assert send(http, live.url, {**REQUEST, "previous_response_id": first_id}).status_code == 418
-    assert f"the request names {first_id}, which the cassette gave and the API does not know" in session.problems[0]
+    assert (
+        f"the request names {first_id}, which the cassette gave and the API does not know" in session.problems[0].what
+    )
 
 
 def test_a_websocket_over_http_is_refused(http, live, file):
     with use_cassette(file, "all") as session:
         assert send(http, live.url, headers={"upgrade": "websocket"}).status_code == 418
-    assert "a WebSocket is not recorded in process" in session.problems[0]
+    assert "a WebSocket is not recorded in process" in session.problems[0].what
 
 
 def test_an_exception_writes_nothing(http, live, world, file):
