@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.cassettes.format.interaction import Interaction
@@ -93,8 +93,3 @@ def _key_of(exchange: Exchange) -> str:
     """Name the method and the path of a request below the API's root; over a WebSocket as over HTTP."""
     request = exchange.request
     return f"{'POST' if request.method == 'WS' else request.method} {request.path}"
-
-
-def names_of(changes: Iterable[RequestChange]) -> list[str]:
-    """List the changes in words."""
-    return [str(change) for change in changes]

@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 from harness.api.http.dialects import parse_api_path
 from harness.cassettes.format.interaction import CassetteHeader, Interaction
 from harness.cassettes.format.serializer import dump_cassette, parse_cassette
-from harness.cassettes.format.splice import splice
 from harness.cassettes.format.untrusted_text import UnreadableRecording
 from harness.cassettes.recording.writer import SecretFound, lock_cassette, replace_file
 from harness.cassettes.scrubbing.leak_check import secrets_in
@@ -23,6 +22,7 @@ from harness.contract.rule import LEVELS
 from harness.verify.evidence import SourcedInteraction, read_interactions
 from tools.rule_evidence.outcome import find_runs
 from tools.rule_evidence.probes import Probe
+from tools.rule_evidence.splice import splice
 
 RULES_FOLDER, ACCEPTS_FOLDER = "rules", "accepts"
 ProbeRun = Sequence[SourcedInteraction]

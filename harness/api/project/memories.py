@@ -17,7 +17,6 @@ from harness.core.exchange import Json
 from harness.core.limits import oldest_beyond
 
 USER_PROFILE, CHAT_SUMMARY = "user_profile", "chat_summary"
-MEMORY_KINDS = (USER_PROFILE, CHAT_SUMMARY, "procedural")
 DEFAULT_DELAY = 300
 """Seconds that an update waits for more unless it says otherwise (documented)."""
 MOST_FOUND = 20

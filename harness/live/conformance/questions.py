@@ -110,16 +110,6 @@ def _adapt_message(message: str, rule: Rule, model: str, root: str) -> str:
     return message.replace(DEFAULT_MODEL, model).replace(" /v1/", f" {root}/")
 
 
-def _check_against_mock(question: ServerQuestion, rule: Rule | None, dialect: str) -> ServerQuestion:
-    """Check a question: leave it out unless the mock in the server's place answers as is due."""
-    if question.reason:
-        return question
-    answer = question.played.answer
-    if answer.status == 200 if question.kind == "accept" else rule is not None and answer.rule == rule.id:
-        return question
-    return replace(question, reason="it depends on the model" if dialect == OPENAI else OTHER_PROVIDER)
-
-
 def dialect_of(root: str) -> str:
     """Find the dialect of a server, by the path of its base URL: OpenAI's unless it is Azure's or Foundry's."""
     return parse_api_path(f"{root}/responses").dialect

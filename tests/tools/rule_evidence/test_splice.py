@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.cassettes.format.splice import splice
+from tools.rule_evidence.splice import splice
 
 HEAD = "version: 1\nharness:\n  format: 1\n  probe: new\n"
 A = "- origin: {where: a}  # mine\n  request:\n    body: |-\n      {\n      - b\n"
