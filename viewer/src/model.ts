@@ -71,7 +71,7 @@ export interface CaseRow {
   readonly began: number | null;
 }
 
-/** A dimension of the API: its title, the names that there are, and those that the run has touched. */
+/** A dimension of the API: its title, all names, and the names that the run has touched. */
 export interface Covered {
   readonly title: string;
   readonly known: readonly string[];
@@ -145,13 +145,13 @@ export interface Edge {
   readonly connection: number | null;
 }
 
-/** A route that was tried: its conditions, and the first that failed; empty when it answered. */
+/** A route that was tried: its conditions, and the first that failed; empty if none did. */
 export interface Tried {
   readonly route: string;
   readonly failed: string;
 }
 
-/** The turn of a script that answered: its number, its route, where it is written. */
+/** The turn of a script that answered: its number, the route, the place in the script. */
 export interface AnsweredBy {
   readonly turn: number;
   readonly route: string;
