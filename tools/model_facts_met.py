@@ -21,7 +21,7 @@ from harness.core.dates import day_of_recording
 from harness.core.exchange import Json
 from harness.verify.judging.judge import answer_object
 from harness.verify.judging.verdict import AGREEMENTS, DISAGREEMENTS, Verdict
-from harness.verify.run import verify_recordings
+from harness.verify.run import JudgeOptions, verify_recordings
 from harness.world.world import World
 from tools.program import make_program
 
@@ -37,7 +37,7 @@ def count_met_facts(paths: list[Path]) -> dict[str, tuple[int, int]]:
     """
     met = MetFacts()
     with TemporaryDirectory() as folder:
-        verify_recordings(paths, Path(folder), make_observer=lambda recording, seen: met)
+        verify_recordings(paths, Path(folder), 1, JudgeOptions(make_observer=lambda recording, seen: met))
     return {name: (seen, right) for name, (seen, right) in met.counts.items()}
 
 

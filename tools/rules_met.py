@@ -23,7 +23,7 @@ from harness.verify.judging.unverifiable import match_rules
 from harness.verify.judging.verdict import DISAGREEMENTS, Verdict, VerdictKind
 from harness.verify.nothing_judged import explain_nothing_judged
 from harness.verify.rule_records import KEPT_FILE, RuleRecord, RuleRecords
-from harness.verify.run import verify_recordings
+from harness.verify.run import JudgeOptions, verify_recordings
 from harness.world.world import World
 from tools.program import make_program
 
@@ -83,7 +83,7 @@ def count_met_rules(paths: Sequence[Path], made: str) -> RuleRecords:
     """
     met = RulesMet()
     with TemporaryDirectory() as folder:
-        tally = verify_recordings(paths, Path(folder), make_observer=lambda recording, seen: met)
+        tally = verify_recordings(paths, Path(folder), 1, JudgeOptions(make_observer=lambda recording, seen: met))
     if not met.records and (why := explain_nothing_judged(tally)):
         raise ConfigError(why)
     return RuleRecords(made, len(met.recordings), met.exchanges, met.records)

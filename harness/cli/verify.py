@@ -114,25 +114,22 @@ def _verify_recordings(options: VerifyOptions) -> None:
 
     from harness.overrides.project_file import find_unused, load_overrides
     from harness.verify.judging.gateways import parse_host
-    from harness.verify.run import verify_recordings
+    from harness.verify.run import JudgeOptions, verify_recordings
     from harness.verify.shards import ShardWriter, parse_shard
 
     paths, as_json, reports = options.paths or [], options.as_json, options.reports or []
     gateways, overrides = [parse_host(text) for text in options.host or []], load_overrides(options.contract, Path())
-    shard = parse_shard(options.shard) if options.shard else None
-    written = ShardWriter(shard, gateways, overrides, respelled=options.respell) if shard else None
-    began, make_observer = time.time(), _case_collector(reports)
+    judging = JudgeOptions(gateways, options.respell, overrides, _case_collector(reports))
+    written = ShardWriter(parse_shard(options.shard), judging) if options.shard else None
+    began = time.time()
     with TemporaryDirectory(prefix="harness-verify-") as folder:
         with progress("judging") as advance:
             tally = verify_recordings(
                 paths,
                 Path(folder),
                 options.jobs or _count_processors(),
+                judging,
                 choose=written.choose if written else None,
-                hosts=gateways,
-                respelled=options.respell,
-                overrides=overrides,
-                make_observer=make_observer,
                 progress=advance,
             )
         if written and as_json:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
@@ -117,40 +117,44 @@ class JudgeObserver(Protocol):
         """End the file: all of it was judged."""
 
 
+@dataclass(frozen=True, slots=True)
+class JudgeOptions:
+    """How recordings are judged, the same for every file.
+
+    `hosts` are gateways, whose exchanges are judged as OpenAI's. With `respelled` every answer is also compared with the
+    mock's own (`judging.rerender`). `overrides` overrules the mock. `make_observer` is called in the process that judges a
+    recording, with its path and that of a file (`<n>.seen`) beside the findings which the observer may write.
+    """
+
+    hosts: Sequence[str] = ()
+    respelled: bool = False
+    overrides: Overrides | None = None
+    make_observer: Callable[[Path, Path], JudgeObserver] | None = None
+
+
 def verify_recordings(
     paths: Sequence[Path],
     folder: Path,
     jobs: int = 1,
+    options: JudgeOptions = JudgeOptions(),
     *,
     choose: Callable[[Sequence[Path]], Sequence[Path]] | None = None,
-    hosts: Collection[str] = (),
-    respelled: bool = False,
-    overrides: Overrides | None = None,
-    make_observer: Callable[[Path, Path], JudgeObserver] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Tally:
     """Judge every recording at `paths`, files or folders; `folder` is an empty folder for the findings.
 
-    `choose` leaves out files that are judged elsewhere. `hosts` are gateways, whose exchanges are judged as OpenAI's. With
-    `respelled` every answer is also compared with the mock's own (`judging.rerender`). `overrides` overrules the mock.
-    `make_observer` is called in the process that judges a recording, with its path and that of a file in `folder`
-    (`<n>.seen`) which the observer may write. `progress` is called with the number of judged files and of all files.
+    `choose` leaves out files that are judged elsewhere. `progress` is called with the number of judged files and of all.
     HarnessError when a path does not exist; a file that is no recording is counted, an unreadable one is listed.
     """
-    tally = Tally(respelled=respelled)
+    tally = Tally(respelled=options.respelled)
     named = {path for path in paths if path.is_file()}
     listed = {path: list(files([path])) for path in paths}
     recordings = list(dict.fromkeys(file for listing in listed.values() for file in listing))
     recordings = [*choose(recordings)] if choose else recordings
     spools = (folder / f"{number}.jsonl" for number in range(len(recordings)))
-    judge_one = partial(
-        _judge_file,
-        hosts=tuple(hosts),
-        respelled=respelled,
-        overrides=overrides,
-        make_observer=make_observer,
+    tallies = _judge_files(
+        partial(_judge_file, options), recordings, spools, [file in named for file in recordings], jobs
     )
-    tallies = _judge_files(judge_one, recordings, spools, [file in named for file in recordings], jobs)
     filled: set[Path] = set()
     for number, (file, judged) in enumerate(zip(recordings, tallies, strict=True), 1):
         tally.merge(judged)
@@ -186,18 +190,10 @@ def _judge_files(
         ) from None
 
 
-def _judge_file(
-    recording: Path,
-    spool: Path,
-    explicit: bool,
-    *,
-    hosts: Collection[str],
-    respelled: bool,
-    overrides: Overrides | None,
-    make_observer: Callable[[Path, Path], JudgeObserver] | None,
-) -> Tally:
+def _judge_file(options: JudgeOptions, recording: Path, spool: Path, explicit: bool) -> Tally:
+    make_observer = options.make_observer
     observer = make_observer(recording, spool.with_suffix(OBSERVER_SUFFIX)) if make_observer else None
-    verdicts = _judge_recording(recording, explicit, hosts, respelled, overrides, observer)
+    verdicts = _judge_recording(options, recording, explicit, observer)
     tally = tally_verdicts(_observe(verdicts, observer) if observer else verdicts, spool)
     tally.judged_files = {recording.as_posix()}
     if observer:
@@ -247,19 +243,14 @@ def _observe(verdicts: Iterable[Verdict], observer: JudgeObserver) -> Iterator[V
 
 
 def _judge_recording(
-    recording: Path,
-    explicit: bool,
-    hosts: Collection[str],
-    respelled: bool,
-    overrides: Overrides | None,
-    observer: JudgeObserver | None,
+    options: JudgeOptions, recording: Path, explicit: bool, observer: JudgeObserver | None
 ) -> Iterator[Verdict]:
     worlds: OrderedDict[str, World] = OrderedDict()
     try:
         for number, read in read_numbered(recording):
-            recorded = adopt_gateway(read, hosts)
+            recorded = adopt_gateway(read, options.hosts)
             world = world_of_file(worlds, recorded.file)
-            world.overrides = overrides
+            world.overrides = options.overrides
             if observer:
                 observer.begin_exchange(number, recorded, world)
             yield Verdict(VerdictKind.EXCHANGE)
@@ -269,7 +260,7 @@ def _judge_recording(
                 yield Verdict(VerdictKind.GATEWAY, {"why": recorded.host})
             if model := unlisted_model(recorded):
                 yield Verdict(VerdictKind.MODEL, {"why": model})
-            yield from judge_exchange(recorded, world, respelled)
+            yield from judge_exchange(recorded, world, options.respelled)
     except NotARecording as problem:
         kind = VerdictKind.UNREADABLE if explicit else VerdictKind.OTHER_FILE
         yield Verdict(kind, _unreadable_entry(recording, problem))

@@ -18,11 +18,10 @@ from typing import IO
 
 import orjson
 
-from harness.contract.overrides import Overrides
 from harness.core.dates import CONTRACT_DATE
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
-from harness.verify.run import Tally
+from harness.verify.run import JudgeOptions, Tally
 
 PART_FORMAT = 1
 MAX_SHARDS = 100_000
@@ -61,16 +60,16 @@ def parse_shard(text: str) -> Shard:
 
 
 class ShardWriter:
-    """Chooses the files of a shard, and writes what was found; the options are those of `verify_recordings`."""
+    """Chooses the files of a shard, and writes what was found."""
 
-    def __init__(self, shard: Shard, hosts: Sequence[str], overrides: Overrides | None, *, respelled: bool) -> None:
+    def __init__(self, shard: Shard, options: JudgeOptions) -> None:
         self._shard = shard
         # What all parts of one report have in common.
         self._run: Json = {
             "harness": f"{version('responses-harness')}, contract of {CONTRACT_DATE}",
-            "hosts": list(hosts),
-            "respell": respelled,
-            "contract": _digest([repr(overrides)]) if overrides else "",
+            "hosts": list(options.hosts),
+            "respell": options.respelled,
+            "contract": _digest([repr(options.overrides)]) if options.overrides else "",
         }
 
     def choose(self, files: Sequence[Path]) -> Sequence[Path]:

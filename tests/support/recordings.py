@@ -16,7 +16,7 @@ from harness.items import message
 from harness.server.mock_api import MockApi
 from harness.verify import output
 from harness.verify.examples import as_recorded
-from harness.verify.run import Tally, verify_recordings
+from harness.verify.run import JudgeOptions, Tally, verify_recordings
 from harness.world.route import Turn
 
 KEY = "sk-recording-0123456789"
@@ -69,7 +69,7 @@ def judged(tmp_path: Path, *files: Path, jobs: int = 1, respelled: bool = False)
     """The tally of some files, and its JSON, which must be as its schema says."""
     spools = tmp_path / "spools"
     spools.mkdir(exist_ok=True)
-    tally = verify_recordings(files, spools, jobs, respelled=respelled)
+    tally = verify_recordings(files, spools, jobs, JudgeOptions(respelled=respelled))
     with (tmp_path / "report.json").open("wb") as out:
         output.write_json(tally, out)
     report = json.loads((tmp_path / "report.json").read_text())

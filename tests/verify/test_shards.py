@@ -13,7 +13,7 @@ import pytest
 from harness.contract import schema
 from harness.core.dates import CONTRACT_DATE
 from harness.core.errors import ConfigError, HarnessError
-from harness.verify.run import verify_recordings
+from harness.verify.run import JudgeOptions, verify_recordings
 from harness.verify.shards import Shard, merge_parts, parse_shard
 from tests.support.command_line import run_cli
 from tests.support.processes import run as run_child
@@ -121,7 +121,7 @@ def test_options_that_do_not_fit_are_refused(folder: Path, options: tuple[str, .
 def test_a_process_that_dies_is_told(folder: Path, tmp_path: Path) -> None:
     (spools := tmp_path / "spools").mkdir()
     with pytest.raises(HarnessError, match=r"a process that judged recordings has died.*fewer --jobs"):
-        verify_recordings([folder], spools, 2, make_observer=die)
+        verify_recordings([folder], spools, 2, JudgeOptions(make_observer=die))
 
 
 def die(recording: Path, seen: Path) -> Any:

@@ -124,13 +124,12 @@ def _read_recordings(paths: Sequence[Path]) -> Viewed:
 
     from harness.report.report import Report
     from harness.verify.report_cases import CaseWriter, load_report
-    from harness.verify.run import OBSERVER_SUFFIX, verify_recordings
+    from harness.verify.run import OBSERVER_SUFFIX, JudgeOptions, verify_recordings
     from harness.viewer.build_run import build_run
 
     with TemporaryDirectory(prefix="harness-view-") as folder:
-        verify_recordings(
-            list(paths), Path(folder), 1, make_observer=lambda recording, spool: CaseWriter(recording, spool, True)
-        )
+        judging = JudgeOptions(make_observer=lambda recording, spool: CaseWriter(recording, spool, True))
+        verify_recordings(list(paths), Path(folder), 1, judging)
         spools = sorted(Path(folder).glob(f"*{OBSERVER_SUFFIX}"), key=lambda spool: int(spool.stem))
         report: Report = load_report(spools, paths[0])
     if not any(case.exchanges for case in report.cases):

@@ -29,7 +29,7 @@ from harness.core.exchange import Json, Request
 from harness.verify.compare import differing_error_members
 from harness.verify.judging.judge import answer_object, recorded_error
 from harness.verify.judging.verdict import AGREEMENTS, Verdict, VerdictKind
-from harness.verify.run import verify_recordings
+from harness.verify.run import JudgeOptions, verify_recordings
 from harness.world.world import World
 from tools.model_facts_met import asked_facts, day_of_answer, shown_facts
 
@@ -263,7 +263,7 @@ def find_hanging(paths: tuple[Path, ...]) -> Hanging:
     """What the recordings at these paths hang on."""
     observer = HangingObserver()
     with TemporaryDirectory() as folder:
-        verify_recordings(paths, Path(folder), make_observer=lambda recording, seen: observer)
+        verify_recordings(paths, Path(folder), 1, JudgeOptions(make_observer=lambda recording, seen: observer))
     return observer.found
 
 

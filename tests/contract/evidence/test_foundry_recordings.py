@@ -6,7 +6,7 @@ import pytest
 
 from harness.verify.judging.verdict import FINDINGS
 from harness.verify.output import count_reasons
-from harness.verify.run import Tally, verify_recordings
+from harness.verify.run import JudgeOptions, Tally, verify_recordings
 from tests.support.shared import FOUNDRY_RECORDINGS, READS_RECORDINGS
 
 pytestmark = READS_RECORDINGS
@@ -17,7 +17,7 @@ CUT = ("js_a2a_stream_2026-03-17-cut", "js_sharepoint_stream_2026-03-17-cut")
 
 @pytest.fixture(scope="module")
 def tally(tmp_path_factory: pytest.TempPathFactory) -> Tally:
-    return verify_recordings([FOUNDRY_RECORDINGS], tmp_path_factory.mktemp("spools"), respelled=True)
+    return verify_recordings([FOUNDRY_RECORDINGS], tmp_path_factory.mktemp("spools"), 1, JudgeOptions(respelled=True))
 
 
 @pytest.mark.parametrize("at", FINDINGS)
