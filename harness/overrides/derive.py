@@ -40,7 +40,6 @@ class Derived:
     dropped: dict[str, str] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
     foreign: dict[str, str] = field(default_factory=dict)
-    learned_from: dict[int, tuple[Seen, ...]] = field(default_factory=dict)
 
 
 def derive_overrides(
@@ -72,8 +71,10 @@ def derive_overrides(
             break
         proposals = join_types([*kept, *more])
     else:
-        derived.overrides = _drop_wrong(derived.overrides, worse)
-    derived.overrides, derived.learned_from = _drop_idle(derived.overrides, proposals, now)
+        derived.overrides = _drop(derived.overrides, {number for seen in worse for number in seen.acted})
+    idle = {id(entry) for entry in derived.overrides.entries}
+    idle -= {number for seen in now.seen if seen.verdict not in DISAGREEMENTS for number in seen.acted}
+    derived.overrides = _drop(derived.overrides, idle)
     return derived
 
 
@@ -82,13 +83,12 @@ def is_worse(verdict: VerdictKind | None, before: VerdictKind | None) -> bool:
     return _BADNESS.get(verdict, 0) > _BADNESS.get(before, 0)
 
 
-def _drop_wrong(overrides: Overrides, worse: Sequence[Seen]) -> Overrides:
-    """Drop the entries that made anything worse."""
-    wrong = {id for seen in worse for id in seen.acted}
+def _drop(overrides: Overrides, dropped: Collection[int]) -> Overrides:
+    """Drop exemptions and refusals, those with these `id()`; members stay."""
     return replace(
         overrides,
-        exemptions=tuple(exemption for exemption in overrides.exemptions if id(exemption) not in wrong),
-        refusals=tuple(refusal for refusal in overrides.refusals if id(refusal) not in wrong),
+        exemptions=tuple(entry for entry in overrides.exemptions if id(entry) not in dropped),
+        refusals=tuple(entry for entry in overrides.refusals if id(entry) not in dropped),
     )
 
 
@@ -132,19 +132,6 @@ def _propose_members(seen: Sequence[Seen]) -> tuple[AddedMember, ...]:
         for (root, member_place), group in by_place.items()
         if is_place(member_place)
     )
-
-
-def _drop_idle(
-    overrides: Overrides, proposals: Sequence[Proposal], now: Observed
-) -> tuple[Overrides, dict[int, tuple[Seen, ...]]]:
-    """Drop the entries that made nothing right, and find what each of the others is made from."""
-    acted = {id for seen in now.seen if seen.verdict not in DISAGREEMENTS for id in seen.acted}
-    kept = Overrides(
-        tuple(exemption for exemption in overrides.exemptions if id(exemption) in acted),
-        tuple(refusal for refusal in overrides.refusals if id(refusal) in acted),
-        overrides.members,
-    )
-    return kept, {id(proposal.entry): proposal.made_from for proposal in proposals if id(proposal.entry) in acted}
 
 
 def relative_evidence(overrides: Overrides, name: Callable[[str], str]) -> Overrides:
