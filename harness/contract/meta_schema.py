@@ -45,7 +45,7 @@ def _find_problem(schema: Any, raw: bytes) -> str:
     if b'"pattern' in raw:
         texts = _limit_patterns(_find_patterns(schema, 0))
         problems += [(depth, f"{text!r} is not a 'regex'.") for depth, text in texts if not _is_pattern(text)]
-    return min(problems, key=lambda each: each[0], default=(0, ""))[1]
+    return min(problems, key=lambda problem: problem[0], default=(0, ""))[1]
 
 
 @cache

@@ -58,14 +58,14 @@ def _offer(recordings: Sequence[Path], known: Overrides | None, file: Path, host
     yield from _cut([f"  - {shorten(text, 200)}" for text in entries])
 
 
-def describe_disagreement(one: Seen) -> str:
+def describe_disagreement(seen: Seen) -> str:
     """Describe what differed, and where."""
-    what = f"{one.file}#{one.number}, {one.request.method} {one.request.path}"
-    recorded = f"{one.error['status']} {one.error.get('message', '')}"
-    mock = f"{one.violation.error.message} ({one.violation.rule.id})" if one.violation else ""
-    if one.verdict is VerdictKind.REQUEST_REFUSED:
+    what = f"{seen.file}#{seen.number}, {seen.request.method} {seen.request.path}"
+    recorded = f"{seen.error['status']} {seen.error.get('message', '')}"
+    mock = f"{seen.violation.error.message} ({seen.violation.rule.id})" if seen.violation else ""
+    if seen.verdict is VerdictKind.REQUEST_REFUSED:
         return shorten(f"{what}: taken, the mock refuses it: {mock}", 400)
-    if one.verdict is VerdictKind.REFUSAL_MISSED:
+    if seen.verdict is VerdictKind.REFUSAL_MISSED:
         return shorten(f"{what}: refused, the mock takes it: {recorded}", 400)
     return shorten(f"{what}: refused in other words: {recorded} (the mock: {mock})", 400)
 

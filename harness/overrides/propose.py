@@ -234,7 +234,7 @@ def _template_of(seen: Seen) -> Json:
         if not isinstance(text, str):
             return text
         text = text.replace("{", "{{").replace("}", "}}")
-        for name, fact in sorted(facts.items(), key=lambda each: -len(each[1])):
+        for name, fact in sorted(facts.items(), key=lambda item: -len(item[1])):
             if fact and (name == "model" or (quoted and name == "path" and ("[" in fact or "." in fact))):
                 text = re.sub(rf"(?<![\w.-]){re.escape(fact)}(?![\w-]|\.\w)", f"{{{name}}}", text)
             elif fact and quoted:

@@ -97,7 +97,7 @@ class CaseWriter:
         name = place if file == self._recording.as_posix() else file
         case = fill_case(ReportCase(name, place, 1, "passed", 0.0), world, ())
         every = [*case.found, *map(sanitize_finding, found)]
-        every.sort(key=lambda one: one.exchange or 0)
+        every.sort(key=lambda finding: finding.exchange or 0)
         judged = replace(case, outcome="failed" if found else "passed", found=every)
         return replace(judged, view=view_of_case(show_world(judged, world))) if self._with_views else judged
 

@@ -107,7 +107,7 @@ class Tally:
 class JudgeObserver(Protocol):
     """Observes how a file is judged."""
 
-    def begin_exchange(self, number: int, one: Recorded, world: World) -> None:
+    def begin_exchange(self, number: int, recorded: Recorded, world: World) -> None:
         """Begin an exchange: the next to be judged, of this record (from 1); `world` remembers the earlier ones."""
 
     def note_verdict(self, verdict: Verdict) -> None:

@@ -95,7 +95,7 @@ def read_skill_file(package: bytes) -> str:
     try:
         with ZipFile(BytesIO(package)) as archive:
             found = [entry for entry in archive.infolist() if entry.filename.rpartition("/")[2] == SKILL_FILE]
-            with archive.open(min(found, key=lambda each: len(each.filename))) as file:
+            with archive.open(min(found, key=lambda entry: len(entry.filename))) as file:
                 return file.read(LARGEST_SKILL_FILE).decode("utf-8", "replace").replace("\r", "")
     except (BadZipFile, ValueError, NotImplementedError, RuntimeError, OSError, EOFError, zlib.error):
         return ""

@@ -23,4 +23,4 @@ def mask_key(key: str) -> str:
     visible = start.end() if start else 0
     if "PRIVATE KEY" not in key[:visible]:
         return mask(key, visible)
-    return key[:visible] + _IN_PEM.sub(lambda each: each[1] or "x", key[visible:])
+    return key[:visible] + _IN_PEM.sub(lambda part: part[1] or "x", key[visible:])

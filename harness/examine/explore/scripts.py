@@ -107,7 +107,7 @@ def _values(schema: Mapping[str, Any], root: Mapping[str, Any]) -> st.SearchStra
     if "enum" in schema or "const" in schema:
         return st.sampled_from(schema["enum"] if "enum" in schema else [schema["const"]])
     if "anyOf" in schema:
-        simplest_first = sorted(schema["anyOf"], key=lambda each: each.get("type") != "null")
+        simplest_first = sorted(schema["anyOf"], key=lambda option: option.get("type") != "null")
         return st.one_of([_values(alternative, root) for alternative in simplest_first])
     kinds = schema.get("type", ["null", "boolean", "integer", "string"])
     simplest_first = [kinds] if isinstance(kinds, str) else sorted(kinds, key=lambda kind: kind != "null")

@@ -18,12 +18,12 @@ def write_lines(write: Callable[[bytes], object], render: RenderLine) -> Observe
     """Make the observer that writes a line for each request; where nobody reads them, the rest is dropped."""
     is_open = True
 
-    def log(one: ObservedRequest) -> None:
+    def log(observed: ObservedRequest) -> None:
         nonlocal is_open
         if not is_open:
             return
         try:
-            write(render(one))
+            write(render(observed))
         except OSError:
             is_open = False
 
@@ -38,9 +38,9 @@ def write_refusals(write: Callable[[bytes], object], descriptor: int) -> Observe
     """
     log = write_lines(write, render_text)
 
-    def log_refused(one: ObservedRequest) -> None:
-        if one.answer.status >= 400 and not one.answer.asked and _has_room(descriptor):
-            log(one)
+    def log_refused(observed: ObservedRequest) -> None:
+        if observed.answer.status >= 400 and not observed.answer.asked and _has_room(descriptor):
+            log(observed)
 
     return log_refused
 
@@ -53,28 +53,28 @@ def _has_room(descriptor: int) -> bool:
         return True
 
 
-def render_text(one: ObservedRequest) -> bytes:
+def render_text(observed: ObservedRequest) -> bytes:
     """Write a request as a line for people: `harness: POST /v1/responses 400: Missing … (missing_required_parameter)`."""
-    said = one.clean(" ".join(str(one.error.get("message", "")).split()))
-    rule = f" ({one.answer.rule})" if one.answer.rule else ""
-    why = f": {said}{rule}" if one.answer.status >= 400 else f" {one.model}".rstrip()
-    return escape_controls(f"harness: {one.method} {one.path} {one.answer.status}{why}").encode() + b"\n"
+    said = observed.clean(" ".join(str(observed.error.get("message", "")).split()))
+    rule = f" ({observed.answer.rule})" if observed.answer.rule else ""
+    why = f": {said}{rule}" if observed.answer.status >= 400 else f" {observed.model}".rstrip()
+    return escape_controls(f"harness: {observed.method} {observed.path} {observed.answer.status}{why}").encode() + b"\n"
 
 
-def render_json(one: ObservedRequest) -> bytes:
+def render_json(observed: ObservedRequest) -> bytes:
     """Write a request as a line of JSON."""
     fields = {
-        "time": datetime.fromtimestamp(one.began, UTC).isoformat(timespec="milliseconds"),
-        "method": one.method,
-        "path": one.path,
-        "operation": one.operation,
-        "dialect": one.dialect,
-        "status": one.answer.status,
-        "rule": one.answer.rule,
-        "model": one.model or None,
-        "stream": one.answer.events is not None,
-        "duration_ms": round(one.seconds * 1000, 3),
-        "request_id": one.request_id or None,
-        "world": one.world or None,
+        "time": datetime.fromtimestamp(observed.began, UTC).isoformat(timespec="milliseconds"),
+        "method": observed.method,
+        "path": observed.path,
+        "operation": observed.operation,
+        "dialect": observed.dialect,
+        "status": observed.answer.status,
+        "rule": observed.answer.rule,
+        "model": observed.model or None,
+        "stream": observed.answer.events is not None,
+        "duration_ms": round(observed.seconds * 1000, 3),
+        "request_id": observed.request_id or None,
+        "world": observed.world or None,
     }
     return orjson.dumps(fields) + b"\n"

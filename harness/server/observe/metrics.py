@@ -40,14 +40,14 @@ class Metrics:
             registry=self._registry,
         )
 
-    def note(self, one: ObservedRequest) -> None:
+    def note(self, observed: ObservedRequest) -> None:
         """Count a request."""
-        self._requests.labels(one.operation, str(one.answer.status), one.dialect).inc()
-        self._seconds.labels(one.operation).observe(one.seconds)
-        if one.answer.rule:
-            self._refusals.labels(one.answer.rule).inc()
-        if one.answer.events is not None:
-            self._streams.labels(one.operation).inc()
+        self._requests.labels(observed.operation, str(observed.answer.status), observed.dialect).inc()
+        self._seconds.labels(observed.operation).observe(observed.seconds)
+        if observed.answer.rule:
+            self._refusals.labels(observed.answer.rule).inc()
+        if observed.answer.events is not None:
+            self._streams.labels(observed.operation).inc()
 
     def update(self) -> None:
         """Read of the mock what is not counted with its requests."""

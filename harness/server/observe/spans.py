@@ -51,51 +51,54 @@ def trace_requests(provider: TracerProvider) -> Observer:
 
     tracer, propagator = provider.get_tracer("responses-harness"), TraceContextTextMapPropagator()
 
-    def trace(one: ObservedRequest) -> None:
-        begun = int(one.began * 1e9)
+    def trace(observed: ObservedRequest) -> None:
+        begun = int(observed.began * 1e9)
         span = tracer.start_span(
-            _name_span(one),
-            context=propagator.extract(one.headers),
+            _name_span(observed),
+            context=propagator.extract(observed.headers),
             kind=SpanKind.SERVER,
-            attributes=dict(_attributes(one)),
+            attributes=dict(_attributes(observed)),
             start_time=begun,
         )
-        if one.answer.status >= 400:
-            span.set_status(Status(StatusCode.ERROR, one.clean(str(one.error.get("message", "")))))
-        span.end(begun + int(one.seconds * 1e9))
+        if observed.answer.status >= 400:
+            span.set_status(Status(StatusCode.ERROR, observed.clean(str(observed.error.get("message", "")))))
+        span.end(begun + int(observed.seconds * 1e9))
 
     return trace
 
 
-def _name_span(one: ObservedRequest) -> str:
-    kind = OPERATION_NAMES.get(one.operation)
+def _name_span(observed: ObservedRequest) -> str:
+    kind = OPERATION_NAMES.get(observed.operation)
     if kind:
-        return f"{kind} {one.model}".strip()
-    return one.method if one.operation == UNKNOWN else one.operation
+        return f"{kind} {observed.model}".strip()
+    return observed.method if observed.operation == UNKNOWN else observed.operation
 
 
-def _attributes(one: ObservedRequest) -> Iterator[Attribute]:
-    yield "http.request.method", "GET" if one.method == "WS" else one.method
-    yield "url.path", one.path
-    yield "http.response.status_code", one.answer.status
-    yield "harness.world", one.world
-    if one.operation != UNKNOWN:
-        yield "http.route", one.operation.partition(" ")[2]
-    if one.answer.rule:
-        yield "harness.rule", one.answer.rule
-    if one.answer.status >= 400:
-        yield "error.type", one.clean(str(one.error.get("code") or one.error.get("type") or one.answer.status))
-    if kind := OPERATION_NAMES.get(one.operation):
+def _attributes(observed: ObservedRequest) -> Iterator[Attribute]:
+    yield "http.request.method", "GET" if observed.method == "WS" else observed.method
+    yield "url.path", observed.path
+    yield "http.response.status_code", observed.answer.status
+    yield "harness.world", observed.world
+    if observed.operation != UNKNOWN:
+        yield "http.route", observed.operation.partition(" ")[2]
+    if observed.answer.rule:
+        yield "harness.rule", observed.answer.rule
+    if observed.answer.status >= 400:
+        yield (
+            "error.type",
+            observed.clean(str(observed.error.get("code") or observed.error.get("type") or observed.answer.status)),
+        )
+    if kind := OPERATION_NAMES.get(observed.operation):
         yield "gen_ai.operation.name", kind
-        yield "gen_ai.provider.name", PROVIDERS[one.dialect]
-        yield from _answer_attributes(one)
+        yield "gen_ai.provider.name", PROVIDERS[observed.dialect]
+        yield from _answer_attributes(observed)
 
 
-def _answer_attributes(one: ObservedRequest) -> Iterator[Attribute]:
-    response, usage = one.response, one.response.get("usage")
-    named = {"gen_ai.request.model": one.model, "gen_ai.response.model": response.get("model")}
+def _answer_attributes(observed: ObservedRequest) -> Iterator[Attribute]:
+    response, usage = observed.response, observed.response.get("usage")
+    named = {"gen_ai.request.model": observed.model, "gen_ai.response.model": response.get("model")}
     named["gen_ai.response.id"] = response.get("id")
-    yield from ((name, one.clean(value)) for name, value in named.items() if isinstance(value, str) and value)
+    yield from ((name, observed.clean(value)) for name, value in named.items() if isinstance(value, str) and value)
     if isinstance(usage, dict):
         for side in ("input_tokens", "output_tokens"):
             if isinstance(usage.get(side), int):
