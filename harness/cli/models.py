@@ -9,7 +9,6 @@ import typer
 
 from harness.cli.support.app import make_console, print_json, print_page, print_rows, require_known
 from harness.cli.support.completion import complete_model
-from harness.core.errors import ConfigError
 
 
 def models(
@@ -23,7 +22,6 @@ def models(
     coverage: Annotated[
         bool, typer.Option("--coverage", help="How much of the table is known, how, and how much is open.")
     ] = False,
-    recordings: Annotated[list[str] | None, typer.Option("--recordings", hidden=True)] = None,
 ) -> None:
     """List the models and what is known of each, or show all that is known of one.
 
@@ -32,10 +30,6 @@ def models(
     from harness.api.models import MODELS
     from harness.report import model_catalogue
 
-    if recordings:
-        raise ConfigError(
-            "`--recordings PATH` is `python -m tools.model_facts_met PATH` now, in a checkout of the project."
-        )
     if coverage:
         if name:
             raise typer.BadParameter("--coverage is of all models; give it alone, or with --json.")

@@ -77,7 +77,6 @@ class RecordOptions:
         bool,
         typer.Option("--strict", help="--check, and exit code 1 when something was found, 2 when nothing was judged."),
     ] = False
-    rules: Annotated[bool, typer.Option("--rules", hidden=True)] = False
 
 
 @takes_options(RecordOptions)
@@ -86,10 +85,6 @@ def record(_context: typer.Context, options: RecordOptions) -> None:
 
     The clients may be in any language: a proxy stands between them and the API. The exit code is the command's.
     """
-    if options.rules:
-        raise ConfigError(
-            "`harness record --rules` is `python -m tools.rule_evidence` now, in a checkout of the project."
-        )
     require_extra("harness record", "httpx2", "record")
     from harness.api.http.upstream import parse_upstream
     from harness.cassettes.format.interaction import RECORD_COMMAND, CassetteHeader

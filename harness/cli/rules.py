@@ -41,7 +41,6 @@ def rules(
             "--coverage", help="How well each area is known, what proves it, and how each rule did on recordings."
         ),
     ] = False,
-    recordings: Annotated[list[str] | None, typer.Option("--recordings", hidden=True)] = None,
 ) -> None:
     """List why the API refuses requests, explain one rule, or search their text, the API's words, sources and fixes.
 
@@ -53,8 +52,6 @@ def rules(
     from harness.report.catalogue import rule_json, rule_row, rule_sections
     from harness.verify.rule_records import load_kept_records
 
-    if recordings:
-        raise ConfigError("`--recordings PATH` is `python -m tools.rules_met PATH` now, in a checkout of the project.")
     if coverage:
         if words or area or assumed:
             raise typer.BadParameter("--coverage is of all rules; give it alone, or with --json.")

@@ -177,12 +177,6 @@ class TestTheCommand:
         assert result.exit_code == 2
         assert "--coverage is of all rules" in " ".join(result.stderr.replace("│", " ").split())
 
-    @pytest.mark.parametrize(("command", "tool"), [("rules", "rules_met"), ("models", "model_facts_met")])
-    def test_recordings_are_counted_by_a_tool(self, command: str, tool: str) -> None:
-        result = run_cli(command, "--coverage", "--recordings", "a.jsonl")
-        assert result.exit_code == 2
-        assert f"is `python -m tools.{tool} PATH` now" in result.stderr
-
     def test_recordings_that_hold_nothing_end_with_2(self, tmp_path: Path) -> None:
         result = CliRunner().invoke(rules_met.app, [str(tmp_path)])
         assert result.exit_code == 2
