@@ -13,7 +13,7 @@ LABEL org.opencontainers.image.title="responses-harness" \
 RUN --mount=type=bind,from=build,source=/wheels,target=/wheels \
     pip install --no-cache-dir --no-compile --no-index --find-links /wheels \
       "responses-harness[cluster,fast,images,metrics,otel,record,tls]" \
-    && useradd --system --uid 10001 --create-home harness
+    && useradd --uid 10001 --create-home harness
 USER 10001
 WORKDIR /home/harness
 EXPOSE 8080

@@ -171,7 +171,9 @@ def _join_deltas(text: Any) -> str:
 
 
 def _place_annotation(at: str, note: Json, text: str) -> Json:
-    """Return the annotation with its indexes filled in; ScriptError if they are outside the text."""
+    """Return the annotation with its indexes filled in; ScriptError if it is no object or they are outside the text."""
+    if not isinstance(note, Mapping):
+        raise ScriptError(f"{at} is {note!r}. Give an object with the type of the annotation.")
     note = dict(note)
     start, end = _find_cited_range(at, note.pop("cite", None), text)
     known = note.get("type")

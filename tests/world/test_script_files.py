@@ -316,8 +316,7 @@ script:
             ),
             (
                 "script:\n  - message: {text: a, annotations: [[1]]}",
-                "script.yaml:2: message: cannot convert dictionary update sequence element #0 to a sequence. "
-                "Give plain JSON values; a text must be valid Unicode.",
+                "script.yaml:2: message: annotations[0] is [1]. Give an object with the type of the annotation.",
             ),
             (
                 "script:\n  - - reasoning:\n    - message: a\n    - cut: {after: soon}",
