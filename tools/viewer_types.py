@@ -1,4 +1,4 @@
-"""Writes the data of the viewer (`harness/viewer/model.py`) as types for its page (`viewer/src/model.ts`)."""
+"""Writes the data of the viewer (`model.py` and `case_model.py`) as types for its page, `viewer/src/model.ts`."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from harness.viewer import model
+from harness.viewer import case_model, model
 
 TARGET = Path(__file__).parent.parent / "viewer" / "src" / "model.ts"
-HEAD = "// Written by `python -m tools.viewer_types` from harness/viewer/model.py. Do not edit.\n"
+HEAD = "// Written by `python -m tools.viewer_types` from harness/viewer: model.py, case_model.py. Do not edit.\n"
 PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null", Any: "Json"}
 JSON = (
     "export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };\n\n"
@@ -25,8 +25,9 @@ JSON = (
 
 
 def page_types() -> str:
-    """Write all types, in the order of the module."""
-    classes = [item for item in vars(model).values() if dataclasses.is_dataclass(item) and isinstance(item, type)]
+    """Write all types, in the order of the modules."""
+    values = {**vars(model), **vars(case_model)}.values()
+    classes = [value for value in values if dataclasses.is_dataclass(value) and isinstance(value, type)]
     literals = (f"export type {name} = {_type(getattr(model, name))};\n" for name in ("Source", "Outcome"))
     version = f"export const VIEW_VERSION = {model.VIEW_VERSION};\n"
     return "\n".join([HEAD, version, JSON, *literals, *(_interface(item) for item in classes)])
@@ -94,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if check:
         if TARGET.is_file() and TARGET.read_text(encoding="utf-8") == text:
             return 0
-        print(f"{TARGET} is not what harness/viewer/model.py says: run `python -m tools.viewer_types`", file=sys.stderr)
+        print(f"{TARGET} is not what harness/viewer says: run `python -m tools.viewer_types`", file=sys.stderr)
         return 1
     TARGET.parent.mkdir(parents=True, exist_ok=True)
     TARGET.write_text(text, encoding="utf-8")

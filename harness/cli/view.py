@@ -18,7 +18,7 @@ from harness.report.replace_file import explain_write_errors, open_replacement
 
 if TYPE_CHECKING:
     from harness.cli.support.viewed import Viewed
-    from harness.viewer.model import ShownCase
+    from harness.viewer.case_model import ShownCase
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from harness.pytest_plugin.plugin import CAUSES_STASH_KEY
 
 if TYPE_CHECKING:
     from harness.report.report import ReportCase
-    from harness.viewer.model import ShownCase
+    from harness.viewer.case_model import ShownCase
     from harness.world.world import World
 
 

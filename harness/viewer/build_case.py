@@ -16,18 +16,10 @@ from harness.explain.model import Cause, ReportFinding
 from harness.explain.turn import summarize_unused
 from harness.report.report import PASSED_OUTCOMES
 from harness.viewer.calls import show_calls
+from harness.viewer.case_model import ShownCase, ShownExchange, ShownFinding, ShownHandOff, WaitingTurn
 from harness.viewer.causes import show_cause, show_exception, show_finding, show_finding_as_cause
 from harness.viewer.edge import began_at
-from harness.viewer.model import (
-    CaseRow,
-    Outcome,
-    ShownCase,
-    ShownCause,
-    ShownExchange,
-    ShownFinding,
-    ShownHandOff,
-    WaitingTurn,
-)
+from harness.viewer.model import CaseRow, Outcome, ShownCause
 from harness.viewer.pool import Pool
 from harness.viewer.run_facts import relative_path
 from harness.viewer.secrets import cleaner_of

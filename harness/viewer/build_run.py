@@ -14,9 +14,10 @@ from harness.report.api_coverage import DIMENSIONS
 from harness.report.report import Report, ReportCase, RunFacts, summary_line
 from harness.report.unknown_models import unknown_model_lines
 from harness.viewer.build_case import CaseHead, JudgedCase, build_case
+from harness.viewer.case_model import ShownCase
 from harness.viewer.causes import document, group_causes
 from harness.viewer.json_form import from_json, to_text
-from harness.viewer.model import CaseRow, Covered, Run, ShownCase, Source
+from harness.viewer.model import CaseRow, Covered, Run, Source
 from harness.world.world import World
 
 

@@ -14,7 +14,7 @@ from harness.analysis.history.history import History
 from harness.core.exchange import Exchange
 from harness.core.loose_json import as_object, objects_in
 from harness.core.tool_runs import ToolRuns
-from harness.viewer.model import ShownCall
+from harness.viewer.case_model import ShownCall
 from harness.viewer.pool import Pool
 from harness.world.world import World
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from harness.core.edge import EdgeTimes
 from harness.core.exchange import Exchange
 from harness.core.text.shorten import pluralize
-from harness.viewer.model import Edge
+from harness.viewer.case_model import Edge
 from harness.world.world import World
 
 

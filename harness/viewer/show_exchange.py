@@ -10,9 +10,9 @@ from harness.core.exchange import Exchange, Request
 from harness.core.loose_json import as_object
 from harness.core.text.shorten import answer_error, shorten
 from harness.explain.route_choice import tried_routes
+from harness.viewer.case_model import AnsweredBy, ShownExchange, Tried
 from harness.viewer.copies import copies_of
 from harness.viewer.edge import began_at, show_edge
-from harness.viewer.model import AnsweredBy, ShownExchange, Tried
 from harness.viewer.pool import Pool
 from harness.viewer.run_facts import relative_path
 from harness.viewer.secrets import show_headers

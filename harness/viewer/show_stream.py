@@ -8,7 +8,7 @@ from harness.answers.frames import cut_into_pieces, encode_frames, encode_partia
 from harness.api.http.websocket_mode import SOCKET
 from harness.core.delivery import Delivery
 from harness.core.exchange import Exchange, Json
-from harness.viewer.model import StreamEvent
+from harness.viewer.case_model import StreamEvent
 from harness.viewer.pool import Pool
 from harness.world.world import World
 

@@ -11,9 +11,10 @@ from pathlib import Path
 from harness.core.bounded_file import RAISE_ADVICE, read_bounded
 from harness.core.errors import ConfigError, Malformed
 from harness.report.report import RunFacts
+from harness.viewer.case_model import ShownCase
 from harness.viewer.causes import document
 from harness.viewer.json_form import read_bytes, to_bytes
-from harness.viewer.model import Documentation, ShownCase
+from harness.viewer.model import Documentation
 
 SUFFIX = ".trace.json.gz"
 TRACE_VERSION = 1

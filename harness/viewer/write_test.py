@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from harness.core.loose_json import as_object, objects_in
+from harness.viewer.case_model import ShownCase, ShownExchange
 from harness.viewer.copies import python_items
-from harness.viewer.model import ShownCase, ShownExchange
 from harness.viewer.pool import PoolReader
 
 _HEAD = '''"""{title}

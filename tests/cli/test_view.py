@@ -16,7 +16,7 @@ from harness.faults import http_error
 from harness.items import function_call
 from harness.report.formats import write_report
 from harness.report.report import RunFacts
-from harness.viewer.model import ShownCase
+from harness.viewer.case_model import ShownCase
 from harness.viewer.trace import SUFFIX, write_trace
 from tests.support.command_line import run_cli
 from tests.support.examined import cell, results

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
+from harness.viewer.case_model import ShownCase
 from harness.viewer.json_form import read_text
-from harness.viewer.model import Run, ShownCase
+from harness.viewer.model import Run
 
 
 class Scripts(HTMLParser):

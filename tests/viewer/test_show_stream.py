@@ -13,7 +13,7 @@ from harness.faults import chunks, cut, framing, pause
 from harness.items import message
 from harness.verify.judging.to_journal import build_journal
 from harness.viewer.build_case import CaseHead, build_case
-from harness.viewer.model import StreamEvent
+from harness.viewer.case_model import StreamEvent
 from harness.viewer.pool import PoolReader
 from harness.viewer.show_stream import plan_times
 from harness.world.route import Turn

@@ -11,8 +11,9 @@ from harness.examine.cell import FIX, Cell, Verdict
 from harness.examine.report.results import ClientResult, ExaminationResults, group_by_reason, reason_key
 from harness.report.report import RunFacts
 from harness.viewer.build_run import assemble_run
+from harness.viewer.case_model import ShownCase
 from harness.viewer.json_form import read_text, to_text
-from harness.viewer.model import CaseRow, Outcome, Run, ShownCase, ShownCause, ShownCell, ShownExamination
+from harness.viewer.model import CaseRow, Outcome, Run, ShownCause, ShownCell, ShownExamination
 from harness.viewer.page import fill_page
 
 _OUTCOMES: Mapping[Verdict, Outcome] = {
