@@ -31,6 +31,10 @@ class ViewOptions:
             metavar="PATH", help="Traces, a page, a JSON report, recordings; or folders of traces or recordings."
         ),
     ]
+    against: Annotated[
+        Path | None,
+        typer.Option(metavar="PATH", help="An earlier run to compare with: what is new, gone, broken, mended."),
+    ] = None
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write the page there, not to a temporary file.")
     ] = None
@@ -54,7 +58,7 @@ def view(context: typer.Context, options: ViewOptions) -> None:
 
     A page is written and its path printed. `pytest --harness-trace=failed` leaves traces, `--harness-report` reports.
     """
-    from harness.cli.support.viewed import plain_json, read_viewed
+    from harness.cli.support.viewed import plain_json, read_compared, read_viewed
 
     ways = [
         name
@@ -67,7 +71,9 @@ def view(context: typer.Context, options: ViewOptions) -> None:
         raise typer.BadParameter(
             "--case is one case as text, as JSON or as a test: give --text, --json or --write-test, too."
         )
-    viewed = read_viewed(options.paths)
+    if options.against and (options.case or options.test):
+        raise typer.BadParameter("--against compares whole runs: give it without --case and --write-test.")
+    viewed = read_compared(options.paths, options.against) if options.against else read_viewed(options.paths)
     if options.text:
         print_text(_render_text(viewed, options))
     elif options.as_json:

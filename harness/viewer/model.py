@@ -126,6 +126,24 @@ class ShownExamination:
 
 
 @dataclass(frozen=True, slots=True)
+class Comparison:
+    """What differs from an `earlier` run: ids of `new` causes, the causes that are `gone`, the cases that went otherwise.
+
+    `broken` cases did well before, `mended` ones do now; `added` ones fail and are not in the earlier run, `missing` ones
+    failed in it and are not in this one. `clients` are pairs of a client examined before and now.
+    """
+
+    earlier: str
+    new: Sequence[str] = ()
+    gone: Sequence[CauseGroup] = ()
+    broken: Sequence[str] = ()
+    mended: Sequence[str] = ()
+    added: Sequence[str] = ()
+    missing: Sequence[str] = ()
+    clients: Sequence[tuple[str, str]] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """A run: what was run when, its verdict, its causes, and a row for each case.
 
@@ -151,5 +169,6 @@ class Run:
     coverage: Mapping[str, Covered] = field(default_factory=dict)
     documented: Mapping[str, Documentation] = field(default_factory=dict)
     examination: ShownExamination | None = None
+    comparison: Comparison | None = None
     files: Sequence[str] = ()
     version: int = VIEW_VERSION

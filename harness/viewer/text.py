@@ -11,7 +11,7 @@ from typing import Any
 from harness.core.text.shorten import pluralize, shorten
 from harness.viewer.case_model import ShownCase, ShownExchange, TranscriptItem
 from harness.viewer.json_form import from_json
-from harness.viewer.model import CauseGroup, Run, ShownCause
+from harness.viewer.model import CauseGroup, Comparison, Run, ShownCause
 from harness.viewer.pool import PoolReader
 
 BYTES_PER_TOKEN = 4
@@ -77,17 +77,46 @@ def _verdict(run: Run) -> str:
     lines = [f"{counts or 'no case'}{used}; {causes}", f"({facts})" if facts else "", run.line, *run.notes]
     if len(run.causes) > 1:
         heads = (
-            f"{number}. {group.what} ({len(group.cases)})" for number, group in enumerate(run.causes[:MAX_HEADS], 1)
+            f"{number}. {_name_group(group, run)} ({len(group.cases)})"
+            for number, group in enumerate(run.causes[:MAX_HEADS], 1)
         )
         lines += [shorten(f"  {' '.join(head.split())}", LINE) for head in heads]
+    if run.comparison:
+        lines += _compared(run.comparison)
     return "\n".join(filter(None, lines))
+
+
+def _name_group(group: CauseGroup, run: Run) -> str:
+    is_new = run.comparison and group.id in run.comparison.new
+    return f"{'new: ' if is_new else ''}{group.what}"
+
+
+def _compared(comparison: Comparison) -> Iterator[str]:
+    """Yield what differs from the earlier run: counts, then what is meant by each."""
+    named = {
+        "broken": comparison.broken,
+        "mended": comparison.mended,
+        "failing and not in the earlier one": comparison.added,
+        "failed before and not in this one": comparison.missing,
+    }
+    counts = [f"{pluralize(len(comparison.new), 'new cause')}, {len(comparison.gone)} gone"]
+    counts += [f"{len(ids)} {name}" for name, ids in named.items() if ids]
+    yield f"against {comparison.earlier}: {'; '.join(counts)}"
+    yield from (
+        shorten(f"  gone: {' '.join(group.what.split())} ({len(group.cases)})", LINE) for group in comparison.gone
+    )
+    for name, ids in named.items():
+        hidden = len(ids) - MAX_CASES
+        yield from (f"  {name}: {id}" for id in ids[:MAX_CASES])
+        yield f"  … {hidden} more" if hidden > 0 else ""
 
 
 def _render_group(number: int, group: CauseGroup, cause: ShownCause | None, run: Run) -> str:
     named = [f"{id}{f', request {exchange}' if exchange else ''}" for id, exchange in group.cases[:MAX_CASES]]
     hidden = len(group.cases) - len(named)
     more = [f"… {hidden} more"] if hidden else []
-    body = _render_cause(replace(cause, what=group.what), run) if cause else group.what
+    what = _name_group(group, run)
+    body = _render_cause(replace(cause, what=what), run) if cause else what
     cases = "\n".join([*named, *more])
     return f"{number}. {body}\n  cases   {indent(cases, ' ' * 10).strip()}"
 

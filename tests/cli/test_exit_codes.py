@@ -134,7 +134,7 @@ def test_who_declines_the_cost_has_asked_for_nothing(monkeypatch: pytest.MonkeyP
 def test_an_interrupted_command_says_so() -> None:
     code = "import signal, sys, time; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
     code += "from harness.cli import app, main\n"
-    code += "def wait(): print('waiting', flush=True); time.sleep(60)\n"
+    code += "def wait(): print('waiting', flush=True); [time.sleep(0.1) for _ in range(600)]\n"
     code += "app.command('wait')(wait); sys.argv = ['harness', 'wait']; main()"
     with spawn([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(ROOT)}) as child:
         assert child.stdout

@@ -166,9 +166,53 @@ def test_json_has_the_run_and_its_cases(traces: Path) -> None:
     assert len(document["cases"]) == 1
 
 
-@pytest.mark.parametrize("options", [["--text", "--json"], ["--case", "a"]])
+@pytest.mark.parametrize(
+    "options",
+    [["--text", "--json"], ["--case", "a"], ["--against", ".", "--text", "--case", "a"]],
+)
 def test_options_that_do_not_go_together_are_refused(traces: Path, options: list[str]) -> None:
     assert run_cli("view", str(traces), *options).exit_code == 2
+
+
+# Two runs
+
+
+def test_a_run_is_compared_with_an_earlier_one(traces: Path) -> None:
+    later = Path("later")
+    write_trace(later, FACTS, refused_case())
+    asked = Asked()
+    asked.ask(17)
+    write_trace(later, FACTS, asked.show())
+    lines = run_cli("view", str(later), "--against", str(traces), "--text").stdout.splitlines()
+    assert lines[0] == "2 failed; 2 causes"
+    assert lines[2].startswith("  1. new: Request 1 was refused (400): Invalid type for 'input'")
+    assert lines[4:7] == [
+        "against traces (main@0123abcd): 1 new cause, 0 gone; 1 failing and not in the earlier one; "
+        "1 failed before and not in this one",
+        "  failing and not in the earlier one: test_a.py::test_it",
+        "  failed before and not in this one: test_a.py::test_again",
+    ]
+
+
+def test_two_releases_of_a_client_are_compared() -> None:
+    for name, verdicts in (("old", ("pass", "fail")), ("new", ("fail", "pass"))):
+        cells = [
+            cell(f"tools/{id}", verdict, "plain", "must", "No.") for id, verdict in zip("ab", verdicts, strict=True)
+        ]
+        write_results(results(*cells, client=f"mine {name}"), Path(f"{name}.json"))
+    run, _ = in_page(page_of("new.json", "--against", "old.json").read_text())
+    assert run.comparison
+    assert run.comparison.clients == [("mine old", "mine new")]
+    assert (run.comparison.broken, run.comparison.mended) == (
+        ["mine new tools/a [plain]"],
+        ["mine new tools/b [plain]"],
+    )
+
+
+def test_an_examination_is_not_compared_with_tests(traces: Path) -> None:
+    write_results(results(cell("tools/a")), Path("results.json"))
+    ended = run_cli("view", str(traces), "--against", "results.json", "--text")
+    assert (ended.exit_code, "Give two of the same kind." in " ".join(ended.stderr.split())) == (2, True)
 
 
 # A test

@@ -101,6 +101,23 @@ export interface ShownExamination {
 }
 
 /**
+ * What differs from an `earlier` run: ids of `new` causes, the causes that are `gone`, the cases that went otherwise.
+ *
+ * `broken` cases did well before, `mended` ones do now; `added` ones fail and are not in the earlier run, `missing` ones
+ * failed in it and are not in this one. `clients` are pairs of a client examined before and now.
+ */
+export interface Comparison {
+  readonly earlier: string;
+  readonly new: readonly string[];
+  readonly gone: readonly CauseGroup[];
+  readonly broken: readonly string[];
+  readonly mended: readonly string[];
+  readonly added: readonly string[];
+  readonly missing: readonly string[];
+  readonly clients: readonly (readonly [string, string])[];
+}
+
+/**
  * A run: what was run when, its verdict, its causes, and a row for each case.
  *
  * `counts` are tests by outcome; those that did not use the mock are no cases. `totals` are counts of exchanges, refusals
@@ -125,6 +142,7 @@ export interface Run {
   readonly coverage: { readonly [name: string]: Covered };
   readonly documented: { readonly [name: string]: Documentation };
   readonly examination: ShownExamination | null;
+  readonly comparison: Comparison | null;
   readonly files: readonly string[];
   readonly version: number;
 }

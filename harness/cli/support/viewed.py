@@ -69,6 +69,16 @@ def read_viewed(paths: Sequence[Path]) -> Viewed:
     return _read_recordings(paths)
 
 
+def read_compared(paths: Sequence[Path], against: Path) -> Viewed:
+    """Read a run with what differs from an earlier one; ConfigError as `read_viewed`, and for two that do not compare."""
+    from harness.viewer.compare import compare_runs
+
+    viewed, earlier = read_viewed(paths), read_viewed([against])
+    label = " ".join(filter(None, [str(against), f"({earlier.run.commit})" if earlier.run.commit else ""]))
+    places = (str(paths[0]) if len(paths) == 1 else "", str(against))
+    return replace(viewed, run=compare_runs(viewed.run, earlier.run, label, places))
+
+
 def _read_traces(files: Sequence[Path]) -> Viewed:
     from harness.viewer.build_run import assemble_run
 

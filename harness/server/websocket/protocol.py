@@ -58,6 +58,11 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
             self.transport.write(NOT_AN_UPGRADE)
             self.transport.close()
 
+    def shutdown(self) -> None:
+        """Close the connection; over one that is being closed, no closing frame may go out."""
+        if not self.transport.is_closing():
+            super().shutdown()
+
     def send_receive_event_to_app(self) -> None:
         """Hand over a whole message."""
         if self.curr_msg_data_type == "text" and not _is_utf8(b"".join(self.frames)):

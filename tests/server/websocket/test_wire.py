@@ -6,10 +6,13 @@ import asyncio
 import http.client
 import json
 import logging
+import os
 import socket
+import ssl
 import struct
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from websockets.exceptions import ConnectionClosedError, ConnectionClosedOK, InvalidStatus
@@ -24,6 +27,7 @@ from harness.server.mock_api import MockApi
 from harness.server.websocket.protocol import serve_session
 from harness.server.websocket.session import SocketSession
 from tests.support.processes import wait_until
+from tests.support.servers.live_server import over_tls
 
 CREATE = {"type": "response.create", "model": "gpt-4.1", "input": "hi"}
 LONG = "word " * 12_000
@@ -230,3 +234,23 @@ def test_a_server_loads_what_sockets_need_with_the_first_of_them() -> None:
     made = uvicorn_config(App(MockApi()))
     made.load()
     assert made.ws_protocol_class is module.websocket_protocol
+
+
+def test_a_server_stops_though_a_client_over_tls_has_not_ended_its_closing(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """The connection waits for the client's end of TLS, and may no longer be sent a closing frame."""
+    upgrade = "GET /v1/responses HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+    upgrade += (
+        "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nAuthorization: Bearer sk-w\r\n\r\n"
+    )
+    with over_tls(MockApi(), tmp_path_factory) as origin:
+        address = urlsplit(origin)
+        secure = ssl.create_default_context(cafile=os.environ["SSL_CERT_FILE"])
+        plain = socket.create_connection((address.hostname, address.port), 10)
+        silent = secure.wrap_socket(plain, server_hostname="localhost")
+        silent.sendall(upgrade.encode())
+        assert silent.recv(1000).startswith(b"HTTP/1.1 101 ")
+        silent.sendall(Frame(Opcode.CLOSE, struct.pack("!H", 1000)).serialize(mask=True))
+        assert silent.recv(2) == bytes([0x80 | Opcode.CLOSE, 2])
+    silent.close()

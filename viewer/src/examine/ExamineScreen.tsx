@@ -18,7 +18,7 @@ export function ExamineScreen({ run }: { run: Run }) {
     ({ case: id, client, mode }) => id === query.get("case") && client === query.get("client") && mode === (query.get("mode") ?? ""),
   );
   if (cell) return <CellScreen run={run} examination={examination} cell={cell} />;
-  return <Matrix line={run.line} examination={examination} />;
+  return <Matrix run={run} examination={examination} />;
 }
 
 function NoExamination() {
@@ -32,16 +32,20 @@ function NoExamination() {
   );
 }
 
+/** In the address: no client is compared with another. */
+const ALL = "all";
+
 const CHANGES: readonly (readonly [Change, string])[] = [
   ["new", "new"],
   ["gone", "gone"],
   ["both", "in both"],
 ];
 
-function Matrix({ line, examination }: { line: string; examination: ShownExamination }) {
+function Matrix({ run: { line, comparison }, examination }: { run: Run; examination: ShownExamination }) {
   const { query } = useAddress();
   useKeys({ Escape: ["back to the run", () => go(link.run())] });
-  const [old, now] = [query.get("old") ?? "", query.get("new") ?? ""];
+  const [first] = comparison?.clients ?? [];
+  const [old, now] = query.has("old") || query.has("new") || !first ? [query.get("old") ?? "", query.get("new") ?? ""] : first;
   const compared = examination.clients.includes(old) && examination.clients.includes(now) && old !== now;
   const clients = compared ? [old, now] : examination.clients;
   const changes = compared ? changesBetween(examination.cells, old, now) : null;
@@ -85,8 +89,8 @@ function Comparison({ examination, old, now }: { examination: ShownExamination; 
     <p class="examine-compare">
       {choice("old", old, "What changed from")}
       {choice("new", now, "to")}
-      {(old || now) && (
-        <button class="act" onClick={() => setQuery({ old: null, new: null, change: null })}>
+      {((old && old !== ALL) || now) && (
+        <button class="act" onClick={() => setQuery({ old: ALL, new: null, change: null })}>
           all clients
         </button>
       )}

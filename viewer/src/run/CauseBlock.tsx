@@ -35,7 +35,10 @@ export function CauseBlock({ run, group, cases, opened, selected, choose }: Shap
       <summary>
         <Sign of="wrong" />
         <strong class={group.what.length > HEADLINE ? "wrap long" : "wrap"}><Linked text={group.what} /></strong>
-        <span class="dim small">{count(cases.length, ...nouns(run))}</span>
+        <span class="dim small">
+          {run.comparison?.new.includes(group.id) && <b class="wrong">new </b>}
+          {count(cases.length, ...nouns(run))}
+        </span>
       </summary>
       <div class="told">
         {first && <CaseLink row={first} number={numberIn(group, first)} selected={first.id === selected} choose={choose} />}

@@ -14,6 +14,7 @@ import { Sign } from "../parts/Sign";
 import { VirtualList } from "../parts/VirtualList";
 import { CaseLine, type Choose } from "./CaseLine";
 import { CauseBlock } from "./CauseBlock";
+import { Compared } from "./Compared";
 import { Coverage } from "./Coverage";
 import { Files } from "./Files";
 import { casesOf, type ListRow, listRows, type Order, ORDERS } from "./rows";
@@ -174,6 +175,7 @@ function Tests({ run: whole, address }: { run: Run; address: Address }) {
     <div class={wide && ids.length > 0 ? "two" : "one"}>
       <main class="scrolls screen list" tabIndex={-1}>
         <News above count={news} what={news === 1 ? "World" : "Worlds"} show={show} />
+        {run.comparison && !found && !wanted.outcome && <Compared run={run} comparison={run.comparison} />}
         {found && <Searched found={found} order={order} />}
         {rows.length === 0 && <Empty run={run} found={found} outcome={wanted.outcome} />}
         <VirtualList
