@@ -22,6 +22,7 @@ from harness.core.exchange import Json
 from harness.core.text.raised import Place
 from harness.core.text.vocabulary import VOCABULARIES
 from harness.server.control_plane.acts import answer, hold, step, turns, waiting
+from harness.server.control_plane.decide import decide
 from harness.server.control_plane.docs_page import CONTENT_SECURITY_POLICY, render_control_page
 from harness.server.control_plane.live import events, worlds
 from harness.server.control_plane.openapi import REFUSALS, describe_body
@@ -348,6 +349,7 @@ CONTROLS: Sequence[tuple[str, str, Callable[..., Awaitable[Any]]]] = (
     ("POST", "/hold", hold),
     ("POST", "/answer", answer),
     ("POST", "/step", step),
+    ("POST", "/decide", decide),
     ("POST", "/world", begin),
     ("DELETE", "/world", forget),
     ("GET", "/rules", rules),

@@ -34,6 +34,7 @@ BODIES: Mapping[str, Json] = {
     "/hold": _members("on", on={"type": "boolean"}),
     "/answer": _members("request", request={"type": "integer", "minimum": 0, "maximum": 2**53 - 1}, yaml=_TEXT),
     "/step": _members(on={"type": "boolean"}),
+    "/decide": _members("approval", "approve", approval=_TEXT, approve={"type": "boolean"}, reason=_TEXT),
     "/world": _members("name", name=_TEXT, language={"enum": [*VOCABULARIES]}),
 }
 """The schemas of the bodies, by the path below `/_harness`; what a script may say is not in it."""

@@ -92,6 +92,19 @@ for (let step = 0; step < 3; step++) await next.click();
 await page.getByLabel("event by event").uncheck();
 seen.steppedAnswer = await stepped;
 
+// A call that waits for an approval is approved where it was asked for.
+await page.click(".dock-script summary");
+await page.fill(".dock-script textarea", '- mcp_approval_request: {server_label: prod, name: deploy}\n- "It is live."');
+await page.click(".dock-script button.primary");
+await says("2 turns wait");
+await page.keyboard.press("Escape");
+await go(page, `#/case/${encodeURIComponent(one)}`);
+const prod = { type: "mcp", server_label: "prod", server_url: "https://mcp.example.org/sse", require_approval: "always" };
+await ask("sk-live-one", "Deploy.", { tools: [prod] });
+await page.getByRole("button", { name: "approve", exact: true }).click();
+await says("It is live.");
+seen.approved = await text();
+
 // What was refused says so at once.
 await go(page, "#/");
 await ask("sk-live-two", [{ type: "function_call", call_id: "call_1", name: "run", arguments: "{}" }]);

@@ -79,6 +79,11 @@ def test_a_stream_is_let_go_event_by_event(seen: Any) -> None:
     assert "event: response.completed" in seen["steppedAnswer"]
 
 
+def test_a_call_is_approved_in_the_clients_place(seen: Any) -> None:
+    assert "approved by the client" in seen["approved"]
+    assert "It is live." in seen["approved"]
+
+
 def test_a_refusal_is_told_at_once(seen: Any) -> None:
     assert "No tool output found for function call call_1" in seen["refused"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -49,7 +50,7 @@ class Hand:
 @pytest.fixture
 def hand(server: Server, request: pytest.FixtureRequest) -> Iterator[Hand]:
     with ThreadPoolExecutor(4) as pool:
-        made = Hand(server, f"sk-{request.node.name.partition('[')[0]}", pool)
+        made = Hand(server, "sk-" + re.sub(r"\W", "-", request.node.name), pool)
         yield made
         made.act("hold", on=False)
         made.act("step", on=False)
@@ -228,6 +229,48 @@ class TestAStep:
 
     def test_needs_to_be_asked_for(self, hand: Hand) -> None:
         assert '{"on": true}' in hand.act("step")
+
+
+MCP = {"type": "mcp", "server_label": "prod", "server_url": "https://mcp.example.org/sse", "require_approval": "always"}
+
+
+class TestADecision:
+    """Of an approval, in the client's place."""
+
+    def wait(self, hand: Hand, then: str = "Live.", **members: Any) -> str:
+        """Ask for what needs an approval; returns its id."""
+        call = {"mcp_call": {"server_label": "prod", "name": "deploy"}}
+        hand.act("script", mcp={"prod": {"deploy": "done"}}, script=[call, then])
+        asked = hand.ask("Deploy.", tools=[MCP], **members)
+        assert asked.status_code == 200, asked.text
+        return str(next(item["id"] for item in asked.json()["output"] if item["type"] == "mcp_approval_request"))
+
+    @pytest.mark.parametrize("members", [{}, {"store": False}, {"stream": False, "conversation": "new"}])
+    @pytest.mark.parametrize("approve", [True, False])
+    def test_is_sent_as_the_client_would_send_it(self, hand: Hand, approve: bool, members: dict[str, Any]) -> None:
+        if "conversation" in members:
+            members = {**members, "conversation": hand.http.post("/v1/conversations", json={}).json()["id"]}
+        waits = self.wait(hand, **members)
+        sent = hand.act("decide", approval=waits, approve=approve)
+        assert sent == {"exchange": len(hand.http.get("/_harness/exchanges").json()), "status": 200}
+        [approval] = hand.http.get("/_harness/approvals").json()
+        assert (approval["approve"], approval["executed"]) == (approve, int(approve))
+        assert hand.http.get("/_harness/report").json()["verdict"] is None
+
+    def test_may_have_a_reason(self, hand: Hand) -> None:
+        hand.act("decide", approval=self.wait(hand), approve=False, reason="Not on Fridays.")
+        assert hand.http.get("/_harness/approvals").json()[0]["reason"] == "Not on Fridays."
+
+    def test_is_made_once(self, hand: Hand) -> None:
+        waits = self.wait(hand)
+        assert hand.act("decide", approval=waits, approve=True)["status"] == 200
+        assert hand.act("decide", approval=waits, approve=False) == f"decide: {waits} was answered in request 2."
+
+    def test_names_what_waits(self, hand: Hand) -> None:
+        waits = self.wait(hand)
+        assert hand.act("decide", approval="mcpr_1", approve=True) == (
+            f"decide: no approval 'mcpr_1' was asked for. These wait: {waits}."
+        )
 
 
 def test_what_waits_is_listed(hand: Hand) -> None:

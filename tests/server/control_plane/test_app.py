@@ -246,7 +246,7 @@ class TestTheServer:
                 ),
                 *("said", "calls", "approvals", "surfaced", "flow", "losses", "report"),
                 *("agents", "usage", "path", "worlds", "events", "retries", "view/run", "view/case"),
-                *("waiting", "turns", "hold", "answer", "step"),
+                *("waiting", "turns", "hold", "answer", "step", "decide"),
             )
         }
 

@@ -1,7 +1,10 @@
 /** A turn: what a request added, what was answered; beside each line the rails of the calls. */
+import { useState } from "preact/hooks";
 import { link } from "../address";
+import { LiveSource } from "../data/live";
 import type { OpenedCase, OpenedExchange } from "../data/opened";
 import { isObject, type Json } from "../data/pool";
+import { useSource } from "../data/use";
 import { count, milliseconds } from "../format";
 import type { ShownCall, ShownExchange } from "../model";
 import { Copy } from "../parts/Copy";
@@ -142,7 +145,7 @@ function CallTags({ call, made, opened, output }: TagsShape) {
   return (
     <span class="tags small">
       {made && call.approval && <span class={call.approval === "approved" ? "right" : "doubtful"}>{APPROVALS[call.approval] ?? call.approval}</span>}
-      {made && call.approval === "waiting" && <Decisions id={call.call_id} />}
+      {made && call.approval === "waiting" && <Decisions id={call.call_id} world={opened.id} />}
       {made && output === "missing" && <span class="wrong">no output ✗</span>}
       {made && output === "waits" && <span class="dim">no output yet</span>}
       {twice && <span class="wrong">executed ×{call.executed}</span>}
@@ -151,13 +154,22 @@ function CallTags({ call, made, opened, output }: TagsShape) {
   );
 }
 
-/** The client decides about an approval, in its next request: what that has to say can be copied. */
-function Decisions({ id }: { id: string }) {
+/** The client decides about an approval, in its next request: what that has to say can be copied, or sent in its place. */
+function Decisions({ id, world }: { id: string; world: string }) {
+  const source = useSource();
+  const [problem, setProblem] = useState("");
   const decision = (approve: boolean) => JSON.stringify({ type: "mcp_approval_response", approval_request_id: id, approve });
+  const send = (approve: boolean) => async () => {
+    if (!(source instanceof LiveSource)) return;
+    setProblem(await source.act("POST", "/decide", world, { approval: id, approve }).then(() => "", String));
+  };
   return (
     <>
+      {source instanceof LiveSource && <button class="act" onClick={send(true)}>approve</button>}
+      {source instanceof LiveSource && <button class="act" onClick={send(false)}>deny</button>}
       <Copy label="copy approval" text={() => decision(true)} />
       <Copy label="copy denial" text={() => decision(false)} />
+      {problem && <span class="wrong wrap" role="alert">{problem}</span>}
     </>
   );
 }

@@ -1,0 +1,83 @@
+"""Decides about an approval in the client's place: the next request, as a client would send it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+from fastapi import Request
+
+from harness.core.errors import HarnessError
+from harness.core.exchange import Exchange, Json
+from harness.core.loose_json import as_object, objects_in
+from harness.server.control_plane.requests import api_of, mock_of, read_object
+from harness.world.mock import Mock
+from harness.world.scripting.validation import BOOLEAN, TEXT, check_members
+
+USER_AGENT = "responses-harness"
+"""Who sent such a request, for those who read the journal."""
+_NOT_SENT_AGAIN = frozenset({"input", "stream", "stream_options", "background"})
+
+
+async def decide(request: Request) -> Json:
+    """Approve or deny a call in the client's place: `{"approval": "mcpr_1", "approve": true}`, or `false` with a `reason`.
+
+    What the client would send next is asked of the World, and its script answers. Returns the `exchange` and its `status`.
+    """
+    api, mock = api_of(request), mock_of(request)
+    sent = check_members(await read_object(request), "member", ("approval", "approve", "reason"))
+    decision: Json = {
+        "type": "mcp_approval_response",
+        "approval_request_id": TEXT.check("approval", sent.get("approval")),
+        "approve": BOOLEAN.check("approve", sent.get("approve")),
+    }
+    if "reason" in sent:
+        decision["reason"] = TEXT.check("reason", sent["reason"])
+    if not api.can_hold:
+        raise HarnessError("decide: servers that share a store send no request. Start the server without `--store`.")
+    asking = _find_asking(mock, decision["approval_request_id"])
+    headers = {
+        **{name: value for name, value in asking.request.headers.items() if name != "content-length"},
+        "user-agent": USER_AGENT,
+    }
+    body = orjson.dumps(_next_body(asking, decision))
+    path = asking.request.root + asking.request.path
+    answer = api.handle("POST", path, headers, dict(asking.request.query), body)
+    return {"exchange": mock.world.exchange_count, "status": answer.status}
+
+
+def _find_asking(mock: Mock, id: str) -> Exchange:
+    """Find the exchange in which the model asked for an approval that waits."""
+    known = {approval.id: approval for approval in mock.approvals}
+    if id not in known:
+        waiting = ", ".join(approval.id for approval in known.values() if approval.approve is None) or "none"
+        raise HarnessError(f"decide: no approval {id!r} was asked for. These wait: {waiting}.")
+    if known[id].answers:
+        raise HarnessError(f"decide: {id} was answered in request {known[id].answers[0]}.")
+    asked = next((exchange for exchange in mock.exchanges if exchange.number == known[id].asked), None)
+    if asked is None or asked.request.method != "POST":
+        raise HarnessError(
+            f"decide: the request in which {id} was asked for is not in the journal, or came over a WebSocket."
+        )
+    return asked
+
+
+def _next_body(asking: Exchange, decision: Json) -> Json:
+    """Write the body that follows an answer: of a stored response its id, else the whole transcript."""
+    before, answered = as_object(asking.request.body), as_object(asking.answer.body)
+    body: dict[str, Any] = {name: value for name, value in before.items() if name not in _NOT_SENT_AGAIN}
+    if before.get("conversation") is not None:
+        return body | {"input": [decision]}
+    if before.get("store") is not False:
+        return body | {"input": [decision], "previous_response_id": answered.get("id")}
+    given = before.get("input")
+    asked = [{"role": "user", "content": given}] if isinstance(given, str) else objects_in(given)
+    output = [
+        item for item in objects_in(answered.get("output")) if item.get("type") != "reasoning" or _is_replayable(item)
+    ]
+    return body | {"input": [*asked, *output, decision]}
+
+
+def _is_replayable(reasoning: Json) -> bool:
+    """Tell whether reasoning that was not stored can be sent back: only encrypted."""
+    return bool(reasoning.get("encrypted_content"))
