@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
 import webbrowser
 from dataclasses import replace
 from pathlib import Path
@@ -31,6 +32,7 @@ FACTS = RunFacts("trace", "pytest tests", 1000.0, 2.5, "main@0123abcd", {"openai
 @pytest.fixture(autouse=True)
 def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
 
 def refused_case(name: str = "test_a.py::test_weather") -> ShownCase:

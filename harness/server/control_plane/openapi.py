@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from fastapi import FastAPI
+
 from harness.core.exchange import Json
 from harness.core.text.vocabulary import VOCABULARIES
 from harness.world.scripting.settings import ALLOW
@@ -62,6 +64,18 @@ REFUSALS: dict[int | str, Json] = {
     403: _refusal("The Host is no name of this server."),
 }
 """The refusals that every control request may get, by status."""
+
+
+class ControlApp(FastAPI):
+    """A FastAPI app whose description says how it refuses: a query that is not valid, too, is a 400."""
+
+    def openapi(self) -> dict[str, Any]:
+        """Describe the app in OpenAPI, without the 422 that FastAPI would answer."""
+        described = super().openapi()
+        for operations in described["paths"].values():
+            for operation in operations.values():
+                operation["responses"].pop("422", None)
+        return described
 
 
 def describe_body(method: str, path: str) -> dict[str, Any] | None:

@@ -508,7 +508,8 @@ class TestTheReport:
         for query, verdict in (("unused=allow", "text-altered"), ("losses=allow", "1 turn of the script")):
             assert verdict in client.send("GET", f"/_harness/report?{query}")[1]["verdict"]
         assert client.send("GET", "/_harness/report?unused=allow&losses=allow")[1]["verdict"] is None
-        assert client.send("GET", "/_harness/report?unused=maybe")[0] == 422
+        status, told = client.send("GET", "/_harness/report?unused=maybe")
+        assert (status, told["error"]["message"]) == (400, "unused is \"maybe\": Input should be 'fail' or 'allow'.")
 
     def test_offers_what_allows_its_cause(self, client: Client) -> None:
         client.send("POST", "/_harness/world", {"name": "it", "language": "json"})
@@ -549,7 +550,7 @@ class TestHowAClientAsks:
         assert client.send("GET", "/_harness/report")[1]["verdict"] is None
         told = client.send("GET", "/_harness/report?client=strict")[1]["verdict"]
         assert told.startswith("Client duplicate-create: request 2 is request 1 again, and both took a turn")
-        assert client.send("GET", "/_harness/report?client=maybe")[0] == 422
+        assert client.send("GET", "/_harness/report?client=maybe")[0] == 400
 
     def test_may_be_allowed_before(self, client: Client) -> None:
         client.send("POST", "/_harness/script", {"client": "strict", "script": ["one", "two"]})

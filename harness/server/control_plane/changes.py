@@ -1,0 +1,109 @@
+"""What the control plane changes in a World: its script, its time, what is expected of it, its end."""
+
+from __future__ import annotations
+
+from fastapi import Request
+
+from harness.analysis.surfaced import describe_difference
+from harness.core.errors import HarnessError
+from harness.core.exchange import Json
+from harness.core.text.raised import Place
+from harness.core.text.vocabulary import VOCABULARIES
+from harness.server.control_plane.requests import api_of, mock_of, read_object
+from harness.server.mock_api import CONTROL_ROOT
+from harness.world.scripting.document import parse_sent_script
+from harness.world.scripting.settings import ALLOW, refusal_texts
+from harness.world.scripting.validation import TEXT, WHOLE_NUMBER, ValueForm, check_members
+
+_SENT = Place(f"POST {CONTROL_ROOT}/script")
+"""Where a turn stands that came over HTTP."""
+
+
+async def script(request: Request) -> Json:
+    """Add a route, `{"when": {"instructions": "planner"}, "turns": [[{"message": "Ask ops."}], …], "repeat": true}`.
+
+    Or all that a script file in YAML may say: `{"script": […], "when": […], "organization": {…}, "mcp": {…}, …}`. An
+    item may also be a text, or in its wire form, `{"type": "message", …}`. Returns how many turns wait, and the ids of
+    files.
+    """
+    mock, sent = mock_of(request), await read_object(request)
+    return parse_sent_script(sent).apply(mock, lambda _: _SENT)
+
+
+async def advance(request: Request) -> list[Json]:
+    """Move a background response or a run on by one step, `{"id": "resp_…"}`, or with `{}` all of them."""
+    mock, sent = mock_of(request), check_members(await read_object(request), "member", ("id",))
+    return mock.advance(TEXT.check("id", sent["id"]) if "id" in sent else None)
+
+
+async def skip(request: Request) -> Json:
+    """Let time pass, `{"seconds": 3600}`; returns the World's time, in unix seconds."""
+    mock, sent = mock_of(request), check_members(await read_object(request), "member", ("seconds",))
+    return {"now": mock.skip(WHOLE_NUMBER.check("seconds", sent.get("seconds")))}
+
+
+async def expect(request: Request) -> Json:
+    """Expect refusals from now on: `{"refusals": "call_needs_output"}`, or a list; each is a rule, an area or a text.
+
+    Of each at least one has to come. `"allow"` permits all, `[]` none any more. Returns what was expected before, each
+    with the numbers of its exchanges; it has `ended`.
+    """
+    mock, sent = mock_of(request), check_members(await read_object(request), "member", ("refusals",))
+    texts, allowed = refusal_texts(sent.get("refusals")), sent.get("refusals") == ALLOW
+    ended = mock.world.refusals.end_expected()
+    for text in texts:
+        mock.world.refusals.expect(text, required=not allowed)
+    return {
+        "expected": len(texts),
+        "ended": [
+            {"refusals": expected.text or ALLOW, "exchanges": [exchange.number for exchange in expected.exchanges]}
+            for expected in ended
+        ],
+    }
+
+
+async def compare(request: Request) -> Json:
+    """Compare what a client shows with what was said: `{"result": {"text": "…", "annotations": […]}, "only": []}`.
+
+    `message` says what the client lost, doubled, cut or changed; it is null when it did not. A message is in the `verdict`
+    of the report from then on, unless the body has `"losses": "allow"`.
+    """
+    mock, sent = mock_of(request), check_members(await read_object(request), "member", ("result", "only", "losses"))
+    allowed = "losses" in sent and _ALLOWED.check("losses", sent["losses"]) == ALLOW
+    message = describe_difference(sent.get("result"), mock.replies, sent.get("only", ()))
+    if message and not allowed:
+        mock.world.add_shown_otherwise(message)
+    return {"message": message}
+
+
+async def open_gate(request: Request) -> Json:
+    """Open a gate that a turn waits for: `{"gate": "shown"}`."""
+    name = check_members(await read_object(request), "member", ("gate",)).get("gate")
+    if not isinstance(name, str):
+        raise HarnessError('`gate` must be the name of a gate: {"gate": "shown"}.')
+    mock_of(request).gate(name).open()
+    return {"open": name}
+
+
+async def forget(request: Request) -> Json:
+    """Forget everything about a key."""
+    world = mock_of(request).world
+    api_of(request).held.end(world)
+    api_of(request).close(world.api_key)
+    return {"deleted": True}
+
+
+async def begin(request: Request) -> Json:
+    """Forget everything about a key and begin again, `{"name": "weather.test.ts > asks"}`; ids follow from the name.
+
+    `"language": "javascript"` words the advice in reports for tests in vitest and jest.
+    """
+    world, sent = mock_of(request).world, check_members(await read_object(request), "member", ("name", "language"))
+    name, language = TEXT.check("name", sent.get("name")), _LANGUAGE.check("language", sent.get("language", "json"))
+    api_of(request).held.end(world)
+    api_of(request).close(world.api_key)
+    return {"name": api_of(request).open(world.api_key, name, vocabulary=VOCABULARIES[language]).world.name}
+
+
+_ALLOWED = ValueForm(f'"{ALLOW}"', lambda value: value == ALLOW)
+_LANGUAGE = ValueForm(f"one of {', '.join(VOCABULARIES)}", lambda value: value in list(VOCABULARIES))

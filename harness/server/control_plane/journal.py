@@ -1,0 +1,159 @@
+"""What the control plane tells of a World: its journal, what a client did with it, and what was wrong."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import Any, Literal
+
+from fastapi import Request
+
+from harness.analysis.loss import losses_of
+from harness.analysis.receivers import mistakes_of
+from harness.contract.rule import RULES
+from harness.core.exchange import Json
+from harness.server.control_plane.requests import api_of, mock_of
+from harness.server.judgement import judge_world
+from harness.world.mock import Mock
+from harness.world.scripting.settings import ALLOW
+from harness.world.webhooks import ALL_ALLOWED
+
+Outcome = Literal["fail", "allow"]
+
+
+async def exchanges(request: Request) -> list[Json]:
+    """The journal of a World, oldest first."""
+    return [
+        {
+            "number": exchange.number,
+            "request": {
+                "method": exchange.request.method,
+                "path": exchange.request.path,
+                "body": exchange.request.body,
+            },
+            "status": exchange.status,
+            "answer": _answer_json(exchange.answer.body),
+            "rule": exchange.answer.rule,
+        }
+        for exchange in mock_of(request).exchanges
+    ]
+
+
+def _answer_json(body: Any) -> Any:
+    """Make JSON of an answer: the bytes of a file become a text, a character a byte."""
+    return body.decode("latin-1") if isinstance(body, bytes) else body
+
+
+async def unused(request: Request) -> Json:
+    """Turns and listed answers of routes that no request took, and requests that no turn answered."""
+    world = mock_of(request).world
+    return {"unused": len(world.unused), "problems": [str(problem) for _, problem in world.problems]}
+
+
+async def losses(request: Request, strict: bool = False) -> list[Json]:
+    """What the client lost of the model's answers, oldest first; with `strict=true` also what may be intended."""
+    return [asdict(lost) for lost in losses_of(mock_of(request).exchanges, strict)]
+
+
+async def flow(request: Request) -> Json:
+    """What happened, as a text and as a Mermaid diagram; who sent which exchange, and what led from one to another."""
+    mock = mock_of(request)
+    drawn = mock.flow
+    return {
+        "text": drawn.text,
+        "mermaid": drawn.mermaid,
+        "lanes": {name: [exchange.number for exchange in exchanges] for name, exchanges in mock.lanes.items()},
+        "hand_offs": [hand_off._asdict() for hand_off in drawn.hand_offs],
+    }
+
+
+async def said(request: Request) -> list[Json]:
+    """What the model said, one for each response or run, oldest first."""
+    return [reply.as_json() for reply in mock_of(request).replies]
+
+
+async def calls(request: Request, name: str | None = None) -> list[Json]:
+    """The calls that a client has to make, oldest first, each with its agent and its answers; those of a `name`."""
+    return [call.as_json() for call in mock_of(request).calls if name in (None, call.name)]
+
+
+async def retries(request: Request) -> list[Json]:
+    """The requests that were sent again after a failure, oldest first: of which one, how long after, and why."""
+    return [asdict(retry) for retry in mock_of(request).retries]
+
+
+async def approvals(request: Request) -> list[Json]:
+    """The calls of hosted MCP servers that needed an approval, oldest first, each with its answer and executions."""
+    return [{**asdict(approval), "executed": approval.executed} for approval in mock_of(request).approvals]
+
+
+async def agents(request: Request) -> list[str]:
+    """The agents by name, in the order in which they took over; one that acts again later is in it again."""
+    return mock_of(request).agents
+
+
+async def usage(request: Request) -> Json:
+    """The tokens of all answers: input, output, and what of them was cached or reasoning; and those of each agent."""
+    used = mock_of(request).usage
+    return {**used.as_json(), "by_agent": {name: share.as_json() for name, share in used.by_agent.items()}}
+
+
+async def path(request: Request) -> Json:
+    """Which agent acted, what it called and said, in order: as a text in one line, and each step."""
+    taken = mock_of(request).path
+    return {"text": str(taken), "steps": [asdict(step) for step in taken.steps]}
+
+
+async def deliveries(request: Request) -> Json:
+    """What was delivered to webhooks, oldest first, after what is due has been; and the `mistakes` of their receivers."""
+    mock = mock_of(request)
+    await _finish_deliveries(mock)
+    made = mock.deliveries
+    shown = ("event", "response", "id", "url", "attempt", "at", "signature", "status", "error", "seconds")
+    return {
+        "deliveries": [{name: getattr(delivery, name) for name in shown} for delivery in made],
+        "mistakes": [asdict(mistake) for mistake in mistakes_of(made, mock.exchanges)],
+    }
+
+
+async def _finish_deliveries(mock: Mock) -> None:
+    if mock.world.webhooks and mock.world.courier:
+        await mock.world.courier.delivered(mock.world)
+
+
+async def report(
+    request: Request,
+    unused: Outcome = "fail",
+    losses: Outcome = "fail",
+    webhooks: Outcome = "fail",
+    client: Literal["fail", "allow", "strict"] | None = None,
+    verbose: bool = False,
+) -> Json:
+    """What a failing test shows, the cause first; `verdict` is why one fails that held, else null.
+
+    With `unused=allow` unused turns are no reason, nor are losses with `losses=allow` and mistakes of receivers of webhooks
+    with `webhooks=allow`. `client` says how the client is judged from then on: `strict` looks for all that clients do wrong.
+    With `verbose=true` every cause in full, the evidence and the bodies.
+    """
+    mock, outcomes = mock_of(request), {"unused": unused, "losses": losses}
+    await _finish_deliveries(mock)
+    if webhooks == ALLOW and mock.world.webhooks:
+        mock.world.webhooks.allowed.add(ALL_ALLOWED)
+    if client is not None:
+        mock.world.client = replace(mock.world.client, option=client)
+    api_of(request).observers.on_judged(mock, [name for name, outcome in outcomes.items() if outcome == ALLOW])
+    judged = judge_world(mock, unused=unused == "fail", losses=losses == "fail", verbose=verbose)
+    return {"verdict": judged.verdict or None, "report": judged.report}
+
+
+async def rules() -> list[Json]:
+    """Every rule: id, area, summary, evidence level, words."""
+    return [
+        {
+            "id": rule.id,
+            "area": rule.area,
+            "summary": rule.summary,
+            "level": rule.level,
+            "message": rule.error.message,
+        }
+        for rule in RULES.values()
+    ]
