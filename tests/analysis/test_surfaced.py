@@ -488,6 +488,7 @@ class TestTheOpenAiPackage:
             surfaced(list(stream), mock.said, only=self.ALL)
             surfaced(stream.get_final_response(), mock.said, only=self.ALL)
 
+    @pytest.mark.slow
     @pytest.mark.filterwarnings("ignore::DeprecationWarning")
     def test_threads(self, mock: Any, client: Any) -> None:
         mock.script(message(TEXT, annotations=NOTES[:2]), message(TEXT))

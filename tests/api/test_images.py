@@ -85,6 +85,7 @@ def test_a_bomb_costs_little() -> None:
     assert spent.seconds < 0.25
 
 
+@pytest.mark.slow
 def test_data_of_50_megabytes_is_not_looked_at() -> None:
     assert is_valid_image("A" * (70 << 20))
 

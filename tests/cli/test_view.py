@@ -233,6 +233,7 @@ def test_a_trace_becomes_a_test_that_fails_in_the_same_way(traces: Path) -> None
     assert "1 failed" in out
 
 
+@pytest.mark.slow
 def test_a_test_that_is_written_follows_chains_and_what_was_expected(tmp_path: Path) -> None:
     asked = Asked()
     asked.mock.script(

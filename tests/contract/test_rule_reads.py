@@ -29,6 +29,7 @@ __all__ = ["excesses"]
 
 
 class TestEveryRule:
+    @pytest.mark.slow
     def test_reads_what_it_declares_in_all_examples(self, excesses: Excesses) -> None:
         for case in CASES:
             play_case(case)

@@ -67,6 +67,7 @@ def compared(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 
 class TestTheOutcomeIsTheSame:
+    @pytest.mark.slow
     def test_in_all_examples(self, compared: Counter[str]) -> None:
         for case in CASES:
             play_case(case)

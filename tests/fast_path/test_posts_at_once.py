@@ -163,6 +163,7 @@ def test_requests_sent_together_are_answered_in_order(either: Server) -> None:
     assert texts == [5, 5, 5, len(LONG), 5] * 20
 
 
+@pytest.mark.slow
 def test_a_client_that_does_not_read_is_not_answered_without_end(either: Server) -> None:
     one = request_of({"model": "gpt-4.1", "input": "hi", "stream": True})
     with socket.socket() as wire:
@@ -187,6 +188,7 @@ def test_a_fault_of_the_mock_is_an_answer_500(either: Server, monkeypatch: pytes
     assert answer_to(either, request_of({})).startswith(b"HTTP/1.1 500 ")
 
 
+@pytest.mark.slow
 def test_an_idle_connection_is_closed(either: Server) -> None:
     with socket.create_connection((either.host, either.port), timeout=10) as wire:
         for _ in range(3):

@@ -102,6 +102,7 @@ def test_unexpected(mock, client):
     result.assert_outcomes(passed=1, failed=1)
 
 
+@pytest.mark.slow
 def test_without_the_fast_path_everything_goes_over_http(run, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HARNESS_FAST_PATH", "0")
     result = run(

@@ -100,6 +100,7 @@ def test_a_setting_that_needs_the_mock_ends_the_run_with_the_reason(tmp_path: Pa
     assert HEADER in done.stderr
 
 
+@pytest.mark.slow
 def test_helpers_of_that_name_inside_of_a_package_do_no_harm(tmp_path: Path) -> None:
     files = {
         "tests/__init__.py": "",
@@ -110,6 +111,7 @@ def test_helpers_of_that_name_inside_of_a_package_do_no_harm(tmp_path: Path) -> 
     assert (done.returncode, HEADER in done.stdout) == (0, False), done.stdout
 
 
+@pytest.mark.slow
 def test_one_that_is_found_too_late_is_named_with_the_way_out(tmp_path: Path) -> None:
     files = {"deep/er/harness.py": OWN, "deep/er/test_it.py": TEST}
     done = run_pytest(tmp_path, files)

@@ -127,6 +127,7 @@ def test_first(mock, pytestconfig):
         assert result.ret == pytest.ExitCode.TESTS_FAILED
         result.stdout.fnmatch_lines([LATE, "  where   GET /models, *"])
 
+    @pytest.mark.slow
     @pytest.mark.skipif("'fork' not in __import__('multiprocessing').get_all_start_methods()")
     def test_a_child_of_multiprocessing_that_is_left_behind(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         """Python itself would wait for it, after the mock has ended."""
@@ -244,6 +245,7 @@ def test_every_form_of_a_report_tells_it(run: Run, pytester: pytest.Pytester, mo
     assert suite.get("errors") == "1"
 
 
+@pytest.mark.slow
 def test_those_that_are_allowed_or_caught_do_not_hide_another(run: Run) -> None:
     result = run(f"""{ASK}
 kept = []

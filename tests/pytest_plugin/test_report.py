@@ -121,7 +121,9 @@ def test_wrong(mock, openai_client):
     assert '"view":' not in (pytester.path / "a.json").read_text()
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one-process", "xdist"])
+@pytest.mark.parametrize(
+    "workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.slow)], ids=["one-process", "xdist"]
+)
 def test_a_page_counts_every_test_and_says_which_used_the_mock(run, pytester, workers):
     run(
         """

@@ -63,6 +63,7 @@ def test_in_ci_failing_tests_leave_traces_unless_told_otherwise(run, pytester, m
     assert (pytester.path / "harness-traces").is_dir() == written
 
 
+@pytest.mark.slow
 def test_workers_of_xdist_write_theirs(run, pytester):
     result = run(SUITE, "--harness-trace=failed", "-n2", apart=True)
     result.stdout.fnmatch_lines(["1 trace: harness view harness-traces"])

@@ -317,6 +317,7 @@ def test_linear(mock, client):
     result.stdout.no_fnmatch_line("*harness/drive/*")
 
 
+@pytest.mark.slow
 def test_a_client_that_did_not_wait_and_asked_again_is_told_of(run):
     result = run("""
 from harness.faults import delay

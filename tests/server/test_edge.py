@@ -167,6 +167,7 @@ class TestAClientThatLeaves:
         assert seen.left is not None
         assert (seen.size, seen.first_byte, seen.whole) == (0, None, False)
 
+    @pytest.mark.slow
     def test_may_have_read_too_little(self, wire: http.client.HTTPConnection, mock: Mock) -> None:
         mock.script(LONG)
         answer = ask(wire, mock, stream=True)

@@ -290,6 +290,7 @@ def test_the_command_logs_counts_and_tells_its_health_off_loopback_without_a_tok
     assert KEY not in errors
 
 
+@pytest.mark.slow
 def test_a_stream_is_counted_while_it_is_on_its_way() -> None:
     with serving("--metrics", "--pace", "ttft=500ms") as running:
         metrics = f"http://127.0.0.1:{running.port}/_harness/metrics"

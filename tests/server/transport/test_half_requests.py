@@ -57,6 +57,7 @@ def head(*headers: bytes, start: bytes = b"POST /v1/responses HTTP/1.1") -> byte
 
 
 class TestHalfARequest:
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "sent",
         slow_except(
@@ -75,6 +76,7 @@ class TestHalfARequest:
     def test_is_refused_when_its_time_is_up(self, served: Served, sent: bytes) -> None:
         assert said(served.say(sent)).startswith(b"HTTP/1.1 408 ")
 
+    @pytest.mark.slow
     def test_of_five_hundred_clients_leaves_nothing_open(self, served: Served) -> None:
         wires = [served.say(b"POST /v1/responses HTTP/1.1\r\nX-A: ") for _ in range(CONNECTIONS)]
         assert [said(wire)[:12] for wire in wires] == [b"HTTP/1.1 408"] * CONNECTIONS

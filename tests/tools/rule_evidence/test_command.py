@@ -52,6 +52,7 @@ def seeded(body: Any) -> bool:
     return isinstance(body, dict) and "seed" in body
 
 
+@pytest.mark.slow
 def test_examples_that_the_api_answers_as_expected_confirm_their_rules(api: tuple[str, Live], tmp_path: Path) -> None:
     result = record(api[0], tmp_path, "shape", "state", "uploads", "access", "--yes")
     assert result.exit_code == 0, result.output
