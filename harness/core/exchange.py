@@ -29,6 +29,21 @@ class JsonFault(NamedTuple):
     path: str = ""
 
 
+class ReceivedRequest(NamedTuple):
+    """What a client sent, before it is understood.
+
+    `path` is the whole of it, header names are lower case. `query` holds texts, for a name sent as `name[]` a list of them;
+    `form` is the body if it was parsed as one when it came.
+    """
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    query: Mapping[str, Any] = EMPTY_MAPPING
+    raw: bytes = b""
+    form: Json | None = None
+
+
 class Request(NamedTuple):
     """A request of a client.
 

@@ -10,21 +10,15 @@ from harness.api.http.body import coerce_query, parse_body
 from harness.api.http.dialects import ApiPath
 from harness.api.operations import Operation, find_operation
 from harness.contract import schema
-from harness.core.exchange import Json, JsonFault, Request
+from harness.core.exchange import JsonFault, ReceivedRequest, Request
 
 MAX_FORM_KEPT = 1 << 20
 """Bytes of the largest form that the journal keeps as it was received; of a larger one it keeps the fields."""
 
 
-def read_request(
-    method: str,
-    place: ApiPath,
-    headers: Mapping[str, str],
-    query: Mapping[str, Any],
-    raw: bytes,
-    form: Json | None,
-) -> Request:
-    """Read a request to a place, of any operation; `form` is its body if it has been parsed as a form."""
+def read_request(received: ReceivedRequest, place: ApiPath) -> Request:
+    """Read a request to a place, of any operation."""
+    method, _, headers, query, raw, form = received
     dialect, root, below = place
     operation, params, known = find_operation(method, below, root) if root else (None, {}, False)
     if operation is None:

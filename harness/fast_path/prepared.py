@@ -22,7 +22,7 @@ from harness.contract.rule import CREATE_RESPONSE, Rule
 from harness.contract.rule_plan import SHARED_FACTS
 from harness.contract.settled import Settled, check_input, settle
 from harness.core.account import Organization
-from harness.core.exchange import Json, Request
+from harness.core.exchange import ReceivedRequest, Request
 from harness.endpoints.request import read_request
 from harness.fast_path.repeat_cache import RepeatCache
 from harness.fast_path.text_inputs import split_at_input
@@ -89,18 +89,11 @@ class PreparedRequests:
         self._read: tuple[Any, WholeRequest | TextRequest | None] = None, None
         """The body that was read last, and what was found of it."""
 
-    def read(
-        self,
-        method: str,
-        place: ApiPath,
-        headers: Mapping[str, str],
-        query: Mapping[str, Any],
-        raw: bytes,
-        form: Json | None,
-    ) -> Request:
+    def read(self, received: ReceivedRequest, place: ApiPath) -> Request:
         """Read a request as `read_request` does, but parse only what is new in its body."""
         found: WholeRequest | TextRequest | None = None
-        if method == "POST" and not query:
+        raw, headers = received.raw, received.headers
+        if received.method == "POST" and not received.query:
             body = None
             if found := self._whole.get(raw):
                 body = found.request.body
@@ -111,7 +104,7 @@ class PreparedRequests:
                 # Its own object: a journal tells requests apart.
                 return _with_content(found.request, headers, body, raw)
         self._read = None, None
-        return read_request(method, place, headers, query, raw, form)
+        return read_request(received, place)
 
     def admit(self, request: Request, world: Any) -> ApiCall | Violation:
         """Check a request as a whole server does, but for what is decided about it."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
 
-from harness.core.exchange import Answer, Stray
+from harness.core.exchange import Answer, ReceivedRequest, Stray
 
 if TYPE_CHECKING:
     from harness.world.mock import Mock
@@ -17,17 +17,14 @@ NOBODY = 1_000
 
 
 class AnsweredRequest(NamedTuple):
-    """A request with its answer, begun at `begun` (`perf_counter`); `path` is the whole of it.
+    """A request with its answer, begun at `begun` (`perf_counter`).
 
     `operation` is empty when method and path say which it is. A request that `is_lost` came to no World, because what holds
     it cannot be reached. The exchange with this answer is in the journal of its `world`, if it has one.
     """
 
     begun: float
-    method: str
-    path: str
-    headers: Mapping[str, str]
-    raw: bytes
+    received: ReceivedRequest
     answer: Answer
     operation: str = ""
     is_lost: bool = False

@@ -18,14 +18,14 @@ from harness.api.http import multipart
 from harness.api.http.body import parse_query
 from harness.core.edge import EdgeRecord
 from harness.core.errors import ConfigError
-from harness.core.exchange import Answer
+from harness.core.exchange import Answer, ReceivedRequest
 from harness.fast_path import is_enabled
 from harness.fast_path.joined_writes import JoinedWrites
 from harness.fast_path.posts_at_once import Awaited, PostsAtOnce
 from harness.report.replace_file import describe_write_error
 from harness.server.answering import teapot_answer
 from harness.server.control_plane.access import LOOPBACK_ACCESS, ControlAccess, control_access
-from harness.server.held_requests import SentRequest, answer_held
+from harness.server.held_requests import answer_held
 from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.server.observe.health import HEALTH_PATH, METRICS_PATH, answer_health
 from harness.server.tls.context import ServerContext
@@ -114,9 +114,10 @@ class App:
         """Answer a POST without a query that came whole; None for a form, and below `/_harness`."""
         if needs_asgi(path, headers):
             return None
-        if self.api.held.keys and (held := self.api.hold(SentRequest(path, headers, {}, body, edge))):
+        received = ReceivedRequest("POST", path, headers, raw=body)
+        if self.api.held.keys and (held := self.api.hold(received, edge)):
             return Awaited(held.done, partial(answer_held, self.api.handle, held))
-        return self.api.handle("POST", path, headers, {}, body, edge=edge)
+        return self.api.handle(*received, edge=edge)
 
     async def _answer(self, scope: Scope, receive: Receive) -> Answer | None:
         """Answer a request; None when the client leaves before it has sent the whole body."""
@@ -126,14 +127,11 @@ class App:
             body = await read_body(receive)
             if body is None:
                 return None
-            if (
-                method == "POST"
-                and self.api.held.keys
-                and (held := self.api.hold(SentRequest(path, headers, query, body, edge)))
-            ):
+            received = ReceivedRequest(method, path, headers, query, body)
+            if method == "POST" and self.api.held.keys and (held := self.api.hold(received, edge)):
                 await held.done
                 return answer_held(self.api.handle, held)
-            return self.api.handle(method, path, headers, query, body, edge=edge)
+            return self.api.handle(*received, edge=edge)
         try:
             read = await read_form(receive, kind, MAX_BODY_SIZE)
         except OSError as problem:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any, NamedTuple
 
 from harness.core.delivery import DISCONNECT_AT_END
 from harness.core.edge import EdgeRecord
 from harness.core.errors import HarnessError
-from harness.core.exchange import Answer
+from harness.core.exchange import Answer, ReceivedRequest
 from harness.core.text.raised import Place
 from harness.world.route import Route, Turn
 from harness.world.world import World
@@ -20,33 +19,24 @@ ASKS_MODEL = ("/responses", "/runs", "/chat/completions")
 """How the paths of the requests end that ask the model for something."""
 
 
-class SentRequest(NamedTuple):
-    """What the client of a request sent, and the record of its edge."""
-
-    path: str
-    headers: Mapping[str, str]
-    query: Mapping[str, Any]
-    body: bytes
-    edge: EdgeRecord | None
-
-
 @dataclass(eq=False, slots=True)
 class HeldRequest:
-    """A request of a World that waits: its number among all that waited, and what was sent.
+    """A request of a World that waits: its number among all that waited, what was received, and the record of its edge.
 
     `turn` is what the model answers, None for what the script says; it is given before `done` ends.
     """
 
     number: int
     world: World
-    sent: SentRequest
+    received: ReceivedRequest
+    edge: EdgeRecord | None
     done: asyncio.Future[None]
     turn: Turn | None = None
 
     @property
     def has_left(self) -> bool:
         """Whether the client waits no longer."""
-        return self.sent.edge is not None and self.sent.edge.ended
+        return self.edge is not None and self.edge.ended
 
 
 @dataclass(slots=True)
@@ -61,11 +51,11 @@ class HeldRequests:
     waiting: dict[int, HeldRequest] = field(default_factory=dict)
     _numbers: count[int] = field(default_factory=lambda: count(1))
 
-    def hold(self, world: World | None, sent: SentRequest) -> HeldRequest | None:
+    def hold(self, world: World | None, received: ReceivedRequest, edge: EdgeRecord | None) -> HeldRequest | None:
         """Let a request wait that asks the model of a World that holds; None for any other."""
-        if world is None or world.api_key not in self.keys or not sent.path.endswith(ASKS_MODEL):
+        if world is None or world.api_key not in self.keys or not received.path.endswith(ASKS_MODEL):
             return None
-        held = HeldRequest(next(self._numbers), world, sent, asyncio.get_running_loop().create_future())
+        held = HeldRequest(next(self._numbers), world, received, edge, asyncio.get_running_loop().create_future())
         self.waiting[held.number] = held
         return held
 
@@ -109,7 +99,6 @@ def answer_held(handle: Callable[..., Answer], held: HeldRequest) -> Answer:
     if held.turn is not None:
         script.routes.insert(0, by_hand.add_turns([held.turn], [[BY_HAND]]))
     try:
-        sent = held.sent
-        return handle("POST", sent.path, sent.headers, sent.query, sent.body, edge=sent.edge)
+        return handle(*held.received, edge=held.edge)
     finally:
         script.routes = [route for route in script.routes if route is not by_hand]

@@ -21,7 +21,7 @@ from harness.contract.check import check
 from harness.contract.rules.http.websocket import UPGRADE_RULES
 from harness.core.edge import EdgeRecord
 from harness.core.errors import ConfigError
-from harness.core.exchange import Answer, Json, Request, Stray
+from harness.core.exchange import Answer, Json, ReceivedRequest, Request, Stray
 from harness.core.limits import UNLIMITED
 from harness.endpoints import azure
 from harness.endpoints.request import read_request
@@ -37,7 +37,7 @@ from harness.server.answering import (
 )
 from harness.server.api_key import key_of
 from harness.server.api_observers import AnsweredRequest, ApiObservers
-from harness.server.held_requests import HeldRequest, HeldRequests, SentRequest
+from harness.server.held_requests import HeldRequest, HeldRequests
 from harness.server.keyed_worlds import KeyedWorlds
 from harness.server.webhooks.courier import ThreadCourier
 from harness.server.websocket.session import SocketSession
@@ -104,26 +104,25 @@ class MockApi(KeyedWorlds):
         is_own: bool = True,
         edge: EdgeRecord | None = None,
     ) -> Answer:
-        """Answer a request; `path` is the whole of it, header names are lower case. Never raises.
+        """Answer a request, which the arguments are as in `ReceivedRequest`. Never raises.
 
-        `query` holds texts, for a name sent as `name[]` a list of them; `form` is the body if it was parsed as one before.
         Of a request that is not this process's own, which another one has answered, no observer is told. What sends the
         answer gives its `edge`; without one the answer goes out with the return of this.
         """
-        begun = perf_counter()
+        begun, received = perf_counter(), ReceivedRequest(method, path, headers, query, raw, form)
         seen = edge if edge is not None or not is_own else time()
         place, world = self._find_world(path, headers, query)
-        request = self._read(method, place, headers, query, raw, form)
+        request = self._read(received, place)
         request, answer = self._answer(request, world)
         answer = self._note(request, self._add_headers(request, answer, world), world, seen, is_own=is_own)
         if is_own and answer.status >= self.observers.least_status:
-            self.observers.on_answer(AnsweredRequest(begun, method, path, headers, raw, answer, world=world))
+            self.observers.on_answer(AnsweredRequest(begun, received, answer, world=world))
         return answer
 
-    def hold(self, sent: SentRequest) -> HeldRequest | None:
+    def hold(self, received: ReceivedRequest, edge: EdgeRecord | None) -> HeldRequest | None:
         """Let a request wait if its World holds those that ask the model; see `HeldRequests.hold`."""
-        world = self._find_world(sent.path, sent.headers, sent.query)[1]
-        held = self.held.hold(world, sent)
+        world = self._find_world(received.path, received.headers, received.query)[1]
+        held = self.held.hold(world, received, edge)
         if world is not None and held is not None:
             self.observers.on_changed(world, "held")
         return held
@@ -166,7 +165,8 @@ class MockApi(KeyedWorlds):
             request, self._add_headers(request, refused, world), world, time() if is_own else None, is_own=is_own
         )
         if is_own:
-            self.observers.on_answer(AnsweredRequest(begun, "GET", path, headers, b"", answer, UPGRADE, world=world))
+            received = ReceivedRequest("GET", path, headers, query)
+            self.observers.on_answer(AnsweredRequest(begun, received, answer, UPGRADE, world=world))
         return answer
 
     def _refuse_upgrade(self, request: Request, world: World | None) -> Answer | None:

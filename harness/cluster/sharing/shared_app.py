@@ -17,7 +17,7 @@ from harness.cluster.sharing.replicated_api import ReplicatedApi
 from harness.core.delivery import Delivery
 from harness.core.edge import EdgeRecord
 from harness.core.errors import ConfigError
-from harness.core.exchange import Answer, Json
+from harness.core.exchange import Answer, Json, ReceivedRequest
 from harness.fast_path.posts_at_once import Awaited
 from harness.server.answering import teapot_answer
 from harness.server.api_observers import AnsweredRequest
@@ -92,8 +92,8 @@ class SharedApp(App):
 
     def _tell_lost(self, request: LoggedRequest, begun: float, answer: Answer) -> Answer:
         """Tell the observers of this process of a request that the store has not taken; returns its answer."""
-        asked = (request.method, request.path, request.header_values, request.raw)
-        self.api.observers.on_answer(AnsweredRequest(begun, *asked, answer, is_lost=True))
+        received = ReceivedRequest(request.method, request.path, request.header_values, raw=request.raw)
+        self.api.observers.on_answer(AnsweredRequest(begun, received, answer, is_lost=True))
         return answer
 
     async def _serve_websocket(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -138,4 +138,4 @@ def _describe_turn(waits: QueuedTurn) -> dict[str, Any]:
 
 
 def _describe_held(held: HeldRequest) -> Json:
-    return {"request": held.number, "path": held.sent.path, "body": held.sent.body.decode(errors="replace")}
+    return {"request": held.number, "path": held.received.path, "body": held.received.raw.decode(errors="replace")}

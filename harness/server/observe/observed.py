@@ -33,9 +33,9 @@ class ObservedRequest:
 
     def __init__(self, answered: AnsweredRequest, seconds: float, dialect: str, world: World | None) -> None:
         self.began, self.seconds = time() - seconds, seconds
-        self.dialect, self.operation, self.method = dialect, answered.operation, answered.method
-        self.headers, self.answer = answered.headers, answered.answer
-        self._path, self._raw, self._world = answered.path, answered.raw, world
+        self.dialect, self.operation, self.method = dialect, answered.operation, answered.received.method
+        self.headers, self.answer = answered.received.headers, answered.answer
+        self._path, self._raw, self._world = answered.received.path, answered.received.raw, world
 
     @property
     def path(self) -> str:
@@ -102,9 +102,10 @@ class _AnswerObserver(ApiObserver):
             observer(observed)
 
     def _observed(self, answered: AnsweredRequest, seconds: float) -> ObservedRequest:
-        place = parse_api_path(answered.path, self._api.dialect)
-        world = None if answered.is_lost else self._api.world_of(answered.headers, place.dialect)
+        method, path, headers, *_ = answered.received
+        place = parse_api_path(path, self._api.dialect)
+        world = None if answered.is_lost else self._api.world_of(headers, place.dialect)
         if not answered.operation:
-            found = find_operation(answered.method, place.endpoint_path, place.root)[0] if place.root else None
+            found = find_operation(method, place.endpoint_path, place.root)[0] if place.root else None
             answered = answered._replace(operation=found.id if found else UNKNOWN)
         return ObservedRequest(answered, seconds, place.dialect, world)

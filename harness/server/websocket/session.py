@@ -18,7 +18,7 @@ from harness.api.operations import OPERATIONS, Handler
 from harness.contract.rule import CREATE_RESPONSE, RULES
 from harness.core.delivery import Delivery
 from harness.core.edge import EdgeRecord
-from harness.core.exchange import Answer, Json, Request
+from harness.core.exchange import Answer, Json, ReceivedRequest, Request
 from harness.items.history.transcript import conversation_id, input_items
 from harness.server.api_observers import AnsweredRequest, ApiObserver
 from harness.server.websocket import steering_events
@@ -87,8 +87,8 @@ class SocketSession:
         world, seen = self._connection.world, edge or ((arrived, time(), answer.events) if is_own else None)
         world.add_exchange(_as_noted(sent, answer), answer, seen)
         if is_own:
-            asked = (begun, "WS", SOCKET_PATH, self._headers, raw)
-            self._observer.on_answer(AnsweredRequest(*asked, answer, SOCKET, world=world))
+            received = ReceivedRequest("WS", SOCKET_PATH, self._headers, raw=raw)
+            self._observer.on_answer(AnsweredRequest(begun, received, answer, SOCKET, world=world))
         self.closed, self.delivery = answer.rule in CLOSING_RULES, answer.delivery
         if answer.events is None and answer.delivery:
             return ()
