@@ -69,7 +69,7 @@ def explain_missing_hosts(tally: Tally, hosts: Collection[str]) -> str:
 
 
 def _explain_exchanges(tally: Tally) -> str:
-    reasons = [*_reasons(tally)][:MAX_REASONS] or ["no answer was recorded"]
+    reasons = [*_reasons(tally)][:MAX_REASONS] or ["no answer was recorded, or errors of the server alone"]
     return f"{pluralize(tally.counts['exchanges'], 'exchange')}, and none that can be judged. {'; '.join(reasons)}."
 
 

@@ -54,6 +54,9 @@ class DecodedAnswer(NamedTuple):
 
 
 UNREADABLE_ANSWER = DecodedAnswer(flags=frozenset({"unread-answer"}))
+_BROKEN_OFF = frozenset({"cut", "broken-off"})
+"""Flags of a stream of which the last event is not whole, or that has no event."""
+UNDECODED_ANSWER = DecodedAnswer(flags=frozenset({"unread-answer", "encoded-answer"}))
 
 
 def decode_request(raw: bytes, headers: Mapping[str, str]) -> tuple[Any, bytes | None]:
@@ -65,12 +68,15 @@ def decode_request(raw: bytes, headers: Mapping[str, str]) -> tuple[Any, bytes |
 
 
 def decode_answer(raw: bytes | None, headers: Mapping[str, str]) -> DecodedAnswer:
-    """Decode the content of an answer; a body that is neither JSON nor a stream of events is flagged `unread-answer`."""
+    """Decode the content of an answer; a body that is neither JSON nor a stream of events is flagged `unread-answer`.
+
+    `encoded-answer` says that its encoding could not be undone.
+    """
     if raw is None:
         return DecodedAnswer()
     plain = undo_encodings(raw, headers, _judged_size(raw))
     if plain is None:
-        return UNREADABLE_ANSWER
+        return UNDECODED_ANSWER
     text = plain.decode("utf-8-sig", "replace").strip("\0")
     return _decode_text(text, "event-stream" in headers.get("content-type", ""))
 
@@ -112,7 +118,7 @@ def parse_sse(text: str) -> list[tuple[str, str]]:
 def _decode_events(pairs: Sequence[tuple[str, str]]) -> DecodedAnswer:
     events: list[Json] = []
     misframed: dict[str, Finding] = {}
-    flags = set[str]() if pairs else {"cut"}
+    flags = set[str]() if pairs else {*_BROKEN_OFF}
     for index, (name, text) in enumerate(pairs):
         data, wrong = _parse_event_data(text), ""
         if isinstance(data, dict):
@@ -122,7 +128,7 @@ def _decode_events(pairs: Sequence[tuple[str, str]]) -> DecodedAnswer:
         elif data == _DONE:
             flags.add("done-marker")
         elif data is None and index == len(pairs) - 1:
-            flags.add("cut")
+            flags |= _BROKEN_OFF
         else:
             flags.add("unread-answer")
             wrong = "its data is no JSON object"

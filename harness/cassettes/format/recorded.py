@@ -60,7 +60,8 @@ class Recorded(NamedTuple):
 
     Flags: `no_request` (the request is not known), `cut` (the stream or long values are cut), `inferred` (some of
     method, path, status and provider were), `sanitized`, `sequence_gaps`, `transcribed`, `done-marker` (`[DONE]` was
-    sent), `unread-answer` (neither JSON nor events), `no-status`, `socket`
+    sent), `unread-answer` (neither JSON nor events), `encoded-answer` (its encoding could not be undone), `broken-off`
+    (the last event of the stream is not whole, or it has none), `no-status`, `socket`
     (over a WebSocket; `harness.verify.judging.websockets.exchanges`).
     """
 

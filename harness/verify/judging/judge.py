@@ -212,11 +212,13 @@ def _judge_member(kind: VerdictKind, finding: Finding, world: World, root: str, 
 
 
 def _judge_answer(recorded: Recorded, operation: Operation, world: World) -> Iterator[Verdict]:
-    answer = recorded.answer
-    if answer is None or not recorded.flags.isdisjoint(("unread-answer", "transcribed")):
-        return
     root = answer_root(recorded, operation.answer_schema)
-    if root is None:
+    if root is None or "transcribed" in recorded.flags:
+        return
+    if recorded.answer is None:
+        yield from _judge_unread(recorded)
+        return
+    if "unread-answer" in recorded.flags:
         return
     finding = check_answer(root, recorded.answer, world.as_of, recorded.provider)
     yield from _finding_verdicts(_ANSWER_KINDS, recorded, [finding] if finding else [])
@@ -224,6 +226,18 @@ def _judge_answer(recorded: Recorded, operation: Operation, world: World) -> Ite
         return
     for finding in find_unknown_members(root, recorded.answer, world.as_of):
         yield _judge_member(VerdictKind.ANSWER_DRIFT, finding, world, root, finding.at)
+
+
+def _judge_unread(recorded: Recorded) -> Iterator[Verdict]:
+    """Judge an answer of which the recording has no JSON: the API answers what it has accepted with an object."""
+    if not 200 <= recorded.status < 300:
+        return
+    if "encoded-answer" in recorded.flags:
+        yield Verdict(VerdictKind.ANSWER_UNVERIFIABLE, {"why": "the answer is in an encoding that cannot be undone"})
+    elif "unread-answer" in recorded.flags:
+        yield Verdict(VerdictKind.ANSWER_FINDING, {"at": "", "message": "The answer is no JSON, or breaks off."})
+    else:
+        yield Verdict(VerdictKind.ANSWER_UNVERIFIABLE, {"why": "the recording has no body of the answer"})
 
 
 _ANSWER_KINDS = (VerdictKind.ANSWER_CONFORMS, VerdictKind.ANSWER_UNVERIFIABLE, VerdictKind.ANSWER_FINDING)
@@ -253,7 +267,11 @@ def _judge_stream(recorded: Recorded, world: World, request: Request) -> Iterato
         stored = world.store.responses.get(request.params.get("response_id", ""))
         judgment = judge_response_stream(recorded, stored.events if stored else None, world.as_of)
     yield Verdict(VerdictKind.STREAM_EVENTS, {"times": len(recorded.events or ())})
-    yield from _finding_verdicts(_STREAM_KINDS, recorded, judgment.findings)
+    if judgment.findings or "broken-off" not in recorded.flags:
+        yield from _finding_verdicts(_STREAM_KINDS, recorded, judgment.findings)
+    else:
+        why = "the stream breaks off within an event" if recorded.events else "the recording has no event of the stream"
+        yield Verdict(VerdictKind.STREAM_UNVERIFIABLE, {"why": why})
     for finding in judgment.drift:
         at = finding.at.partition("].")[2]
         yield _judge_member(VerdictKind.STREAM_DRIFT, finding, world, RESPONSE_EVENT_SCHEMA, at)

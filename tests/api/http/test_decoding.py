@@ -12,6 +12,7 @@ from harness.api.http import decoding
 from harness.api.http.decoding import NO_EVENT_LINE, decode_answer, decode_request, parse_sse
 
 EVENTS = {"content-type": "text/event-stream; charset=utf-8"}
+UNDECODED = {"unread-answer", "encoded-answer"}
 
 
 @pytest.mark.parametrize(
@@ -35,11 +36,11 @@ def test_frames_follow_the_rules_of_server_sent_events(text: str, events: list[t
         ('data: {"type": "a"}\n\ndata: [DONE]\n\n', [{"type": "a"}], {"done-marker"}),
         ('event: a\ndata: {"type": "a"}\n\n', [{"type": "a"}], set()),
         ('event: b\ndata: {"type": "a"}\n\n', [{"type": "a"}], set()),
-        ('data: {"type": "a"}\n\ndata: {"type": "b", "de', [{"type": "a"}], {"cut"}),
+        ('data: {"type": "a"}\n\ndata: {"type": "b", "de', [{"type": "a"}], {"cut", "broken-off"}),
         ('data: x\n\ndata: {"type": "a"}\n\n', [{"type": "a"}], {"unread-answer"}),
         ("data: 7\n\n", [], {"unread-answer"}),
-        (": only a comment\n\n", [], {"cut"}),
-        ("", [], {"cut"}),
+        (": only a comment\n\n", [], {"cut", "broken-off"}),
+        ("", [], {"cut", "broken-off"}),
     ],
 )
 def test_a_stream_is_the_data_of_its_events(said: str, events: list[Any], flags: set[str]) -> None:
@@ -86,13 +87,24 @@ def test_an_answer_is_json(said: Any, body: Any) -> None:
     ("said", "headers"),
     [
         (b"<html>", {}),
+        (b'{"id": ', {"content-type": "application/json"}),
+        (b"no gzip", {"content-encoding": "gzip"}),
+    ],
+)
+def test_what_cannot_be_read_is_flagged(said: Any, headers: dict[str, str]) -> None:
+    assert decode_answer(said, headers)[:3] == (None, None, {"unread-answer"})
+
+
+@pytest.mark.parametrize(
+    ("said", "headers"),
+    [
         (b"\x1f\x8bnothing", {}),
         (b"\x28\xb5\x2f\xfdnothing", {}),
         (b"\xff\xfe", {"content-encoding": "br"}),
     ],
 )
-def test_what_cannot_be_read_is_flagged(said: Any, headers: dict[str, str]) -> None:
-    assert decode_answer(said, headers)[:3] == (None, None, {"unread-answer"})
+def test_what_cannot_be_decoded_is_flagged(said: Any, headers: dict[str, str]) -> None:
+    assert decode_answer(said, headers)[:3] == (None, None, UNDECODED)
 
 
 def test_a_json_error_in_place_of_a_stream_is_json() -> None:
@@ -118,13 +130,13 @@ def test_a_request_is_json_or_else_its_bytes(said: Any, request_: Any, raw: byte
 
 def test_a_body_that_grows_without_end_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decoding, "MAX_JUDGED_SIZE", 1000)
-    assert decode_answer(gzip.compress(b" " * 100_000), {}).flags == {"unread-answer"}
+    assert decode_answer(gzip.compress(b" " * 100_000), {}).flags == UNDECODED
 
 
 def test_a_body_that_grows_as_no_answer_does_is_not_decoded() -> None:
     assert decode_answer(gzip.compress(b'{"a": 1}' + b" " * 1_000_000), {}).body == {"a": 1}
-    assert decode_answer(gzip.compress(b'{"a": 1}' + b" " * 2_000_000), {}).flags == {"unread-answer"}
-    assert decode_answer(gzip.compress(b"") * 100_000, {}).flags == {"unread-answer"}
+    assert decode_answer(gzip.compress(b'{"a": 1}' + b" " * 2_000_000), {}).flags == UNDECODED
+    assert decode_answer(gzip.compress(b"") * 100_000, {}).flags == UNDECODED
 
 
 def test_chunks_that_break_off_stay_as_they_are() -> None:
