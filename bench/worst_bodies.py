@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from harness.core.exchange import Json, Request
+from harness.core.exchange import Json, ReceivedRequest, Request
 from harness.items import message
 from harness.items.kind import Item
 from harness.server.mock_api import MockApi
@@ -37,7 +37,7 @@ def open_api(turn: Callable[[Request], list[Item]] = small_talk) -> MockApi:
 
 def send(api: MockApi, body: Any, path: str = "/v1/responses", method: str = "POST") -> tuple[int, Any]:
     raw = json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")
-    answer = api.handle(method, path, HEADERS, {}, raw)
+    answer = api.handle(ReceivedRequest(method, path, HEADERS, raw=raw))
     return len(raw), answer
 
 
@@ -47,7 +47,7 @@ def request(make: Callable[[int], Json], unit: int, path: str = "/v1/responses")
     def build(size: int) -> Load:
         raw = json.dumps({"model": "gpt-4.1", "input": "hi"} | make(max(1, size // unit))).encode()
         api = open_api()
-        return Load(len(raw), lambda: api.handle("POST", path, HEADERS, {}, raw))
+        return Load(len(raw), lambda: api.handle(ReceivedRequest("POST", path, HEADERS, raw=raw)))
 
     return build
 
@@ -211,7 +211,7 @@ def deep_bytes(opening: bytes) -> Build:
 
     def build(size: int) -> Load:
         api, raw = open_api(), opening * (size // len(opening))
-        return Load(len(raw), lambda: api.handle("POST", "/v1/responses", HEADERS, {}, raw))
+        return Load(len(raw), lambda: api.handle(ReceivedRequest("POST", "/v1/responses", HEADERS, raw=raw)))
 
     return build
 
@@ -223,7 +223,7 @@ def stream(make: Callable[[int], str]) -> Build:
         text = make(size)
         api = open_api(lambda _: [message(text)])
         raw = json.dumps({"model": "gpt-4.1", "input": text, "stream": True}).encode()
-        return Load(len(raw), lambda: api.handle("POST", "/v1/responses", HEADERS, {}, raw))
+        return Load(len(raw), lambda: api.handle(ReceivedRequest("POST", "/v1/responses", HEADERS, raw=raw)))
 
     return build
 
@@ -232,26 +232,26 @@ def query(size: int) -> Load:
     api = open_api()
     members: dict[str, Any] = {"include[]": ["reasoning.encrypted_content"] * (size // 40)}
     members |= {f"unknown_{i}": "1" for i in range(size // 40)}
-    return Load(size, lambda: api.handle("GET", "/v1/responses/resp_1", HEADERS, members, b""))
+    return Load(size, lambda: api.handle(ReceivedRequest("GET", "/v1/responses/resp_1", HEADERS, members)))
 
 
 def headers(size: int) -> Load:
     api = open_api()
     many = HEADERS | {f"x-{i}": "v" * 20 for i in range(size // 40)} | {"openai-beta": "a=b," * (size // 8)}
     raw = b'{"model":"gpt-4.1","input":"hi"}'
-    return Load(size, lambda: api.handle("POST", "/v1/responses", many, {}, raw))
+    return Load(size, lambda: api.handle(ReceivedRequest("POST", "/v1/responses", many, raw=raw)))
 
 
 def path(size: int) -> Load:
     api = open_api()
-    return Load(size, lambda: api.handle("GET", "/v1/" + "responses/" * (size // 10), HEADERS, {}, b""))
+    return Load(size, lambda: api.handle(ReceivedRequest("GET", "/v1/" + "responses/" * (size // 10), HEADERS)))
 
 
 def upload(parts: Callable[[int], bytes]) -> Build:
     def build(size: int) -> Load:
         raw, api = parts(size), open_api()
         multipart = HEADERS | {"content-type": "multipart/form-data; boundary=b"}
-        return Load(len(raw), lambda: api.handle("POST", "/v1/files", multipart, {}, raw))
+        return Load(len(raw), lambda: api.handle(ReceivedRequest("POST", "/v1/files", multipart, raw=raw)))
 
     return build
 
@@ -266,7 +266,7 @@ def socket(make: Callable[[int], Json]) -> Build:
 
     def build(size: int) -> Load:
         api = open_api()
-        session: Any = api.open_session("/v1/responses", HEADERS, {})
+        session: Any = api.open_session(ReceivedRequest("GET", "/v1/responses", HEADERS))
         event = json.dumps({"type": "response.create", "model": "gpt-4.1"} | make(size // 72))
         return Load(len(event), lambda: session.receive(event))
 

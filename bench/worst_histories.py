@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any
 
 from bench.worst_bodies import HEADERS, KEY, Build, Load, open_api, send, tool
-from harness.core.exchange import Json, Request
+from harness.core.exchange import Json, ReceivedRequest, Request
 from harness.items import function_call, message, url_citation
 from harness.items.kind import Item
 from harness.server.judgement import judge_world
@@ -74,7 +74,7 @@ def conversation(size: int) -> Load:
         size,
         lambda: (
             send(api, {"model": "gpt-4.1", "input": "and?", "conversation": made.body["id"]}),
-            api.handle("GET", path, HEADERS, {"limit": "100"}, b""),
+            api.handle(ReceivedRequest("GET", path, HEADERS, {"limit": "100"})),
         ),
     )
 
@@ -84,7 +84,7 @@ def input_list(size: int) -> Load:
     api = open_api()
     sent, made = send(api, {"model": "gpt-4.1", "input": [{"role": "user", "content": "x"}] * (size // 35)})
     path = f"/v1/responses/{made.body['id']}/input_items"
-    return Load(sent, lambda: api.handle("GET", path, HEADERS, {"limit": "100"}, b""))
+    return Load(sent, lambda: api.handle(ReceivedRequest("GET", path, HEADERS, {"limit": "100"})))
 
 
 def replay(turn: Turn, *, judge: bool = False, echo: bool = True) -> Build:

@@ -105,7 +105,9 @@ def _ask(server: Server, request: Any, origin: str) -> Answer | None:
     texts = {name: value.decode("latin-1") for name, value in headers.items()}
     if len(body) > LARGEST or b'"stream"' in body or not _is_plain_world(server, texts):
         return None
-    answer = server.ask(request.method, raw, texts, body)
+    from harness.core.exchange import ReceivedRequest
+
+    answer = server.ask(ReceivedRequest(request.method, raw, texts, raw=body))
     assert answer is None or (answer.delivery is None and answer.events is None)  # as the World is plain
     return answer
 

@@ -117,7 +117,7 @@ class App:
         received = ReceivedRequest("POST", path, headers, raw=body)
         if self.api.held.keys and (held := self.api.hold(received, edge)):
             return Awaited(held.done, partial(answer_held, self.api.handle, held))
-        return self.api.handle(*received, edge=edge)
+        return self.api.handle(received, edge=edge)
 
     async def _answer(self, scope: Scope, receive: Receive) -> Answer | None:
         """Answer a request; None when the client leaves before it has sent the whole body."""
@@ -131,19 +131,21 @@ class App:
             if method == "POST" and self.api.held.keys and (held := self.api.hold(received, edge)):
                 await held.done
                 return answer_held(self.api.handle, held)
-            return self.api.handle(*received, edge=edge)
+            return self.api.handle(received, edge=edge)
         try:
             read = await read_form(receive, kind, MAX_BODY_SIZE)
         except OSError as problem:
             why = f"an upload cannot be kept: {describe_write_error(problem)}"
             return teapot_answer(ConfigError(f"{why}. Free some space in {gettempdir()}, or set TMPDIR."))
-        return None if read is None else self.api.handle(method, path, headers, query, *read, edge=edge)
+        if read is None:
+            return None
+        return self.api.handle(ReceivedRequest(method, path, headers, query, *read), edge=edge)
 
     async def _serve_websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
         from harness.server.websocket.protocol import refuse_upgrade, serve_session
 
         await receive()
-        opened = self.api.open_session(scope["path"], *_headers_and_query(scope))
+        opened = self.api.open_session(ReceivedRequest("GET", scope["path"], *_headers_and_query(scope)))
         if isinstance(opened, Answer):
             await refuse_upgrade(opened, send)
         else:
@@ -232,14 +234,14 @@ class Server:
         self._thread.start()
         return self
 
-    def ask(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Answer | None:
+    def ask(self, received: ReceivedRequest) -> Answer | None:
         """Answer a request of this process without a connection; None when the server does not serve.
 
         That is in the server's thread, where all requests are answered, but in this one while nobody is connected.
         """
         if threading.current_thread() is self._thread:
             return None
-        handle = partial(self.api.handle, method, path, headers, {}, body)
+        handle = partial(self.api.handle, received)
         if self._presence and (answer := self._presence.call_alone(handle)):
             return answer
         made = Future[Answer]()

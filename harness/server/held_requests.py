@@ -99,6 +99,6 @@ def answer_held(handle: Callable[..., Answer], held: HeldRequest) -> Answer:
     if held.turn is not None:
         script.routes.insert(0, by_hand.add_turns([held.turn], [[BY_HAND]]))
     try:
-        return handle(*held.received, edge=held.edge)
+        return handle(held.received, edge=held.edge)
     finally:
         script.routes = [route for route in script.routes if route is not by_hand]

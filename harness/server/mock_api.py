@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter, time
 from types import MappingProxyType
-from typing import Any, Unpack
+from typing import Unpack
 from uuid import UUID
 
 import harness.endpoints  # noqa: F401  (registers every operation)
@@ -21,7 +21,7 @@ from harness.contract.check import check
 from harness.contract.rules.http.websocket import UPGRADE_RULES
 from harness.core.edge import EdgeRecord
 from harness.core.errors import ConfigError
-from harness.core.exchange import Answer, Json, ReceivedRequest, Request, Stray
+from harness.core.exchange import Answer, ReceivedRequest, Request, Stray
 from harness.core.limits import UNLIMITED
 from harness.endpoints import azure
 from harness.endpoints.request import read_request
@@ -92,26 +92,15 @@ class MockApi(KeyedWorlds):
         operation, _, _ = find_operation(method, place.endpoint_path, place.root) if place.root else (None, {}, False)
         return operation is not None and operation.is_form
 
-    def handle(
-        self,
-        method: str,
-        path: str,
-        headers: Mapping[str, str],
-        query: Mapping[str, Any],
-        raw: bytes,
-        form: Json | None = None,
-        *,
-        is_own: bool = True,
-        edge: EdgeRecord | None = None,
-    ) -> Answer:
-        """Answer a request, which the arguments are as in `ReceivedRequest`. Never raises.
+    def handle(self, received: ReceivedRequest, *, is_own: bool = True, edge: EdgeRecord | None = None) -> Answer:
+        """Answer a request. Never raises.
 
         Of a request that is not this process's own, which another one has answered, no observer is told. What sends the
         answer gives its `edge`; without one the answer goes out with the return of this.
         """
-        begun, received = perf_counter(), ReceivedRequest(method, path, headers, query, raw, form)
+        begun = perf_counter()
         seen = edge if edge is not None or not is_own else time()
-        place, world = self._find_world(path, headers, query)
+        place, world = self._find_world(received)
         request = self._read(received, place)
         request, answer = self._answer(request, world)
         answer = self._note(request, self._add_headers(request, answer, world), world, seen, is_own=is_own)
@@ -121,20 +110,18 @@ class MockApi(KeyedWorlds):
 
     def hold(self, received: ReceivedRequest, edge: EdgeRecord | None) -> HeldRequest | None:
         """Let a request wait if its World holds those that ask the model; see `HeldRequests.hold`."""
-        world = self._find_world(received.path, received.headers, received.query)[1]
+        world = self._find_world(received)[1]
         held = self.held.hold(world, received, edge)
         if world is not None and held is not None:
             self.observers.on_changed(world, "held")
         return held
 
-    def _find_world(
-        self, path: str, headers: Mapping[str, str], query: Mapping[str, Any]
-    ) -> tuple[ApiPath, World | None]:
+    def _find_world(self, received: ReceivedRequest) -> tuple[ApiPath, World | None]:
         """Find what a path means, in the dialect of the World that the key leads to."""
-        place = parse_api_path(path, self.dialect)
-        world = self.world_of(headers, place.dialect, query)
+        place = parse_api_path(received.path, self.dialect)
+        world = self.world_of(received.headers, place.dialect, received.query)
         if world is not None and world.dialect not in (None, place.dialect):
-            place = parse_api_path(path, world.dialect)
+            place = parse_api_path(received.path, world.dialect)
         return place, world
 
     def _answer(self, request: Request, world: World | None) -> tuple[Request, Answer]:
@@ -145,27 +132,24 @@ class MockApi(KeyedWorlds):
             return answer_routed(*routed, world)
         return request, check_and_answer(request, world, call_handler, self._admit)
 
-    def open_session(
-        self, path: str, headers: Mapping[str, str], query: Mapping[str, Any], *, is_own: bool = True
-    ) -> SocketSession | Answer:
-        """Open the session of a WebSocket asked for at `path`, or give the HTTP answer that refuses it; see `handle`.
+    def open_session(self, received: ReceivedRequest, *, is_own: bool = True) -> SocketSession | Answer:
+        """Open the session of a WebSocket that a GET asks for, or give the HTTP answer that refuses it; see `handle`.
 
         Elsewhere than at `/v1/responses` the upgrade is passed over and the answer that of the GET it came with.
         """
-        if parse_api_path(path, self.dialect) != ApiPath(OPENAI, API_ROOT, RESPONSES_PATH):
-            return self.handle("GET", path, headers, query, b"", is_own=is_own)
-        begun, world = perf_counter(), self.world_of(headers)
-        request = Request("WS", RESPONSES_PATH, headers, query, operation=UPGRADE)
+        if parse_api_path(received.path, self.dialect) != ApiPath(OPENAI, API_ROOT, RESPONSES_PATH):
+            return self.handle(received, is_own=is_own)
+        begun, world = perf_counter(), self.world_of(received.headers)
+        request = Request("WS", RESPONSES_PATH, received.headers, received.query, operation=UPGRADE)
         refused = self._refuse_upgrade(request, world)
         if refused is None and world is not None:
             self.request_count += 1
-            return SocketSession(ConnectionWorld(world), headers, check_and_answer, self.observers)
+            return SocketSession(ConnectionWorld(world), received.headers, check_and_answer, self.observers)
         assert refused is not None  # the contract refuses a request without a World
         answer = self._note(
             request, self._add_headers(request, refused, world), world, time() if is_own else None, is_own=is_own
         )
         if is_own:
-            received = ReceivedRequest("GET", path, headers, query)
             self.observers.on_answer(AnsweredRequest(begun, received, answer, UPGRADE, world=world))
         return answer
 

@@ -17,7 +17,7 @@ from harness.api.http.websocket_mode import CREATE_EVENT, SOCKET
 from harness.cassettes.format.interaction import Interaction
 from harness.contract.rule import CREATE_RESPONSE, Case
 from harness.core.account import Organization
-from harness.core.exchange import Answer, Exchange, Json
+from harness.core.exchange import Answer, Exchange, Json, ReceivedRequest
 from harness.ending import RECORDED_ENDING, Ending, TurnLine, completed
 from harness.items import message
 from harness.items.kind import Item
@@ -79,7 +79,7 @@ class CasePlayer:
     def _open_session(self, headers: Mapping[str, str]) -> SocketSession:
         """Open the connection, with these headers, when it is first used."""
         if self._session is None:
-            session = self.api.open_session(f"{API_ROOT}/responses", headers, {})
+            session = self.api.open_session(ReceivedRequest("GET", f"{API_ROOT}/responses", headers))
             assert isinstance(session, SocketSession)
             self._session = session
         return self._session
@@ -92,7 +92,9 @@ class CasePlayer:
             self._open_session(EXAMPLE_HEADERS if case.headers is None else case.headers).receive(request.body)
             return self.mock.exchanges[-1].answer
         path, _, query = request.uri.partition("?")
-        return self.api.handle(request.method, path, request.headers, dict(parse_qsl(query)), request.body)
+        return self.api.handle(
+            ReceivedRequest(request.method, path, request.headers, dict(parse_qsl(query)), request.body)
+        )
 
 
 def play_case(case: Case, root: str = API_ROOT) -> PlayedCase:

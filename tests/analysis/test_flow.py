@@ -10,6 +10,7 @@ import pytest
 from harness.analysis.flow import Flow
 from harness.analysis.flow_steps import FlowStep
 from harness.analysis.sequence import SequenceDiagram, SequenceMessage
+from harness.core.exchange import ReceivedRequest
 from harness.ending import incomplete
 from harness.items import function_call, mcp_call, message, reasoning
 from harness.server.asgi import serve_in_thread
@@ -36,7 +37,9 @@ def ask(api):
     def ask(given, method="POST", path="/v1/responses", headers=(), **members):
         body = {"model": "gpt-4.1", "input": given, "tools": TOOLS, **members} if path == "/v1/responses" else given
         raw = b"" if given is None else json.dumps(body).encode()
-        return api.handle(method, path, {"authorization": "Bearer sk-test", **dict(headers)}, {}, raw).body
+        return api.handle(
+            ReceivedRequest(method, path, {"authorization": "Bearer sk-test", **dict(headers)}, raw=raw)
+        ).body
 
     return ask
 

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from harness.analysis.lanes import HandOff
+from harness.core.exchange import ReceivedRequest
 from harness.items import function_call, message
 from tests.support.in_process import post
 from tests.support.tools import functions
@@ -32,7 +33,9 @@ def ask(api, world):
         own = {"model": model, "input": given, "tools": functions("transfer_to_ops"), **members}
         body = given if path != "/v1/responses" else own
         raw = b"" if method == "GET" else body if isinstance(body, bytes) else json.dumps(body).encode()
-        return api.handle(method, path, {"authorization": "Bearer sk-test", **dict(headers)}, {}, raw).body
+        return api.handle(
+            ReceivedRequest(method, path, {"authorization": "Bearer sk-test", **dict(headers)}, raw=raw)
+        ).body
 
     return ask
 

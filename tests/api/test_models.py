@@ -9,7 +9,7 @@ import pytest
 
 import harness
 from harness.api.models import MAX_CACHED, MODELS, Model, Models, is_nonexistent_model
-from harness.core.exchange import Answer
+from harness.core.exchange import Answer, ReceivedRequest
 from harness.items import message
 from harness.server.mock_api import MockApi
 from harness.world.mock import Mock
@@ -106,4 +106,6 @@ def send(mock: Mock, body: Any, path: str = "/v1/responses") -> Answer:
     api.worlds["sk-test"] = mock.world
     mock.script(message("ok"))
     headers = {"authorization": "Bearer sk-test", "content-type": "application/json"}
-    return api.handle("GET" if body is None else "POST", path, headers, {}, orjson.dumps(body) if body else b"")
+    return api.handle(
+        ReceivedRequest("GET" if body is None else "POST", path, headers, raw=orjson.dumps(body) if body else b"")
+    )

@@ -14,6 +14,7 @@ import json, os, sys
 from pathlib import Path
 os.environ["PROMETHEUS_MULTIPROC_DIR"] = sys.argv[1]
 from harness.cluster.worker_metrics import WorkerMetrics
+from harness.core.exchange import ReceivedRequest
 from harness.core.limits import Limits
 from harness.items import message
 from harness.server.mock_api import MockApi
@@ -26,7 +27,8 @@ def serve(requests, keys):
     observe(api, [metrics.note])
     body = json.dumps({"model": "gpt-4.1", "input": "hi"}).encode()
     for number in range(requests):
-        api.handle("POST", "/v1/responses", {"authorization": f"Bearer sk-{number % keys}"}, {}, body)
+        headers = {"authorization": f"Bearer sk-{number % keys}"}
+        api.handle(ReceivedRequest("POST", "/v1/responses", headers, raw=body))
     metrics.update()
     return metrics
 

@@ -15,7 +15,7 @@ from harness.contract.rule import RULES, assumed, rule
 from harness.contract.rule_plan import forget_plans, plan_rules
 from harness.contract.schema import load, root_names, schemas_directory
 from harness.core.errors import ApiError
-from harness.core.exchange import Finding, JsonFault, Request
+from harness.core.exchange import Finding, JsonFault, ReceivedRequest, Request
 from harness.items import message
 from harness.server.mock_api import MockApi
 from harness.world.world import World
@@ -267,7 +267,7 @@ class TestAPromptTemplate:
         mock = MockApi(fallback=lambda _: [message("ok")])
         mock.open("sk-prompt").organization(prompts=["pmpt_1"])
         headers = {"authorization": "Bearer sk-prompt", "content-type": "application/json"}
-        answer = mock.handle("POST", "/v1/responses", headers, {}, b'{"prompt": {"id": "pmpt_1"}}')
+        answer = mock.handle(ReceivedRequest("POST", "/v1/responses", headers, raw=b'{"prompt": {"id": "pmpt_1"}}'))
         assert answer.status == 200
 
 

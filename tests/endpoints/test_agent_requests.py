@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from harness.core.exchange import Answer, Json
+from harness.core.exchange import Answer, Json, ReceivedRequest
 from harness.items import message
 from harness.server.mock_api import MockApi
 
@@ -26,7 +26,7 @@ def api() -> MockApi:
 
 
 def ask(api: MockApi, body: Any, root: str = V1, path: str = "/responses") -> Answer:
-    return api.handle("POST", root + path, KEY, QUERIES[root], orjson.dumps(body))
+    return api.handle(ReceivedRequest("POST", root + path, KEY, QUERIES[root], orjson.dumps(body)))
 
 
 def refusal(answer: Answer) -> tuple[int, str, str | None]:
@@ -50,7 +50,7 @@ class TestAConversation:
         id = ask(api, {"items": items}, path="/conversations").body["id"]
         answer = ask(api, {**body, "conversation": id, "stream": stream}, root)
         assert (answer.status, answer.body["output"][0]["content"][0]["text"]) == (200, "Hello.")
-        stored = api.handle("GET", f"{V1}/conversations/{id}/items", KEY, {}, b"").body["data"]
+        stored = api.handle(ReceivedRequest("GET", f"{V1}/conversations/{id}/items", KEY)).body["data"]
         assert [item["role"] for item in stored] == ["assistant", "user"]
 
     def test_is_nothing_to_answer_while_it_is_empty(self, api: MockApi) -> None:
@@ -210,7 +210,9 @@ class TestAPrincipal:
         api.open("mine").organization(scopes=())
         query = {} if "/v1/" in path else {"api-version": "v1"}
         answer = api.handle(
-            method, f"/api/projects/p{path}", KEY, query, orjson.dumps(ASKED) if method == "POST" else b""
+            ReceivedRequest(
+                method, f"/api/projects/p{path}", KEY, query, orjson.dumps(ASKED) if method == "POST" else b""
+            )
         )
         assert (answer.status, answer.body["error"]["code"]) == (401, "PermissionDenied")
         assert (

@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from harness.core.errors import ConfigError
-from harness.core.exchange import Answer, Json
+from harness.core.exchange import Answer, Json, ReceivedRequest
 from harness.ending import failed, incomplete
 from harness.items import function_call, message
 from harness.server.mock_api import MockApi
@@ -42,7 +42,7 @@ class Client:
 
     def ask(self, method: str, path: str, body: Any = None, headers: Json = KEY, **query: str) -> Answer:
         raw = b"" if body is None else orjson.dumps(body)
-        return self.api.handle(method, self.root + path, headers, self.query | query, raw)
+        return self.api.handle(ReceivedRequest(method, self.root + path, headers, self.query | query, raw))
 
     def create(self, **more: Any) -> Answer:
         return self.ask("POST", "/responses", {**GOOD, **more})
@@ -79,7 +79,7 @@ class TestAKey:
         id = azure.create().body["id"]
         for root in (PROJECT, AZURE):
             assert Client(root, azure.api).ask("GET", f"/responses/{id}").body["model"] == "my-deployment"
-        shown = azure.api.handle("GET", f"/v1/responses/{id}", {"authorization": "Bearer mine"}, {}, b"").body
+        shown = azure.api.handle(ReceivedRequest("GET", f"/v1/responses/{id}", {"authorization": "Bearer mine"})).body
         assert "content_filters" not in shown
 
 
@@ -223,7 +223,7 @@ class TestThePrompt:
     def test_is_not_filtered_by_openai(self, azure: Client) -> None:
         azure.mock.organization(blocked={"jailbreak"})
         headers = {"authorization": "Bearer mine", "content-type": "application/json"}
-        assert azure.api.handle("POST", "/v1/responses", headers, {}, orjson.dumps(GOOD)).status == 200
+        assert azure.api.handle(ReceivedRequest("POST", "/v1/responses", headers, raw=orjson.dumps(GOOD))).status == 200
 
     def test_is_blocked_for_a_category_that_there_is(self, azure: Client) -> None:
         with pytest.raises(ConfigError, match=r"organization\(blocked=malice\): the categories are hate, sexual"):
@@ -267,7 +267,7 @@ class TestOneDialectAlone:
         headers = {"authorization": "Bearer sk-mine", "content-type": "application/json"}
         mock = MockApi(fallback=lambda request: [message("Hello.")], dialect=dialect)
         for name, root in roots.items():
-            answer = mock.handle("POST", f"{root}/responses", headers, {}, orjson.dumps(GOOD))
+            answer = mock.handle(ReceivedRequest("POST", f"{root}/responses", headers, raw=orjson.dumps(GOOD)))
             assert (answer.status, answer.rule) == ((200, None) if name == dialect else (404, unknown[dialect]))
 
     def test_may_be_that_of_one_world(self, azure: Client) -> None:
@@ -282,8 +282,10 @@ class TestOneDialectAlone:
 
 def test_a_web_socket_is_openais_alone() -> None:
     headers = {"authorization": "Bearer sk-mine"}
-    assert not isinstance(MockApi(dialect="openai").open_session("/v1/responses", headers, {}), Answer)
-    refused = MockApi(dialect="azure").open_session("/v1/responses", headers, {})
+    assert not isinstance(
+        MockApi(dialect="openai").open_session(ReceivedRequest("GET", "/v1/responses", headers)), Answer
+    )
+    refused = MockApi(dialect="azure").open_session(ReceivedRequest("GET", "/v1/responses", headers))
     assert isinstance(refused, Answer)
     assert refused.rule == "resource_not_found"
 

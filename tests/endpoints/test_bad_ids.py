@@ -15,7 +15,7 @@ import pytest
 from harness.api.operations import OPERATIONS, PATHS, Operation, operation
 from harness.contract import schema
 from harness.contract.rules.stored.threads import ID_PREFIXES
-from harness.core.exchange import Answer, Json, Request
+from harness.core.exchange import Answer, Json, ReceivedRequest, Request
 from harness.ending import TurnLine
 from harness.items import function_call, message
 from harness.server.mock_api import MockApi
@@ -149,7 +149,7 @@ class Tenant:
         method, _, path = call.partition(" ")
         raw = b"" if body is None else orjson.dumps(body)
         kind = {"content-type": "application/json"} if raw else {}
-        return self.api.handle(method, f"/v1{path}", {**self.headers, **kind}, query or {}, raw)
+        return self.api.handle(ReceivedRequest(method, f"/v1{path}", {**self.headers, **kind}, query or {}, raw))
 
     def made(self, call: str, body: Json) -> str:
         answer = self.send(call, body)
@@ -306,7 +306,7 @@ def test_a_new_endpoint_refuses_malformed_json_by_itself(mine: Tenant) -> None:
 
     with restored(OPERATIONS, PATHS):
         operation("POST", "/cheeses", body="CreateConversation")(create_cheese)
-        answer = mine.api.handle("POST", "/v1/cheeses", mine.headers, {}, b"{")
+        answer = mine.api.handle(ReceivedRequest("POST", "/v1/cheeses", mine.headers, raw=b"{"))
     assert (answer.status, answer.rule) == (400, "body_syntax")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from harness.core.exchange import Answer, Json
+from harness.core.exchange import Answer, Json, ReceivedRequest
 from harness.items import (
     a2a_preview_call,
     a2a_preview_call_output,
@@ -61,7 +61,7 @@ class Classic:
     def send(self, call: str, body: Any = None) -> Answer:
         method, path = call.split(" ")
         raw = b"" if body is None else orjson.dumps(body)
-        return self.api.handle(method, PROJECT + path, KEY, {"api-version": "v1"}, raw)
+        return self.api.handle(ReceivedRequest(method, PROJECT + path, KEY, {"api-version": "v1"}, raw))
 
     def make(self, path: str, body: Json) -> Any:
         answer = self.send(f"POST {path}", body)
@@ -82,7 +82,7 @@ class TestMembersOfAProjectAlone:
     @pytest.mark.parametrize(("path", "body", "place"), BODIES)
     def test_are_unknown_to_openai(self, classic: Classic, path: str, body: Json, place: str) -> None:
         headers = {"authorization": "Bearer sk-a", "content-type": "application/json", "openai-beta": "assistants=v2"}
-        answer = classic.api.handle("POST", f"/v1{path}", headers, {}, orjson.dumps(body))
+        answer = classic.api.handle(ReceivedRequest("POST", f"/v1{path}", headers, raw=orjson.dumps(body)))
         assert (answer.status, answer.body["error"]["message"]) == (400, f"Unknown parameter: '{place}'.")
 
     def test_are_kept(self, classic: Classic) -> None:

@@ -8,7 +8,7 @@ import httpx2 as httpx
 import pytest
 
 from harness.core.errors import ConfigError
-from harness.core.exchange import Answer
+from harness.core.exchange import Answer, ReceivedRequest
 from harness.items import code_interpreter_call, container_file_citation, message, output_text
 from tests.support.in_process import KEY, Client, error
 
@@ -24,12 +24,12 @@ def put(client: Client, container: str, name: str = "a.txt", data: bytes = b"Par
     url = f"/v1/containers/{container}/files"
     sent = httpx.Request("POST", f"http://api.test{url}", files={"file": (name, data)})
     headers = {"authorization": f"Bearer {KEY}", "content-type": sent.headers["content-type"]}
-    return client.api.handle("POST", url, headers, {}, sent.read())
+    return client.api.handle(ReceivedRequest("POST", url, headers, raw=sent.read()))
 
 
 def copy(client: Client, container: str, body: bytes, kind: str = "application/json") -> Answer:
     headers = {"authorization": f"Bearer {KEY}", "content-type": kind}
-    return client.api.handle("POST", f"/v1/containers/{container}/files", headers, {}, body)
+    return client.api.handle(ReceivedRequest("POST", f"/v1/containers/{container}/files", headers, raw=body))
 
 
 class TestContainers:
@@ -186,8 +186,8 @@ class TestTheCallsOfAResponse:
 @pytest.mark.parametrize("root", ["/v1", "/openai/v1", "/api/projects/p/openai/v1"])
 def test_every_provider_has_containers(client, root):
     headers = {"authorization": f"Bearer {KEY}", "content-type": "application/json"}
-    made = client.api.handle("POST", f"{root}/containers", headers, {}, b'{"name": "data"}')
-    read = client.api.handle("GET", f"{root}/containers/{made.body['id']}/files", headers, {}, b"")
+    made = client.api.handle(ReceivedRequest("POST", f"{root}/containers", headers, raw=b'{"name": "data"}'))
+    read = client.api.handle(ReceivedRequest("GET", f"{root}/containers/{made.body['id']}/files", headers))
     assert (made.status, read.body["data"]) == (200, [])
 
 

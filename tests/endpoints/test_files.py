@@ -13,7 +13,7 @@ import pytest
 from harness.api.operations import find_operation
 from harness.contract.check import check_answer
 from harness.core.errors import ConfigError
-from harness.core.exchange import Answer
+from harness.core.exchange import Answer, ReceivedRequest
 from harness.server.mock_api import MockApi
 from tests.support.in_process import KEY, Client, error
 
@@ -25,7 +25,7 @@ def upload(client: Client, name: str = "a.txt", data: bytes = TEXT, **fields: st
     fields = {"purpose": "user_data", **fields}
     sent = httpx.Request("POST", "http://api.test", data=fields, files={"file": (name, data, "text/plain")})
     headers = {"authorization": f"Bearer {KEY}", "content-type": sent.headers["content-type"]}
-    return client.api.handle("POST", "/v1/files", headers, {}, sent.read())
+    return client.api.handle(ReceivedRequest("POST", "/v1/files", headers, raw=sent.read()))
 
 
 def made(client: Client, *given: Any, **fields: str) -> dict[str, Any]:
@@ -94,7 +94,7 @@ class TestUploads:
 
     def test_a_body_that_is_no_form_cannot_be_parsed(self, client):
         headers = {"authorization": f"Bearer {KEY}", "content-type": "multipart/form-data; boundary=x"}
-        answer = client.api.handle("POST", "/v1/files", headers, {}, b"nonsense")
+        answer = client.api.handle(ReceivedRequest("POST", "/v1/files", headers, raw=b"nonsense"))
         assert error(answer) == (400, "Could not parse multipart form", None, None)
 
     def test_the_journal_shows_an_upload_as_plain_data(self, client):
@@ -148,7 +148,9 @@ class TestInput:
         id = made(client)["id"]
         body = orjson.dumps({"model": "gpt-4.1", "input": asking(id)})
         client.api.open("sk-other").file("own.txt", "x")
-        answer = client.api.handle("POST", "/v1/responses", {"authorization": "Bearer sk-other"}, {}, body)
+        answer = client.api.handle(
+            ReceivedRequest("POST", "/v1/responses", {"authorization": "Bearer sk-other"}, raw=body)
+        )
         assert answer.status == 404
         assert Client().send(f"GET /files/{id}").status == 404
 
@@ -189,7 +191,7 @@ class TestInput:
 
 def test_every_address_of_files_is_known() -> None:
     assert find_operation("PUT", "/files/file-1")[2]
-    assert MockApi().handle("PUT", "/v1/files/file-1", {"authorization": "Bearer sk-x"}, {}, b"").status == 405
+    assert MockApi().handle(ReceivedRequest("PUT", "/v1/files/file-1", {"authorization": "Bearer sk-x"})).status == 405
 
 
 def test_a_vector_store_with_what_it_has_not_is_the_testers_fault(client) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from harness.core.exchange import Answer, Json
+from harness.core.exchange import Answer, Json, ReceivedRequest
 from harness.faults import http_error
 from harness.items import message
 from tests.support.foundry import NEW_DAY, Project, upload
@@ -196,7 +196,7 @@ def test_say_which_versions_there_are(day: str, versions: str) -> None:
 
 def test_of_the_gateway_are_few() -> None:
     project = Project()
-    refused = project.api.handle("POST", "/api/projects/p/openai/v1/responses", {}, {}, b"{}")
+    refused = project.api.handle(ReceivedRequest("POST", "/api/projects/p/openai/v1/responses", {}, raw=b"{}"))
     assert refused.status == 401
     assert refused.headers.keys() == {"content-type", "apim-request-id"}
 

@@ -9,7 +9,7 @@ import pytest
 
 from harness.api.project.tools import PROJECT_TOOLS, SERVER_TOOLS
 from harness.core.account import Organization
-from harness.core.exchange import Answer, Json
+from harness.core.exchange import Answer, Json, ReceivedRequest
 from harness.items import (
     bing_grounding_call,
     bing_grounding_call_output,
@@ -37,7 +37,7 @@ class Client:
 
     def send(self, body: Json, path: str = "/responses", **query: str) -> Answer:
         headers = {"api-key": "sk-mine", "authorization": "Bearer sk-mine", "content-type": "application/json"}
-        return self.api.handle("POST", f"{self.root}{path}", headers, query, orjson.dumps(body))
+        return self.api.handle(ReceivedRequest("POST", f"{self.root}{path}", headers, query, orjson.dumps(body)))
 
     def create(self, **more: Any) -> Answer:
         return self.send({"model": "gpt-4o", "input": "hi", **more})

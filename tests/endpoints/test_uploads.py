@@ -8,7 +8,7 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 
-from harness.core.exchange import Answer
+from harness.core.exchange import Answer, ReceivedRequest
 from harness.core.stored_content import StoredContent
 from tests.support.in_process import KEY, Client, error
 
@@ -24,7 +24,7 @@ def add(client: Client, upload: str, data: bytes) -> Answer:
     url = f"/v1/uploads/{upload}/parts"
     sent = httpx.Request("POST", f"http://api.test{url}", files={"data": ("part", data)})
     headers = {"authorization": f"Bearer {KEY}", "content-type": sent.headers["content-type"]}
-    return client.api.handle("POST", url, headers, {}, sent.read())
+    return client.api.handle(ReceivedRequest("POST", url, headers, raw=sent.read()))
 
 
 def complete(client: Client, upload: str, *parts: Answer, **members: Any) -> Answer:
@@ -125,6 +125,6 @@ def test_a_part_that_is_kept_on_disk_is_part_of_the_file(client):
     stored = StoredContent(len(data), lambda start=0, length=-1: data[start : None if length < 0 else start + length])
     form = {"data": {"filename": "part", "content_type": "", "data": stored}}
     upload, headers = begin(client, bytes=256, purpose="batch"), {"authorization": f"Bearer {KEY}"}
-    part = client.api.handle("POST", f"/v1/uploads/{upload}/parts", headers, {}, b"x", form)
+    part = client.api.handle(ReceivedRequest("POST", f"/v1/uploads/{upload}/parts", headers, {}, b"x", form))
     file = complete(client, upload, part).body["file"]["id"]
     assert client.send(f"GET /files/{file}/content").body == data

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from harness.core.exchange import ReceivedRequest
 from harness.explain.refused_request import explain_request
 from harness.items import function_call, mcp_call, message, reasoning
 from harness.server.mock_api import MockApi
@@ -35,7 +36,7 @@ def ask(mock):
         body = (
             given if isinstance(given, bytes) else json.dumps({"model": "gpt-4.1", "input": given, **members}).encode()
         )
-        return mock.handle("POST", "/v1/responses", {"authorization": "Bearer sk-test"}, {}, body).body
+        return mock.handle(ReceivedRequest("POST", "/v1/responses", {"authorization": "Bearer sk-test"}, raw=body)).body
 
     return ask
 

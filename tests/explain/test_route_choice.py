@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
+from harness.core.exchange import ReceivedRequest
 from harness.core.text.vocabulary import JSON
 from harness.explain.route_choice import TriedRoute, tried_routes
 from harness.items import message
@@ -20,7 +21,7 @@ HEADERS = {"authorization": f"Bearer {KEY}", "content-type": "application/json"}
 
 def ask(api: MockApi, path: str = "/v1/responses", **members: Any) -> int:
     body = {"model": "gpt-4.1", "input": "hi", **members}
-    return api.handle("POST", path, HEADERS, {}, orjson.dumps(body)).status
+    return api.handle(ReceivedRequest("POST", path, HEADERS, raw=orjson.dumps(body))).status
 
 
 def tried(mock: Mock, number: int = -1) -> list[TriedRoute]:
@@ -106,7 +107,7 @@ def test_what_is_not_for_the_model_was_tried_against_none() -> None:
     api = MockApi()
     mock = api.open(KEY)
     mock.script("never")
-    api.handle("GET", "/v1/models", HEADERS, {}, b"")
+    api.handle(ReceivedRequest("GET", "/v1/models", HEADERS))
     assert tried(mock) == []
 
 

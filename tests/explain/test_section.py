@@ -5,6 +5,7 @@ import json
 import pytest
 
 from harness.contract.rule import RULES
+from harness.core.exchange import ReceivedRequest
 from harness.ending import failed
 from harness.explain.journal import render_journal
 from harness.explain.render import render_causes, render_section, render_verdict
@@ -34,7 +35,7 @@ def post(world):
 
     def post(body=None, method="POST", path="/v1/responses"):
         raw = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
-        return api.handle(method, path, {"authorization": "Bearer sk-test"}, {}, raw)
+        return api.handle(ReceivedRequest(method, path, {"authorization": "Bearer sk-test"}, raw=raw))
 
     return post
 

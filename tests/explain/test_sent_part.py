@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from harness.core.exchange import ReceivedRequest
 from harness.explain.sent_part import describe_sent_part, resolve_path
 from harness.server.mock_api import MockApi
 
@@ -16,7 +17,7 @@ def post():
 
     def post(body):
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-        mock.handle("POST", "/v1/responses", {"authorization": "Bearer sk-test"}, {}, raw)
+        mock.handle(ReceivedRequest("POST", "/v1/responses", {"authorization": "Bearer sk-test"}, raw=raw))
         return world.exchanges[-1]
 
     return post

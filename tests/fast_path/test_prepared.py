@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from harness.contract.rule import RULES, Case
-from harness.core.exchange import Answer, Json, Request
+from harness.core.exchange import Answer, Json, ReceivedRequest, Request
 from harness.core.limits import UNLIMITED, Limits
 from harness.ending import failed, incomplete
 from harness.fast_path import prepared, repeat_cache
@@ -43,7 +43,7 @@ def mock(api: MockApi) -> Mock:
 
 def send(api: MockApi, body: Json, headers: Mapping[str, str] = HEADERS) -> Answer:
     """The answer to a request whose bytes are new, as those of each request are."""
-    return api.handle("POST", PATH, headers, {}, json.dumps(body).encode())
+    return api.handle(ReceivedRequest("POST", PATH, headers, raw=json.dumps(body).encode()))
 
 
 def send_again(api: MockApi, body: Json) -> list[Answer]:
@@ -171,7 +171,7 @@ class TestWhatDecidesIsLookedAtEachTime:
         body = {**self.BODY, "previous_response_id": first}
         assert [answer.status for answer in send_again(api, body)] == [200] * TIMES
         assert not is_kept(api, body)
-        api.handle("DELETE", f"{PATH}/{first}", HEADERS, {}, b"")
+        api.handle(ReceivedRequest("DELETE", f"{PATH}/{first}", HEADERS))
         assert send(api, body).status == 400
 
     def test_a_stored_item_that_is_referred_to(self, api: MockApi, mock: Mock) -> None:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from harness.core.exchange import Json
+from harness.core.exchange import Json, ReceivedRequest
 from harness.core.limits import Limits
 from harness.fast_path.text_inputs import split_at_input
 from harness.items import message
@@ -56,7 +56,7 @@ def play(bodies: list[bytes], limits: Limits) -> list[tuple[int, object, object]
     mock = api.open(KEY)
     mock.script(message("ok"), repeat=True)
     for raw in bodies:
-        api.handle("POST", PATH, HEADERS, {}, raw)
+        api.handle(ReceivedRequest("POST", PATH, HEADERS, raw=raw))
     return [(exchange.status, exchange.request.body, exchange.answer.body) for exchange in mock.exchanges]
 
 
@@ -72,7 +72,7 @@ def test_what_stands_around_a_text_is_kept_when_it_comes_again() -> None:
     api.open(KEY).script(message("ok"), repeat=True)
     assert api._prepared is not None
     for number in range(4):
-        api.handle("POST", PATH, HEADERS, {}, ORDINARY % str(number).encode())
+        api.handle(ReceivedRequest("POST", PATH, HEADERS, raw=ORDINARY % str(number).encode()))
     assert list(api._prepared._texts._values) == [(b'{"model":"gpt-4.1","input":', b"}")]
 
 

@@ -10,7 +10,7 @@ import pytest
 from harness.analysis.losses.examples import PROMPT
 from harness.core.delivery import Pause
 from harness.core.errors import ScriptError
-from harness.core.exchange import Answer, Json
+from harness.core.exchange import Answer, Json, ReceivedRequest
 from harness.ending import failed, incomplete, line_from_wire
 from harness.explain.journal import render_journal
 from harness.faults import FAULTS, NON_ITEM_LINES, Gate, cut, hang_up, overloaded, pause, rate_limit, server_error
@@ -237,7 +237,7 @@ class TestARefusal:
         world = client.api.open("key-of-azure")
         world.script(rate_limit("1s"))
         body = orjson.dumps({"model": "gpt-4.1", "input": "hi"})
-        answer = client.api.handle("POST", "/openai/v1/responses", AZURE, {}, body)
+        answer = client.api.handle(ReceivedRequest("POST", "/openai/v1/responses", AZURE, raw=body))
         assert (answer.status, answer.rule, answer.headers["retry-after-ms"]) == (429, "too_many_requests", "1000")
 
     def test_keeps_and_asks_nothing(self, client):
@@ -373,7 +373,7 @@ class TestAzure:
         world = client.api.open("key-of-azure")
         world.script(cut(ONCE, after=after))
         body = orjson.dumps({"model": "gpt-4.1", "input": "hi", "stream": stream})
-        answer = client.api.handle("POST", "/openai/v1/responses", AZURE, {}, body)
+        answer = client.api.handle(ReceivedRequest("POST", "/openai/v1/responses", AZURE, raw=body))
         assert (answer.status, answer.delivery.disconnects, world.world.problems) == (200, True, [])
         assert (answer.events is not None) == stream
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.cassettes.format.interaction import Interaction
-from harness.core.exchange import Answer, Exchange, Json
+from harness.core.exchange import Answer, Exchange, Json, ReceivedRequest
 from harness.server.mock_api import API_ROOT, MockApi
 from harness.server.websocket.session import SocketSession
 from harness.verify.examples import EXAMPLE_HEADERS, EXAMPLE_KEY
@@ -65,7 +65,7 @@ class Stand:
     def deliver(self, sent: Sent) -> Answer:
         """The answer to a request; to an event it is the one that HTTP would give."""
         if sent.method != SOCKET:
-            return self.api.handle(sent.method, sent.path, sent.headers, sent.query, sent.body)
+            return self.api.handle(ReceivedRequest(sent.method, sent.path, sent.headers, sent.query, sent.body))
         self._session.receive(sent.body)
         return self.world.exchanges[-1].answer
 
@@ -77,7 +77,7 @@ class Stand:
     def _session(self) -> SocketSession:
         if self._opened is None or self._opened.closed:
             headers = {"authorization": f"Bearer {self.key}"}
-            opened = self.api.open_session(f"{API_ROOT}/responses", headers, {})
+            opened = self.api.open_session(ReceivedRequest("GET", f"{API_ROOT}/responses", headers))
             assert isinstance(opened, SocketSession)
             self._opened = opened
         return self._opened

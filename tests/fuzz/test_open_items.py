@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from harness.core.exchange import ReceivedRequest
 from harness.server.mock_api import MockApi
 from harness.unscripted.default_model import small_talk
 from tests.contract.evidence.samples.requests import REQUESTS
@@ -23,7 +24,9 @@ ODD: tuple[Any, ...] = ({}, [], 1, "", ["x"], [[]], [{"type": {}}], {"a": None})
 
 
 def send(api: MockApi, method: str, path: str, body: Any = None) -> Any:
-    answer = api.handle(method, f"/v1{path}", HEADERS, {}, b"" if body is None else json.dumps(body).encode())
+    answer = api.handle(
+        ReceivedRequest(method, f"/v1{path}", HEADERS, raw=b"" if body is None else json.dumps(body).encode())
+    )
     assert answer.status < 500, answer.body
     assert answer.status != 418, answer.body["error"]["message"]
     return answer

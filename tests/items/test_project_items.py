@@ -11,6 +11,7 @@ import pytest
 from harness.answers.stream import StreamError, count_held, fold, render_events
 from harness.api.http.dialects import API_ROOTS, FOUNDRY
 from harness.core.errors import ScriptError
+from harness.core.exchange import ReceivedRequest
 from harness.core.ids import Ids
 from harness.items import (
     azure_ai_search_call_output,
@@ -45,7 +46,7 @@ def send(dialect: str, body: Any, call: str = "POST /responses", api: MockApi | 
     asked = api or MockApi(fallback=lambda request: [message("Hello.")])
     raw = b"" if body is None else orjson.dumps(body)
     headers = {**KEY, "authorization": "Bearer sk-mine"}
-    return asked.handle(method, API_ROOTS[dialect] + path, headers, {}, raw)
+    return asked.handle(ReceivedRequest(method, API_ROOTS[dialect] + path, headers, raw=raw))
 
 
 class TestBuilders:

@@ -23,6 +23,7 @@ from websockets.sync.server import serve
 from harness.answers.sse import encode_event
 from harness.contract.schema import load, schemas_directory
 from harness.core.errors import ConfigError
+from harness.core.exchange import ReceivedRequest
 from harness.items.kind import item_types
 from harness.live.client.http import HttpClient
 from harness.live.conformance import examine_server as examining
@@ -100,7 +101,7 @@ def mocked(change: Callable[[str, str, Any], Any] = lambda method, path, body: b
         below, _, query = path.partition("?")
         parameters = dict(pair.split("=") for pair in query.split("&")) if query else {}
         named = {name.lower(): value for name, value in headers.items()}
-        message = mock.handle(method, below, named, parameters, raw)
+        message = mock.handle(ReceivedRequest(method, below, named, parameters, raw))
         if isinstance(message.body, bytes):
             return message.status, dict(message.headers), message.body
         if message.events is None:

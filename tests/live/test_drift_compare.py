@@ -11,6 +11,7 @@ import pytest
 from typer.testing import Result
 
 from harness.cli.support import live_api
+from harness.core.exchange import ReceivedRequest
 from harness.live.drift.ids import pair_ids, translate_ids
 from harness.server.mock_api import MockApi
 from harness.unscripted.default_model import small_talk
@@ -196,7 +197,9 @@ def talked(*steps: tuple[str, str, Any]) -> list[dict[str, Any]]:
     for number, (method, path, body) in enumerate(steps, 1):
         ids = [one["response"].get("id") for one in made]
         below, sent = path.format(*ids), {**body, "conversation": ids[0]} if "model" in body else body
-        answer = mock.handle(method, below, HEADERS, {}, b"" if method == "GET" else json.dumps(sent).encode())
+        answer = mock.handle(
+            ReceivedRequest(method, below, HEADERS, raw=b"" if method == "GET" else json.dumps(sent).encode())
+        )
         more = {"method": method, "url_path": below}
         made.append(exchange(number, None if method == "GET" else sent, answer.status, answer.body, **more))
     return made

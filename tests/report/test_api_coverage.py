@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from harness.contract.rule import RULES
 from harness.contract.rule_plan import applicable_rules
-from harness.core.exchange import Request
+from harness.core.exchange import ReceivedRequest, Request
 from harness.faults import rate_limit
 from harness.items import function_call, reasoning
 from harness.report.api_coverage import (
@@ -111,7 +111,7 @@ def test_kinds_of_items_events_endpoints_and_dialects_are_seen() -> None:
 
 def test_an_event_of_a_websocket_is_held_to_the_rules_of_the_request_it_carries() -> None:
     mock = make_mock()
-    session = mock.open_session("/v1/responses", {"authorization": f"Bearer {KEY}"}, {})
+    session = mock.open_session(ReceivedRequest("GET", "/v1/responses", {"authorization": f"Bearer {KEY}"}))
     session.receive(json.dumps({"type": "response.create", "model": "gpt-4.1", "input": "hi", "temperature": 1}))
     found = touched(mock)
     assert found["endpoints"] == {"WS /responses"}

@@ -8,6 +8,7 @@ import orjson
 import pytest
 
 from harness.api.models import Model
+from harness.core.exchange import ReceivedRequest
 from harness.explain.findings import collect_findings
 from harness.explain.refusal import unasked_causes
 from harness.explain.render import render_section
@@ -44,7 +45,7 @@ class TestAModelThatNoTableKnows:
     def test_is_a_deployment_on_azure(self) -> None:
         api = MockApi(keys=["sk-unit"])
         body = orjson.dumps({"model": "our-deployment", "input": "hi"})
-        answer = api.handle("POST", "/openai/v1/responses", {"api-key": "sk-unit"}, {}, body)
+        answer = api.handle(ReceivedRequest("POST", "/openai/v1/responses", {"api-key": "sk-unit"}, raw=body))
         assert answer.rule is None
         assert not count_unknown_models(api.open("sk-unit").world)
 
@@ -102,7 +103,7 @@ class TestASlip:
     def test_is_a_deployment_on_azure(self) -> None:
         api = MockApi(keys=["sk-unit"])
         body = orjson.dumps({"model": "gtp-4.1", "input": "hi"})
-        answer = api.handle("POST", "/openai/v1/responses", {"api-key": "sk-unit"}, {}, body)
+        answer = api.handle(ReceivedRequest("POST", "/openai/v1/responses", {"api-key": "sk-unit"}, raw=body))
         assert answer.rule is None
 
     def test_that_names_no_model_has_no_advice(self, client: Client) -> None:

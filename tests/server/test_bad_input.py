@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harness.core.exchange import ReceivedRequest
 from harness.items import message
 from harness.server.asgi import Server
 from harness.server.mock_api import MockApi
@@ -260,7 +261,7 @@ class TestAKey:
     def test_that_was_not_named_is_unknown_to_a_server_with_keys(self) -> None:
         mock = MockApi(["k", "sk-named"], fallback=lambda _: [message("ok")])
         statuses = [
-            mock.handle("POST", "/v1/responses", {"authorization": f"Bearer {key}"}, {}, GOOD).status
+            mock.handle(ReceivedRequest("POST", "/v1/responses", {"authorization": f"Bearer {key}"}, raw=GOOD)).status
             for key in ("k", "sk-named", "sk-other", "sk-")
         ]
         assert statuses == [200, 200, 401, 401]
@@ -482,7 +483,7 @@ def is_well_formed(status: int, body: Any) -> bool:
 
 
 def is_answered(method: str, path: str, query: dict[str, Any], raw: bytes) -> bool:
-    answer = MockApi(fallback=lambda _: [message("ok")]).handle(method, path, AUTH, query, raw)
+    answer = MockApi(fallback=lambda _: [message("ok")]).handle(ReceivedRequest(method, path, AUTH, query, raw))
     return "object" in answer.body if answer.status == 200 else is_well_formed(answer.status, answer.body)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.core.exchange import Answer
+from harness.core.exchange import Answer, ReceivedRequest
 from harness.server.mock_api import MockApi
 
 AUTH = {"authorization": "Bearer sk-mock"}
@@ -16,7 +16,7 @@ KIND = "multipart/form-data; boundary=x"
 
 
 def upload(raw: bytes, kind: str = KIND, path: str = "/v1/files") -> Answer:
-    return MockApi().handle("POST", path, {**AUTH, "content-type": kind}, {}, raw)
+    return MockApi().handle(ReceivedRequest("POST", path, {**AUTH, "content-type": kind}, raw=raw))
 
 
 @pytest.mark.parametrize(
@@ -56,9 +56,9 @@ def test_one_without_a_boundary_or_an_end_is_refused(raw: bytes, kind: str) -> N
 def test_at_each_endpoint_that_takes_forms() -> None:
     api = MockApi()
     head = {**AUTH, "content-type": KIND}
-    container = api.handle("POST", "/v1/containers", AUTH, {}, b'{"name": "c"}').body["id"]
+    container = api.handle(ReceivedRequest("POST", "/v1/containers", AUTH, raw=b'{"name": "c"}')).body["id"]
     for path in (f"/v1/containers/{container}/files", "/v1/uploads/upload_1/parts"):
-        assert api.handle("POST", path, head, {}, FILE).rule == "upload_unparsable"
+        assert api.handle(ReceivedRequest("POST", path, head, raw=FILE)).rule == "upload_unparsable"
 
 
 def test_one_without_a_file_lacks_it() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 import pytest
 
-from harness.core.exchange import Answer
+from harness.core.exchange import Answer, ReceivedRequest
 from harness.core.limits import Limits
 from harness.items import code_interpreter_call, mcp_approval_request, message, reasoning
 from harness.server.judgement import judge_world
@@ -32,7 +32,7 @@ def bounded(**limits: int) -> MockApi:
 
 def ask(api: MockApi, key: str = "sk-one", **members: Any) -> Answer:
     raw = orjson.dumps({"model": MODEL, "input": "hi", **members})
-    return api.handle("POST", "/v1/responses", {"authorization": f"Bearer {key}"}, {}, raw)
+    return api.handle(ReceivedRequest("POST", "/v1/responses", {"authorization": f"Bearer {key}"}, raw=raw))
 
 
 def sizes(api: MockApi, key: str = "sk-one") -> dict[str, int]:
@@ -69,10 +69,14 @@ class TestResponses:
 
     def test_items_of_a_conversation_stay_with_it(self) -> None:
         api = bounded(responses=2)
-        conversation = api.handle("POST", "/v1/conversations", {"authorization": "Bearer sk-one"}, {}, b"{}").body["id"]
+        conversation = api.handle(
+            ReceivedRequest("POST", "/v1/conversations", {"authorization": "Bearer sk-one"}, raw=b"{}")
+        ).body["id"]
         for _ in range(4):
             assert ask(api, conversation=conversation).status == 200
-        page = api.handle("GET", f"/v1/conversations/{conversation}/items", {"authorization": "Bearer sk-one"}, {}, b"")
+        page = api.handle(
+            ReceivedRequest("GET", f"/v1/conversations/{conversation}/items", {"authorization": "Bearer sk-one"})
+        )
         assert len(page.body["data"]) == 12
         assert ask(api, input=[{"type": "item_reference", "id": page.body["data"][-1]["id"]}]).status == 200
 

@@ -13,7 +13,7 @@ from harness.api import operations
 from harness.contract.rule import RULES, assumed, rule
 from harness.core.account import Organization
 from harness.core.errors import ApiError, HarnessError, ScriptError
-from harness.core.exchange import Answer, Request
+from harness.core.exchange import Answer, ReceivedRequest, Request
 from harness.core.limits import Limits
 from harness.items import message
 from harness.server.answering import teapot_answer
@@ -26,7 +26,7 @@ GOOD = {"model": "gpt-4.1", "input": "hi"}
 
 
 def post(mock: MockApi, body: Any = GOOD, headers: dict[str, str] = AUTH, path: str = "/v1/responses") -> Answer:
-    return mock.handle("POST", path, headers, {}, orjson.dumps(body))
+    return mock.handle(ReceivedRequest("POST", path, headers, raw=orjson.dumps(body)))
 
 
 def scripted() -> MockApi:
@@ -67,8 +67,8 @@ class TestAKey:
         mock = scripted()
         id = post(mock).body["id"]
         others = {"authorization": "Bearer sk-other"}
-        assert mock.handle("GET", f"/v1/responses/{id}", AUTH, {}, b"").status == 200
-        assert mock.handle("GET", f"/v1/responses/{id}", others, {}, b"").status == 404
+        assert mock.handle(ReceivedRequest("GET", f"/v1/responses/{id}", AUTH)).status == 200
+        assert mock.handle(ReceivedRequest("GET", f"/v1/responses/{id}", others)).status == 404
         assert list(mock.worlds) == ["sk-mock", "sk-other"]
 
     def test_opens_its_world_once(self) -> None:
@@ -160,7 +160,7 @@ class TestAnAnswer:
 
     def test_is_written_down_with_its_request(self) -> None:
         mock = scripted()
-        mock.handle("GET", "/v1/responses/resp_1", AUTH, {"starting_after": "3", "include": ["x"]}, b"")
+        mock.handle(ReceivedRequest("GET", "/v1/responses/resp_1", AUTH, {"starting_after": "3", "include": ["x"]}))
         post(mock, path="/v1/nowhere")
         one, other = mock.worlds["sk-mock"].exchanges
         assert (one.request.operation, one.request.params) == (
@@ -230,7 +230,7 @@ class TestWhatOnlyTheUserCanFix:
 
         with added("POST", "/test_mock", clumsy):
             mock = MockApi()
-            answer = mock.handle("POST", "/v1/test_mock", headers, {}, b"")
+            answer = mock.handle(ReceivedRequest("POST", "/v1/test_mock", headers))
         if headers:
             assert answer.status == 418
             assert answer.body["error"]["message"].endswith("raised KeyError: 'x-value'")
@@ -255,7 +255,7 @@ class TestWhatOnlyTheUserCanFix:
 )
 def test_another_api_of_the_provider_is_named(call: str, name: str) -> None:
     mock = MockApi(fallback=lambda request: [message("ok")])
-    answer = mock.handle(*call.split(), {"authorization": "Bearer sk-a"}, {}, b"{}")
+    answer = mock.handle(ReceivedRequest(*call.split(), {"authorization": "Bearer sk-a"}, raw=b"{}"))
     error = answer.body["error"]
     assert (answer.status, answer.rule, error["code"]) == (404, "unknown_url", "not_mocked")
     assert error["message"].startswith(f"{call} is not part of this mock: {name} ")
@@ -263,5 +263,5 @@ def test_another_api_of_the_provider_is_named(call: str, name: str) -> None:
 
 def test_an_unknown_path_is_refused_in_the_words_of_the_api() -> None:
     mock = MockApi(fallback=lambda request: [message("ok")])
-    answer = mock.handle("POST", "/v1/chats", {"authorization": "Bearer sk-a"}, {}, b"{}")
+    answer = mock.handle(ReceivedRequest("POST", "/v1/chats", {"authorization": "Bearer sk-a"}, raw=b"{}"))
     assert answer.body["error"]["message"] == "Invalid URL (POST /v1/chats)"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from harness.core.exchange import Answer
+from harness.core.exchange import Answer, ReceivedRequest
 from harness.server.mock_api import MockApi
 
 PROJECT = "/api/projects/p"
 
 
 def ask(method: str, path: str) -> Answer:
-    return MockApi().handle(method, path, {"api-key": "mine"}, {"api-version": "v1"}, b"")
+    return MockApi().handle(ReceivedRequest(method, path, {"api-key": "mine"}, {"api-version": "v1"}))
 
 
 @pytest.mark.parametrize(

@@ -37,13 +37,14 @@ main()
 AFTER_A_RESPONSE = """
 import json, sys
 from harness.contract import schema
+from harness.core.exchange import ReceivedRequest
 from harness.server.mock_api import MockApi
 from harness.unscripted.default_model import small_talk
 
 api = MockApi(fallback=small_talk)
 body = b'{"model": "gpt-4.1", "input": "hi"}'
 headers = {"authorization": "Bearer sk-1", "content-type": "application/json"}
-answer = api.handle("POST", "/v1/responses", headers, {}, body)
+answer = api.handle(ReceivedRequest("POST", "/v1/responses", headers, raw=body))
 print(json.dumps({
     "status": answer.status,
     "compiled": schema.validator.cache_info().currsize,

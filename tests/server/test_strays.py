@@ -6,7 +6,7 @@ import json
 import sys
 from typing import Any
 
-from harness.core.exchange import Answer
+from harness.core.exchange import Answer, ReceivedRequest
 from harness.server.judgement import judge_world
 from harness.server.mock_api import MockApi
 from harness.world.mock import Mock
@@ -16,7 +16,9 @@ from harness.world.world import World
 
 def ask(api: MockApi, key: str, input: str = "hi") -> Answer:
     headers = {"authorization": f"Bearer {key}", "content-type": "application/json"}
-    return api.handle("POST", "/v1/responses", headers, {}, json.dumps({"model": "gpt-4.1", "input": input}).encode())
+    return api.handle(
+        ReceivedRequest("POST", "/v1/responses", headers, raw=json.dumps({"model": "gpt-4.1", "input": input}).encode())
+    )
 
 
 def heard(world: World) -> list[tuple[int, str]]:
@@ -43,7 +45,7 @@ def test_worlds_hear_of_those_since_their_begin_and_before_which_of_their_own_th
 
 
 def list_models(api: MockApi, key: str) -> None:
-    api.handle("GET", "/v1/models", {"authorization": f"Bearer {key}"}, {}, b"")
+    api.handle(ReceivedRequest("GET", "/v1/models", {"authorization": f"Bearer {key}"}))
 
 
 def test_the_newest_are_shown() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from harness.core.exchange import Answer, Json
+from harness.core.exchange import Answer, Json, ReceivedRequest
 from harness.items import message
 from harness.server.mock_api import MockApi
 from harness.world.mock import Mock
@@ -36,7 +36,7 @@ class Project:
 
     def ask(self, method: str, path: str, body: Any = None, query: Json = V1, headers: Json | None = None) -> Answer:
         raw = b"" if body is None else body if isinstance(body, bytes) else orjson.dumps(body)
-        return self.api.handle(method, PROJECT + path, {**KEY, **(headers or {})}, query, raw)
+        return self.api.handle(ReceivedRequest(method, PROJECT + path, {**KEY, **(headers or {})}, query, raw))
 
     def make(self, name: str, **definition: Any) -> Json:
         body = {"definition": {"kind": "prompt", "model": "mine", **definition}}

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from harness.api.project.agents import new_version
-from harness.core.exchange import Answer, Json
+from harness.core.exchange import Answer, Json, ReceivedRequest
 from harness.items import message
 from harness.server.mock_api import MockApi
 
@@ -40,7 +40,9 @@ class Project:
 
     def ask(self, method: str, path: str, body: Any = None, root: str = PROJECT, **query: str) -> Answer:
         raw = b"" if body is None else orjson.dumps(body)
-        return self.api.handle(method, root + path, {"api-key": "mine", "content-type": "application/json"}, query, raw)
+        return self.api.handle(
+            ReceivedRequest(method, root + path, {"api-key": "mine", "content-type": "application/json"}, query, raw)
+        )
 
     def respond(self, agent: str = "", **more: Any) -> Answer:
         by: Json = {"agent_reference": {**HELPER, "name": agent}} if agent else {"model": "gpt-4o"}
@@ -52,6 +54,8 @@ def upload(project: Project, purpose: str = "assistants", root: str = PROJECT, n
     lines = ["--b", 'content-disposition: form-data; name="purpose"', "", purpose, "--b"]
     lines += [f'content-disposition: form-data; name="file"; filename="{name}"', "", "Jupiter is the largest.", "--b--"]
     headers = {"api-key": "mine", "authorization": "Bearer mine", "content-type": "multipart/form-data; boundary=b"}
-    answer = project.api.handle("POST", f"{root}/files", headers, {}, "\r\n".join([*lines, ""]).encode())
+    answer = project.api.handle(
+        ReceivedRequest("POST", f"{root}/files", headers, raw="\r\n".join([*lines, ""]).encode())
+    )
     made: Json = answer.body
     return made

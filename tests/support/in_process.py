@@ -10,7 +10,7 @@ import orjson
 from harness.api.operations import find_operation
 from harness.contract.check import check_answer
 from harness.core.account import Organization
-from harness.core.exchange import Answer
+from harness.core.exchange import Answer, ReceivedRequest
 from harness.items import message
 from harness.server.mock_api import MockApi
 
@@ -20,7 +20,7 @@ KEY = "sk-unit"
 def post(api: MockApi, body: Any, path: str = "/v1/responses", key: str = KEY, **headers: str) -> Answer:
     """The answer to one request, whatever it is; a body of bytes is sent as it stands."""
     raw = body if isinstance(body, bytes) else orjson.dumps(body)
-    return api.handle("POST", path, {"authorization": f"Bearer {key}", **headers}, {}, raw)
+    return api.handle(ReceivedRequest("POST", path, {"authorization": f"Bearer {key}", **headers}, raw=raw))
 
 
 class Client:
@@ -37,7 +37,7 @@ class Client:
         """The answer to one request; texts in `query` are its parameters."""
         method, _, path = call.partition(" ")
         raw = orjson.dumps(body) if body is not None else b""
-        answer = self.api.handle(method, f"/v1{path}", {"authorization": f"Bearer {KEY}"}, query, raw)
+        answer = self.api.handle(ReceivedRequest(method, f"/v1{path}", {"authorization": f"Bearer {KEY}"}, query, raw))
         operation, _, _ = find_operation(method, path)
         if answer.status == 200 and operation and operation.answer_schema:
             assert check_answer(operation.answer_schema, answer.body) is None

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from harness.core.exchange import Answer, Json
+from harness.core.exchange import Answer, Json, ReceivedRequest
 from harness.items import message
 from harness.server.mock_api import MockApi
 from harness.world.mock import Mock
@@ -34,7 +34,7 @@ class ProjectClient:
         method, _, path = call.partition(" ")
         raw = b"" if body is None else body if isinstance(body, bytes) else orjson.dumps(body)
         return self.api.handle(
-            method, PROJECT + path, {**HEADERS, **(headers or {})}, {"api-version": "v1", **query}, raw
+            ReceivedRequest(method, PROJECT + path, {**HEADERS, **(headers or {})}, {"api-version": "v1", **query}, raw)
         )
 
     def get(self, path: str, **query: str) -> Any:

@@ -12,6 +12,7 @@ import orjson
 
 from harness.cassettes.format.interaction import Interaction
 from harness.contract.schema import schemas_directory
+from harness.core.exchange import ReceivedRequest
 from harness.items import message
 from harness.server.mock_api import MockApi
 from harness.verify import output
@@ -46,7 +47,7 @@ def recorded(*requests: dict[str, Any], turns: Sequence[Turn] = ()) -> list[dict
     for number, request in enumerate(requests, 1):
         ids = [(one["response"] or one["events"][-1]["data"]["response"]).get("id") for one in made]
         body = {name: value.format(*ids) if name.endswith("_id") else value for name, value in request.items()}
-        answer = mock.handle("POST", "/v1/responses", HEADERS, {}, orjson.dumps(body))
+        answer = mock.handle(ReceivedRequest("POST", "/v1/responses", HEADERS, raw=orjson.dumps(body)))
         plain = exchange(number, body, answer.status, None if answer.events else answer.body)
         events = [{"event": event["type"], "data": event} for event in answer.events or ()]
         made.append({**plain, "events": events} if events else plain)

@@ -9,7 +9,7 @@ import orjson
 
 import harness.analysis.losses  # noqa: F401  (registers every loss)
 from harness.analysis.loss import losses_of
-from harness.core.exchange import Json
+from harness.core.exchange import Json, ReceivedRequest
 from harness.explain.findings import collect_findings
 from harness.explain.verdict import find_verdict
 from harness.server.mock_api import MockApi
@@ -34,7 +34,7 @@ class Asked:
         """Ask for a response; returns the body of the answer."""
         raw = json.dumps({"model": "gpt-4.1", "input": input, **members}).encode()
         headers = {"authorization": f"Bearer {KEY}", "content-type": "application/json", "user-agent": "me/1"}
-        return self.api.handle("POST", "/v1/responses", headers, {}, raw).body
+        return self.api.handle(ReceivedRequest("POST", "/v1/responses", headers, raw=raw)).body
 
     def show(self, outcome: Any = "failed", why: str = "", after: int = 0) -> ShownCase:
         """Show what was exchanged so far, as a page reads it."""

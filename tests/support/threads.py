@@ -9,7 +9,7 @@ import orjson
 
 from harness.answers.stream import encode_events
 from harness.contract.check import check_answer
-from harness.core.exchange import Answer, Json
+from harness.core.exchange import Answer, Json, ReceivedRequest
 from harness.items import message
 from harness.server.mock_api import MockApi
 
@@ -35,7 +35,9 @@ class Desk:
     def send(self, call: str, body: Any = None, **query: Any) -> Answer:
         method, _, path = call.partition(" ")
         raw = b"" if body is None else orjson.dumps(body)
-        answer = self.api.handle(method, path if path.startswith("/api/") else f"/v1{path}", HEADERS, query, raw)
+        answer = self.api.handle(
+            ReceivedRequest(method, path if path.startswith("/api/") else f"/v1{path}", HEADERS, query, raw)
+        )
         assert not self.world.problems, str(self.world.problems)
         for event in answer.events or ():
             assert event["event"] == "done" or check_answer("AssistantStreamEvent", event) is None, event

@@ -10,7 +10,7 @@ import orjson
 from harness.cassettes.format.interaction import CLIENT, SERVER, CassetteHeader, Frame, Interaction
 from harness.cassettes.format.serializer import dump_cassette
 from harness.contract.check import check_answer
-from harness.core.exchange import Exchange
+from harness.core.exchange import Exchange, ReceivedRequest
 from harness.server.websocket.session import SocketSession
 from tests.support.in_process import KEY, Client
 
@@ -25,7 +25,7 @@ class Socket:
     def __init__(self, of: Socket | None = None, **account: Any) -> None:
         self.client = of.client if of else Client(**account)
         self.mock, self.world = self.client.mock, self.client.world
-        session = self.client.api.open_session("/v1/responses", AUTH, {})
+        session = self.client.api.open_session(ReceivedRequest("GET", "/v1/responses", AUTH))
         assert isinstance(session, SocketSession)
         self.session = session
 

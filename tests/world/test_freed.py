@@ -9,6 +9,7 @@ from weakref import ref
 
 import pytest
 
+from harness.core.exchange import ReceivedRequest
 from harness.items import function_call, message
 from harness.server.mock_api import MockApi
 from harness.world.world import World
@@ -55,7 +56,7 @@ def upload(api: MockApi) -> None:
 
 def background(api: MockApi) -> None:
     queued = ask(api, background=True)
-    api.handle("GET", f"/v1/responses/{queued.body['id']}", HEADERS, {}, b"")
+    api.handle(ReceivedRequest("GET", f"/v1/responses/{queued.body['id']}", HEADERS))
 
 
 def run_of_a_thread(api: MockApi) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from harness.core.exchange import ReceivedRequest
 from harness.items import function_call, message
 from harness.server.mock_api import MockApi
 from tests.support.slow import slow_except
@@ -32,7 +33,7 @@ def post() -> Callable[..., Any]:
     api = MockApi(fallback=answer)
 
     def send(path: str, body: Any) -> Any:
-        answered = api.handle("POST", path, HEADERS, {}, json.dumps(body).encode())
+        answered = api.handle(ReceivedRequest("POST", path, HEADERS, raw=json.dumps(body).encode()))
         assert answered.status == 200, answered.body
         return answered.body
 

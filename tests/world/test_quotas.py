@@ -9,7 +9,7 @@ import pytest
 
 from harness.core.account import Organization, show_wait
 from harness.core.errors import ConfigError
-from harness.core.exchange import Answer
+from harness.core.exchange import Answer, ReceivedRequest
 from harness.world.quotas import Quotas
 from harness.world.scripting.document import parse_document
 from tests.support.in_process import KEY, Client
@@ -140,7 +140,7 @@ class TestAzure:
     def test_has_its_own_words_and_whole_seconds(self) -> None:
         client = client_with(requests_per_minute=7)
         raw = orjson.dumps({"model": "gpt-4.1", "input": "hi"})
-        answers = [client.api.handle("POST", "/openai/v1/responses", AZURE, {}, raw) for _ in range(8)]
+        answers = [client.api.handle(ReceivedRequest("POST", "/openai/v1/responses", AZURE, raw=raw)) for _ in range(8)]
         assert [answer.status for answer in answers] == [200] * 7 + [429]
         told = limits_in(answers[0])
         assert [told[f"{name}-requests"] for name in ("limit", "remaining", "reset")] == ["7", "6", "9"]

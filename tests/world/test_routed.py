@@ -20,7 +20,7 @@ from harness.cassettes.recording.routed import recorded
 from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
 from harness.cluster.sharing.snapshot import Snapshot, decode_snapshot, encode_snapshot
 from harness.core.errors import ConfigError, HarnessError
-from harness.core.exchange import Answer, Json, Request
+from harness.core.exchange import Answer, Json, ReceivedRequest, Request
 from harness.explain.render import render_verdict
 from harness.explain.verdict import find_suspects
 from harness.faults import hang_up, http_error, rate_limit
@@ -54,7 +54,7 @@ def encoded(request: Request) -> Json:
 def ask(api: MockApi, path: str = "/v1/embeddings", method: str = "POST", key: str = "sk-a", **sent: Any) -> Answer:
     kind = sent.get("kind", "application/json")
     headers = {"authorization": f"Bearer {key}", "api-key": key, "content-type": kind}
-    return api.handle(method, path, headers, {}, sent.get("raw", b'{"input":"x"}'))
+    return api.handle(ReceivedRequest(method, path, headers, raw=sent.get("raw", b'{"input":"x"}')))
 
 
 def routed(answer: Any, **head: Any) -> MockApi:

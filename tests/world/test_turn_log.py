@@ -10,7 +10,7 @@ from textwrap import dedent
 import orjson
 import pytest
 
-from harness.core.exchange import Request
+from harness.core.exchange import ReceivedRequest, Request
 from harness.core.limits import Limits
 from harness.faults import rate_limit
 from harness.items import mcp_call, message
@@ -37,7 +37,9 @@ def mock(api: MockApi) -> Mock:
 
 
 def ask(api: MockApi, input: str = "hi", path: str = "/v1/responses", **members: object) -> int:
-    return api.handle("POST", path, HEADERS, {}, orjson.dumps({"model": "gpt-4.1", "input": input, **members})).status
+    return api.handle(
+        ReceivedRequest("POST", path, HEADERS, raw=orjson.dumps({"model": "gpt-4.1", "input": input, **members}))
+    ).status
 
 
 def here() -> int:
@@ -114,7 +116,7 @@ def test_what_waited_for_an_approval_is_of_the_turn_that_was_held(api: MockApi, 
         "previous_response_id": mock.exchanges[0].answer.body["id"],
         "tools": [tool],
     }
-    assert api.handle("POST", "/v1/responses", HEADERS, {}, orjson.dumps(body)).status == 200
+    assert api.handle(ReceivedRequest("POST", "/v1/responses", HEADERS, raw=orjson.dumps(body))).status == 200
     assert mock.world.answered_by[2] == TurnOrigin("script", 1, HERE, line)
 
 

@@ -28,7 +28,7 @@ from harness.cluster.sharing.replicated_api import ReplicatedApi
 from harness.cluster.sharing.snapshot import Snapshot, SnapshotError, decode_snapshot, encode_snapshot
 from harness.core.delivery import Delivery
 from harness.core.edge import EdgeRecord
-from harness.core.exchange import Answer, Json
+from harness.core.exchange import Answer, Json, ReceivedRequest
 from harness.server.websocket.session import SocketSession
 
 MOST_SESSIONS = 1_000
@@ -214,7 +214,7 @@ class AppliedLogs:
     async def _answer(self, replica: _Replica, request: LoggedRequest, edge: EdgeRecord | None, *, is_own: bool) -> Any:
         if request.kind == HTTP:
             head = (request.method, request.path, request.header_values, request.parameters)
-            return self._api.handle(*head, request.raw, is_own=is_own, edge=edge)
+            return self._api.handle(ReceivedRequest(*head, request.raw), is_own=is_own, edge=edge)
         if request.kind == CONTROL:
             return await self._control(request)
         if request.kind == UPGRADE:
@@ -226,7 +226,7 @@ class AppliedLogs:
 
     def _open_session(self, replica: _Replica, request: LoggedRequest, *, is_own: bool) -> SocketSession | Answer:
         head = request.path, request.header_values, request.parameters
-        opened = self._api.open_session(*head, is_own=is_own)
+        opened = self._api.open_session(ReceivedRequest("GET", *head), is_own=is_own)
         if isinstance(opened, SocketSession):
             replica.sessions[request.session] = opened
             if is_own:

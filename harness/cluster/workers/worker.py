@@ -21,7 +21,7 @@ from harness.cluster.workers import hang
 from harness.cluster.workers.channel import CONNECTION, STRAY, Channel, ChannelClosed, Message
 from harness.cluster.workers.request_key import KeyReader
 from harness.cluster.workers.worker_connection import WorkerConnection
-from harness.core.exchange import Answer, Request, Stray
+from harness.core.exchange import Answer, ReceivedRequest, Request, Stray
 from harness.server.asgi import App, fast_path, uvicorn_config
 from harness.server.mock_api import MockApi
 from harness.server.transport.stoppable_server import STOP_SECONDS, TICK, StoppableServer
@@ -169,6 +169,6 @@ def handle_stray(api: MockApi, data: bytes) -> None:
     head, _, raw = data.partition(b"\n")
     method, path, headers, query, operation = orjson.loads(head)
     if operation == UPGRADE:
-        api.open_session(path, headers, query, is_own=False)
+        api.open_session(ReceivedRequest("GET", path, headers, query), is_own=False)
     else:
-        api.handle(method, path, headers, query, raw, is_own=False)
+        api.handle(ReceivedRequest(method, path, headers, query, raw), is_own=False)

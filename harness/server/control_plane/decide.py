@@ -8,7 +8,7 @@ import orjson
 from fastapi import Request
 
 from harness.core.errors import HarnessError
-from harness.core.exchange import Exchange, Json
+from harness.core.exchange import Exchange, Json, ReceivedRequest
 from harness.core.loose_json import as_object, objects_in
 from harness.server.control_plane.requests import api_of, mock_of, read_object
 from harness.world.mock import Mock
@@ -42,7 +42,7 @@ async def decide(request: Request) -> Json:
     }
     body = orjson.dumps(_next_body(asking, decision))
     path = asking.request.root + asking.request.path
-    answer = api.handle("POST", path, headers, dict(asking.request.query), body)
+    answer = api.handle(ReceivedRequest("POST", path, headers, dict(asking.request.query), body))
     return {"exchange": mock.world.exchange_count, "status": answer.status}
 
 

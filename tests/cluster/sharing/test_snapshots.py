@@ -13,6 +13,7 @@ from websockets.sync.client import connect
 from harness.api.project.agent_sessions import new_session
 from harness.cluster.sharing.replicated_api import ReplicatedApi
 from harness.cluster.sharing.snapshot import Snapshot, SnapshotError, decode_snapshot, encode_snapshot
+from harness.core.exchange import ReceivedRequest
 from harness.core.limits import Limits
 from harness.items import message
 from harness.server.observe.observed import observe
@@ -112,7 +113,7 @@ def test_a_connection_that_is_observed_comes_back(api):
     headers = {"authorization": f"Bearer {KEY}", "content-type": "application/json"}
     told = []
     observe(api, [told.append])
-    session = api.open_session("/v1/responses", headers, {})
+    session = api.open_session(ReceivedRequest("GET", "/v1/responses", headers))
     assert session.receive('{"type": "response.create", "model": "gpt-4.1", "input": "hi"}')
     snapshot = Snapshot(api.worlds[KEY], OrderedDict(one=session))
     made = decode_snapshot(encode_snapshot(snapshot, api.own_objects), api.own_objects)
@@ -136,7 +137,7 @@ def api():
 
 def post(api, body, path="/v1/responses"):
     headers = {"authorization": f"Bearer {KEY}", "content-type": "application/json"}
-    return api.handle("POST", path, headers, {}, json.dumps(body).encode()).body
+    return api.handle(ReceivedRequest("POST", path, headers, raw=json.dumps(body).encode())).body
 
 
 def test_a_world_that_is_made_of_bytes_shares_what_the_process_has(api):

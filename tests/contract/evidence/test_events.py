@@ -7,7 +7,7 @@ import orjson
 from harness.contract import schema
 from harness.contract.check import check_answer
 from harness.contract.schema import discriminator_values
-from harness.core.exchange import Answer
+from harness.core.exchange import Answer, ReceivedRequest
 from harness.ending import failed, incomplete
 from harness.items import (
     apply_patch_call,
@@ -74,7 +74,7 @@ def streams() -> list[Answer]:
     mock.open("sk-events").script(*map(as_recorded, TURNS), message("Hi."))
     bodies = [{} for _ in TURNS] + [{"background": True}]
     sent = [{"model": "gpt-4.1", "input": "hi", "stream": True, **more} for more in bodies]
-    return [mock.handle("POST", "/v1/responses", HEADERS, {}, orjson.dumps(body)) for body in sent]
+    return [mock.handle(ReceivedRequest("POST", "/v1/responses", HEADERS, raw=orjson.dumps(body))) for body in sent]
 
 
 def known() -> set[str]:

@@ -10,7 +10,7 @@ from harness.analysis.loss import LOSSES, Loss, loss, losses_of
 from harness.analysis.losses import AREAS
 from harness.contract.rule import Case, after
 from harness.core.errors import RegistrationError
-from harness.core.exchange import Answer, Exchange
+from harness.core.exchange import Answer, Exchange, ReceivedRequest
 from harness.core.tool_runs import SentTurn, ToolRuns
 from harness.report.catalogue import loss_json, loss_row, loss_sections
 from harness.server.mock_api import MockApi
@@ -33,7 +33,9 @@ def played(case: Case) -> Sequence[Exchange]:
     answers: list[Answer] = []
     for step in steps:
         path = (step.on or "POST /responses").removeprefix("POST ")
-        answers.append(mock.handle("POST", f"/v1{path}", EXAMPLE_HEADERS, {}, build_body(step, answers)))
+        answers.append(
+            mock.handle(ReceivedRequest("POST", f"/v1{path}", EXAMPLE_HEADERS, raw=build_body(step, answers)))
+        )
     return world.exchanges
 
 

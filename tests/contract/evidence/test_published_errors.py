@@ -13,7 +13,7 @@ import pytest
 
 from harness.api.encrypted_content import ContentOwner, make_encrypted_content
 from harness.api.models import MODELS
-from harness.core.exchange import Answer
+from harness.core.exchange import Answer, ReceivedRequest
 from harness.items import function_call, message, reasoning
 from harness.items.history.chain import EMPTY_CHAIN
 from harness.server.mock_api import MockApi
@@ -33,7 +33,7 @@ DIFFERENT = {
 
 
 def post(mock: MockApi, body: Any) -> Answer:
-    return mock.handle("POST", "/v1/responses", HEADERS, {}, orjson.dumps(body))
+    return mock.handle(ReceivedRequest("POST", "/v1/responses", HEADERS, raw=orjson.dumps(body)))
 
 
 def fresh() -> MockApi:
@@ -64,7 +64,7 @@ def open_call(mock: MockApi, example: dict[str, Any]) -> Answer:
     call_id = next((word.rstrip(".") for word in words if word.startswith("call_")), "call_1")
     mock.open("sk-evidence").script(function_call("f", "{}", call_id=call_id, off_schema=True))
     if "conversation" in body:
-        body["conversation"] = mock.handle("POST", "/v1/conversations", HEADERS, {}, b"{}").body["id"]
+        body["conversation"] = mock.handle(ReceivedRequest("POST", "/v1/conversations", HEADERS, raw=b"{}")).body["id"]
         post(mock, {"model": "gpt-5", "input": "hi", "conversation": body["conversation"]})
         return post(mock, body)
     return post(mock, body | {"previous_response_id": post(mock, {"model": "gpt-5", "input": "hi"}).body["id"]})
@@ -112,7 +112,7 @@ def ended_response(mock: MockApi, example: dict[str, Any]) -> Answer:
         mock.open("sk-evidence").advance(id)
     method, path = example["endpoint"].split()
     query = {"stream": "true"} if method == "GET" else {}
-    return mock.handle(method, path.replace("{id}", id), HEADERS, query, b"")
+    return mock.handle(ReceivedRequest(method, path.replace("{id}", id), HEADERS, query))
 
 
 STATES: dict[str, Callable[[MockApi, dict[str, Any]], Answer]] = {
@@ -173,7 +173,7 @@ def test_how_many_real_errors_are_reproduced(capsys: pytest.CaptureFixture[str])
 def accepted_body(example: dict[str, Any]) -> tuple[MockApi, dict[str, Any]]:
     mock, body = fresh(), dict(example["request"])
     if "conversation" in body and body["conversation"] is not None:
-        made = mock.handle("POST", "/v1/conversations", HEADERS, {}, b"{}").body["id"]
+        made = mock.handle(ReceivedRequest("POST", "/v1/conversations", HEADERS, raw=b"{}")).body["id"]
         body["conversation"] = made if isinstance(body["conversation"], str) else {"id": made}
     if example["id"] == "round-trip-reasoning-pair":
         mock.open("sk-evidence").script([reasoning("**Thought**"), message("Hi.")], message("ok"))

@@ -20,7 +20,7 @@ from harness.cassettes.recording.writer import read_cassette
 from harness.contract.rule import RULES
 from harness.core.account import Organization, RateLimit
 from harness.core.dates import CONTRACT_DATE
-from harness.core.exchange import Answer, Request
+from harness.core.exchange import Answer, ReceivedRequest, Request
 from harness.server.mock_api import API_ROOT, MockApi
 from harness.server.websocket.session import SocketSession
 from harness.verify import evidence, evidence_coverage
@@ -63,13 +63,15 @@ def ask(mock: MockApi, world: World, interaction: SourcedInteraction) -> Answer:
     if interaction.interaction.frames:
         return last_answer(mock, world, interaction, headers)
     return mock.handle(
-        interaction.interaction.method, path(interaction), headers, query(interaction), interaction.interaction.body
+        ReceivedRequest(
+            interaction.interaction.method, path(interaction), headers, query(interaction), interaction.interaction.body
+        )
     )
 
 
 def last_answer(mock: MockApi, world: World, interaction: SourcedInteraction, headers: dict[str, str]) -> Answer:
     """What the mock says to the last event of a WebSocket; the time between its frames passes in the World."""
-    session = mock.open_session(path(interaction), headers, query(interaction))
+    session = mock.open_session(ReceivedRequest("GET", path(interaction), headers, query(interaction)))
     assert isinstance(session, SocketSession)
     began = 0.0
     for at, side, text in interaction.interaction.frames:

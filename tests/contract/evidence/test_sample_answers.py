@@ -15,7 +15,7 @@ import harness.endpoints  # noqa: F401  (registers every operation)
 from harness.contract import schema
 from harness.contract.check import check_answer
 from harness.contract.unknown_members import find_unknown_members
-from harness.core.exchange import Answer
+from harness.core.exchange import Answer, ReceivedRequest
 from harness.items import function_call, message, reasoning
 from harness.server.mock_api import MockApi
 from tests.support.slow import slow_except_every
@@ -33,7 +33,7 @@ def send(**body: Any) -> Answer:
     parameters = {"type": "object", "properties": {"a": {"type": "integer"}}}
     tools = [{"type": "function", "name": "f", "parameters": parameters}]
     sent = {"model": "gpt-5", "input": "hi", "tools": tools, "metadata": {"a": "b"}, **body}
-    return mock.handle("POST", "/v1/responses", HEADERS, {}, orjson.dumps(sent))
+    return mock.handle(ReceivedRequest("POST", "/v1/responses", HEADERS, raw=orjson.dumps(sent)))
 
 
 WHOLE: dict[str, Any] = orjson.loads(orjson.dumps(send().body))

@@ -21,6 +21,7 @@ from typer.testing import Result
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.recording.writer import lock_cassette, read_cassette
 from harness.contract.overrides_file import parse_overrides
+from harness.core.exchange import ReceivedRequest
 from harness.faults import Gate, pause, rate_limit
 from harness.items import message
 from harness.server.mock_api import MockApi
@@ -272,7 +273,7 @@ class TestAValidatingProxy:
 
         def change(method: str, path: str, body: Any) -> Any:
             raw = json.dumps(body).encode()
-            answer = mock.handle(method, path, {"authorization": f"Bearer {KEY}"}, {}, raw)
+            answer = mock.handle(ReceivedRequest(method, path, {"authorization": f"Bearer {KEY}"}, raw=raw))
             return 200, {}, answer.body | {"truncation": "auto"}
 
         with live_api(change) as (url, _):

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from harness.core.exchange import ReceivedRequest
 from harness.items import message
 from tests.support.agent_project import HELPER, PREVIEW, PREVIEWS, V1, Project
 
@@ -139,7 +140,7 @@ class TestAnAgent:
         project.make("helper")
         for path in ("/openai/v1/agents/helper", "/openai/v1/agents"):
             assert project.ask("GET", path, query={}).status == 404
-        assert project.api.handle("GET", "/v1/agents", {"authorization": "Bearer mine"}, {}, b"").status == 404
+        assert project.api.handle(ReceivedRequest("GET", "/v1/agents", {"authorization": "Bearer mine"})).status == 404
         assert project.ask("GET", "/agents", query={}).rule == "project_version_missing"
         assert project.ask("PUT", "/agents/helper").rule == "route_not_found"
 

@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from harness.core.exchange import Answer
+from harness.core.exchange import Answer, ReceivedRequest
 from harness.world.project_resources import origin_of
 from harness.world.world import World
 from tests.support.project_client import ProjectClient
@@ -25,7 +25,7 @@ class Storage:
 
     def ask(self, method: str, blob: str = "", raw: bytes = b"", headers: Any = None, **query: str) -> Answer:
         path = f"{self._path}/{blob}" if blob else self._path
-        return self._project.api.handle(method, path, headers or {}, {**self._query, **query}, raw)
+        return self._project.api.handle(ReceivedRequest(method, path, headers or {}, {**self._query, **query}, raw))
 
 
 @pytest.fixture

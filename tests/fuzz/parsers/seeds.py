@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 
 from harness.answers.stream import encode_events
+from harness.core.exchange import ReceivedRequest
 from harness.items import function_call, message, reasoning
 from harness.report.formats.json_file import render
 from harness.report.report import Report, ReportCase
@@ -109,7 +110,7 @@ def streams() -> Sequence[bytes]:
         mock.open("sk-harness-example").script(turn)
         tools = [{"type": "function", "name": "f", "parameters": {}, "strict": False}]
         body = json.dumps({"model": "gpt-5", "input": "hi", "stream": True, "tools": tools}).encode()
-        events = mock.handle("POST", "/v1/responses", AUTH, {}, body).events
+        events = mock.handle(ReceivedRequest("POST", "/v1/responses", AUTH, raw=body)).events
         assert events
         made.append(encode_events(events))
     return [*made, made[0].replace(b"\n", b"\r\n"), b"data: [DONE]\n\n", b"event: thread.run.created\ndata: {}\n\n"]

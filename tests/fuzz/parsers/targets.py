@@ -26,7 +26,7 @@ from harness.cassettes.format.serializer import dump_cassette, parse_cassette
 from harness.cassettes.format.untrusted_text import UnreadableRecording
 from harness.cassettes.scrubbing.mask_text import Masker, Unsearchable
 from harness.core.errors import ConfigError, HarnessError, ScriptError
-from harness.core.exchange import Request
+from harness.core.exchange import ReceivedRequest, Request
 from harness.core.replies import ModelReplies
 from harness.explain.sent_part import describe_sent_part, resolve_path
 from harness.items import function_call, message
@@ -67,7 +67,9 @@ def _body(raw: bytes) -> None:
 
 def _request(raw: bytes) -> None:
     """A body sent to the whole mock: the contract, the model and the stream read all of it."""
-    answer = MockApi(fallback=small_talk).handle("POST", f"{API_ROOT}/responses", EXAMPLE_HEADERS, {}, raw)
+    answer = MockApi(fallback=small_talk).handle(
+        ReceivedRequest("POST", f"{API_ROOT}/responses", EXAMPLE_HEADERS, raw=raw)
+    )
     assert answer.status < 500, answer.body
     assert answer.status != 418 or b"raised" not in orjson.dumps(answer.body), answer.body
 
@@ -106,7 +108,9 @@ def _form(raw: bytes) -> None:
 
 def _socket(raw: bytes) -> None:
     """Messages of a WebSocket, one a line."""
-    session = MockApi(fallback=small_talk).open_session(f"{API_ROOT}/responses", EXAMPLE_HEADERS, {})
+    session = MockApi(fallback=small_talk).open_session(
+        ReceivedRequest("GET", f"{API_ROOT}/responses", EXAMPLE_HEADERS)
+    )
     assert isinstance(session, SocketSession)
     for each in raw.split(b"\n")[:20]:
         encode_events(session.receive(each))
@@ -135,7 +139,7 @@ def _said() -> ModelReplies:
     mock.script([message("Hello."), function_call("f", {"a": 1})])
     tools = [{"type": "function", "name": "f", "parameters": {}, "strict": False}]
     body = orjson.dumps({"model": "gpt-5", "input": "hi", "tools": tools})
-    assert api.handle("POST", f"{API_ROOT}/responses", EXAMPLE_HEADERS, {}, body).status == 200
+    assert api.handle(ReceivedRequest("POST", f"{API_ROOT}/responses", EXAMPLE_HEADERS, raw=body)).status == 200
     return mock.said
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import Unsatisfiable
 
+from harness.core.exchange import ReceivedRequest
 from harness.items import function_call, message
 from harness.server.asgi import App
 from harness.server.control_plane.access import control_access
@@ -80,7 +81,7 @@ def use(api: MockApi) -> None:
     if not mock.exchanges:
         mock.script([function_call("f", {"a": 1})], message("Hi."))
         for one in sampled().seeds[:12]:
-            api.handle(one.method, one.path, {**one.headers, **AUTH}, one.query, one.body)
+            api.handle(ReceivedRequest(one.method, one.path, {**one.headers, **AUTH}, one.query, one.body))
 
 
 if __name__ == "__main__":

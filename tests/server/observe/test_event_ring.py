@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import orjson
 
+from harness.core.exchange import ReceivedRequest
 from harness.server.api_observers import AnsweredRequest, ApiObserver
 from harness.server.mock_api import MockApi
 from harness.server.observe.event_ring import EventRing
@@ -30,7 +31,9 @@ def test_an_event_names_the_exchange_of_its_answer_though_another_thread_has_ans
     api.observers.remove(ring)
     api.observers.add(collector)
     for model in ("gpt-4.1", "gpt-4o"):
-        api.handle("POST", "/v1/responses", HEADERS, {}, orjson.dumps({"model": model, "input": "Capital?"}))
+        api.handle(
+            ReceivedRequest("POST", "/v1/responses", HEADERS, raw=orjson.dumps({"model": model, "input": "Capital?"}))
+        )
 
     first, second = collector.answered
     ring.on_answer(first)
@@ -46,7 +49,9 @@ def test_an_exchange_that_was_dropped_meanwhile_is_not_told() -> None:
     ring = EventRing(api)
     ring.look()
     api.observers.add(collector)
-    api.handle("POST", "/v1/responses", HEADERS, {}, orjson.dumps({"model": "gpt-4.1", "input": "Capital?"}))
+    api.handle(
+        ReceivedRequest("POST", "/v1/responses", HEADERS, raw=orjson.dumps({"model": "gpt-4.1", "input": "Capital?"}))
+    )
     (answered,) = collector.answered
     last = ring.last
     assert answered.world is not None

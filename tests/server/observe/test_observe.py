@@ -19,6 +19,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from prometheus_client.parser import text_string_to_metric_families
 
 from harness.core.errors import ConfigError
+from harness.core.exchange import ReceivedRequest
 from harness.core.limits import Limits
 from harness.faults import rate_limit
 from harness.items import message
@@ -145,7 +146,7 @@ class TestAnAnswer:
         assert watched.samples["harness_requests_total", "openai", UNKNOWN, "404"] == 3
 
     def test_over_a_websocket_is_told_for_each_event(self, watched: Watched) -> None:
-        session = watched.api.open_session("/v1/responses", {"authorization": f"Bearer {KEY}"}, {})
+        session = watched.api.open_session(ReceivedRequest("GET", "/v1/responses", {"authorization": f"Bearer {KEY}"}))
         assert isinstance(session, SocketSession)
         session.receive(json.dumps({"type": "response.create", **HI}))
         [line] = watched.logged
@@ -214,7 +215,7 @@ class TestHealth:
 
 
 def test_a_websocket_that_is_asked_for_elsewhere_is_told_once(watched: Watched) -> None:
-    watched.api.open_session("/v1/models", {"authorization": f"Bearer {KEY}"}, {})
+    watched.api.open_session(ReceivedRequest("GET", "/v1/models", {"authorization": f"Bearer {KEY}"}))
     assert [(line["method"], line["operation"]) for line in watched.logged] == [("GET", "GET /models")]
 
 
@@ -224,9 +225,9 @@ def test_a_log_that_nobody_reads_is_dropped(watched: Watched) -> None:
 
     api = make_api()
     observe(api, [write_lines(fail, render_json)])
-    assert [api.handle("GET", "/v1/models", {"authorization": "Bearer sk-1"}, {}, b"").status for _ in range(2)] == [
-        200
-    ] * 2
+    assert [
+        api.handle(ReceivedRequest("GET", "/v1/models", {"authorization": "Bearer sk-1"})).status for _ in range(2)
+    ] == [200] * 2
 
 
 class TestRefusals:
@@ -243,8 +244,8 @@ class TestRefusals:
         observe(api, [write_refusals(lines.append, writing)], only_refused=True)
         head = {"authorization": f"Bearer {KEY}"}
         for body in (HI, {**HI, "temperature": 7}, HI, UNPAIRED, HI, HI):
-            api.handle("POST", "/v1/responses", head, {}, orjson.dumps(body))
-        api.handle("POST", "/v1/responses", {"authorization": f"Bearer wrong-{KEY}"}, {}, b"{}")
+            api.handle(ReceivedRequest("POST", "/v1/responses", head, raw=orjson.dumps(body)))
+        api.handle(ReceivedRequest("POST", "/v1/responses", {"authorization": f"Bearer wrong-{KEY}"}, raw=b"{}"))
         os.close(reading)
         os.close(writing)
         return lines
@@ -265,7 +266,7 @@ class TestRefusals:
         lines: list[bytes] = []
         api = make_api()
         observe(api, [write_lines(lines.append, render_text)])
-        api.handle("POST", "/v1/responses", {"authorization": f"Bearer {KEY}"}, {}, orjson.dumps(HI))
+        api.handle(ReceivedRequest("POST", "/v1/responses", {"authorization": f"Bearer {KEY}"}, raw=orjson.dumps(HI)))
         assert lines == [b"harness: POST /v1/responses 200 gpt-4.1\n"]
 
 

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.api.multi_agent import MULTI_AGENT_BETA
+from harness.core.exchange import ReceivedRequest
 from harness.ending import completed
 from harness.items import function_call, mcp_approval_request, message
 from harness.server.mock_api import MockApi
@@ -32,7 +33,7 @@ def opened() -> tuple[MockApi, SocketSession, str]:
     mock = api.open(KEY)
     asked = mcp_approval_request("prod", "deploy", {})
     mock.script([function_call("f", "{}", call_id="call_1"), asked, completed(awaits_outputs=True, off_schema=True)])
-    session = api.open_session("/v1/responses", HEADERS, {})
+    session = api.open_session(ReceivedRequest("GET", "/v1/responses", HEADERS))
     assert isinstance(session, SocketSession)
     body = {
         "model": "gpt-5.6-sol",
@@ -74,7 +75,7 @@ def test_no_injection_makes_a_connection_raise(said: Any) -> None:
 
 def test_without_a_script_it_waits_for_what_the_client_executes() -> None:
     api = MockApi(fallback=small_talk)
-    session = api.open_session("/v1/responses", HEADERS, {})
+    session = api.open_session(ReceivedRequest("GET", "/v1/responses", HEADERS))
     assert isinstance(session, SocketSession)
     ask = {
         "model": "gpt-5.6-sol",

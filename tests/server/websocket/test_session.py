@@ -14,7 +14,7 @@ from harness.api.http.websocket_mode import SOCKET
 from harness.contract.rule import CREATE_RESPONSE, RULES, Case, Rule
 from harness.core.account import Organization, RateLimit
 from harness.core.errors import ConfigError
-from harness.core.exchange import Answer
+from harness.core.exchange import Answer, ReceivedRequest
 from harness.items import function_call, message, reasoning
 from harness.server.mock_api import MockApi
 from harness.server.websocket.session import SocketSession
@@ -59,7 +59,7 @@ def missing(id: str) -> tuple[Any, ...]:
 
 class TestTheUpgrade:
     def opened(self, headers: dict[str, str], path: str = "/v1/responses", **account: Any) -> SocketSession | Answer:
-        return MockApi(organization=Organization(**account)).open_session(path, headers, {})
+        return MockApi(organization=Organization(**account)).open_session(ReceivedRequest("GET", path, headers))
 
     def refused(self, headers: dict[str, str], path: str = "/v1/responses", **account: Any) -> tuple[int, str]:
         answer = self.opened(headers, path, **account)
@@ -84,7 +84,7 @@ class TestTheUpgrade:
 
     def test_that_is_refused_is_in_the_journal_of_its_key(self) -> None:
         mock = MockApi(organization=Organization(failing=True))
-        mock.open_session("/v1/responses", AUTH, {})
+        mock.open_session(ReceivedRequest("GET", "/v1/responses", AUTH))
         [exchange] = mock.open("sk-unit").exchanges
         assert (exchange.request.method, exchange.status, exchange.answer.rule) == ("WS", 500, "server_error")
 

@@ -19,6 +19,7 @@ from websockets.exceptions import ConnectionClosedError, ConnectionClosedOK, Inv
 from websockets.frames import Frame, Opcode
 from websockets.sync.client import ClientConnection, connect
 
+from harness.core.exchange import ReceivedRequest
 from harness.core.limits import Limits
 from harness.items import message
 from harness.server import asgi as module
@@ -106,7 +107,7 @@ class TestAConnection:
 
         async def served(name: str) -> None:
             session = MockApi(fallback=lambda _: [message("ok")]).open_session(
-                "/v1/responses", {"authorization": "Bearer sk-1"}, {}
+                ReceivedRequest("GET", "/v1/responses", {"authorization": "Bearer sk-1"})
             )
             waiting = [{"type": "websocket.disconnect"}, *([{"type": "websocket.receive", "text": "{}"}] * 3)]
 

@@ -9,7 +9,7 @@ import orjson
 
 from harness.answers.turn_problem import find_turn_problem
 from harness.contract.check import check_answer
-from harness.core.exchange import Answer, Json
+from harness.core.exchange import Answer, Json, ReceivedRequest
 from harness.ending import DEFAULT_ENDING
 from harness.items.kind import item_from_wire
 from harness.server.mock_api import MockApi
@@ -51,7 +51,7 @@ class Conversation:
         """The answer to a request, which conforms and which a model could have said."""
         body = {**self.members, **members, "input": input}
         raw = orjson.dumps(body)
-        answer = self.api.handle("POST", "/v1/responses", {"authorization": f"Bearer {KEY}"}, {}, raw)
+        answer = self.api.handle(ReceivedRequest("POST", "/v1/responses", {"authorization": f"Bearer {KEY}"}, raw=raw))
         assert answer.status == 200, answer.body
         assert check_answer("Response", answer.body) is None
         assert [found for event in answer.events or () if (found := check_answer("ResponseStreamEvent", event))] == []

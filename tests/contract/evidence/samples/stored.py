@@ -9,7 +9,7 @@ from typing import Any
 from harness.api.operations import OPERATIONS
 from harness.api.project.data_generation import new_job
 from harness.core.account import Organization
-from harness.core.exchange import EMPTY_MAPPING, Answer, Json
+from harness.core.exchange import EMPTY_MAPPING, Answer, Json, ReceivedRequest
 from harness.items import function_call, message, reasoning
 from harness.server.mock_api import MockApi
 from harness.verify.examples import MINIMAL_REQUEST, OK_TURN
@@ -24,7 +24,7 @@ AUTH = {"authorization": f"Bearer {KEY}", "openai-beta": "assistants=v2"}
 
 def post(mock: MockApi, body: Any) -> Answer:
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return mock.handle("POST", "/v1/responses", AUTH, {}, raw)
+    return mock.handle(ReceivedRequest("POST", "/v1/responses", AUTH, raw=raw))
 
 
 HI: Json = {"role": "user", "content": "hi"}
@@ -68,7 +68,7 @@ def remembering() -> MockApi:
 
 def made(mock: MockApi, path: str, body: Json) -> Any:
     """What the mock answers to a body that it takes."""
-    answer = mock.handle("POST", f"/v1{path}", AUTH, {}, json.dumps(body).encode())
+    answer = mock.handle(ReceivedRequest("POST", f"/v1{path}", AUTH, raw=json.dumps(body).encode()))
     assert answer.status == 200, answer.body
     return answer.body
 
@@ -98,7 +98,7 @@ def send(
     """The answer to a request of an operation about what a remembering mock has stored, or about ids that are `named`."""
     method, path, version = address(mock, id, named)
     raw = json.dumps(body).encode() if OPERATIONS[id].body_schema else b""
-    return mock.handle(method, path, AUTH, {**version, **query}, raw)
+    return mock.handle(ReceivedRequest(method, path, AUTH, {**version, **query}, raw))
 
 
 def address(mock: MockApi, id: str, named: str = "") -> tuple[str, str, Mapping[str, str]]:
