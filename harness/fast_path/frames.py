@@ -13,9 +13,9 @@ from itertools import chain, count, zip_longest
 
 import orjson
 
+from harness.answers.encode import encode_event, encode_events
 from harness.answers.item_writer import ItemPlace, write_item
 from harness.answers.padding import cut_noise, find_start
-from harness.answers.sse import encode_event, encode_events
 from harness.answers.writer import ResponseEvents, write_response
 from harness.core.exchange import Json
 from harness.items.stream_grammar import Deltas
@@ -37,7 +37,7 @@ _ENCODED_MARK = b"\\u0000"
 
 
 def encode_stream(events: Sequence[Json]) -> bytes:
-    """Encode events as `harness.answers.sse.encode_events` does, those of a response with templates."""
+    """Encode events as `harness.answers.encode.encode_events` does, those of a response with templates."""
     if not isinstance(events, ResponseEvents):
         return encode_events(events)
     writer = FrameWriter()

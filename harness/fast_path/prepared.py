@@ -2,9 +2,8 @@
 
 Requests that differ in their `input` alone share most rules, and how the response begins; where that is a text, they are
 parsed once, too. Those that are the same byte for byte share all that their body decides, unless it names something stored.
-That holds for the headers, the account, the
-models and the day for which it was decided, in a World without overrides. It is kept when it comes again, for what comes
-once is not worth it.
+That holds for the headers, the account, the models and the day for which it was decided, in a World without overrides. It
+is kept when it comes again, for what comes once is not worth it.
 """
 
 from __future__ import annotations
@@ -22,23 +21,66 @@ from harness.contract.rule import CREATE_RESPONSE, Rule
 from harness.contract.rule_plan import SHARED_FACTS
 from harness.contract.settled import Settled, check_input, settle
 from harness.core.account import Organization
-from harness.core.exchange import ReceivedRequest, Request
+from harness.core.exchange import Json, ReceivedRequest, Request
 from harness.endpoints.request import read_request
 from harness.fast_path.repeat_cache import RepeatCache
-from harness.fast_path.text_inputs import split_at_input
 from harness.items.history.transcript import Transcript, find_references
 from harness.world.api_call import ApiCall
 
 MAX_SETTINGS = 16 * 1024
 """Bytes of the longest bodies without their `input` of which anything is kept."""
 MAX_BODY = 64 * 1024
-"""Bytes of the longest bodies that are kept whole."""
+"""Bytes of the longest bodies that are kept whole, or in part: as what stands around their text."""
+
+_INPUT = b'"input"'
 
 DECISIVE_HEADERS = ("content-type", "openai-beta")
 """The headers by which requests are accepted or not once their key has led to a World."""
 
 Key = tuple[tuple[str | None, ...], bytes]
 """The decisive headers of a request, and its body without the `input`."""
+
+
+class SplitBody(NamedTuple):
+    """A body as what stands before a text, the text as JSON, and what stands after it."""
+
+    before: bytes
+    text: bytes
+    after: bytes
+
+    @property
+    def around(self) -> tuple[bytes, bytes]:
+        """What stands around the text: bodies with the same around a text differ in that text alone."""
+        return self.before, self.after
+
+    def is_certain_in(self, body: Json) -> bool:
+        """Tell whether the text is the `input` of the body that this is, and so of each with the same around a text.
+
+        Without a backslash each quotation mark begins or ends a text, and no inner object has an `"input"`, too.
+        """
+        around = self.before + self.after
+        is_input = around.count(_INPUT) == 1 and b"\\" not in around
+        return is_input and self.replace_text(body) == body
+
+    def replace_text(self, body: Json) -> Json | None:
+        """Copy a body with this text as its `input`; None if the text does not end here, at an escaped quotation mark."""
+        try:
+            return {**body, "input": orjson.loads(self.text)}
+        except orjson.JSONDecodeError:
+            return None
+
+
+def split_at_input(raw: bytes) -> SplitBody | None:
+    """Split a body at the first text that follows the name `input`; None without one, and for long bodies."""
+    name = raw.find(_INPUT)
+    if name < 0 or len(raw) > MAX_BODY:
+        return None
+    value = name + len(_INPUT)
+    start = raw.find(b'"', value)
+    if start < 0 or raw[value:start].strip() != b":":
+        return None
+    end = raw.find(b'"', start + 1) + 1
+    return SplitBody(raw[:start], raw[start:end], raw[end:]) if end else None
 
 
 class Prepared(NamedTuple):

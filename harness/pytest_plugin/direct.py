@@ -48,8 +48,7 @@ def _library_of(client_type: Any) -> Any:
 @cache
 def _transport_type(library: Any) -> Any:
     """Make the class of the transport, once for a package of clients."""
-    from harness.answers.body import encode_body
-    from harness.answers.sse import encode_events
+    from harness.answers.encode import encode_body, encode_events
     from harness.core.headers import encode_headers
     from harness.server.transport.framing import STATUS_LINES
 

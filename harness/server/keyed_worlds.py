@@ -1,26 +1,53 @@
-"""The Worlds of one server, by the keys that lead to them."""
+"""The Worlds of one server, by the keys of requests that lead to them."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from time import time
 from typing import Any
 
-from harness.api.http.dialects import OPENAI, check_dialect
+from harness.api.http.dialects import FOUNDRY, OPENAI, check_dialect
+from harness.api.project.blobs import signing_key
 from harness.core.dates import parse_as_of
 from harness.core.exchange import EMPTY_MAPPING
 from harness.core.text.vocabulary import Vocabulary
-from harness.server.api_key import key_of, opens_world
 from harness.world.mock import Mock
 from harness.world.options import WorldOptions
 from harness.world.strays import StrayLog
 from harness.world.webhooks import Courier
 from harness.world.world import World
 
+KEY_PREFIX = "sk-"
 MAX_CLOSED = 10_000
 """How many closed Worlds are remembered by name, the newest ones."""
+
+
+def opens_world(key: str, dialect: str, keys: Container[str] | None) -> bool:
+    """Tell whether a key leads to a World of its own; `keys` are the only ones that do, None all of the right form."""
+    own = dialect != OPENAI or (key.startswith(KEY_PREFIX) and key != KEY_PREFIX)
+    return own if keys is None else key in keys
+
+
+def key_of(headers: Mapping[str, str], dialect: str, query: Mapping[str, Any] = EMPTY_MAPPING) -> str | None:
+    """Read the key of a request in a dialect: in those of Azure also `api-key`, in Foundry also the signed address."""
+    if dialect == OPENAI:
+        return bearer_key(headers)
+    key = headers.get("api-key") or bearer_key(headers)
+    return signing_key(query) if key is None and query and dialect == FOUNDRY else key
+
+
+def bearer_key(headers: Mapping[str, str]) -> str | None:
+    """Read the API key of a request, None when there is no bearer authentication."""
+    return _read_bearer(headers.get("authorization", ""))
+
+
+@lru_cache(maxsize=256)
+def _read_bearer(authorization: str) -> str | None:
+    scheme, _, key = authorization.partition(" ")
+    return key.strip() or None if scheme.lower() == "bearer" else None
 
 
 class KeyedWorlds:

@@ -35,10 +35,9 @@ from harness.server.answering import (
     refusal_answer,
     teapot_answer,
 )
-from harness.server.api_key import key_of
 from harness.server.api_observers import AnsweredRequest, ApiObservers
 from harness.server.held_requests import HeldRequest, HeldRequests
-from harness.server.keyed_worlds import KeyedWorlds
+from harness.server.keyed_worlds import KeyedWorlds, key_of
 from harness.server.webhooks.courier import ThreadCourier
 from harness.server.websocket.session import SocketSession
 from harness.world.mock import Mock

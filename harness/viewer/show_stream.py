@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from harness.answers.frames import cut_into_pieces, encode_frames, encode_partial_event
+from harness.answers.encode import cut_into_pieces, encode_frames, encode_partial_event
 from harness.api.http.websocket_mode import SOCKET
 from harness.core.delivery import Delivery
 from harness.core.exchange import Exchange, Json

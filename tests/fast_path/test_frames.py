@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.answers.sse import encode_events
+from harness.answers.encode import encode_events
 from harness.answers.stream import StreamError, read_recorded, render_events
 from harness.answers.writer import ResponseEvents
 from harness.contract.rule import CREATE_RESPONSE, RULES, Case, Rule

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from harness.core.exchange import Answer, Request
-from harness.fast_path import posts_at_once, whole_posts
+from harness.fast_path import posts_at_once
 from harness.fast_path.posts_at_once import Awaited
 from harness.faults import cut, pause
 from harness.items import message
@@ -204,7 +204,7 @@ def test_an_idle_connection_is_closed(either: Server) -> None:
 def parsed(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     """The heads that are parsed; of what goes through ASGI the whole."""
     seen: list[bytes] = []
-    feed, parse = RequestParser.feed, whole_posts.parse_head
+    feed, parse = RequestParser.feed, posts_at_once.parse_head
 
     def note_feed(parser: RequestParser, data: bytes) -> Any:
         seen.append(data)
@@ -217,7 +217,7 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
         return head
 
     monkeypatch.setattr(RequestParser, "feed", note_feed)
-    monkeypatch.setattr(whole_posts, "parse_head", note_parse)
+    monkeypatch.setattr(posts_at_once, "parse_head", note_parse)
     return seen
 
 

@@ -9,7 +9,7 @@ import httpx
 import orjson
 import pytest
 
-from harness.answers.sse import encode_event
+from harness.answers.encode import encode_event
 from harness.api.http.decoding import parse_sse
 from harness.core.errors import ScriptError
 from harness.core.exchange import Answer

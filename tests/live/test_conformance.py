@@ -20,7 +20,7 @@ from typer.testing import Result
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import serve
 
-from harness.answers.sse import encode_event
+from harness.answers.encode import encode_event
 from harness.contract.schema import load, schemas_directory
 from harness.core.errors import ConfigError
 from harness.core.exchange import ReceivedRequest

@@ -17,7 +17,7 @@ from harness.core.exchange import Answer, ReceivedRequest, Request
 from harness.core.limits import Limits
 from harness.items import message
 from harness.server.answering import teapot_answer
-from harness.server.api_key import bearer_key
+from harness.server.keyed_worlds import bearer_key
 from harness.server.mock_api import MockApi
 from harness.world.api_call import ApiCall
 

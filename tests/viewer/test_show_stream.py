@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from harness.answers.sse import encode_event
+from harness.answers.encode import encode_event
 from harness.api.http.websocket_mode import SOCKET
 from harness.core.delivery import Delivery, Gate, Pause
 from harness.faults import chunks, cut, framing, pause

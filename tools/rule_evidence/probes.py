@@ -17,7 +17,7 @@ from harness.contract.rule import CREATE_RESPONSE, Case, Rule
 from harness.core.exchange import Json
 from harness.live.client import budget
 from harness.live.rule_questions import Question, examples_of, explain_left_out, is_socket_event
-from harness.server.api_key import bearer_key
+from harness.server.keyed_worlds import bearer_key
 from harness.server.mock_api import MockApi
 from harness.verify.examples import MINIMAL_REQUEST, build_request, play_case
 from harness.verify.judging.unverifiable import MODEL_AREAS

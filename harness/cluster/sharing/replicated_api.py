@@ -13,7 +13,7 @@ from harness.core.limits import UNLIMITED
 from harness.ending import DEFAULT_ENDING
 from harness.items.history.chain import EMPTY_CHAIN
 from harness.server.answering import check_and_answer
-from harness.server.api_key import key_of, opens_world
+from harness.server.keyed_worlds import key_of, opens_world
 from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.world.websocket_state import SILENT_SCRIPT
 

@@ -12,7 +12,7 @@ from harness.api.http.body import parse_query
 from harness.api.http.dialects import AZURE, OPENAI, parse_api_path
 from harness.core.exchange import EMPTY_MAPPING
 from harness.core.headers import ENCODING
-from harness.server.api_key import key_of, opens_world
+from harness.server.keyed_worlds import key_of, opens_world
 from harness.server.mock_api import CONTROL_ROOT
 
 _KEY_HEADERS = frozenset({b"authorization", b"api-key"})

@@ -1,9 +1,14 @@
-"""The model's answer to a prompt: the items of a turn as they stand in the response, with their ids, and its usage."""
+"""The model's answer to a prompt: the items of a turn as they stand in the response, with their ids, and its usage.
+
+Of an output only what certainly exceeds `max_output_tokens` is cut: an estimate of tokens cuts nothing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import accumulate
 
 from harness.answers.parameters import items_of_day
 from harness.answers.prompt import Prompt
@@ -11,11 +16,10 @@ from harness.api.http.dialects import AGENT_REFERENCE
 from harness.api.multi_agent import enables_agents
 from harness.api.project.agent_kinds import kind_of_agent
 from harness.api.resources.containers import CODE_CALL
-from harness.api.tokens import make_usage
+from harness.api.tokens import count_words, make_usage
 from harness.api.tools import declared_tools, namespace_of
 from harness.core.exchange import Json
 from harness.ending import Ending, incomplete
-from harness.endpoints.create import output_limits
 from harness.endpoints.create.turn import Turn
 from harness.items.agents import ROOT_AGENT, by_agent
 from harness.items.history.transcript import Transcript
@@ -24,6 +28,7 @@ from harness.world.store import PendingResponse
 from harness.world.world import World
 
 TEXT_PREFIX = id_prefix("message")
+_WORD = re.compile(r"\S+")
 MAX_TOKENS_MEMBERS = incomplete("max_output_tokens").members
 """What a response says that had to stop at `max_output_tokens`."""
 
@@ -66,7 +71,7 @@ def _render_output(prompt: Prompt, turn: Turn, id: str, now: int, world: World) 
 def _limit_output(body: Json, items: list[Json], ending: Ending) -> tuple[list[Json], Ending]:
     """As much of the output as the request allows, and how the response ends."""
     if (limit := body.get("max_output_tokens")) is not None:
-        items, ending = output_limits.limit_output(items, ending, limit)
+        items, ending = _fit_output(items, ending, limit)
     if ending.status != "completed":
         items[-1:] = [_mark_incomplete(item) for item in items[-1:]]
     return items, ending
@@ -166,3 +171,48 @@ def _add_namespace(item: Json, body: Json, read: Sequence[Json]) -> Json:
         return item
     space = namespace_of(item["name"], declared_tools(body), read)
     return {**item, "namespace": space} if space else item
+
+
+def _fit_output(output: list[Json], ending: Ending, limit: int) -> tuple[list[Json], Ending]:
+    """Output of no more words than the request allows tokens, and how it ends then.
+
+    No token holds two words, so a text of more words than `limit` is one that no model could have finished. Only texts
+    of messages are counted and cut, and only in a response that would have been completed.
+    """
+    left = limit
+    for number, item in enumerate(output if ending.status == "completed" else ()):
+        if item["type"] == "message":
+            if (own := count_words((item,))) > left:
+                return [*output[:number], _cut_message(item, left)], incomplete()
+            left -= own
+    return output, ending
+
+
+def _cut_message(message: Json, left: int) -> Json:
+    parts: list[Json] = []
+    for part in message["content"]:
+        name = "refusal" if part["type"] == "refusal" else "text"
+        ends = [word.end() for word in _WORD.finditer(part[name])]
+        if left <= 0:
+            break
+        parts.append(part if len(ends) <= left else _cut_part(part, name, ends[left - 1]))
+        left -= len(ends)
+    return {**message, "status": "incomplete", "content": parts}
+
+
+def _cut_part(part: Json, name: str, length: int) -> Json:
+    made = {**part, name: part[name][:length]}
+    if part.get("annotations"):
+        made["annotations"] = [note for note in part["annotations"] if _annotation_end(note) <= length]
+    if part.get("logprobs"):
+        made["logprobs"] = list(_cut_logprobs(part["logprobs"], length))
+    return made
+
+
+def _annotation_end(note: Json) -> int:
+    return int(note.get("end_index", note.get("index")) or 0)
+
+
+def _cut_logprobs(entries: Sequence[Json], length: int) -> Iterator[Json]:
+    ends = accumulate(len(entry["token"]) for entry in entries)
+    return (entry for entry, end in zip(entries, ends, strict=True) if end <= length)

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import asyncio
 
-from harness.answers.body import encode_body
-from harness.answers.sse import encode_events
+from harness.answers.encode import encode_body, encode_events
 from harness.core.exchange import Answer
 from harness.core.headers import encode_headers
 from harness.core.stored_content import StoredContent

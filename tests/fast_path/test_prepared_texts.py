@@ -8,7 +8,7 @@ import pytest
 
 from harness.core.exchange import Json, ReceivedRequest
 from harness.core.limits import Limits
-from harness.fast_path.text_inputs import split_at_input
+from harness.fast_path.prepared import split_at_input
 from harness.items import message
 from harness.server.mock_api import MockApi
 

@@ -1,13 +1,40 @@
-"""The bytes of a stream whose delivery a fault decides: frames of another form, pieces, an event that breaks off."""
+"""The bytes of answers: JSON, and events as server-sent events, one frame each: the name, and the JSON in one line.
+
+Where a fault decides the delivery of a stream it comes in frames of another form, in pieces, or its last event breaks off.
+"""
 
 from __future__ import annotations
 
 from codecs import BOM_UTF8
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
-from harness.answers.sse import encode_event
+import orjson
+
 from harness.core.delivery import Delivery, FrameForm
-from harness.core.exchange import Json
+from harness.core.exchange import Answer, Json
+
+
+def encode_body(answer: Answer, encode_stream: Callable[[Sequence[Json]], bytes]) -> bytes:
+    """Encode a body as it goes out: the events of a stream, else JSON, unless it is the bytes of a file."""
+    if answer.events is not None:
+        return encode_stream(answer.events)
+    body: Any = answer.body
+    return body if isinstance(body, bytes) else orjson.dumps(body)
+
+
+def encode_events(events: Iterable[Json]) -> bytes:
+    """Encode the events of a stream in UTF-8; nothing follows the last one."""
+    return b"".join(map(encode_event, events))
+
+
+def encode_event(event: Json) -> bytes:
+    """Encode an event in UTF-8; events of the Assistants API have their name beside the data."""
+    if "event" in event:
+        data = event["data"]
+        encoded = data.encode() if isinstance(data, str) else orjson.dumps(data)
+        return b"event: %b\ndata: %b\n\n" % (event["event"].encode(), encoded)
+    return b"event: %b\ndata: %b\n\n" % (event["type"].encode(), orjson.dumps(event))
 
 
 def encode_frames(events: Sequence[Json], form: FrameForm) -> Iterator[bytes]:
