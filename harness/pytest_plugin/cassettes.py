@@ -129,8 +129,13 @@ def is_played_as_script(item: pytest.Item) -> bool:
 
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Fail a test for requests that its cassette could not answer, even if its client ignored the error."""
-    result = yield
+    """Fail a test, even one that skips then, for requests that its cassette could not answer, whatever its client did."""
+    try:
+        result = yield
+    except pytest.skip.Exception:
+        if message := _describe_unanswered(item):
+            raise pytest.fail.Exception(message, pytrace=False) from None
+        raise
     if message := _describe_unanswered(item):
         pytest.fail(message, pytrace=False)
     return result

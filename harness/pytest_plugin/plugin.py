@@ -194,6 +194,8 @@ def pytest_runtest_makereport(
         is_own = _is_users_mistake(call) or is_live_api_refused(item)
         is_own = is_own or (not world.exchanges and not world.strays and not may_come_of_silence(call))
         report.sections += _report_sections(item, world, report, is_own=is_own)
+    if world and report.skipped and not hasattr(report, "wasxfail"):
+        item.stash[_JUDGED_STASH_KEY] = 0  # a skip hides no refusal: what came before it fails the teardown
     if world and report.when == "teardown":
         del item.stash[WORLD_STASH_KEY]
     return report

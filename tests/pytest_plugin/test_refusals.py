@@ -354,6 +354,53 @@ def test_it(app): ...
     result.stdout.fnmatch_lines(["Request 1 was refused (400)*"])
 
 
+def test_a_skip_hides_no_refusal(run):
+    result = run("""
+import unittest
+
+def agent():
+    try:
+        openai.OpenAI(max_retries=0).responses.create(model="gpt-4.1", input="x", temperature=3)
+    except openai.BadRequestError:
+        pass
+
+def test_skips(mock):
+    agent()
+    pytest.skip("the API is not there")
+
+@pytest.fixture
+def app(mock):
+    agent()
+    pytest.skip("the API is not there")
+
+def test_app(app): ...
+
+class TestCase(unittest.TestCase):
+    @pytest.fixture(autouse=True)
+    def given(self, mock): ...
+
+    def test_skips(self):
+        agent()
+        self.skipTest("the API is not there")
+""")
+    result.assert_outcomes(skipped=3, errors=3)
+    assert sum(line.startswith("Request 1 was refused (400)") for line in result.outlines) == 3
+
+
+def test_a_skip_needs_no_request(run):
+    result = run("""
+def test_skips(mock):
+    mock.script(message("unused"))
+    pytest.skip("nothing to do here")
+
+def test_expects(mock):
+    with mock.refuses("number_above_maximum"), pytest.raises(openai.BadRequestError):
+        openai.OpenAI(max_retries=0).responses.create(model="gpt-4.1", input="x", temperature=3)
+    pytest.skip("nothing more to do here")
+""")
+    result.assert_outcomes(skipped=2)
+
+
 def test_a_failing_test_is_not_judged_twice(run):
     result = run(AGENT + "def test_it(mock):\n    agent()\n    assert 1 == 2")
     result.assert_outcomes(failed=1)

@@ -114,6 +114,18 @@ def test_one(client):
             ]
         )
 
+    def test_a_skip_hides_no_miss(self, run):
+        result = run("""
+@pytest.mark.cassette("weather/one")
+def test_one(client):
+    try:
+        client.responses.create(model="gpt-4.1", input="Bye.")
+    except openai.OpenAIError:
+        pass
+    pytest.skip("the API is not there")
+""")
+        result.assert_outcomes(failed=1)
+
     def test_a_long_diff_is_shown_in_full_on_demand(self, run):
         source = """
 @pytest.mark.cassette("weather/one")
