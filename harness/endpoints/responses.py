@@ -46,10 +46,11 @@ def _build_answer(run: PendingResponse, prompt: Prompt, turn: Turn, world: World
 
     In the background it is queued; a stream is rendered to its end at once, background or not.
     """
-    lines = turn.taken.lines
-    if not turn.taken.has_faults:
-        return _build_whole(run, prompt, turn.items, world)
-    return apply_faults(_build_whole(_discard_if_cut(run, lines), prompt, turn.items, world), lines, world.gate)
+    lines, has_faults = turn.taken.lines, turn.taken.has_faults
+    if has_faults:
+        run = _discard_if_cut(run, lines)
+    answer = _build_whole(run, prompt, turn.items, world)
+    return apply_faults(answer, lines, world.gate) if has_faults else answer
 
 
 def _build_whole(run: PendingResponse, prompt: Prompt, items: Sequence[Item], world: World) -> Answer:

@@ -57,12 +57,12 @@ def run_model(prompt: Prompt, turn: Turn, world: World) -> PendingResponse:
 
 def _render_output(prompt: Prompt, turn: Turn, id: str, now: int, world: World) -> tuple[Sequence[Json], Ending]:
     """Render the output of a turn in the response `id`, and its ending."""
-    body = prompt.body
-    if turn.is_text and not enables_agents(body):
+    body, has_agents = prompt.body, enables_agents(prompt.body)
+    if turn.is_text and not has_agents:
         texts = [{**item.render_text(), "id": world.ids.item(TEXT_PREFIX, id, now)} for item in turn.items]
         return _limit_output(body, texts, turn.ending)
-    named = _name_agents(_join_results(turn.items, world), body)
-    placed = _place_calls(named, body, prompt.transcript, world)
+    joined = _join_results(turn.items, world)
+    placed = _place_calls(_name_agents(joined) if has_agents else joined, body, prompt.transcript, world)
     items = [_add_namespace(render_item(item, world.ids, id, now), body, prompt.loaded) for item in placed]
     limited, ending = _limit_output(body, items, turn.ending)
     return _complete_output(limited, body, prompt.settings.family.encrypts, now, world), ending
@@ -86,10 +86,8 @@ def _complete_output(items: Sequence[Json], body: Json, encrypts: bool, now: int
     return output
 
 
-def _name_agents(turn: Sequence[Item], body: Json) -> Sequence[Item]:
+def _name_agents(turn: Sequence[Item]) -> Sequence[Item]:
     """Name the agent of each item in a response, and the phase of a message (assumed: that of a final answer)."""
-    if not enables_agents(body):
-        return turn
     named = [item if "agent" in item.members else by_agent(ROOT_AGENT, item) for item in turn]
     return [
         replace(item, members={**item.members, "phase": "final_answer"})

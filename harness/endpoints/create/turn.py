@@ -21,17 +21,16 @@ OVERFLOW = Taken([failed("context_length_exceeded")])
 
 
 class Turn(NamedTuple):
-    """The items of a turn, how the response with them ends, and the lines that wait until the calls in it are approved."""
+    """The items of a turn, how the response with them ends, and the lines that wait until the calls in it are approved.
+
+    It `is_text` if it says texts and nothing else.
+    """
 
     taken: Taken
     items: Sequence[Item]
     ending: Ending
-    held: Taken | None = None
-
-    @property
-    def is_text(self) -> bool:
-        """Whether it says texts and nothing else."""
-        return not [True for item in self.items if not item.is_text]
+    held: Taken | None
+    is_text: bool
 
 
 def find_prompt(call: ApiCall) -> Prompt:
@@ -46,7 +45,7 @@ def take_turn(prompt: Prompt, call: ApiCall) -> Turn:
     taken, held = _take_lines(prompt, call)
     items, ending = split_ending(taken.lines)
     taken.check(prompt.body, items, ending, lambda: prompt.transcript.items)
-    return Turn(taken, items, ending, held)
+    return Turn(taken, items, ending, held, all(item.is_text for item in items))
 
 
 def _take_lines(prompt: Prompt, call: ApiCall) -> tuple[Taken, Taken | None]:
