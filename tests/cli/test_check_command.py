@@ -37,6 +37,31 @@ def test_what_is_wrong_is_found(tmp_path: Path, name: str, text: str, told: str)
     assert KEY not in done.stdout
 
 
+HEX_KEY = "83f2c50ebc7d0e1a2b3c4d5e6f708192"
+HAR_HEADERS = '{"log": {"entries": [{"request": {"headers": [{"name": "Api-Key", "value": "KEY"}]}}]}}'
+
+
+@pytest.mark.parametrize("header", ["api-key", "Authorization", "x-api-key", "cookie"])
+def test_a_key_without_a_form_of_its_own_is_found_in_its_header(tmp_path: Path, header: str) -> None:
+    tape, har = tmp_path / "tape.yaml", tmp_path / "tape.har"
+    tape.write_text(
+        CASSETTE.replace("headers: {}}\n  r", f"headers: {{{header}: [{HEX_KEY}]}}}}\n  r"), encoding="utf-8"
+    )
+    har.write_text(HAR_HEADERS.replace("KEY", HEX_KEY), encoding="utf-8")
+    done = run_cli("check", tape, har)
+    assert done.exit_code == 1
+    assert f"tape.yaml: interactions[0].request.headers.{header}[0]: a secret" in done.stdout
+    assert "tape.har: log.entries[0].request.headers[0].value: a secret" in done.stdout
+    assert HEX_KEY not in done.stdout
+
+
+@pytest.mark.parametrize("mask", ["REDACTED", "DUMMY", "Bearer test-key", "**REDACTED**", "sk-anything", "[hidden]"])
+def test_the_mask_of_a_header_is_no_secret(tmp_path: Path, mask: str) -> None:
+    tape = tmp_path / "tape.har"
+    tape.write_text(HAR_HEADERS.replace("KEY", mask), encoding="utf-8")
+    assert run_cli("check", tape).exit_code == 0
+
+
 def test_what_is_right_is_counted(tmp_path: Path) -> None:
     script, tape = tmp_path / "a.yaml", tmp_path / "tape.yaml"
     script.write_text("script:\n- message: hi\n", encoding="utf-8")

@@ -16,6 +16,7 @@ from harness.cassettes.scrubbing.mask_interactions import SHORTEST_SECRET
 from harness.cassettes.scrubbing.mask_text import Masker, Unsearchable
 from harness.cassettes.scrubbing.split_secrets import collect_texts, pieces_in
 from harness.core.errors import Malformed
+from harness.core.text.redact import SECRET_HEADERS
 from harness.core.text.token_forms import TOKEN_PATTERN
 
 SEEMS_SECRET = "a secret, an address or the id of an account"
@@ -76,13 +77,13 @@ def _find_split_keys(document: Any) -> Iterator[str]:
             yield f"exchange {number}: a key that is spread over several texts"
 
 
-def _find_leaks(value: Any, place: str, masker: Masker) -> Iterator[str]:
+def _find_leaks(value: Any, place: str, masker: Masker, header: str = "") -> Iterator[str]:
+    """Find the texts in a value that seem secret; `header` is the name beside it, in HAR that of a pair."""
     if isinstance(value, dict):
         for name, member in value.items():
             yield from _find_leaks(name, f"{place}.(a name)", masker)
-            yield from _find_leaks(
-                member, f"{place}.{name}" if masker.mask_text(name) == name else f"{place}.(…)", masker
-            )
+            shown = f"{place}.{name}" if masker.mask_text(name) == name else f"{place}.(…)"
+            yield from _find_leaks(member, shown, masker, str(value.get("name") if name == "value" else name))
     elif isinstance(value, list):
         texts = _frame_texts(value) if place.endswith(".frames") else []
         for index, (text, clean) in enumerate(zip(texts, masker.mask_events(texts), strict=True)):
@@ -90,11 +91,19 @@ def _find_leaks(value: Any, place: str, masker: Masker) -> Iterator[str]:
                 yield f"{place.lstrip('.')}[{index}].text: {SEEMS_SECRET}"
         for index, entry in enumerate(value):
             rest = {**entry, "text": ""} if texts else entry
-            yield from _find_leaks(rest, f"{place}[{index}]", masker)
-    elif (isinstance(value, str) and masker.mask_text(value, inner=False) != value) or (
-        isinstance(value, bytes) and masker.mask_bytes(value, inner=False) != value
-    ):
+            yield from _find_leaks(rest, f"{place}[{index}]", masker, header)
+    elif _is_leak(value, header, masker):
         yield f"{place.lstrip('.')}: {SEEMS_SECRET}"
+
+
+def _is_leak(value: Any, header: str, masker: Masker) -> bool:
+    """Tell whether a text seems secret, by its form or in its header: a key of Azure has no form of its own."""
+    if isinstance(value, bytes):
+        return masker.mask_bytes(value, inner=False) != value
+    if not isinstance(value, str):
+        return False
+    pair = f'"{header}": "{value}"' if header.lower() in SECRET_HEADERS else ""
+    return masker.mask_text(value, inner=False) != value or masker.mask_text(pair) != pair
 
 
 def _frame_texts(frames: list[Any]) -> list[str]:
