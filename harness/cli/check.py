@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
+import orjson
 import typer
 
 from harness.cli.support.app import print_text
@@ -35,7 +36,7 @@ def _find_problems(file: Path) -> Iterator[str]:
     """Find what is wrong with a file, a line each; ConfigError for one that cannot be read."""
     from harness.core.errors import ScriptError
 
-    if file.suffix != ".py" and _IS_RECORDING.search(text := _read_text(file)):
+    if file.suffix != ".py" and _is_recording(text := _read_text(file)):
         yield from _find_secrets(file, text)
         return
     from harness.world.scripting.load import load_script_file
@@ -44,6 +45,19 @@ def _find_problems(file: Path) -> Iterator[str]:
         load_script_file(file)
     except ScriptError as problem:
         yield str(problem)
+
+
+def _is_recording(text: str) -> bool:
+    """Tell whether a text is a recording, by its first members, or as `harness verify` reads the JSON of any recorder."""
+    if _IS_RECORDING.search(text):
+        return True
+    from harness.cassettes.format.other_recorders import parse_interactions
+    from harness.core.errors import Malformed
+
+    try:
+        return parse_interactions(orjson.loads(text)) is not None
+    except (orjson.JSONDecodeError, Malformed):
+        return False
 
 
 def _read_text(file: Path) -> str:

@@ -55,6 +55,23 @@ def test_a_key_without_a_form_of_its_own_is_found_in_its_header(tmp_path: Path, 
     assert HEX_KEY not in done.stdout
 
 
+@pytest.mark.parametrize(
+    "recording",
+    [
+        '{"Entries": [{"RequestUri": "https://a.example/", "RequestMethod": "GET", "RequestHeaders": {"api-key": "KEY"}, '
+        '"StatusCode": 200}]}',
+        '[{"scope": "https://a.example", "method": "GET", "path": "/", "status": 200, "response": {}, '
+        '"reqheaders": {"authorization": "Bearer KEY"}}]',
+    ],
+)
+def test_what_other_tools_record_is_a_recording(tmp_path: Path, recording: str) -> None:
+    tape = tmp_path / "tape.json"
+    tape.write_text(recording.replace("KEY", HEX_KEY), encoding="utf-8")
+    assert "a secret" in run_cli("check", tape).stdout
+    tape.write_text(recording.replace("KEY", "REDACTED"), encoding="utf-8")
+    assert (done := run_cli("check", tape)).exit_code == 0, done.stdout
+
+
 @pytest.mark.parametrize("mask", ["REDACTED", "DUMMY", "Bearer test-key", "**REDACTED**", "sk-anything", "[hidden]"])
 def test_the_mask_of_a_header_is_no_secret(tmp_path: Path, mask: str) -> None:
     tape = tmp_path / "tape.har"
