@@ -23,6 +23,8 @@ _VCR_MEMBERS = frozenset({"string", "base64string", "parsedbody", "rawgzip"})
 _BASE64_MEMBERS = ("base64body", "bodyblob", "base64string")
 _JSON_MEMBERS = ("parsedbody", "jsonbody", "bodyjson", "json")
 _HAR_MEMBERS = ("content", "postdata")
+_HAR_SIZES = frozenset({"size", "compression", "comment"})
+"""What HAR's `content` still has when the body was not kept."""
 _PROXY_BYTES = "b64:"
 _PROXY_TEXT = re.compile(r"text/|json|xml|charset=|form")
 """What a content type has in it whose bodies Azure's test proxy writes as text."""
@@ -38,8 +40,8 @@ def unwrap_body(message: Json, own_member: str) -> Any:
         if isinstance(message.get(name), str):
             return decode_base64(message[name])
     for name in _HAR_MEMBERS:
-        if isinstance(message.get(name), dict) and "mimeType" in message[name]:
-            return _har_body(normalize_names(message[name]))
+        if isinstance(content := message.get(name), dict) and ("mimeType" in content or content.keys() <= _HAR_SIZES):
+            return _har_body(normalize_names(content))
     body = first_present(message, own_member, "body", "content", "bodypatterns")
     if isinstance(body, list) and body is message.get("bodypatterns"):
         first = normalize_names(body[0]) if body else None

@@ -48,6 +48,16 @@ def test_an_answer_that_the_recording_does_not_show_is_unverifiable(tmp_path: Pa
     assert (answers["conform"], answers["unverifiable_why"]) == (0, {why: 1})
 
 
+@pytest.mark.parametrize("content", [{}, {"size": 312}, {"size": 0, "mimeType": "application/json"}])
+def test_an_answer_that_a_har_file_has_left_out_is_unverifiable(tmp_path: Path, content: dict[str, Any]) -> None:
+    request = {"method": "POST", "url": URI, "headers": [], "postData": {"mimeType": "", "text": json.dumps(HI)}}
+    response = {"status": 200, "headers": [{"name": "content-type", "value": "application/json"}], "content": content}
+    file = tmp_path / "traffic.har"
+    file.write_text(json.dumps({"log": {"entries": [{"request": request, "response": response}]}}))
+    answers = judged(tmp_path, file)[1]["answers"]
+    assert (answers["findings"], answers["unverifiable_why"]) == ([], {"the recording has no body of the answer": 1})
+
+
 @pytest.mark.parametrize("body", ["", ": a comment\n\n"])
 def test_a_stream_without_events_is_unverifiable(tmp_path: Path, body: str) -> None:
     streams = judge_body(tmp_path, body, STREAM)["streams"]
