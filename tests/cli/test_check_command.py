@@ -72,6 +72,13 @@ def test_what_other_tools_record_is_a_recording(tmp_path: Path, recording: str) 
     assert (done := run_cli("check", tape)).exit_code == 0, done.stdout
 
 
+def test_a_cookie_that_a_har_file_lists_is_found(tmp_path: Path) -> None:
+    tape = tmp_path / "tape.har"
+    tape.write_text(HAR_HEADERS.replace('"headers"', '"cookies"').replace("Api-Key", "sid").replace("KEY", HEX_KEY))
+    done = run_cli("check", tape)
+    assert (done.exit_code, "request.cookies[0].value: a secret" in done.stdout) == (1, True)
+
+
 @pytest.mark.parametrize("mask", ["REDACTED", "DUMMY", "Bearer test-key", "**REDACTED**", "sk-anything", "[hidden]"])
 def test_the_mask_of_a_header_is_no_secret(tmp_path: Path, mask: str) -> None:
     tape = tmp_path / "tape.har"

@@ -80,10 +80,11 @@ def _find_split_keys(document: Any) -> Iterator[str]:
 def _find_leaks(value: Any, place: str, masker: Masker, header: str = "") -> Iterator[str]:
     """Find the texts in a value that seem secret; `header` is the name beside it, in HAR that of a pair."""
     if isinstance(value, dict):
+        pair = "cookie" if header == "cookies" else str(value.get("name"))
         for name, member in value.items():
             yield from _find_leaks(name, f"{place}.(a name)", masker)
             shown = f"{place}.{name}" if masker.mask_text(name) == name else f"{place}.(…)"
-            yield from _find_leaks(member, shown, masker, str(value.get("name") if name == "value" else name))
+            yield from _find_leaks(member, shown, masker, pair if name == "value" else name)
     elif isinstance(value, list):
         texts = _frame_texts(value) if place.endswith(".frames") else []
         for index, (text, clean) in enumerate(zip(texts, masker.mask_events(texts), strict=True)):
