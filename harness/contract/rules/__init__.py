@@ -26,6 +26,7 @@ MODULES = (
     "http.steering",
     "http.multi_agent",
     "request.shape",
+    "request.length",
     "request.input_items.content",
     "request.input_items.ids",
     "request.input_items.media",

@@ -65,6 +65,7 @@ shape(
         reported("https://github.com/earendil-works/pi/issues/10257", "2026-10"),
         reported("public reports of six more origins", "2026-08"),
         reported("public notes of a client: of the container of a code interpreter", "2026"),
+        reported("public reports of two origins, with the whole error: of a conversation", "2025-10"),
     ],
     rejects={
         "Invalid 'tools[0].container': 'user'. Expected an ID that begins with 'cntr'.": {
@@ -78,7 +79,7 @@ shape(
         "Invalid 'previous_response_id': 'gen-123'. Expected an ID that begins with 'resp'.": {
             "previous_response_id": "gen-123"
         },
-        "Invalid 'conversation': 'abc'. Expected an ID that begins with 'conv_'.": {"conversation": "abc"},
+        "Invalid 'conversation': 'abc'. Expected an ID that begins with 'conv'.": {"conversation": "abc"},
     },
     accepts=[
         _call_body("fcX"),
@@ -123,13 +124,13 @@ def path_response_id(request: Request) -> Iterator[Json]:
     on=BY_CONVERSATION_ID,
     error=ApiError(
         400,
-        "Invalid 'conversation_id': '{id}'. Expected an ID that begins with 'conv_'.",
+        "Invalid 'conversation_id': '{id}'. Expected an ID that begins with 'conv'.",
         "conversation_id",
         "invalid_value",
     ),
     source=assumed("what the member `conversation` of a body is told, said of the path as for a response"),
     rejects={
-        "Invalid 'conversation_id': 'abc'. Expected an ID that begins with 'conv_'.": Case(on="GET /conversations/abc")
+        "Invalid 'conversation_id': 'abc'. Expected an ID that begins with 'conv'.": Case(on="GET /conversations/abc")
     },
     fix="Pass the id of a conversation.",
 )
