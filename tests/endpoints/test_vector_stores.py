@@ -88,7 +88,9 @@ class TestLife:
         assert error(client.ask(tools=tools))[:2] == (404, f"Vector store vs_old {ELSEWHERE}")
 
     def test_the_first_store_that_is_missing_is_named_and_all_of_them_were_in_2025(self, client, store):
-        tools = [{"type": "web_search"}, {"type": "file_search", "vector_store_ids": ["vs_a", store, "vs_b"]}]
+        tools = [{"type": "web_search"}, {"type": "file_search", "vector_store_ids": [store, "vs_a"]}]
+        assert error(client.ask(tools=tools)) == (404, f"Vector store vs_a {ELSEWHERE}", None, None)
+        tools = [{"type": "file_search", "vector_store_ids": ["vs_a", "vs_b"]}]
         assert error(client.ask(tools=tools)) == (404, f"Vector store vs_a {ELSEWHERE}", None, None)
         client.world.set_date("2025-12-31")
         assert error(client.ask(tools=tools))[1] == "Vector store with id ['vs_a', 'vs_b'] not found."

@@ -1,10 +1,11 @@
-"""Tools that the API reaches itself: MCP servers; and those that it no longer has."""
+"""Tools that the API reaches itself: MCP servers and vector stores; and those that it no longer has."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
+from harness.api.http.dialects import OPENAI
 from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, assumed, reported, rule
 from harness.core.account import Organization
 from harness.core.errors import ApiError
@@ -247,4 +248,33 @@ def mcp_unlisted(request: Request, world: WorldView) -> Iterator[Json]:
 def local_shell_retired(request: Request) -> Iterator[Json]:
     """The tool `local_shell` is gone; it was `codex-mini-latest`'s."""
     if any(tool["type"] == "local_shell" for tool in request.body.get("tools") or ()):
+        yield {}
+
+
+MOST_VECTOR_STORES = 2
+
+
+@rule(
+    when="tools",
+    mentions="file_search",
+    reads=(),
+    dialects=OPENAI,
+    error=ApiError(
+        400,
+        f"Invalid input: maximum of {MOST_VECTOR_STORES} vector stores allowed.",
+        "tools",
+        "integer_above_max_value",
+    ),
+    source=[
+        reported("public notes of a probe with one, two and three stores, with the whole error", "2026-08-18"),
+        reported("https://github.com/dimagi/open-chat-studio/pull/3815 and four more origins", "2026-07-13"),
+        assumed("that each `file_search` is counted alone, and that Azure does not say it"),
+    ],
+    rejects=[{"tools": [{"type": "file_search", "vector_store_ids": ["vs_1", "vs_2", "vs_3"]}]}],
+    accepts=[{"tools": [{"type": "file_search", "vector_store_ids": ["vs_1", "vs_2"]}]}],
+    fix="Name at most two vector stores; put what must be searched together into one.",
+)
+def many_vector_stores(request: Request) -> Iterator[Json]:
+    """A `file_search` searches at most two vector stores."""
+    if any(len(tool.get("vector_store_ids") or ()) > MOST_VECTOR_STORES for tool in request.body.get("tools") or ()):
         yield {}
