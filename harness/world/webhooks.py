@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, Protocol
 
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
+from harness.core.extras import require_extra
 from harness.core.ids import Ids
 from harness.core.limits import drop_oldest
 from harness.core.registry import suggest_name
@@ -111,7 +112,7 @@ class Webhooks:
 
     def add_endpoint(self, url: str, **options: Any) -> WebhookEndpoint:
         """Add an endpoint; ConfigError for events and faults that there are not."""
-        made = WebhookEndpoint(self.ids.hex("we_", 32), url, **options)
+        made = self._new_endpoint(url, **options)
         check_names("events", made.events, EVENT_TYPES)
         check_names("faults", made.faults, FAULTS)
         _check_secret(made.secret)
@@ -127,7 +128,7 @@ class Webhooks:
         """
         url = body["url"]
         prepared = (made for made in self.endpoints.values() if made.url == url and not made.is_registered)
-        endpoint = next(prepared, None) or WebhookEndpoint(self.ids.hex("we_", 32), url)
+        endpoint = next(prepared, None) or self._new_endpoint(url)
         self.endpoints[endpoint.id] = registered = replace(
             endpoint,
             name=body["name"],
@@ -138,6 +139,10 @@ class Webhooks:
             is_registered=True,
         )
         return registered
+
+    def _new_endpoint(self, url: str, **options: Any) -> WebhookEndpoint:
+        require_extra("A webhook", "standardwebhooks", "webhooks")  # signs what will be delivered
+        return WebhookEndpoint(self.ids.hex("we_", 32), url, **options)
 
     def update(self, id: str, body: Json, now: int) -> WebhookEndpoint:
         """Change an endpoint as the API does; one that stays the same keeps the time of its last change."""
