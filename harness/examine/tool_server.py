@@ -8,11 +8,15 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from harness.examine.case import ToolCall
 from harness.examine.task import Task, Tool
+
+POLL_SECONDS = 0.02
+"""How often the server looks whether it shall end."""
 
 
 class ToolServer:
@@ -75,7 +79,8 @@ def serve_tools() -> Iterator[ToolServer]:
 
     with _Server(("127.0.0.1", 0), Handler) as server:
         tools = ToolServer(f"http://127.0.0.1:{server.server_address[1]}")
-        threading.Thread(target=server.serve_forever, name="responses-harness-tools", daemon=True).start()
+        serve = partial(server.serve_forever, poll_interval=POLL_SECONDS)
+        threading.Thread(target=serve, name="responses-harness-tools", daemon=True).start()
         try:
             yield tools
         finally:

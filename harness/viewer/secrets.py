@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 
 from harness.core.exchange import Exchange
 from harness.core.text.redact import HIDDEN, SECRET_HEADERS, redact, secrets_in_headers
+
+SHORT_TEXT = 64
+SHORT_TEXTS = 4_096
+"""How many texts of less than SHORT_TEXT characters are kept with what the page shows of them."""
 
 
 def cleaner_of(exchanges: Iterable[Exchange], more: Iterable[str] = ()) -> Callable[[str], str]:
@@ -18,7 +23,8 @@ def cleaner_of(exchanges: Iterable[Exchange], more: Iterable[str] = ()) -> Calla
         cleaned: str = redact(shown, secrets)
         return cleaned
 
-    return clean
+    clean_again = lru_cache(SHORT_TEXTS)(clean)  # names and types come again in every body
+    return lambda text: clean_again(text) if len(text) < SHORT_TEXT else clean(text)
 
 
 def show_headers(headers: Mapping[str, str], clean: Callable[[str], str]) -> list[tuple[str, str]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from harness.core.registry import import_modules
@@ -34,7 +36,7 @@ def caught_by(mutant: Mutant, bench: Bench) -> set[str]:
         case for case in CASES.values() if case.area == area and (case.severity == "must" or case.id == mutant.case)
     ]
     runs = [(case, mode) for case in cases if (mode := mode_named(mutant.mode, case, client))]
-    return {case.id for case, mode in runs if bench.run(case, mode, client).verdict != "pass"}
+    return {cell.case for cell in bench.run_each(runs, client) if cell.verdict != "pass"}
 
 
 def mode_named(name: str, case: ClientCase, client: ReferenceClient) -> Mode | None:
@@ -42,10 +44,15 @@ def mode_named(name: str, case: ClientCase, client: ReferenceClient) -> Mode | N
     return next((mode for mode in modes_of(case, client.declare()) if str(mode) == name), None)
 
 
-@pytest.mark.parametrize("case", sorted(set(MUTANTS) - SWEPT))
-def test_a_mutant_is_caught_by_its_case_alone(case):
+@pytest.fixture(scope="module")
+def bench() -> Iterator[Bench]:
     with open_bench() as bench:
-        assert caught_by(MUTANTS[case], bench) == {case}
+        yield bench
+
+
+@pytest.mark.parametrize("case", sorted(set(MUTANTS) - SWEPT))
+def test_a_mutant_is_caught_by_its_case_alone(case, bench):
+    assert caught_by(MUTANTS[case], bench) == {case}
 
 
 def test_each_case_has_a_mutant():

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -11,7 +12,7 @@ from harness.examine.adapter import Adapter
 from harness.examine.case import ClientCase
 from harness.examine.cell import Cell
 from harness.examine.client_process import Crashed, Done
-from harness.examine.mode import Mode, modes_of
+from harness.examine.mode import Mode
 from harness.examine.run_cases import run_case
 from harness.examine.task import Task
 from harness.examine.tool_server import ToolServer, serve_tools
@@ -37,10 +38,10 @@ class Bench:
 
         return run_case(case, mode, do, self.server, self.tools)
 
-    def run_all(self, case: ClientCase, client: Adapter) -> Iterator[Cell]:
-        """A case in every mode."""
-        for mode in modes_of(case, client.declare()):
-            yield self.run(case, mode, client)
+    def run_each(self, runs: Iterable[tuple[ClientCase, Mode]], client: Adapter) -> list[Cell]:
+        """Cases in modes, several at a time: in some of them the client waits."""
+        with ThreadPoolExecutor(4) as pool:
+            return list(pool.map(lambda run: self.run(*run, client), runs))
 
 
 @contextmanager
