@@ -19,10 +19,15 @@ def header_pairs(headers: Iterable[tuple[str | bytes, Any]]) -> HeaderPairs:
 
 def normalize_headers(headers: Mapping[Any, Any] | Iterable[tuple[str | bytes, Any]]) -> dict[str, str]:
     """Headers by their names in lower case; several of one name are joined by a comma."""
-    found: dict[str, str] = {}
-    for name, value in header_pairs(headers.items() if isinstance(headers, Mapping) else headers):
-        found[name] = f"{found[name]}, {value}" if name in found else value
-    return found
+    return join_headers(header_pairs(headers.items() if isinstance(headers, Mapping) else headers))
+
+
+def join_headers(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Headers by name; several of one name are joined by a comma."""
+    joined: dict[str, str] = {}
+    for name, value in pairs:
+        joined[name] = f"{joined[name]}, {value}" if name in joined else value
+    return joined
 
 
 def encode_headers(headers: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:

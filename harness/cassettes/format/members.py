@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from harness.core.exchange import Json
-from harness.core.headers import normalize_headers
+from harness.core.headers import join_headers
 
 
 def normalize_names(value: Any) -> Any:
@@ -48,4 +48,4 @@ def member_text(value: Any) -> str:
 
 def headers_of(value: Any) -> dict[str, str]:
     """Headers in any form by their names in lower case."""
-    return normalize_headers((name, member_text(values)) for name, values in name_value_pairs(value))
+    return join_headers([(name.lower(), member_text(values)) for name, values in name_value_pairs(value)])

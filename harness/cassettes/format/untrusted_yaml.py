@@ -1,14 +1,14 @@
 """Parses untrusted YAML to JSON values and bytes: keys and dates are texts, unknown tags are ignored.
 
-PyYAML composes the nodes but constructs no objects. Nesting and the size of expanded aliases are limited.
+PyYAML reads the events but constructs no objects. Nesting and the size of expanded aliases are limited.
 """
 
 from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
@@ -19,25 +19,29 @@ from harness.core.errors import Malformed
 
 MAX_NESTING = 400
 """The depth of nesting beyond which a YAML file is refused."""
+MOST_CUTS = 3
+"""How often a text is cut before an invalid entry: an entry that does not end is noticed in the next one."""
 TOO_DEEP = "exceeded maximum nesting depth"
 """What PyYAML says since 6.0.4 of a file that is nested even deeper."""
 
 _CONSTANTS = {"": None, "~": None, "null": None, "true": True, "false": False}
 _CONSTANT_CASE = re.compile(r"[a-z]+|[A-Z][a-z]+|[A-Z]+|~?")
+_CONSTANT_STARTS = frozenset(("", *"-+.0123456789nNtTfF~"))
+"""What a plain scalar begins with that may be no text."""
 _INTEGER = re.compile(r"[-+]?[0-9]{1,18}")
 _FLOAT = re.compile(r"[-+]?[0-9]*\.[0-9]+(?:[eE][-+]?[0-9]{1,3})?|[-+]?[0-9]+\.")
-_PLAIN = "plain"
-_PLAIN_TAGS = frozenset((_PLAIN, *(f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float"))))
+_PLAIN_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float"))
 _LIST_ENTRY = re.compile(r"^ *- ", re.M)
-_INVALID_ALIAS = "an alias of nothing, or of what it stands in"
+_NESTED = f"nested more than {MAX_NESTING} levels deep"
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class _InvalidYaml(Exception):
     """An invalid YAML text; `line` is counted from 0."""
 
-    def __init__(self, line: int, problem: str, *, show_line: bool = True) -> None:
-        super().__init__(f"line {line + 1}: {problem}" if show_line else problem)
-        self.line = line
+    def __init__(self, mark: Any, problem: str, *, show_line: bool = True) -> None:
+        self.line: int = mark.line if mark else 0
+        super().__init__(f"line {self.line + 1}: {problem}" if show_line else problem)
 
 
 def parse_yaml_documents(text: str, max_nodes: int | None = None) -> Iterator[Any]:
@@ -45,15 +49,18 @@ def parse_yaml_documents(text: str, max_nodes: int | None = None) -> Iterator[An
 
     An invalid document is cut before the invalid entry of its list; then Malformed is raised.
     """
-    valid = 0
-    try:
-        for document in _parse_documents(text, max_nodes):
-            yield document
-            valid += 1
-    except _InvalidYaml as problem:
-        with suppress(_InvalidYaml):
-            yield from islice(_parse_documents(_complete_part(text, problem.line), max_nodes), valid, None)
-        raise Malformed(str(problem)) from problem
+    valid, problems = 0, list[_InvalidYaml]()
+    while len(problems) < MOST_CUTS:
+        try:
+            for document in islice(_parse_documents(text, max_nodes), valid, None):
+                yield document
+                valid += 1
+            break
+        except _InvalidYaml as problem:
+            problems.append(problem)
+            text = _complete_part(text, problem.line)
+    if problems:
+        raise Malformed(str(problems[0])) from problems[0]
 
 
 def _complete_part(text: str, line: int) -> str:
@@ -65,93 +72,113 @@ def _complete_part(text: str, line: int) -> str:
 
 
 def _parse_documents(text: str, max_nodes: int | None) -> Iterator[Any]:
-    loader = _RecordingLoader(text)
-    loader.nodes_left = max_nodes or len(text) + 1
     try:
-        while loader.check_node():
-            yield _Converter(len(text) + 100).convert(loader.get_node())
+        yield from _EventReader(text, max_nodes or len(text) + 1).read_documents()
     except yaml.YAMLError as problem:
         mark, reason = getattr(problem, "problem_mark", None), getattr(problem, "problem", None)
-        if mark and reason == "found undefined alias":
-            raise _InvalidYaml(mark.line, _INVALID_ALIAS) from problem
         if reason == TOO_DEEP:
-            raise _InvalidYaml(mark.line if mark else 0, f"nested more than {MAX_NESTING} levels deep") from problem
+            raise _InvalidYaml(mark, _NESTED) from problem
         place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         reason = reason or getattr(problem, "reason", None) or "it cannot be read"
-        raise _InvalidYaml(mark.line if mark else 0, f"{place}no YAML ({reason})", show_line=False) from problem
+        raise _InvalidYaml(mark, f"{place}no YAML ({reason})", show_line=False) from problem
 
 
-class _RecordingLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """PyYAML's composer, which calls these methods for every node, with limits of nesting and number."""
+@dataclass(slots=True)
+class _Collection:
+    """What follows the start of a mapping or sequence: scalars as events, all else as data, and how many values these hold.
 
-    nodes_left = 0
-    _depth = 0
+    In a mapping names and values alternate. A document is a sequence of one without a start.
+    """
 
-    def descend_resolver(self, parent: yaml.Node | None, _: Any) -> None:
-        """Count one node, and one level more."""
-        self._depth += 1
-        self.nodes_left -= 1
-        if self.nodes_left < 0:
-            raise Malformed(f"it has too many values; {SPLIT_ADVICE}")
-        if parent and self._depth > MAX_NESTING + 1:
-            raise _InvalidYaml(parent.start_mark.line, f"nested more than {MAX_NESTING} levels deep")
-
-    def ascend_resolver(self) -> None:
-        """Count one level less."""
-        self._depth -= 1
-
-    def resolve(self, kind: type[yaml.Node], _: Any, implicit: Any) -> str:
-        """Resolve the tag of a node that has none of its own."""
-        return _PLAIN if kind is yaml.ScalarNode and implicit[0] else ""
+    start: Any = None
+    parts: list[Any] = field(default_factory=list)
+    size: int = 1
 
 
-class _Converter:
-    """Converts the nodes of one document to plain data; `max_size` bounds their number, which aliases multiply."""
+class _EventReader:
+    """Makes plain data of the events of a text.
 
-    def __init__(self, max_size: int) -> None:
-        self._size_left = max_size
-        self._open = set[yaml.Node]()
+    a start   -> its collection is open, and the innermost
+    a scalar  -> part of the innermost
+    an alias  -> what has its anchor is part of the innermost, too, as far as aliases do not multiply
+    an end    -> the innermost is data, and part of what is then the innermost
+    """
 
-    def convert(self, node: yaml.Node) -> Any:
-        """Convert a node to data; one call per level, so that a deep document stays below Python's limit of recursion."""
-        self._size_left -= 1
-        if isinstance(node, yaml.ScalarNode):
-            return _scalar_value(node)
-        if node in self._open or self._size_left < 0:
-            raise _InvalidYaml(node.start_mark.line, _INVALID_ALIAS if node in self._open else "its aliases multiply")
-        self._open.add(node)
-        content: Any = {} if isinstance(node, yaml.MappingNode) else []
-        for entry in node.value:
-            if not isinstance(entry, tuple):
-                content.append(self.convert(entry))
-            elif isinstance(entry[0], yaml.ScalarNode):
-                _set_member(content, entry[0].value, self.convert(entry[1]))
+    def __init__(self, text: str, max_nodes: int) -> None:
+        self._next_event = _Loader(text).get_event
+        self._largest = len(text) + 100
+        self._nodes_left = max_nodes
+
+    def read_documents(self) -> Iterator[Any]:
+        """Read one document after the other."""
+        while event := self._next_event():
+            if isinstance(event, yaml.DocumentStartEvent):
+                yield self._read_document()
+
+    def _read_document(self) -> Any:
+        opened = [_Collection()]
+        anchored: dict[str, tuple[Any, int]] = {}
+        repeated = 0
+        while not isinstance(event := self._next_event(), yaml.DocumentEndEvent):
+            if isinstance(event, yaml.AliasEvent):
+                if event.anchor not in anchored:
+                    raise _InvalidYaml(event.start_mark, "an alias of nothing, or of what it stands in")
+                value, size = anchored[event.anchor]
+                anchor, repeated = None, repeated + size
+                if repeated > self._largest:
+                    raise _InvalidYaml(event.start_mark, "its aliases multiply")
+            elif isinstance(event, yaml.CollectionEndEvent):
+                ended = opened.pop()
+                value, size, anchor = _to_data(ended), ended.size, ended.start.anchor
             else:
-                raise _InvalidYaml(entry[0].start_mark.line, "a mapping has a key that is no text", show_line=False)
-        self._open.remove(node)
-        return _unwrap_tagged(node.tag, content)
+                self._nodes_left -= 1
+                if self._nodes_left < 0:
+                    raise Malformed(f"it has too many values; {SPLIT_ADVICE}")
+                if isinstance(event, yaml.CollectionStartEvent):
+                    if len(opened) > MAX_NESTING:
+                        raise _InvalidYaml(event.start_mark, _NESTED)
+                    opened.append(_Collection(event))
+                    continue
+                value, size, anchor = event, 1, event.anchor
+            if anchor:
+                anchored[anchor] = value, size
+            opened[-1].parts.append(value)
+            opened[-1].size += size
+        return _to_data(opened[0])[0]
 
 
-def _set_member(mapping: dict[str, Any], name: str, value: Any) -> None:
-    if name == "<<" and isinstance(value, dict):
-        mapping.update({**value, **mapping})
-    else:
-        mapping[name] = value
+def _to_data(ended: _Collection) -> Any:
+    is_mapping = isinstance(ended.start, yaml.MappingStartEvent)
+    parts = ended.parts[1::2] if is_mapping else ended.parts
+    values = [_scalar_value(part) if isinstance(part, yaml.ScalarEvent) else part for part in parts]
+    content = _to_mapping(ended, values) if is_mapping else values
+    return _unwrap_tagged(ended.start.tag, content) if ended.start and ended.start.tag else content
 
 
-def _scalar_value(node: yaml.ScalarNode) -> Any:
-    if node.tag in _PLAIN_TAGS:
-        return _resolve_plain(node.value)
+def _to_mapping(ended: _Collection, values: Sequence[Any]) -> dict[str, Any]:
+    mapping: dict[str, Any] = {}
+    for name, value in zip(ended.parts[::2], values, strict=True):
+        if not isinstance(name, yaml.ScalarEvent):
+            raise _InvalidYaml(ended.start.start_mark, "a mapping has a key that is no text", show_line=False)
+        if name.value == "<<" and isinstance(value, dict):
+            mapping.update({**value, **mapping})
+        else:
+            mapping[name.value] = value
+    return mapping
+
+
+def _scalar_value(event: yaml.ScalarEvent) -> Any:
+    text = event.value
+    if event.implicit[0] if event.tag in (None, "!") else event.tag in _PLAIN_TAGS:
+        return _resolve_plain(text) if text[:1] in _CONSTANT_STARTS else text
     try:
-        return base64.b64decode(node.value) if node.tag.endswith("binary") else node.value
+        return base64.b64decode(text) if event.tag and event.tag.endswith("binary") else text
     except ValueError as problem:
-        raise _InvalidYaml(node.start_mark.line, "a binary value that is no base64") from problem
+        raise _InvalidYaml(event.start_mark, "a binary value that is no base64") from problem
 
 
 def _resolve_plain(text: str) -> Any:
     """Resolve a plain scalar as in JSON: what only YAML 1.1 takes for numbers, dates and booleans stays a text."""
-    if text[:1] not in "-+.0123456789nNtTfF~":
-        return text
     if _INTEGER.fullmatch(text):
         return int(text)
     if _FLOAT.fullmatch(text):

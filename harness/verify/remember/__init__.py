@@ -55,10 +55,7 @@ def _forget_oldest(world: World) -> None:
     """Drop the oldest objects of a table once it holds twice as many as are to be remembered."""
     for table in fields(Store):
         count = 8 * MIN_REMEMBERED if table.name in _SMALL_OBJECTS else MIN_REMEMBERED
-        _drop_oldest(getattr(world.store, table.name), count)
-
-
-def _drop_oldest(table: MutableMapping[str, Any], count: int) -> None:
-    if len(table) > 2 * count:
-        for key in list(islice(table, len(table) - count)):
-            del table[key]
+        remembered: MutableMapping[str, Any] = getattr(world.store, table.name)
+        if len(remembered) > 2 * count:
+            for key in list(islice(remembered, len(remembered) - count)):
+                del remembered[key]
