@@ -37,10 +37,10 @@ def __getattr__(name: str) -> Any:
 
 @cache
 def _register(name: str) -> None:
-    from harness.cli.support.app import app
+    from harness.cli.support.app import Command, app
 
     module = MODULES.get(name, name)
-    app.command(name)(getattr(import_module(f"harness.cli.{module}"), module))
+    app.command(name, cls=Command)(getattr(import_module(f"harness.cli.{module}"), module))
 
 
 def main() -> None:

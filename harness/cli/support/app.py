@@ -12,7 +12,7 @@ from time import monotonic
 from typing import IO, TYPE_CHECKING, Annotated, Any, cast
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from harness.cli.support.exit_codes import ExitCode
 from harness.core.errors import ConfigError, HarnessError
@@ -68,6 +68,20 @@ class _CommandGroup(TyperGroup):
         ]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
+
+
+class Command(TyperCommand):
+    """A command of `harness`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the command line; an option without its value does not take the next option for it."""
+        left = super().parse_args(ctx, args)
+        names = {name for parameter in self.params for name in parameter.opts if name.startswith("-")}
+        for parameter in self.params:
+            if str(value := ctx.params.get(parameter.name)) in names:
+                option = parameter.opts[0]
+                raise typer.BadParameter(f"{option} needs a value, and {value} is an option.", ctx=ctx)
+        return left
 
 
 app = typer.Typer(
