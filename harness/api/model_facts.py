@@ -48,6 +48,7 @@ FACTS: Mapping[str, str] = {
     "retention": "the default of `prompt_cache_retention`",
     "retention_since": "the day since when it is that default, `in_memory` before",
     "retentions": "values of `prompt_cache_retention`",
+    "cache_options": "`prompt_cache_options` and breakpoints",
     "input.image": "images as input",
     "input.file": "files as input",
     "input.audio": "audio as input",

@@ -66,6 +66,7 @@ class Model:
     sampling: When = "effort none"
     logprobs: When = "effort none"
     search_filters: bool = True
+    cache_options: bool = True
     images: bool = True
     needs_tools: tuple[str, ...] = ()
     only_tools: tuple[str, ...] = ()
@@ -214,6 +215,7 @@ def _build_family(name: str, facts: Mapping[str, Sequence[Any]]) -> Model:
         sampling=value("temperature", "unknown"),
         logprobs=value("logprobs", "unknown"),
         search_filters=value("web_search.filters", True),
+        cache_options=value("cache_options", True),
         images=value("input.image", True),
         needs_tools=value("needs_tools", ()),
         only_tools=value("only_tools", ()),

@@ -50,6 +50,7 @@ MODULES = (
     "request.models.sampling",
     "request.models.effort",
     "request.models.capability",
+    "request.models.caching",
     "request.tool_definitions.hosted",
     "request.tool_definitions.reserved",
     "stored.uploads",

@@ -254,10 +254,10 @@ def requests() -> Iterator[Json]:
 
 def _written() -> Iterator[Json]:
     yield MINIMAL_REQUEST
-    yield {**MINIMAL_REQUEST, **PLAIN}
+    yield {**DEPLOYED, **PLAIN}
     yield from ({**MINIMAL_REQUEST, "input": items} for items in CALLS)
-    yield from ({**MINIMAL_REQUEST, "input": [item]} for item in ITEMS)
-    yield {**MINIMAL_REQUEST, "input": [*(item for call in CALLS[1:2] for item in call), *ITEMS[:6], *ITEMS[9:11]]}
+    yield from ({**DEPLOYED, "input": [item]} for item in ITEMS)
+    yield {**DEPLOYED, "input": [*(item for call in CALLS[1:2] for item in call), *ITEMS[:6], *ITEMS[9:11]]}
     yield from ({**DEPLOYED, "tools": [tool]} for tool in TOOLS)
     yield {**DEPLOYED, "tools": TOOLS}
     yield from (
