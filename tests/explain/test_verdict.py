@@ -229,7 +229,7 @@ def test_a_generator_among_the_unused_turns_is_named(mock, world, post):
     mock.script(message("hi"), talk, iter([message("b")]))
     post(asked("hi"))
     line = talk.__code__.co_firstlineno
-    named = [f"script: the function talk (test_section.py:{line})", "script: the function list_iterator"]
+    named = [f"script: the function talk (test_verdict.py:{line})", "script: the function list_iterator"]
     assert unused_lines(world) == named
 
 
