@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from harness.cli import app
 from harness.cli.support.app import make_console, print_page, print_rows
-from tests.support.command_line import run_cli
+from tests.support.command_line import Terminal, run_cli
 from tests.support.processes import run as run_child
 from tests.support.slow import slow_except_every
 
@@ -42,11 +42,6 @@ def say(*arguments: str, columns: int = 80) -> str:
     result = CliRunner(env={"COLUMNS": str(columns)}).invoke(app, arguments)
     assert result.exit_code in (0, 1, 2), result.exception
     return result.stdout + result.stderr
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 class TestHelp:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import io
 import json
 import sys
 from pathlib import Path
@@ -15,7 +14,7 @@ from harness.cli.support.app import make_console, print_json
 from harness.core.text.printable import escape_controls
 from harness.explain.render import render_diagram, render_section, render_verdict
 from harness.world.mock import Mock
-from tests.support.command_line import run_cli
+from tests.support.command_line import Terminal, run_cli
 from tests.support.recordings import HI, exchange, recorded, write_jsonl
 from tests.support.reports import ask, make_mock
 from tests.support.servers.live_api import live
@@ -23,11 +22,6 @@ from tests.support.servers.live_api import live
 EVIL = "\x1b]0;pwned\x07\x1b[2J\x9b31m\u202eevil\u2066\x7f\r\x08"
 CONTROLS = set(EVIL) - set("]0;pwned[2J31mevil")
 CLI = Path(harness.cli.__file__).parent
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 def hostile(tmp_path: Path) -> Path:

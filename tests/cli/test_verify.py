@@ -19,7 +19,7 @@ import vcr
 from harness.cli.support.app import REDRAW_SECONDS, progress
 from harness.contract.schema import schemas_directory
 from harness.verify.run import verify_recordings
-from tests.support.command_line import run_cli
+from tests.support.command_line import Terminal, run_cli
 from tests.support.processes import run as run_child
 from tests.support.recordings import HI, KEY, exchange, recorded, write_jsonl
 from tests.support.slow import slow_except_every
@@ -171,11 +171,6 @@ def peak(file: Path) -> int:
     code += "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)"
     done = run_child([sys.executable, "-c", code, "verify", file], check=True)
     return int(done.stderr.split()[-1])
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 class TestProgress:
