@@ -11,7 +11,6 @@ import pytest
 
 import harness.cli
 from harness.cli.support.app import make_console, print_json
-from harness.core.text.printable import escape_controls
 from harness.explain.render import render_diagram, render_section, render_verdict
 from harness.world.mock import Mock
 from tests.support.command_line import Terminal, run_cli
@@ -84,20 +83,6 @@ def test_the_sections_of_a_failed_test_escape_them() -> None:
     assert "\\u001b" in shown[1]
     assert not CONTROLS & set("".join(shown))
     assert Mock(world).exchanges
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("plain\ttext\n", "plain\ttext\n"),
-        ("Grüße 👩‍👩‍👧 שלום 日本", "Grüße 👩‍👩‍👧 שלום 日本"),
-        ("\x1b[31m", "\\u001b[31m"),
-        ("\u202etxt.exe", "\\u202etxt.exe"),
-        ("\x00\x85\ud800", "\\u0000\\u0085\\ud800"),
-    ],
-)
-def test_only_controls_are_escaped(text: str, shown: str) -> None:
-    assert escape_controls(text) == shown
 
 
 def test_commands_print_in_one_place_only() -> None:

@@ -21,10 +21,11 @@ from harness.viewer.case_model import ShownCase
 from harness.viewer.trace import SUFFIX, write_trace
 from tests.support.command_line import run_cli
 from tests.support.examined import cell, results
+from tests.support.in_process import user
 from tests.support.pages import in_page
 from tests.support.recordings import HI, error, exchange, recorded, write_jsonl
 from tests.support.reports import FAILED, make_report, passed_with
-from tests.support.shown import TOOL, Asked, user
+from tests.support.shown import TOOL, Asked
 
 FACTS = RunFacts("trace", "pytest tests", 1000.0, 2.5, "main@0123abcd", {"openai": "3.54.0"})
 

@@ -25,6 +25,7 @@ from harness.core.exchange import Answer, Exchange, Json
 from harness.core.exchange import Request as Asked
 from harness.drive import Chat, linear
 from harness.items import function_call, message, reasoning
+from tests.support.in_process import user
 from tests.support.slow import slow_except, slow_except_every
 from tests.support.tools import functions
 
@@ -325,10 +326,6 @@ def journal(*inputs: Any, said: str = "ok", path: str = "/responses") -> list[Ex
         )
         for number, input in enumerate(inputs, 1)
     ]
-
-
-def user(text: Any) -> Json:
-    return {"role": "user", "content": text}
 
 
 OK = {"role": "assistant", "content": "ok"}

@@ -16,6 +16,7 @@ from harness.world.mock import Mock
 from harness.world.scripting.document import parse_document
 from tests.clients.cells import Environment
 from tests.clients.environments import prepared
+from tests.support.in_process import user
 from tests.support.processes import free_port, spawn
 from tests.support.tools import functions
 
@@ -51,10 +52,6 @@ CALL = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": 
 OUTPUT = {"type": "function_call_output", "call_id": "call_1", "output": "rain"}
 
 SAID = {"role": "assistant", "content": "Rainy."}
-
-
-def user(text: str) -> Json:
-    return {"role": "user", "content": text}
 
 
 REQUESTS: list[Json] = [

@@ -8,19 +8,14 @@ import pytest
 
 from harness.contract.rule import RULES
 from harness.core.errors import ScriptError
-from harness.core.exchange import Answer
 from harness.ending import SERVER_ERROR_MESSAGE, completed, failed, incomplete, line_from_wire, split_ending
 from harness.items import function_call, message, reasoning
-from tests.support.in_process import Client
+from tests.support.in_process import Client, types
 
 
 @pytest.fixture
 def one() -> Client:
     return Client()
-
-
-def types(answer: Answer) -> list[str]:
-    return [event["type"].removeprefix("response.") for event in answer.events or ()]
 
 
 class TestIncomplete:

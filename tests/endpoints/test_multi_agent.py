@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
 import pytest
 
 from harness.core.errors import ScriptError
-from harness.core.exchange import Answer, ReceivedRequest
+from harness.core.exchange import Answer
 from harness.ending import completed
 from harness.items import agent_message, by_agent, message, multi_agent_call, multi_agent_call_output
-from tests.support.in_process import KEY, Client, error
+from tests.support.in_process import Client, error, post
 
 BETA = "responses_multi_agent=v1"
 
 
 def ask(client: Client, beta: str = BETA, **members: Any) -> Answer:
     body = {"model": "gpt-5.6-sol", "input": "hi", "multi_agent": {"enabled": True}, **members}
-    headers = {"authorization": f"Bearer {KEY}", "openai-beta": beta}
-    return client.api.handle(ReceivedRequest("POST", "/v1/responses", headers, raw=orjson.dumps(body)))
+    return post(client.api, body, **{"openai-beta": beta})
 
 
 @pytest.mark.parametrize(

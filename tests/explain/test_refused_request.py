@@ -1,13 +1,11 @@
 """Why a request was refused: the API's words, what the client did and what it sent."""
 
-import json
-
 import pytest
 
-from harness.core.exchange import ReceivedRequest
 from harness.explain.refused_request import explain_request
 from harness.items import function_call, mcp_call, message, reasoning
 from harness.server.mock_api import MockApi
+from tests.support.in_process import post
 from tests.support.tools import functions
 
 USER = {"role": "user", "content": "hi"}
@@ -33,10 +31,8 @@ def ask(mock):
     """Send a request to the mock without a network; the answer is the result."""
 
     def ask(given, **members):
-        body = (
-            given if isinstance(given, bytes) else json.dumps({"model": "gpt-4.1", "input": given, **members}).encode()
-        )
-        return mock.handle(ReceivedRequest("POST", "/v1/responses", {"authorization": "Bearer sk-test"}, raw=body)).body
+        body = given if isinstance(given, bytes) else {"model": "gpt-4.1", "input": given, **members}
+        return post(mock, body, key="sk-test").body
 
     return ask
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import orjson
 import pytest
 
 from harness.core.exchange import ReceivedRequest
@@ -14,14 +13,14 @@ from harness.explain.route_choice import TriedRoute, tried_routes
 from harness.items import message
 from harness.server.mock_api import MockApi
 from harness.world.mock import Mock
+from tests.support.in_process import post
 
 KEY = "sk-a"
 HEADERS = {"authorization": f"Bearer {KEY}", "content-type": "application/json"}
 
 
 def ask(api: MockApi, path: str = "/v1/responses", **members: Any) -> int:
-    body = {"model": "gpt-4.1", "input": "hi", **members}
-    return api.handle(ReceivedRequest("POST", path, HEADERS, raw=orjson.dumps(body))).status
+    return post(api, {"model": "gpt-4.1", "input": "hi", **members}, path, KEY).status
 
 
 def tried(mock: Mock, number: int = -1) -> list[TriedRoute]:

@@ -1,26 +1,23 @@
 """What was sent, as far as an error points to it."""
 
-import json
-
 import pytest
 
-from harness.core.exchange import ReceivedRequest
 from harness.explain.sent_part import describe_sent_part, resolve_path
 from harness.server.mock_api import MockApi
+from tests.support.in_process import post
 
 
 @pytest.fixture
-def post():
+def send():
     """Send a body (or bytes) to a mock without a network; the exchange is the result."""
     mock = MockApi(keys=())
     world = mock.open("sk-test", "refusal")
 
-    def post(body):
-        raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-        mock.handle(ReceivedRequest("POST", "/v1/responses", {"authorization": "Bearer sk-test"}, raw=raw))
+    def send(body):
+        post(mock, body, key="sk-test")
         return world.exchanges[-1]
 
-    return post
+    return send
 
 
 def asked(given, **members):
@@ -38,8 +35,8 @@ def asked(given, **members):
         (asked("hi", messages=[]), '{"model": "gpt-4.1", "input": "hi", "messages": []}'),
     ],
 )
-def test_what_was_sent(post, body, words):
-    exchange = post(body)
+def test_what_was_sent(send, body, words):
+    exchange = send(body)
     assert exchange.status == 400
     assert describe_sent_part(exchange.request, exchange.answer.body["error"]["param"]) == words
 

@@ -28,7 +28,7 @@ from harness.faults import (
 from harness.items import message
 from harness.server.asgi import Server, serve_in_thread
 from harness.server.mock_api import MockApi
-from tests.support.in_process import Client, post
+from tests.support.in_process import Client, post, types
 
 ONCE = message(["Grüße ", "aus ", "Köln."])
 
@@ -42,10 +42,6 @@ def server() -> Iterator[Server]:
 def streamed(client: Client, turn: Any) -> Answer:
     client.mock.script(turn)
     return post(client.api, {"model": "gpt-4.1", "input": "hi", "stream": True})
-
-
-def types(answer: Answer) -> list[str]:
-    return [event["type"].removeprefix("response.") for event in answer.events or ()]
 
 
 def pieces_of(server: Server, turn: Any, stream: bool = True) -> tuple[int, list[bytes]]:

@@ -24,7 +24,7 @@ from harness.items import (
     refusal,
     web_search_call,
 )
-from tests.support.in_process import Client, post
+from tests.support.in_process import Client, post, types
 from tests.support.threads import Desk
 from tests.support.tools import functions
 from tests.support.websockets import Socket
@@ -46,10 +46,6 @@ def asked(client: Client, *turns: Any, **members: Any) -> Answer:
 
 def streamed(client: Client, *turns: Any, **members: Any) -> Answer:
     return asked(client, *turns, stream=True, **members)
-
-
-def types(answer: Answer) -> list[str]:
-    return [event["type"].removeprefix("response.") for event in answer.events or ()]
 
 
 class TestACutStream:

@@ -17,7 +17,7 @@ from harness.core.exchange import Answer
 from harness.items import message
 from tests.support.recordings import over_http
 from tests.support.servers.live_api import KEY, Event, EventChange, live_websocket
-from tests.support.websockets import Socket
+from tests.support.websockets import Socket, create
 
 HI = {"model": "gpt-4.1", "input": "hi"}
 WHOLE = "response.completed"
@@ -25,10 +25,6 @@ WHOLE = "response.completed"
 
 def frames(side: str, *events: Event) -> list[Frame]:
     return [(0.0, side, json.dumps(event)) for event in events]
-
-
-def create(text: Any = "hi", **members: Any) -> Event:
-    return {"type": "response.create", "model": "gpt-4.1", "input": text, **members}
 
 
 def talked(*events: Event, change: EventChange = lambda event: event) -> list[Frame]:

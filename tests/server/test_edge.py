@@ -15,7 +15,7 @@ import pytest
 from websockets.exceptions import ConnectionClosedError
 from websockets.sync.client import ClientConnection, connect
 
-from harness.core.edge import EdgeRecord, EdgeTimes
+from harness.core.edge import EdgeTimes
 from harness.core.limits import Limits
 from harness.faults import Gate, chunks, cut, hang_up, pause
 from harness.server.asgi import Server, serve_in_thread
@@ -252,22 +252,6 @@ class TestWithoutANetwork:
         assert socket.world.edge == {}
         events = socket.create()
         assert socket.world.edge[1].events == len(events)
-
-
-def test_the_first_end_counts() -> None:
-    told: list[EdgeRecord] = []
-    record = EdgeRecord(100.0, 7)
-    record.on_end = told.append
-    record.end(left_at=102.5)
-    record.end(whole=True)
-    assert (record.times.left, record.times.whole, record.times.connection) == (2.5, False, 7)
-    assert told == [record]
-
-
-def test_a_clock_that_is_set_back_makes_no_negative_time() -> None:
-    record = EdgeRecord(100.0)
-    record.end(left_at=99.0)
-    assert record.times.left == 0
 
 
 def test_reports_word_a_client_that_left(server: Server, mock: Mock) -> None:

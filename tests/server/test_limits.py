@@ -8,7 +8,6 @@ import tracemalloc
 from dataclasses import fields
 from typing import Any
 
-import orjson
 import pytest
 
 from harness.core.exchange import Answer, ReceivedRequest
@@ -18,6 +17,7 @@ from harness.server.judgement import judge_world
 from harness.server.mock_api import MockApi
 from harness.world.store import Store
 from tests.support.command_line import run_cli
+from tests.support.in_process import post
 from tests.support.servers.live_server import request_head
 from tests.support.servers.served import read_until, serving
 
@@ -31,8 +31,7 @@ def bounded(**limits: int) -> MockApi:
 
 
 def ask(api: MockApi, key: str = "sk-one", **members: Any) -> Answer:
-    raw = orjson.dumps({"model": MODEL, "input": "hi", **members})
-    return api.handle(ReceivedRequest("POST", "/v1/responses", {"authorization": f"Bearer {key}"}, raw=raw))
+    return post(api, {"model": MODEL, "input": "hi", **members}, key=key)
 
 
 def sizes(api: MockApi, key: str = "sk-one") -> dict[str, int]:

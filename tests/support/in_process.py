@@ -58,3 +58,8 @@ def error(answer: Answer) -> tuple[Any, ...]:
     """The status, message, param and code of a refusal."""
     detail = answer.body["error"]
     return answer.status, detail["message"], detail["param"], detail["code"]
+
+
+def types(answer: Answer) -> list[str]:
+    """The types of the events of a stream, without the prefix that all have."""
+    return [event["type"].removeprefix("response.") for event in answer.events or ()]

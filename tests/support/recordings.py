@@ -12,7 +12,7 @@ import orjson
 
 from harness.cassettes.format.interaction import Interaction
 from harness.contract.schema import schemas_directory
-from harness.core.exchange import ReceivedRequest
+from harness.core.exchange import Json, ReceivedRequest
 from harness.items import message
 from harness.server.mock_api import MockApi
 from harness.verify import output
@@ -59,6 +59,11 @@ def write_jsonl(folder: Path, exchanges: Sequence[dict[str, Any]], name: str = "
     file = folder / name
     file.write_text("".join(json.dumps(one) + "\n" for one in exchanges))
     return file
+
+
+def response(*output: Json, status: str = "completed", **members: Any) -> Json:
+    """A response with these items, as far as a script is made of it."""
+    return {"object": "response", "id": "resp_1", "status": status, "output": list(output), **members}
 
 
 def error(text: str, **more: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import jsonschema
 
 from harness.analysis.loss import losses_of
 from harness.contract.schema import schemas_directory
-from harness.core.exchange import Json, ReceivedRequest
+from harness.core.exchange import Json
 from harness.ending import TurnLine
 from harness.explain.model import ReportFinding
 from harness.items import message
@@ -21,6 +21,7 @@ from harness.report.formats.json_file import read_report
 from harness.report.report import Report, ReportCase
 from harness.server.mock_api import MockApi
 from harness.world.world import World
+from tests.support import in_process
 
 KEY = "sk-harness-0123456789abcdef"
 REFUSED = ReportFinding(
@@ -42,8 +43,7 @@ def make_mock(turn: list[TurnLine] | None = None) -> MockApi:
 
 def post(mock: MockApi, body: Json | bytes, path: str = "/v1/responses", **headers: str) -> Any:
     """The body of the answer to one request."""
-    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return mock.handle(ReceivedRequest("POST", path, {"authorization": f"Bearer {KEY}", **headers}, raw=raw)).body
+    return in_process.post(mock, body, path, KEY, **headers).body
 
 
 def ask(mock: MockApi, input: Any, **members: Any) -> Any:

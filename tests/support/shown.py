@@ -9,7 +9,7 @@ import orjson
 
 import harness.analysis.losses  # noqa: F401  (registers every loss)
 from harness.analysis.loss import losses_of
-from harness.core.exchange import Json, ReceivedRequest
+from harness.core.exchange import ReceivedRequest
 from harness.explain.findings import collect_findings
 from harness.explain.verdict import find_verdict
 from harness.server.mock_api import MockApi
@@ -45,11 +45,6 @@ class Asked:
         head = CaseHead("test_a.py::test_it", "test_a.py", 3, outcome, 0.5, 1000.0, why)
         case = build_case(head, world, JudgedCase(causes, findings, [KEY]), after)
         return from_json(orjson.loads(orjson.dumps(case)), ShownCase)
-
-
-def user(text: str) -> Json:
-    """A message of the user."""
-    return {"role": "user", "content": text}
 
 
 def transcript(case: ShownCase, number: int) -> list[Any]:

@@ -22,7 +22,7 @@ from harness.world.scripting.document import parse_document
 from harness.world.scripting.load import load_script_file
 from tests.support.command_line import run_cli
 from tests.support.in_process import Client
-from tests.support.recordings import HI, JSON, compact, error, over_http, socket, sse, streamed
+from tests.support.recordings import HI, JSON, compact, error, over_http, response, socket, sse, streamed
 from tests.support.tools import functions
 
 HOST = "https://api.openai.com/v1"
@@ -42,10 +42,6 @@ CALL = {
     "arguments": '{"x":1}',
     "status": "completed",
 }
-
-
-def response(*output: Json, status: str = "completed", **members: Any) -> Json:
-    return {"object": "response", "id": "resp_1", "status": status, "output": list(output), **members}
 
 
 def script(*interactions: Interaction) -> RecordedScript:

@@ -19,7 +19,7 @@ from harness.verify.judging.verdict import FINDINGS
 from harness.verify.report_cases import VERDICT_TEXTS
 from tests.support.command_line import run_cli
 from tests.support.pages import in_page
-from tests.support.recordings import HI, KEY, exchange, recorded, write_jsonl
+from tests.support.recordings import HI, KEY, error, exchange, recorded, write_jsonl
 from tests.support.websockets import cassette, connection, create, frames_sent, scripted
 
 ROOT = Path(__file__).parents[2]
@@ -55,10 +55,6 @@ def only(report: Report) -> tuple[ReportCase, ReportFinding]:
     (trial,) = report.cases
     (found,) = trial.unexpected
     return trial, found
-
-
-def error(text: str, **members: Any) -> dict[str, Any]:
-    return {"error": {"message": text, "type": "invalid_request_error", "param": None, "code": None, **members}}
 
 
 # What is told

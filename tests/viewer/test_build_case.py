@@ -19,7 +19,8 @@ from harness.items import file_citation, function_call, mcp_call, message
 from harness.viewer.copies import fill_copy
 from harness.viewer.pool import PoolReader
 from harness.world.scripting.document import parse_document
-from tests.support.shown import KEY, TOOL, Asked, places, read, transcript, user
+from tests.support.in_process import user
+from tests.support.shown import KEY, TOOL, Asked, places, read, transcript
 
 
 @pytest.fixture

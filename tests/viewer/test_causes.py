@@ -9,7 +9,8 @@ import pytest
 from harness.items import function_call
 from harness.viewer.causes import group_causes
 from harness.viewer.model import CaseRow
-from tests.support.shown import TOOL, Asked, user
+from tests.support.in_process import user
+from tests.support.shown import TOOL, Asked
 
 
 def unanswered_call(before: int) -> CaseRow:

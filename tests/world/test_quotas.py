@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from harness.core.account import Organization, show_wait
+from harness.core.account import Organization
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer, ReceivedRequest
 from harness.world.quotas import Quotas
@@ -191,14 +191,6 @@ class TestSettings:
         assert [client.ask().status for _ in range(2)] == [200, 429]
         own = Client(requests_per_minute=1)
         assert [own.ask().status for _ in range(2)] == [200, 429]
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0.02, "20ms"), (0.374, "374ms"), (9.816, "9.816s"), (20, "20s"), (0, "0s"), (86.4, "1m26.4s"), (7320, "2h2m0s")],
-)
-def test_a_wait_is_shown_as_the_api_does(seconds: float, text: str) -> None:
-    assert show_wait(seconds) == text
 
 
 class TestASocket:

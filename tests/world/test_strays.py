@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import Any
 
@@ -12,13 +11,11 @@ from harness.server.mock_api import MockApi
 from harness.world.mock import Mock
 from harness.world.strays import MAX_BODY, MAX_SHOWN
 from harness.world.world import World
+from tests.support.in_process import post
 
 
 def ask(api: MockApi, key: str, input: str = "hi") -> Answer:
-    headers = {"authorization": f"Bearer {key}", "content-type": "application/json"}
-    return api.handle(
-        ReceivedRequest("POST", "/v1/responses", headers, raw=json.dumps({"model": "gpt-4.1", "input": input}).encode())
-    )
+    return post(api, {"model": "gpt-4.1", "input": input}, key=key)
 
 
 def heard(world: World) -> list[tuple[int, str]]:

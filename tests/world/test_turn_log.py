@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent
 
-import orjson
 import pytest
 
-from harness.core.exchange import ReceivedRequest, Request
+from harness.core.exchange import Request
 from harness.core.limits import Limits
 from harness.faults import rate_limit
 from harness.items import mcp_call, message
@@ -20,9 +19,9 @@ from harness.world.mock import Mock
 from harness.world.scripting.document import parse_sent_script
 from harness.world.scripting.load import load_script_file
 from harness.world.turn_log import TurnOrigin
+from tests.support.in_process import post
 
 KEY = "sk-a"
-HEADERS = {"authorization": f"Bearer {KEY}", "content-type": "application/json"}
 HERE = __file__
 
 
@@ -37,9 +36,7 @@ def mock(api: MockApi) -> Mock:
 
 
 def ask(api: MockApi, input: str = "hi", path: str = "/v1/responses", **members: object) -> int:
-    return api.handle(
-        ReceivedRequest("POST", path, HEADERS, raw=orjson.dumps({"model": "gpt-4.1", "input": input, **members}))
-    ).status
+    return post(api, {"model": "gpt-4.1", "input": input, **members}, path, KEY).status
 
 
 def here() -> int:
@@ -116,7 +113,7 @@ def test_what_waited_for_an_approval_is_of_the_turn_that_was_held(api: MockApi, 
         "previous_response_id": mock.exchanges[0].answer.body["id"],
         "tools": [tool],
     }
-    assert api.handle(ReceivedRequest("POST", "/v1/responses", HEADERS, raw=orjson.dumps(body))).status == 200
+    assert post(api, body, key=KEY).status == 200
     assert mock.world.answered_by[2] == TurnOrigin("script", 1, HERE, line)
 
 

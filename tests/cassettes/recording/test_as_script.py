@@ -10,7 +10,7 @@ from harness.core.errors import ScriptError
 from harness.ending import RECORDED_ENDING, incomplete
 from harness.items import message, reasoning
 from tests.support.in_process import Client
-from tests.support.recordings import JSON, compact, over_http, sse, streamed
+from tests.support.recordings import JSON, compact, over_http, response, sse, streamed
 
 MESSAGE = {
     "id": "msg_1",
@@ -27,10 +27,6 @@ CALL = {
     "name": "f",
     "arguments": "{}",
 }
-
-
-def response(*output, status="completed", **members):
-    return {"object": "response", "id": "resp_1", "status": status, "output": list(output), **members}
 
 
 def test_each_response_is_a_turn():

@@ -19,6 +19,7 @@ from harness.items import message
 from harness.server.observe.observed import observe
 from harness.world.project_resources import RESOURCES, make_resource
 from harness.world.scripting.document import parse_document
+from tests.support.in_process import post
 from tests.support.servers.every_request import Conversation, everything
 from tests.support.servers.json_client import ask, create, text_of
 from tests.support.servers.redis_server import say
@@ -135,13 +136,12 @@ def api():
     return ReplicatedApi(fallback=lambda request: [message("Hi.")], limits=Limits(1000, 1000))
 
 
-def post(api, body, path="/v1/responses"):
-    headers = {"authorization": f"Bearer {KEY}", "content-type": "application/json"}
-    return api.handle(ReceivedRequest("POST", path, headers, raw=json.dumps(body).encode())).body
+def answered(api, body, path="/v1/responses"):
+    return post(api, body, path, KEY).body
 
 
 def test_a_world_that_is_made_of_bytes_shares_what_the_process_has(api):
-    first = post(api, {"model": "gpt-4.1", "input": "hi"})["id"]
+    first = answered(api, {"model": "gpt-4.1", "input": "hi"})["id"]
     world = api.worlds[KEY]
     made = decode_snapshot(encode_snapshot(Snapshot(world, OrderedDict()), api.own_objects), api.own_objects)
     assert made.world is not None
@@ -153,17 +153,17 @@ def test_a_world_that_is_made_of_bytes_shares_what_the_process_has(api):
         "a.txt", "a", "user_data", None
     )
     continued = {"model": "gpt-4.1", "input": "and?", "previous_response_id": first}
-    expected = post(api, continued)
+    expected = answered(api, continued)
     api.put_world(made.world)
-    assert post(api, continued) == expected
+    assert answered(api, continued) == expected
 
 
 def test_a_long_chain_and_a_long_conversation_come_back(api):
-    held = post(api, {}, "/v1/conversations")["id"]
-    last = post(api, {"model": "gpt-4.1", "input": "hi"})["id"]
+    held = answered(api, {}, "/v1/conversations")["id"]
+    last = answered(api, {"model": "gpt-4.1", "input": "hi"})["id"]
     for _ in range(1500):
-        last = post(api, {"model": "gpt-4.1", "input": "on", "previous_response_id": last})["id"]
-        post(api, {"model": "gpt-4.1", "input": "on", "conversation": held})
+        last = answered(api, {"model": "gpt-4.1", "input": "on", "previous_response_id": last})["id"]
+        answered(api, {"model": "gpt-4.1", "input": "on", "conversation": held})
     world = api.worlds[KEY]
     made = decode_snapshot(encode_snapshot(Snapshot(world, OrderedDict()), api.own_objects), api.own_objects).world
     assert made is not None
@@ -199,7 +199,7 @@ def test_a_script_that_runs_is_no_snapshot(api):
         yield "two"
 
     api.open(KEY).script(script)
-    post(api, {"model": "gpt-4.1", "input": "hi"})
+    answered(api, {"model": "gpt-4.1", "input": "hi"})
     with pytest.raises(SnapshotError, match="generator"):
         encode_snapshot(Snapshot(api.worlds[KEY], OrderedDict()), api.own_objects)
 
@@ -207,18 +207,18 @@ def test_a_script_that_runs_is_no_snapshot(api):
 def test_a_script_that_repeats_itself_goes_on_where_it_was(api):
     parse_document({"script": ["one", "two", "three"], "repeat": True}).apply(api.open(KEY))
     body = {"model": "gpt-4.1", "input": "hi"}
-    said = [post(api, body)["output"][0]["content"][0]["text"] for _ in range(4)]
+    said = [answered(api, body)["output"][0]["content"][0]["text"] for _ in range(4)]
     made = decode_snapshot(
         encode_snapshot(Snapshot(api.worlds[KEY], OrderedDict()), api.own_objects), api.own_objects
     ).world
     assert made is not None
     api.worlds[KEY] = made
-    said += [post(api, body)["output"][0]["content"][0]["text"] for _ in range(3)]
+    said += [answered(api, body)["output"][0]["content"][0]["text"] for _ in range(3)]
     assert said == ["one", "two", "three", "one", "two", "three", "one"]
 
 
 def test_one_that_is_too_large_is_neither_made_nor_read(api, monkeypatch):
-    post(api, {"model": "gpt-4.1", "input": "hi" * 1000})
+    answered(api, {"model": "gpt-4.1", "input": "hi" * 1000})
     snapshot = Snapshot(api.worlds[KEY], OrderedDict())
     made = encode_snapshot(snapshot, api.own_objects)
     monkeypatch.setattr("harness.cluster.sharing.snapshot.MOST_BYTES", 1000)

@@ -17,6 +17,7 @@ import pytest
 from harness.faults import chunks, cut, pause
 from harness.items import file_citation, function_call, mcp_call, message, reasoning
 from harness.world.mock import Mock
+from tests.support.in_process import user
 
 EVIL = (
     "</script><script>document.title = 'injected'</script><img src=x onerror=\"document.title='injected'\">"
@@ -45,10 +46,6 @@ WEATHER = function("get_weather", "Looks up the weather.", city="string")
 DEPLOY = function("deploy", "Puts a version live.", ref="string")
 HAND_OVER = function("transfer_to_ops", "Hands over to ops.")
 PROD = {"type": "mcp", "server_label": "prod", "server_url": "https://mcp.example.org/sse"}
-
-
-def user(text: str) -> dict[str, Any]:
-    return {"role": "user", "content": text}
 
 
 def output(call: dict[str, Any], text: str) -> dict[str, Any]:

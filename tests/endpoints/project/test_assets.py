@@ -11,11 +11,6 @@ from tests.support.project_client import ProjectClient
 INDEX = {"type": "AzureSearch", "connectionName": "search", "indexName": "docs"}
 
 
-@pytest.fixture
-def project() -> ProjectClient:
-    return ProjectClient()
-
-
 class TestAnIndex:
     def test_is_made_and_changed_by_the_same_request(self, project: ProjectClient) -> None:
         made = project.ask("PATCH /indexes/i/versions/1.2", INDEX, {"content-type": "application/merge-patch+json"})

@@ -8,11 +8,6 @@ from harness.core.errors import ConfigError
 from tests.support.project_client import ProjectClient
 
 
-@pytest.fixture
-def project() -> ProjectClient:
-    return ProjectClient()
-
-
 class TestAConnection:
     def test_is_shown_without_its_credentials_as_recorded(self, project: ProjectClient) -> None:
         id = project.mock.connection(

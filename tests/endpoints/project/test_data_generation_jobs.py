@@ -21,11 +21,6 @@ EVALUATION: Json = {
 TUNING: Json = {**EVALUATION, "scenario": "supervised_finetuning_preview"}
 
 
-@pytest.fixture
-def project() -> ProjectClient:
-    return ProjectClient()
-
-
 def begun(project: ProjectClient, body: Json = EVALUATION) -> str:
     answer = project.ask(f"POST {JOBS}", body)
     assert answer.status == 201, answer.body

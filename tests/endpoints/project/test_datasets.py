@@ -29,11 +29,6 @@ class Storage:
 
 
 @pytest.fixture
-def project() -> ProjectClient:
-    return ProjectClient()
-
-
-@pytest.fixture
 def storage(project: ProjectClient) -> Storage:
     return begin(project)
 

@@ -16,11 +16,6 @@ SKILL_MD = b'---\nname: status\ndescription: "Writes a status."\n---\n\nWrite.\n
 PACKAGE = zip_files([("status/SKILL.md", SKILL_MD), ("status/template.md", b"# Status")])
 
 
-@pytest.fixture
-def project() -> ProjectClient:
-    return ProjectClient()
-
-
 def make(project: ProjectClient, name: str = "s", **content: Any) -> Any:
     answer = project.ask(f"POST /skills/{name}/versions", {"inline_content": {**INLINE, **content}})
     assert answer.status == 200, answer.body

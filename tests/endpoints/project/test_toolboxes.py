@@ -11,11 +11,6 @@ from tests.support.project_client import ProjectClient
 MCP = {"server_label": "specs", "type": "mcp", "server_url": "https://example.com/mcp"}
 
 
-@pytest.fixture
-def project() -> ProjectClient:
-    return ProjectClient()
-
-
 def make(project: ProjectClient, **members: Any) -> Any:
     answer = project.ask("POST /toolboxes/box/versions", {"tools": [MCP], **members})
     assert answer.status == 200, answer.body

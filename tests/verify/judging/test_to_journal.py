@@ -12,13 +12,9 @@ from harness.analysis.loss import losses_of
 from harness.cassettes.format.interaction import SERVER, Interaction
 from harness.report.api_coverage import measure_coverage
 from harness.verify.judging.to_journal import build_journal
-from tests.support.recordings import HI, URI, over_http, recorded, sse
+from tests.support.recordings import HI, URI, error, over_http, recorded, sse
 
 SAID = {"id": "resp_1", "object": "response", "output": [], "status": "completed"}
-
-
-def error(message: str, **members: Any) -> dict[str, Any]:
-    return {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": None, **members}}
 
 
 def test_an_exchange_has_its_request_its_operation_and_its_answer() -> None:

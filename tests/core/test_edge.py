@@ -1,0 +1,21 @@
+"""What is known of an exchange at the edge: its first end counts. `tests/server/test_edge.py` has the whole of it."""
+
+from __future__ import annotations
+
+from harness.core.edge import EdgeRecord
+
+
+def test_the_first_end_counts() -> None:
+    told: list[EdgeRecord] = []
+    record = EdgeRecord(100.0, 7)
+    record.on_end = told.append
+    record.end(left_at=102.5)
+    record.end(whole=True)
+    assert (record.times.left, record.times.whole, record.times.connection) == (2.5, False, 7)
+    assert told == [record]
+
+
+def test_a_clock_that_is_set_back_makes_no_negative_time() -> None:
+    record = EdgeRecord(100.0)
+    record.end(left_at=99.0)
+    assert record.times.left == 0

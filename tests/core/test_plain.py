@@ -1,0 +1,50 @@
+"""Objects of others as plain data: dumped by themselves, and written as compact JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, Field
+
+from harness.core.errors import ScriptError
+from harness.core.plain import dump_model, dump_set, is_model, write_json
+
+
+class Trip(BaseModel):
+    city: str = Field(alias="to")
+    days: int = 1
+
+
+class Broken:
+    def model_dump(self, **_: Any) -> Any:
+        raise LookupError("no city")
+
+
+def test_an_object_is_dumped_by_its_aliases_with_its_defaults_or_as_it_came() -> None:
+    assert dump_model(Trip(to="Rome")) == {"to": "Rome", "days": 1}
+    assert dump_set(Trip(to="Rome")) == {"to": "Rome"}
+
+
+def test_a_class_is_no_object() -> None:
+    assert [is_model(value) for value in (Trip(to="Rome"), Trip, {})] == [True, False, False]
+
+
+def test_an_object_that_cannot_be_dumped_is_a_mistake_of_the_script() -> None:
+    with pytest.raises(
+        ScriptError, match=r"^Broken\.model_dump\(\) raised LookupError: no city\. Give its JSON as a dict"
+    ):
+        dump_model(Broken())
+
+
+def test_json_is_written_as_models_write_it() -> None:
+    assert write_json("f", {"ort": "Zürich", "n": [1, None]}) == '{"ort":"Zürich","n":[1,null]}'
+    assert write_json("f", Trip(to="Rome")) == '{"to":"Rome","days":1}'
+
+
+@pytest.mark.parametrize("value", [float("nan"), {1, 2}, object()])
+def test_what_json_has_not_is_a_mistake_of_the_script(value: object) -> None:
+    with pytest.raises(
+        ScriptError, match=r"^arguments of f cannot be written as JSON: .* Give plain JSON values, or a str"
+    ):
+        write_json("arguments of f", value)

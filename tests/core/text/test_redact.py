@@ -1,0 +1,30 @@
+"""Secrets are hidden wherever they stand in a JSON value, in names too; ordinary words are not."""
+
+from __future__ import annotations
+
+from harness.core.text.redact import HIDDEN, redact, secrets_in_headers
+
+
+def test_the_secrets_of_headers_are_their_values_without_scheme() -> None:
+    headers = {
+        "authorization": "Bearer opaque-token",
+        "api-key": " azure-key ",
+        "x-api-key": "short",
+        "accept": "text/html",
+    }
+    assert secrets_in_headers(headers) == {"Bearer opaque-token", "opaque-token", "azure-key"}
+
+
+def test_they_are_hidden_in_texts_and_names_at_any_depth() -> None:
+    value = {"my opaque-token": [1, None, ("see opaque-token!",)], "plain": True}
+    assert redact(value, {"opaque-token"}) == {f"my {HIDDEN}": [1, None, [f"see {HIDDEN}!"]], "plain": True}
+
+
+def test_a_secret_that_begins_with_another_leaves_nothing_over() -> None:
+    assert redact("a opaque-token-2 b", ["opaque-token", "opaque-token-2"]) == f"a {HIDDEN} b"
+
+
+def test_what_has_the_form_of_a_key_is_hidden_though_nobody_named_it() -> None:
+    key = "sk-proj-" + "aB3" * 14
+    assert redact(f"key={key}") == f"key={HIDDEN}"
+    assert redact("task-force of ten") == "task-force of ten"
