@@ -13,28 +13,8 @@ from harness.core.exchange import Request
 from harness.ending import incomplete
 from harness.items import function_call, message
 from harness.items.kind import Item
-from harness.world.api_call import ApiCall
-from harness.world.conditions import condition_value, is_match
-from harness.world.route import Route
 from harness.world.script import Script
-from harness.world.world import World
-
-
-def ask(input: Any = "hi", **members: Any) -> ApiCall:
-    return ApiCall(Request("POST", "/responses", body={"model": "gpt-4.1", "input": input, **members}), World())
-
-
-def texts(items: list[Item]) -> list[str]:
-    return [item.members["content"][0]["text"] for item in items]
-
-
-def answer(script: Script, input: Any = "hi", **members: Any) -> str:
-    (text,) = texts(script.next(ask(input, **members)).lines)
-    return text
-
-
-HI = {"role": "user", "content": "hi"}
-ANSWERED = {"type": "function_call_output", "call_id": "call_1", "output": "rain"}
+from tests.support.calls import answer, ask, texts
 
 
 class TestATurn:
@@ -206,124 +186,6 @@ class TestRepeatedTurns:
             Script().add(turns, repeat)
 
 
-class TestARoute:
-    def test_is_tried_in_the_order_of_adding_the_bare_script_last(self) -> None:
-        script = Script()
-        script.add([message("else")])
-        script.when({"input": "deploy"}).script(message("first"))
-        script.when({"input": "deploy now"}).script(message("second"))
-        assert [answer(script, "Deploy now") for _ in range(3)] == ["first", "second", "else"]
-
-    def test_that_is_spent_steps_aside(self) -> None:
-        script = Script()
-        script.when({"input": "x"}).script(message("once"))
-        script.add([message("else")])
-        assert [answer(script, "x"), answer(script, "x")] == ["once", "else"]
-
-    def test_needs_all_its_conditions(self) -> None:
-        script = Script()
-        script.when({"input": "x", "model": "gpt-5*"}).script(message("both"))
-        script.add([message("else")])
-        assert answer(script, "x") == "else"
-        assert answer(script, "x", model="gpt-5-mini") == "both"
-
-    def test_on_something_else_is_refused(self) -> None:
-        with pytest.raises(
-            ScriptError, match=r"when\(size=…\): no condition 'size'\. Known: instructions, tools, model"
-        ):
-            Script().when({"size": "x", "mood": "x"})
-
-    def test_is_named_by_its_conditions(self) -> None:
-        assert str(Route({"input": "x", "tools": ["f"]})) == "when(input='x', tools=['f'])"
-        assert str(Route({})) == "script"
-
-
-class TestACondition:
-    @pytest.mark.parametrize(
-        ("what", "body", "heard"),
-        [
-            ("instructions", {"instructions": "Be brief."}, "Be brief."),
-            (
-                "instructions",
-                {
-                    "instructions": "A",
-                    "input": [{"role": "developer", "content": "B"}, {"role": "system", "content": "C"}],
-                },
-                "A\nB\nC",
-            ),
-            ("instructions", {}, ""),
-            ("input", {"input": "hello"}, "hello"),
-            ("input", {"input": [{"role": "user", "content": "a"}, {"role": "user", "content": "b"}]}, "b"),
-            (
-                "input",
-                {"input": [{"role": "user", "content": [{"type": "input_text", "text": t} for t in "ab"]}]},
-                "a\nb",
-            ),
-            ("input", {"input": [{"type": "function_call_output", "output": "18 C"}]}, "18 C"),
-            ("input", {"input": [{"role": "user", "content": "a"}, {"type": "item_reference", "id": "x"}]}, "a"),
-            ("input", {"input": [{"role": "user", "content": [{"type": "input_image", "image_url": "x"}]}]}, ""),
-            ("input", {}, ""),
-            ("model", {"model": "gpt-5"}, "gpt-5"),
-            ("model", {}, ""),
-            ("agent", {"agent_reference": {"name": "ops"}}, "ops"),
-            ("user", {"input": "hi"}, "hi"),
-            ("user", {"input": [HI, ANSWERED]}, "hi"),
-            ("user", {"input": [HI, {"role": "user", "content": [{"type": "input_image"}]}]}, "hi"),
-            ("user", {"input": [ANSWERED]}, ""),
-            ("call_id", {"input": [HI, ANSWERED, {**ANSWERED, "call_id": "call_2"}]}, "call_1\ncall_2"),
-            ("call_id", {"input": [ANSWERED]}, "call_1"),
-            ("call_id", {"input": [ANSWERED, HI]}, ""),
-            ("call_id", {"input": "hi"}, ""),
-            ("agent", {"agent": {"name": "ops"}}, "ops"),
-            ("agent", {"metadata": {"agent": "ops"}}, "ops"),
-            ("agent", {"metadata": None}, ""),
-            (
-                "tools",
-                {
-                    "tools": [
-                        {"type": "function", "name": "f"},
-                        {"type": "mcp", "server_label": "s"},
-                        {"type": "web_search"},
-                    ]
-                },
-                ["f", "s", "web_search"],
-            ),
-            ("tools", {"tools": None}, []),
-        ],
-    )
-    def test_looks_at_one_side_of_a_request(self, what: str, body: dict[str, Any], heard: Any) -> None:
-        assert condition_value(Request("POST", "/responses", body=body), what) == heard
-
-    def test_sees_nothing_in_a_request_without_an_object(self) -> None:
-        request = Request("GET", "/responses/resp_1")
-        assert [condition_value(request, what) for what in ("instructions", "tools", "input", "agent")] == [
-            "",
-            [],
-            "",
-            "",
-        ]
-
-    @pytest.mark.parametrize(
-        ("name", "wanted", "actual", "met"),
-        [
-            ("input", "WEATHER", "the weather in Paris", True),
-            ("input", "rain", "the weather in Paris", False),
-            ("input", re.compile(r"in \w+$"), "the weather in Paris", True),
-            ("input", re.compile("^in"), "the weather in Paris", False),
-            ("input", lambda text: len(text) > 3, "long", True),
-            ("model", "gpt-5*", "gpt-5-mini", True),
-            ("model", "gpt-5", "gpt-5-mini", False),
-            ("model", re.compile("mini"), "gpt-5-mini", True),
-            ("tools", "f", ["f", "g"], True),
-            ("tools", ["f", "g"], ["g", "f", "h"], True),
-            ("tools", ["f", "x"], ["f"], False),
-            ("tools", lambda names: not names, [], True),
-        ],
-    )
-    def test_is_met_by_kind(self, name: str, wanted: Any, actual: Any, met: bool) -> None:
-        assert is_match(name, wanted, actual) is met
-
-
 class TestWithoutATurn:
     def test_the_fallback_answers_when_nothing_was_scripted(self) -> None:
         script = Script(lambda call: [message(f"echo {call.request.body['input']}")])
@@ -393,9 +255,3 @@ def test_a_turn_of_calls_is_told_as_it_was_scripted() -> None:
     calls = [function_call("f", {}), function_call("g", {})]
     script.add([calls])
     assert script.next(ask()).lines == calls
-
-
-class TestATool:
-    @pytest.mark.parametrize(("pattern", "met"), [("^get_", True), ("^set_", False)])
-    def test_is_found_by_a_pattern(self, pattern: str, met: bool) -> None:
-        assert is_match("tools", re.compile(pattern), ["web_search", "get_weather"]) is met

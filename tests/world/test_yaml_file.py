@@ -1,65 +1,25 @@
-"""Script files: what they say, and how their mistakes are told."""
+"""Script files in YAML: their turns, their routes, their settings, and how their mistakes are told."""
 
 from __future__ import annotations
-
-import re
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from harness.core.errors import ScriptError
-from harness.core.exchange import Request
-from harness.ending import TurnLine, completed, failed, incomplete
+from harness.ending import completed, failed, incomplete
 from harness.explain.turn import summarize_turn
 from harness.faults import ScriptedRefusal, cut, hang_up, pause, rate_limit
 from harness.items import function_call, message, reasoning, url_citation
 from harness.items.kind import ITEMS
-from harness.world.api_call import ApiCall
 from harness.world.mock import Mock
 from harness.world.scripting.document import DOCUMENT_KEYS
 from harness.world.scripting.load import load_script_file
 from harness.world.scripting.settings import SETTINGS
 from harness.world.world import World
+from tests.support.script_files import Write, complaint, take_turn, world_of
 
-Write = Callable[..., Path]
 KINDS = ", ".join(sorted(ITEMS))
 
 NO_ITEM = 'is no item. An item is one name with its arguments, `message: {text: …}`, or `{"type": "message", …}`.'
-IMPORTS = "from harness.items import function_call, message, reasoning\n"
-
-
-@pytest.fixture
-def write(tmp_path: Path) -> Write:
-    """Writes a script file and returns its path."""
-
-    def written(text: str, name: str = "script.yaml") -> Path:
-        path = tmp_path / name
-        path.write_text(text, encoding="utf-8")
-        return path
-
-    return written
-
-
-def world_of(path: Path) -> World:
-    """A World that a script file has scripted."""
-    mock = Mock()
-    load_script_file(path).apply(mock)
-    return mock.world
-
-
-def ask(world: World, **body: Any) -> Sequence[TurnLine]:
-    return world.script.next(
-        ApiCall(Request("POST", "/responses", body={"model": "gpt-4.1", "input": "hi", **body}), world)
-    ).lines
-
-
-def complaint(path: Path) -> str:
-    """What is wrong with a script file, without its folder."""
-    with pytest.raises(ScriptError) as caught:
-        load_script_file(path)
-    return str(caught.value).replace(f"{path.parent}/", "")
 
 
 class TestYaml:
@@ -76,13 +36,13 @@ script:
   - [ {message: "Hi."}, {completed: {off_schema: true}} ]
 """)
         )
-        assert ask(world) == [message("Hello.")]
-        assert ask(world) == [function_call("get_weather", {"city": "Paris"})]
-        assert ask(world) == [reasoning("Thinking."), message("Done.")]
-        assert ask(world) == [reasoning()]
-        assert ask(world) == [message("Once"), incomplete("content_filter")]
-        assert ask(world) == [failed("invalid_prompt", "No.")]
-        assert ask(world) == [message("Hi."), completed(off_schema=True)]
+        assert take_turn(world) == [message("Hello.")]
+        assert take_turn(world) == [function_call("get_weather", {"city": "Paris"})]
+        assert take_turn(world) == [reasoning("Thinking."), message("Done.")]
+        assert take_turn(world) == [reasoning()]
+        assert take_turn(world) == [message("Once"), incomplete("content_filter")]
+        assert take_turn(world) == [failed("invalid_prompt", "No.")]
+        assert take_turn(world) == [message("Hi."), completed(off_schema=True)]
         assert world.script.unused == []
 
     def test_routes_are_tried_before_the_script(self, write: Write) -> None:
@@ -97,20 +57,20 @@ when:
     script: [ {message: "tools"} ]
 """)
         )
-        assert ask(world, instructions="You are the Planner.") == [message("planner")]
-        assert ask(world, tools=[{"name": "a"}, {"name": "b"}, {"name": "c"}]) == [message("tools")]
-        assert ask(world) == [message("anyone")]
+        assert take_turn(world, instructions="You are the Planner.") == [message("planner")]
+        assert take_turn(world, tools=[{"name": "a"}, {"name": "b"}, {"name": "c"}]) == [message("tools")]
+        assert take_turn(world) == [message("anyone")]
 
     def test_routes_alone_leave_other_requests_unanswered(self, write: Write) -> None:
         world = world_of(write("when: [ {instructions: planner, script: [ {message: p} ]} ]"))
         with pytest.raises(ScriptError, match="The closest is when"):
-            ask(world)
-        assert ask(world, instructions="planner") == [message("p")]
+            take_turn(world)
+        assert take_turn(world, instructions="planner") == [message("p")]
 
     def test_repeat_starts_again_when_it_is_spent(self, write: Write) -> None:
         world = world_of(write("script: [ {message: a}, {message: b} ]\nrepeat: true"))
         assert len(world.script.unused) == 1
-        assert [ask(world)[0] for _ in range(5)] == [message(text) for text in "ababa"]
+        assert [take_turn(world)[0] for _ in range(5)] == [message(text) for text in "ababa"]
         assert world.script.unused == []
 
     def test_what_is_repeated_is_told_when_nobody_asks_for_it(self, write: Write) -> None:
@@ -123,7 +83,7 @@ when:
         first, second = World(), World()
         script.apply(Mock(first))
         script.apply(Mock(second))
-        assert ask(first) == ask(second) == [message("a")]
+        assert take_turn(first) == take_turn(second) == [message("a")]
 
     def test_a_project_has_its_resources(self, write: Write) -> None:
         world = world_of(
@@ -147,11 +107,11 @@ when:
         assert (store.skills["refunds"].default, store.toolboxes["team"].default) == ("1", "1")
 
     def test_a_list_of_texts_is_the_exact_deltas(self, write: Write) -> None:
-        assert ask(world_of(write("script: [ {message: [Hel, lo]} ]"))) == [message(["Hel", "lo"])]
+        assert take_turn(world_of(write("script: [ {message: [Hel, lo]} ]"))) == [message(["Hel", "lo"])]
 
     def test_a_date_stays_a_text(self, write: Write) -> None:
         world = world_of(write("script: [ {function_call: {name: f, arguments: {day: 2026-01-02}}} ]"))
-        assert ask(world) == [function_call("f", {"day": "2026-01-02"})]
+        assert take_turn(world) == [function_call("f", {"day": "2026-01-02"})]
 
     def test_a_line_may_be_in_its_wire_form(self, write: Write) -> None:
         world = world_of(
@@ -163,7 +123,7 @@ script:
       reason: content_filter
 """)
         )
-        assert ask(world) == [message(["Hel", "lo"]), incomplete("content_filter")]
+        assert take_turn(world) == [message(["Hel", "lo"]), incomplete("content_filter")]
 
     def test_faults_end_their_turns_or_are_turns(self, write: Write) -> None:
         world = world_of(
@@ -175,10 +135,10 @@ script:
 """)
         )
         turn = pause(cut([message("Once"), incomplete("content_filter")], after=4.5), after=3, until="shown")
-        assert ask(world) == turn
+        assert take_turn(world) == turn
         for refused in (rate_limit("200ms"), hang_up()):
             with pytest.raises(ScriptedRefusal) as caught:
-                ask(world)
+                take_turn(world)
             assert caught.value.refusal == refused
 
     def test_a_text_cites_as_in_python(self, write: Write) -> None:
@@ -191,7 +151,7 @@ script:
 """)
         )
         note = url_citation("https://a.example", "A", cite="guide")
-        assert ask(world) == [message("See the guide.", annotations=[note])]
+        assert take_turn(world) == [message("See the guide.", annotations=[note])]
 
     def test_one_route_may_repeat_and_another_not(self, write: Write) -> None:
         world = world_of(
@@ -203,10 +163,10 @@ when:
     script: [ {message: again} ]
 """)
         )
-        assert [ask(world, model="o3") for _ in range(3)] == [[message("again")]] * 3
-        assert ask(world) == [message("once")]
+        assert [take_turn(world, model="o3") for _ in range(3)] == [[message("again")]] * 3
+        assert take_turn(world) == [message("once")]
         with pytest.raises(ScriptError, match="No turn"):
-            ask(world)
+            take_turn(world)
 
     def test_a_route_may_look_for_a_pattern(self, write: Write) -> None:
         world = world_of(
@@ -215,10 +175,10 @@ when:
             )
         )
         tools = [{"name": "f"}]
-        assert ask(world, input="hi", tools=tools) == [message("a")]
+        assert take_turn(world, input="hi", tools=tools) == [message("a")]
         for other in ({"input": "hi there", "tools": tools}, {"input": "hi"}):
             with pytest.raises(ScriptError, match="The closest is when"):
-                ask(world, **other)
+                take_turn(world, **other)
 
     def test_settings_are_of_every_world(self, write: Write) -> None:
         script = load_script_file(
@@ -237,7 +197,7 @@ script:
   - function_call: {<<: *call, name: g}
 """)
         )
-        assert [ask(world), ask(world)] == [[function_call("f", {})], [function_call("g", {})]]
+        assert [take_turn(world), take_turn(world)] == [[function_call("f", {})], [function_call("g", {})]]
 
     def test_anchors_and_merge_keys_work(self, write: Write) -> None:
         world = world_of(
@@ -247,11 +207,11 @@ script:
   - function_call: {<<: *call, call_id: call_1}
 """)
         )
-        assert ask(world) == [function_call("f", {})]
-        assert ask(world) == [function_call("f", {}, call_id="call_1")]
+        assert take_turn(world) == [function_call("f", {})]
+        assert take_turn(world) == [function_call("f", {}, call_id="call_1")]
 
     def test_yml_is_yaml(self, write: Write) -> None:
-        assert ask(world_of(write("script: [ {message: a} ]", "script.yml"))) == [message("a")]
+        assert take_turn(world_of(write("script: [ {message: a} ]", "script.yml"))) == [message("a")]
 
     @pytest.mark.parametrize(
         ("text", "expected"),
@@ -376,194 +336,3 @@ script:
     )
     def test_a_mistake_has_its_line_and_its_remedy(self, write: Write, text: str, expected: str) -> None:
         assert complaint(write(text)) == expected
-
-
-class TestPython:
-    def python(self, write: Write, text: str) -> Path:
-        return write(IMPORTS + text, "script.py")
-
-    @pytest.mark.parametrize(
-        "text",
-        [
-            "script = message('a')",
-            "script = [message('a')]",
-            "script: list = [[message('a')]]",
-            "def script(request):\n    yield message('a')",
-            "script = [lambda request: [message('a')]]",
-        ],
-    )
-    def test_the_script_is_a_turn_or_a_list_or_a_function(self, write: Write, text: str) -> None:
-        world = world_of(self.python(write, text))
-        assert ask(world) == [message("a")]
-
-    def test_a_plain_function_answers_every_request(self, write: Write) -> None:
-        world = world_of(self.python(write, "def script(request):\n    return message(request.body['input'])"))
-        assert [ask(world, input=text) for text in "abc"] == [[message(text)] for text in "abc"]
-        assert world.script.unused == []
-
-    def test_a_generator_function_is_told_each_request_and_ends(self, write: Write) -> None:
-        world = world_of(
-            self.python(
-                write,
-                "def script(request):\n    request = yield message(request.body['input'])\n"
-                "    yield message(request.body['input'] * 2)",
-            )
-        )
-        assert [ask(world, input=text) for text in "ab"] == [[message("a")], [message("bb")]]
-        with pytest.raises(ScriptError, match="No turn is left"):
-            ask(world)
-
-    def test_routes_are_tried_first(self, write: Write) -> None:
-        world = world_of(
-            self.python(
-                write,
-                "routes = [({'instructions': 'planner'}, [message('p')]),\n"
-                "          ({'model': 'o3*'}, lambda request: message('o'))]\n"
-                "script = message('a')",
-            )
-        )
-        assert ask(world, instructions="planner") == [message("p")]
-        assert ask(world, model="o3-mini") == ask(world, model="o3") == [message("o")]
-        assert ask(world) == [message("a")]
-
-    def test_routes_alone_leave_other_requests_unanswered(self, write: Write) -> None:
-        world = world_of(self.python(write, "routes = (({'instructions': 'planner'}, message('p')),)"))
-        with pytest.raises(ScriptError, match="The closest is when"):
-            ask(world)
-        assert ask(world, instructions="planner") == [message("p")]
-
-    def test_a_function_that_fails_says_where_and_is_asked_again(self, write: Write) -> None:
-        path = self.python(write, "def script(request):\n    return message(request.body['metadata']['text'])")
-        world = world_of(path)
-        for _ in range(2):
-            with pytest.raises(ScriptError, match=r"a turn raised KeyError: 'metadata', at .*script\.py:3\n  at "):
-                ask(world)
-            assert ask(world, metadata={"text": "a"}) == [message("a")]
-
-    def test_a_function_that_returns_nothing_is_told_so(self, write: Write) -> None:
-        world = world_of(self.python(write, "def script(request):\n    return []"))
-        with pytest.raises(ScriptError, match=r"script: \[\] is an empty turn.*\n  at script \(script\.py:2\)"):
-            ask(world)
-
-    def test_a_generator_that_fails_says_where(self, write: Write) -> None:
-        world = world_of(self.python(write, "def script(request):\n    yield message(4)"))
-        with pytest.raises(
-            ScriptError,
-            match=r"^message: text is 4\..*, at .*script\.py:3\n  at script\.py:3, in script: yield message\(4\)$",
-        ):
-            ask(world)
-
-    def test_turns_repeat(self, write: Write) -> None:
-        world = world_of(self.python(write, "script = ['a', lambda request: 'b']\nrepeat = True"))
-        assert [ask(world) for _ in range(3)] == [[message("a")], [message("b")], [message("a")]]
-        assert "script.py:3: repeat is 2. Give True" in complaint(self.python(write, "script = 'a'\nrepeat = 2"))
-
-    @pytest.mark.parametrize(
-        ("text", "says"),
-        [
-            (
-                "def script(request):\n    yield 'a'\nrepeat = True",
-                "script.py:2: script: script (script.py:2) cannot be repeated.",
-            ),
-            ("routes = [({'input': 5}, ['x'])]", "script.py:2: routes[0]: when(input=5): give a text,"),
-        ],
-    )
-    def test_what_cannot_be_added_is_told_with_its_line(self, write: Write, text: str, says: str) -> None:
-        assert says in complaint(self.python(write, text))
-
-    def test_setup_does_what_a_test_does(self, write: Write) -> None:
-        text = (
-            "def setup(mock):\n    mock.organization(zdr=True)\n    mock.mcp('prod', {'deploy': lambda ref: ref})\n"
-            "    mock.when(instructions='planner').script(message('p'))\nscript = message('a')"
-        )
-        world = world_of(self.python(write, text))
-        assert world.account.zdr
-        assert ask(world, instructions="planner") == [message("p")]
-        assert ask(world) == [message("a")]
-
-    def test_a_setup_that_fails_for_one_world_is_told_to_its_client(self, write: Write) -> None:
-        text = (
-            "script = message('a')\n"
-            "def setup(mock):\n    if mock.world.name == 'bad':\n        raise ValueError('no such customer')"
-        )
-        script = load_script_file(self.python(write, text))
-        good, bad = World("good"), World("bad")
-        for world in (good, bad):
-            script.apply(Mock(world))
-        assert ask(good) == [message("a")]
-        for _ in range(2):
-            with pytest.raises(ScriptError, match=r"script\.py:5: ValueError: no such customer"):
-                ask(bad)
-
-    def test_a_file_may_hold_whatever_a_module_may(self, write: Write) -> None:
-        text = "import dataclasses\nfrom typing import ClassVar\n@dataclasses.dataclass\nclass A:\n    x: 'ClassVar' = 'a'\n"
-        assert ask(world_of(self.python(write, f"{text}script = message(A.x)"))) == [message("a")]
-
-    @pytest.mark.parametrize(
-        ("text", "expected"),
-        [
-            ("script = [", "script.py:2: '[' was never closed."),
-            ("x = 1\nscript = [message(y)]", "script.py:3: NameError: name 'y' is not defined"),
-            (
-                "script = message(4)",
-                "script.py:2: message: text is 4. Give a str, or a list of str: the exact deltas to stream.",
-            ),
-            (
-                "x = 1",
-                "script.py:1: nothing is scripted. "
-                "Define `script = [message('…')]`, `routes = […]` or `def setup(mock):`.",
-            ),
-            ("setup = 4", "script.py:2: setup is 4. Give a plain function of the World: `def setup(mock):`."),
-            (
-                "def setup():\n    pass",
-                "script.py:2: setup cannot be called with the World alone: too many positional arguments. "
-                "`def setup(mock):`",
-            ),
-            (
-                "def setup(mock):\n    mock.organization(\n        zrd=True)",
-                "script.py:3: organization(zrd=…): Did you mean 'zdr'?",
-            ),
-            ("def setup(mock):\n    mock.mpc()", "script.py:3: AttributeError: 'Mock' object has no attribute 'mpc'"),
-            ("script = []", "script.py:2: script is empty. Give turns: [message('…')]."),
-            ("script = [[]]", "script.py:2: script holds an empty turn. Give items: [message('…')]."),
-            ("x = 1\nroutes = 4", "script.py:3: routes is 4. Give a list of ({condition: text}, [turns])."),
-            ("routes = [4]", "script.py:2: routes[0] is 4. Give ({'instructions': 'planner'}, [turns])."),
-            (
-                "routes = [({'instruction': 'x'}, message('a'))]",
-                "script.py:2: routes[0]: no condition 'instruction'. Did you mean 'instructions'?",
-            ),
-        ],
-    )
-    def test_a_mistake_has_its_line_and_its_remedy(self, write: Write, text: str, expected: str) -> None:
-        assert complaint(self.python(write, text)) == expected
-
-    @pytest.mark.parametrize("text", ["script = [4]", "globals()['script'] = 4"])
-    def test_what_is_no_turn_is_named(self, write: Write, text: str) -> None:
-        assert complaint(self.python(write, text)).partition(" is not a turn")[0] in (
-            "script.py:2: script: 4",
-            "script.py:1: script: 4",
-        )
-
-    @pytest.mark.parametrize(
-        "text", ["script = (message('a') for _ in 'ab')", "script = [iter([])]", "async def script(request):\n    ..."]
-    )
-    def test_generators_and_async_functions_are_refused(self, write: Write, text: str) -> None:
-        assert re.search(
-            "is not a turn. Give the function itself|is async, and no turn", complaint(self.python(write, text))
-        )
-
-
-class TestFiles:
-    def test_a_missing_file(self, tmp_path: Path) -> None:
-        assert complaint(tmp_path / "no.yaml") == (
-            "no.yaml: cannot be read: No such file or directory. Give the path of a script file."
-        )
-
-    def test_a_file_in_another_encoding(self, tmp_path: Path) -> None:
-        (tmp_path / "a.py").write_bytes(b"\xff\xfe")
-        assert complaint(tmp_path / "a.py") == "a.py: cannot be read: it is not UTF-8. Give the path of a script file."
-
-    def test_a_file_of_another_kind(self, tmp_path: Path) -> None:
-        assert complaint(tmp_path / "a.json") == (
-            "a.json: not a script. The name of a script file ends in .py, .yaml, .yml."
-        )

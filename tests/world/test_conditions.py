@@ -1,0 +1,108 @@
+"""What a route looks at in a request, and when that meets what it wants."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from harness.core.exchange import Request
+from harness.world.conditions import condition_value, is_match
+
+HI = {"role": "user", "content": "hi"}
+
+
+ANSWERED = {"type": "function_call_output", "call_id": "call_1", "output": "rain"}
+
+
+class TestACondition:
+    @pytest.mark.parametrize(
+        ("what", "body", "heard"),
+        [
+            ("instructions", {"instructions": "Be brief."}, "Be brief."),
+            (
+                "instructions",
+                {
+                    "instructions": "A",
+                    "input": [{"role": "developer", "content": "B"}, {"role": "system", "content": "C"}],
+                },
+                "A\nB\nC",
+            ),
+            ("instructions", {}, ""),
+            ("input", {"input": "hello"}, "hello"),
+            ("input", {"input": [{"role": "user", "content": "a"}, {"role": "user", "content": "b"}]}, "b"),
+            (
+                "input",
+                {"input": [{"role": "user", "content": [{"type": "input_text", "text": t} for t in "ab"]}]},
+                "a\nb",
+            ),
+            ("input", {"input": [{"type": "function_call_output", "output": "18 C"}]}, "18 C"),
+            ("input", {"input": [{"role": "user", "content": "a"}, {"type": "item_reference", "id": "x"}]}, "a"),
+            ("input", {"input": [{"role": "user", "content": [{"type": "input_image", "image_url": "x"}]}]}, ""),
+            ("input", {}, ""),
+            ("model", {"model": "gpt-5"}, "gpt-5"),
+            ("model", {}, ""),
+            ("agent", {"agent_reference": {"name": "ops"}}, "ops"),
+            ("user", {"input": "hi"}, "hi"),
+            ("user", {"input": [HI, ANSWERED]}, "hi"),
+            ("user", {"input": [HI, {"role": "user", "content": [{"type": "input_image"}]}]}, "hi"),
+            ("user", {"input": [ANSWERED]}, ""),
+            ("call_id", {"input": [HI, ANSWERED, {**ANSWERED, "call_id": "call_2"}]}, "call_1\ncall_2"),
+            ("call_id", {"input": [ANSWERED]}, "call_1"),
+            ("call_id", {"input": [ANSWERED, HI]}, ""),
+            ("call_id", {"input": "hi"}, ""),
+            ("agent", {"agent": {"name": "ops"}}, "ops"),
+            ("agent", {"metadata": {"agent": "ops"}}, "ops"),
+            ("agent", {"metadata": None}, ""),
+            (
+                "tools",
+                {
+                    "tools": [
+                        {"type": "function", "name": "f"},
+                        {"type": "mcp", "server_label": "s"},
+                        {"type": "web_search"},
+                    ]
+                },
+                ["f", "s", "web_search"],
+            ),
+            ("tools", {"tools": None}, []),
+        ],
+    )
+    def test_looks_at_one_side_of_a_request(self, what: str, body: dict[str, Any], heard: Any) -> None:
+        assert condition_value(Request("POST", "/responses", body=body), what) == heard
+
+    def test_sees_nothing_in_a_request_without_an_object(self) -> None:
+        request = Request("GET", "/responses/resp_1")
+        assert [condition_value(request, what) for what in ("instructions", "tools", "input", "agent")] == [
+            "",
+            [],
+            "",
+            "",
+        ]
+
+    @pytest.mark.parametrize(
+        ("name", "wanted", "actual", "met"),
+        [
+            ("input", "WEATHER", "the weather in Paris", True),
+            ("input", "rain", "the weather in Paris", False),
+            ("input", re.compile(r"in \w+$"), "the weather in Paris", True),
+            ("input", re.compile("^in"), "the weather in Paris", False),
+            ("input", lambda text: len(text) > 3, "long", True),
+            ("model", "gpt-5*", "gpt-5-mini", True),
+            ("model", "gpt-5", "gpt-5-mini", False),
+            ("model", re.compile("mini"), "gpt-5-mini", True),
+            ("tools", "f", ["f", "g"], True),
+            ("tools", ["f", "g"], ["g", "f", "h"], True),
+            ("tools", ["f", "x"], ["f"], False),
+            ("tools", lambda names: not names, [], True),
+        ],
+    )
+    def test_is_met_by_kind(self, name: str, wanted: Any, actual: Any, met: bool) -> None:
+        assert is_match(name, wanted, actual) is met
+
+
+class TestATool:
+    @pytest.mark.parametrize(("pattern", "met"), [("^get_", True), ("^set_", False)])
+    def test_is_found_by_a_pattern(self, pattern: str, met: bool) -> None:
+        assert is_match("tools", re.compile(pattern), ["web_search", "get_weather"]) is met
