@@ -85,16 +85,6 @@ def test_the_coverage_says_what_was_met(tmp_path: Path) -> None:
     assert rows["modes"]["right"] == "never met"
 
 
-def test_the_page_of_a_model_says_what_is_open() -> None:
-    result = run_cli("models", "gpt-5.5-pro-2026-04-23", "--json")
-    page = json.loads(result.stdout)
-    assert page["family"] == "gpt-5.5-pro"
-    assert page["facts"]["efforts"]["value"] == ["medium", "high", "xhigh"]
-    assert page["facts"]["efforts"]["sources"][0]["level"] == "recorded"
-    assert "tool.shell" in page["open"]
-    assert not set(page["open"]) & set(page["facts"])
-
-
 def test_verify_names_a_model_that_is_not_in_the_table_once(tmp_path: Path) -> None:
     for number, model in enumerate(("our-model", "our-model", "gpt-5.4", "ft:gpt-4.1:acme::1")):
         write_recording(tmp_path / f"{number}.jsonl", model, 200)

@@ -1,55 +1,16 @@
-"""A recording as a script: turns, refusals, routes, and what is not played; as code in three forms."""
+"""A recording as a script: turns, refusals, routes, and what is not played."""
 
 from __future__ import annotations
 
-import runpy
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
-import orjson
 import pytest
 
-from harness.cassettes.format.interaction import CassetteHeader, Interaction
-from harness.cassettes.format.serializer import dump_cassette
+from harness.cassettes.format.interaction import Interaction
 from harness.core.errors import ScriptError
-from harness.core.exchange import Json
-from harness.verify.recorded_script import RecordedScript, read_script
-from harness.verify.script_changes import find_changes, summarize_changes
-from harness.verify.script_code import SCRIPT_FORMS, write_script
-from harness.world.mock import Mock
-from harness.world.scripting.document import parse_document
-from harness.world.scripting.load import load_script_file
-from tests.support.command_line import run_cli
 from tests.support.in_process import Client
 from tests.support.recordings import HI, JSON, compact, error, over_http, response, socket, sse, streamed
-from tests.support.tools import functions
-
-HOST = "https://api.openai.com/v1"
-EMBEDDINGS = {"object": "list", "data": [{"embedding": [0.1], "index": 0, "object": "embedding"}], "model": "m"}
-
-
-def said(text: str, **members: Any) -> Json:
-    part = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
-    return {"type": "message", "id": "msg_1", "status": "completed", "role": "assistant", "content": [part], **members}
-
-
-CALL = {
-    "type": "function_call",
-    "id": "fc_1",
-    "call_id": "call_1",
-    "name": "f",
-    "arguments": '{"x":1}',
-    "status": "completed",
-}
-
-
-def script(*interactions: Interaction) -> RecordedScript:
-    return read_script(interactions, "tape")
-
-
-def posted(path: str, answer: Any, request: Any = None, status: int = 200, **members: Any) -> Interaction:
-    return over_http(request or {"model": "m"}, answer, uri=f"{HOST}{path}", status=status, **members)
+from tests.verify.tapes import CALL, EMBEDDINGS, HOST, posted, said, script
 
 
 class TestTurns:
@@ -208,126 +169,3 @@ class TestOtherParts:
             script(posted("/threads/runs", {}))
         with pytest.raises(ScriptError, match=r"tape: it holds no response of a model\. Give a recording"):
             script()
-
-
-class TestChanges:
-    @staticmethod
-    def changes(*asked: Any, recorded: RecordedScript | None = None) -> list[str]:
-        tape = recorded or script(*(over_http(HI, response(said("Hi."))) for _ in range(2)))
-        client = Client()
-        tape.apply(client.mock)
-        for input in asked:
-            client.ask(input)
-        return [str(change) for change in find_changes(tape, client.world.exchanges)]
-
-    def test_are_none_where_the_requests_are_the_same(self) -> None:
-        assert self.changes("hi", "hi") == []
-
-    def test_are_shown_as_a_diff(self) -> None:
-        [told] = self.changes("hi", "ho")
-        assert told.startswith("request 2, POST /responses, differs from the recording:\n--- recorded\n+++ asked\n")
-        assert '-  "input": "hi",\n+  "input": "ho",' in told
-
-    def test_tell_of_requests_too_few_and_too_many(self) -> None:
-        assert self.changes("hi") == ["POST /responses was recorded and did not come"]
-        assert self.changes("hi", "hi", "hi") == ["request 3, POST /responses, was not recorded"]
-
-    def test_are_no_other_ids(self) -> None:
-        output = {"type": "function_call_output", "call_id": "call_1", "output": "1"}
-        chained = {"model": "gpt-4.1", "previous_response_id": f"resp_{'a1' * 20}", "input": [output]}
-        tools = {"tools": functions("f")}
-        tape = script(over_http(HI | tools, response(CALL)), over_http(chained | tools, response(said("Hi."))))
-        client = Client()
-        client.tools = functions("f")
-        tape.apply(client.mock)
-        first = client.ask(store=None).body
-        client.ask([output], previous_response_id=first["id"])
-        [told] = find_changes(tape, client.world.exchanges)
-        assert (told.exchange, "store" in told.diff) == (1, True)
-
-    def test_are_summed_up_in_a_line(self) -> None:
-        tape = script(*(over_http(HI, response(said("Hi."))) for _ in range(2)))
-        client = Client()
-        tape.apply(client.mock)
-        client.ask("ho")
-        changes = find_changes(tape, client.world.exchanges)
-        assert summarize_changes(changes, "tape") == "tape: 1 request differs from it, 1 request did not come"
-
-
-class TestCode:
-    TAPE = (
-        over_http(HI, response(CALL)),
-        over_http(HI, error("Busy.", code="server_is_overloaded"), status=503),
-        over_http(HI, response(said('It\'s "so"\nand so.\u2028'), said("Two."))),
-        over_http(
-            HI,
-            response(
-                {
-                    "type": "web_search_call",
-                    "id": "ws_1",
-                    "status": "completed",
-                    "action": {"type": "search", "query": "x"},
-                }
-            ),
-        ),
-        streamed(sse({"type": "response.output_text.delta", "delta": "He"}), cut=True),
-        posted("/embeddings", EMBEDDINGS),
-        posted("/moderations", None, status=500),
-        posted("/threads/runs", {}),
-    )
-
-    @pytest.mark.parametrize("form", ["python", "yaml"])
-    def test_is_a_script_file_that_says_the_same(self, form: str, tmp_path: Path) -> None:
-        recorded = script(*self.TAPE)
-        file = tmp_path / f"tape.{'py' if form == 'python' else 'yaml'}"
-        file.write_text(write_script(recorded, form), encoding="utf-8")  # type: ignore[arg-type]
-        own, loaded = Mock(), Mock()
-        parse_document(recorded.document).apply(own)
-        load_script_file(file).apply(loaded)
-        assert self.turns(loaded) == self.turns(own)
-        assert len(self.turns(own)) == 5
-        assert [(path.path, path.answers) for path in loaded.world.routed] != []
-        assert {path.path for path in loaded.world.routed} == {path.path for path in own.world.routed}
-        assert file.read_text().splitlines()[1].startswith("# not played: POST /v1/threads/runs: ")
-
-    @staticmethod
-    def turns(mock: Mock) -> list[Any]:
-        return [turn if isinstance(turn, list) else [turn] for _, turn in mock.world.script.unused]
-
-    def test_in_python_is_written_by_the_builders(self, tmp_path: Path) -> None:
-        text = write_script(script(*self.TAPE), "python")
-        assert 'function_call("f", {"x": 1}, call_id="call_1"),' in text
-        assert 'http_error(503, "Busy.", type="invalid_request_error", code="server_is_overloaded"),' in text
-        assert 'cut(message(["He"]), after=1),' in text
-        (tmp_path / "it.py").write_text(text, encoding="utf-8")
-        assert len(runpy.run_path(str(tmp_path / "it.py"))["script"]) == 5
-
-    def test_as_json_is_what_the_control_plane_takes(self) -> None:
-        document = orjson.loads(write_script(script(*self.TAPE), "json"))
-        assert parse_document(document).apply(Mock())["turns"] == 5
-
-
-class TestTheCommand:
-    @pytest.fixture
-    def tape(self, tmp_path: Path) -> Path:
-        file = tmp_path / "tape.yaml"
-        file.write_text(
-            dump_cassette(CassetteHeader(), [over_http(HI, response(said("Hello."))), posted("/threads/runs", {})]),
-            encoding="utf-8",
-        )
-        return file
-
-    @pytest.mark.parametrize("form", SCRIPT_FORMS)
-    def test_prints_a_script(self, tape: Path, form: str) -> None:
-        ended = run_cli("cassettes", tape, "--to-script", form)
-        assert (ended.exit_code, "Hello." in ended.stdout) == (0, True)
-        assert "not played: POST /v1/threads/runs" in ended.output
-
-    def test_refuses_what_it_cannot_print(self, tape: Path) -> None:
-        for arguments, words in (
-            ((tape, "--to-script", "yml"), "--to-script yml: Did you mean 'yaml'?"),
-            ((tape.parent, "--to-script", "yaml"), "--to-script: give the path of one cassette, a file."),
-            (("--to-script", "yaml"), "--to-script: give the path of one cassette, a file."),
-        ):
-            ended = run_cli("cassettes", *arguments)
-            assert (ended.exit_code, words in ended.output) == (2, True), ended.output

@@ -1,0 +1,203 @@
+"""Where a module is tested: in a file of its name, or of its folder's, among the tests of its package.
+
+A part that one module alone imports is tested with that one. What else is tested elsewhere is listed here, and no more.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+HARNESS = ROOT / "harness"
+TESTS = ROOT / "tests"
+
+FOLDERS = {
+    "analysis/history/": "analysis/test_losses.py",  # what a loss is told by
+    "api/project/": "endpoints/project",  # what a project has, tested with its endpoints
+    "api/resources/": "endpoints",  # what the API stores, tested with its endpoints
+    "examine/cases/": "examine/test_mutants.py",  # each case catches a mutant of the reference client
+    "explain/": "explain/test_findings.py",  # a module for each kind of cause
+    "items/": "items/test_builders.py",  # a builder for each kind of item
+    "overrides/": "overrides/test_learn.py",  # the steps of `harness learn`
+    "server/transport/": "server/transport/test_connection.py",  # the parts of a connection
+    "viewer/": "viewer/test_build_case.py",  # the parts of the page
+    "world/scripting/": "world/test_yaml_file.py",  # the parts of a script file
+}
+"""Folders whose modules are entries of one kind or parts of one thing, and what tests all of them."""
+
+TESTED_WITH = {
+    "analysis/test_call_ledger.py": {"analysis/collect_replies"},
+    "analysis/test_client_mistakes.py": {"analysis/client_mistake", "analysis/retries", "core/client_judgement"},
+    "analysis/test_flow.py": {"analysis/flow_steps", "analysis/sequence"},
+    "analysis/test_losses.py": {"analysis/loss"},
+    "analysis/test_path.py": {"analysis/path_lists", "analysis/token_usage"},
+    "analysis/test_surfaced.py": {"analysis/text_match"},
+    "answers/test_stream.py": {"answers/response"},
+    "cassettes/format/test_serializer.py": {
+        "cassettes/format/members",
+        "cassettes/format/other_recorders",
+        "cassettes/format/untrusted_text",
+        "cassettes/format/yaml_layout",
+    },
+    "cassettes/recording/test_proxy.py": {"cassettes/recording/in_flight"},
+    "cli/test_app.py": {"cli/support/completion"},
+    "cli/test_rules.py": {"report/catalogue"},
+    "cli/test_serve_command.py": {
+        "cli/support/collection",
+        "cli/support/command_report",
+        "cli/support/observers",
+        "cli/support/run_command",
+        "cli/support/tls",
+        "server/client_environment",
+    },
+    "contract/evidence/test_rule_cassettes.py": {"verify/examples"},
+    "contract/test_check.py": {"contract/rule_plan"},
+    "contract/test_ordered_validator.py": {"contract/compile_schema"},
+    "contract/test_overlay.py": {"contract/overlay_operations"},
+    "contract/test_overrides_file.py": {"contract/body_places", "contract/overrides"},
+    "core/text/test_raised.py": {"core/garbage"},
+    "drive/test_chat.py": {"drive/openai_sdk"},
+    "end_to_end/recording/test_record.py": {"cli/record"},
+    "endpoints/project/test_agents.py": {"world/project_resources"},
+    "endpoints/project/test_datasets.py": {"endpoints/project/blobs"},
+    "endpoints/test_agent_requests.py": {"world/project_agents"},
+    "endpoints/test_assistants.py": {"endpoints/messages", "endpoints/threads"},
+    "endpoints/test_azure.py": {"api/content_filters", "contract/dialect_body"},
+    "endpoints/test_multi_agent.py": {"api/multi_agent"},
+    "endpoints/test_responses.py": {"answers/prompt", "endpoints/create/turn"},
+    "examine/test_adapter_schema.py": {"examine/task"},
+    "examine/test_behaviour.py": {"examine/cell"},
+    "examine/test_client_process.py": {"examine/adapter"},
+    "examine/test_declaration.py": {"examine/mode"},
+    "examine/test_explore.py": {"world/exploration"},
+    "examine/test_mutants.py": {
+        "examine/case",
+        "examine/checks",
+        "examine/edited_deltas",
+        "examine/session",
+        "examine/tool_functions",
+        "examine/tool_server",
+    },
+    "fast_path/test_frames.py": {"answers/encode"},
+    "fast_path/test_prepared.py": {"fast_path/repeat_cache"},
+    "faults/test_faults.py": {"core/delivery", "faults/broken_off", "faults/transport"},
+    "live/test_conformance.py": {"live/rule_questions"},
+    "live/test_drift.py": {"cli/drift", "cli/support/live_api"},
+    "live/test_inventory.py": {"cli/cassettes", "live/project_sources"},
+    "live/test_resend.py": {"live/client/websocket"},
+    "overrides/test_learn.py": {"cli/learn"},
+    "pytest_plugin/cassettes/test_cassettes.py": {"pytest_plugin/offers"},
+    "pytest_plugin/cassettes/test_pruning.py": {"cassettes/recording/last_used"},
+    "pytest_plugin/test_plugin.py": {"pytest_plugin/clients", "pytest_plugin/options"},
+    "pytest_plugin/test_tls.py": {"drive/foundry_credential"},
+    "pytest_plugin/test_traces.py": {"pytest_plugin/new_case", "pytest_plugin/views"},
+    "report/test_report.py": {"report/fill_case"},
+    "server/control_plane/test_app.py": {"server/control_plane/requests", "world/refusals"},
+    "server/control_plane/test_live.py": {"server/held_requests"},
+    "server/control_plane/test_view.py": {"server/world_names"},
+    "server/test_mock_api.py": {
+        "api/operations",
+        "core/exchange",
+        "endpoints/request",
+        "server/answering",
+        "server/judgement",
+        "server/keyed_worlds",
+    },
+    "server/tls/test_protocol.py": {"server/tls/context"},
+    "server/webhooks/test_sign.py": {"core/webhooks"},
+    "server/websocket/test_session.py": {"api/http/websocket_mode", "world/websocket_state"},
+    "test_troubleshooting.py": {"core/manual"},
+    "unscripted/test_turns.py": {"unscripted/project_tools", "unscripted/reading"},
+    "verify/judging/test_judge.py": {
+        "verify/judging/mock_answer",
+        "verify/judging/recording_day",
+        "verify/judging/unlisted_model",
+        "verify/output",
+        "verify/run",
+    },
+    "verify/test_aimock.py": {"cli/import_fixtures"},
+    "verify/test_evidence.py": {"verify/rule_records"},
+    "verify/test_nothing_judged.py": {"verify/judging/gateways"},
+    "verify/test_read_files.py": {"cassettes/listing"},
+    "world/test_routed.py": {"cassettes/recording/routed"},
+}
+"""Modules that are tested through others, by the file of tests that says best what they do."""
+
+
+@cache
+def tree(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
+@cache
+def users_of() -> dict[str, set[str]]:
+    """For each module those that import it."""
+    files = {".".join(file.relative_to(ROOT).with_suffix("").parts): file for file in HARNESS.rglob("*.py")}
+    users: dict[str, set[str]] = defaultdict(set)
+    for file in files.values():
+        for node in ast.walk(tree(file)):
+            names = [f"{node.module}.{alias.name}" for alias in node.names] if isinstance(node, ast.ImportFrom) else []
+            for name in {*names, *(name.rpartition(".")[0] for name in names)} & files.keys():
+                users[place(files[name])].add(place(file))
+    return users
+
+
+def place(file: Path) -> str:
+    """The path of a module below `harness/`, without suffix."""
+    return file.relative_to(HARNESS).with_suffix("").as_posix()
+
+
+@cache
+def names_of_tests() -> dict[str, set[str]]:
+    """What the files of tests of each package are named after."""
+    names = defaultdict(set)
+    for file in TESTS.rglob("test_*.py"):
+        names[file.relative_to(TESTS).parts[0]].add(file.stem.removeprefix("test_"))
+    return names
+
+
+def behaves(file: Path) -> bool:
+    """Whether a module has a function, which a test can call."""
+    return any(isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) for node in ast.walk(tree(file)))
+
+
+@cache
+def modules() -> list[str]:
+    """The modules with behaviour."""
+    return [place(file) for file in sorted(HARNESS.rglob("*.py")) if file.stem[0] != "_" and behaves(file)]
+
+
+def found_by_name(module: str) -> bool:
+    """Whether the tests of its package have a file of the name of a module, or of a folder that it is in."""
+    package, *names = module.split("/")
+    return not names_of_tests()[package].isdisjoint(names)
+
+
+def found(module: str) -> bool:
+    """Whether a module is found by its name, or is a part of one that is."""
+    users = users_of()[module]
+    return found_by_name(module) or (len(users) == 1 and found_by_name(*users))
+
+
+def exceptions() -> list[str]:
+    return [name for names in TESTED_WITH.values() for name in names]
+
+
+def test_a_module_is_tested_in_a_file_of_its_name():
+    lost = {name for name in modules() if not found(name) and not name.startswith(tuple(FOLDERS))} - {*exceptions()}
+    assert not lost, "write tests/PACKAGE/test_MODULE.py"
+
+
+def test_no_exception_is_listed_in_vain_or_twice():
+    needed = {name for name in modules() if not found(name)}
+    assert not {*exceptions()} - needed
+    assert len(exceptions()) == len({*exceptions()})
+    assert not [folder for folder in FOLDERS if not any(name.startswith(folder) for name in needed)]
+    assert not [name for name in exceptions() if name.startswith(tuple(FOLDERS))]
+
+
+def test_what_is_tested_elsewhere_is_tested_there():
+    assert not [tests for tests in [*TESTED_WITH, *FOLDERS.values()] if not (TESTS / tests).exists()]
