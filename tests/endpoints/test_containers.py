@@ -189,21 +189,3 @@ def test_every_provider_has_containers(client, root):
     made = client.api.handle(ReceivedRequest("POST", f"{root}/containers", headers, raw=b'{"name": "data"}'))
     read = client.api.handle(ReceivedRequest("GET", f"{root}/containers/{made.body['id']}/files", headers))
     assert (made.status, read.body["data"]) == (200, [])
-
-
-def test_a_deleted_model_is_gone():
-    client = Client()
-    name = "ft:gpt-4.1-mini:acme::9aBc"
-    assert client.send(f"GET /models/{name}").status == 200
-    assert client.send(f"DELETE /models/{name}").body == {"id": name, "object": "model", "deleted": True}
-    words = (404, f"The model '{name}' does not exist", "model", "model_not_found")
-    assert error(client.send(f"GET /models/{name}")) == words
-    assert error(client.send(f"DELETE /models/{name}")) == words
-    assert client.ask(model=name).status == 400
-
-
-def test_a_listed_model_is_listed_until_it_is_deleted():
-    client = Client(models=frozenset(["gpt-4.1", "ft:gpt-4.1:acme::1"]))
-    client.send("DELETE /models/ft:gpt-4.1:acme::1")
-    assert [one["id"] for one in client.send("GET /models").body["data"]] == ["gpt-4.1"]
-    assert client.send("DELETE /models/gpt-4.1").status == 403
