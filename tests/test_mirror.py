@@ -15,63 +15,59 @@ HARNESS = ROOT / "harness"
 TESTS = ROOT / "tests"
 
 FOLDERS = {
-    "analysis/history/": "analysis/test_losses.py",  # what a loss is told by
     "api/project/": "endpoints/project",  # what a project has, tested with its endpoints
     "api/resources/": "endpoints",  # what the API stores, tested with its endpoints
     "examine/cases/": "examine/test_mutants.py",  # each case catches a mutant of the reference client
-    "explain/": "explain/test_findings.py",  # a module for each kind of cause
-    "items/": "items/test_builders.py",  # a builder for each kind of item
+    "items/": "items",  # a builder for each kind of item
     "overrides/": "overrides/test_learn.py",  # the steps of `harness learn`
-    "server/transport/": "server/transport/test_connection.py",  # the parts of a connection
-    "viewer/": "viewer/test_build_case.py",  # the parts of the page
-    "world/scripting/": "world/test_yaml_file.py",  # the parts of a script file
+    "server/transport/": "server/transport",  # the parts of a connection
 }
 """Folders whose modules are entries of one kind or parts of one thing, and what tests all of them."""
 
 TESTED_WITH = {
-    "analysis/test_call_ledger.py": {"analysis/collect_replies"},
-    "analysis/test_client_mistakes.py": {"analysis/client_mistake", "analysis/retries", "core/client_judgement"},
+    "analysis/test_client_mistakes.py": {"analysis/client_mistake", "analysis/retries"},
     "analysis/test_flow.py": {"analysis/flow_steps", "analysis/sequence"},
     "analysis/test_losses.py": {"analysis/loss"},
     "analysis/test_path.py": {"analysis/path_lists", "analysis/token_usage"},
-    "analysis/test_surfaced.py": {"analysis/text_match"},
-    "answers/test_stream.py": {"answers/response"},
+    "analysis/test_surfaced.py": {"analysis/collect_replies", "analysis/text_match"},
     "cassettes/format/test_serializer.py": {
         "cassettes/format/members",
         "cassettes/format/other_recorders",
-        "cassettes/format/untrusted_text",
         "cassettes/format/yaml_layout",
     },
     "cassettes/recording/test_proxy.py": {"cassettes/recording/in_flight"},
     "cli/test_app.py": {"cli/support/completion"},
+    "cli/test_examine.py": {"examine/cell", "examine/mode"},
     "cli/test_rules.py": {"report/catalogue"},
     "cli/test_serve_command.py": {
         "cli/support/collection",
         "cli/support/command_report",
         "cli/support/observers",
-        "cli/support/run_command",
         "cli/support/tls",
         "server/client_environment",
+        "world/scripting/webhook_settings",
     },
-    "contract/evidence/test_rule_cassettes.py": {"verify/examples"},
-    "contract/test_check.py": {"contract/rule_plan"},
-    "contract/test_ordered_validator.py": {"contract/compile_schema"},
+    "cli/test_view.py": {"viewer/build_run", "viewer/json_form", "viewer/page", "viewer/trace"},
+    "contract/evidence/test_loss_examples.py": {
+        "analysis/history/history",
+        "analysis/history/request",
+        "analysis/history/similar_text",
+    },
+    "contract/evidence/test_rules.py": {"verify/examples"},
     "contract/test_overlay.py": {"contract/overlay_operations"},
-    "contract/test_overrides_file.py": {"contract/body_places", "contract/overrides"},
     "core/text/test_raised.py": {"core/garbage"},
     "drive/test_chat.py": {"drive/openai_sdk"},
-    "end_to_end/recording/test_record.py": {"cli/record"},
-    "endpoints/project/test_agents.py": {"world/project_resources"},
+    "drive/test_counted.py": {"analysis/history/tool_results"},
+    "end_to_end/recording/test_record.py": {"cli/record", "cli/support/run_command"},
+    "endpoints/project/test_agents.py": {"world/project_agents"},
     "endpoints/project/test_datasets.py": {"endpoints/project/blobs"},
-    "endpoints/test_agent_requests.py": {"world/project_agents"},
     "endpoints/test_assistants.py": {"endpoints/messages", "endpoints/threads"},
     "endpoints/test_azure.py": {"api/content_filters", "contract/dialect_body"},
     "endpoints/test_multi_agent.py": {"api/multi_agent"},
-    "endpoints/test_responses.py": {"answers/prompt", "endpoints/create/turn"},
+    "endpoints/test_project_tools.py": {"contract/compile_schema", "unscripted/project_tools"},
+    "endpoints/test_responses.py": {"answers/prompt", "answers/response", "endpoints/create/turn"},
     "examine/test_adapter_schema.py": {"examine/task"},
-    "examine/test_behaviour.py": {"examine/cell"},
     "examine/test_client_process.py": {"examine/adapter"},
-    "examine/test_declaration.py": {"examine/mode"},
     "examine/test_explore.py": {"world/exploration"},
     "examine/test_mutants.py": {
         "examine/case",
@@ -81,36 +77,42 @@ TESTED_WITH = {
         "examine/tool_functions",
         "examine/tool_server",
     },
-    "fast_path/test_frames.py": {"answers/encode"},
+    "explain/test_refused_request.py": {"explain/unpaired"},
+    "explain/test_render.py": {"explain/model"},
+    "explain/test_verdict.py": {"explain/evidence", "explain/turn"},
     "fast_path/test_prepared.py": {"fast_path/repeat_cache"},
-    "faults/test_faults.py": {"core/delivery", "faults/broken_off", "faults/transport"},
+    "faults/test_alterations.py": {"faults/transport"},
+    "faults/test_faults.py": {"faults/broken_off"},
     "live/test_conformance.py": {"live/rule_questions"},
     "live/test_drift.py": {"cli/drift", "cli/support/live_api"},
     "live/test_inventory.py": {"cli/cassettes", "live/project_sources"},
     "live/test_resend.py": {"live/client/websocket"},
-    "overrides/test_learn.py": {"cli/learn"},
+    "overrides/test_learn.py": {"cli/learn", "contract/body_places", "contract/overrides"},
     "pytest_plugin/cassettes/test_cassettes.py": {"pytest_plugin/offers"},
     "pytest_plugin/cassettes/test_pruning.py": {"cassettes/recording/last_used"},
+    "pytest_plugin/test_client_mistakes.py": {"core/client_judgement", "explain/client"},
+    "pytest_plugin/test_late.py": {"explain/stray"},
+    "pytest_plugin/test_lost.py": {"explain/loss"},
     "pytest_plugin/test_plugin.py": {"pytest_plugin/clients", "pytest_plugin/options"},
+    "pytest_plugin/test_refusals.py": {"explain/refusal", "world/refusals"},
     "pytest_plugin/test_tls.py": {"drive/foundry_credential"},
     "pytest_plugin/test_traces.py": {"pytest_plugin/new_case", "pytest_plugin/views"},
+    "pytest_plugin/test_webhooks.py": {"explain/webhook"},
     "report/test_report.py": {"report/fill_case"},
-    "server/control_plane/test_app.py": {"server/control_plane/requests", "world/refusals"},
-    "server/control_plane/test_live.py": {"server/held_requests"},
-    "server/control_plane/test_view.py": {"server/world_names"},
-    "server/test_mock_api.py": {
-        "api/operations",
-        "core/exchange",
-        "endpoints/request",
-        "server/answering",
+    "server/control_plane/test_acts.py": {"core/delivery", "server/held_requests"},
+    "server/control_plane/test_app.py": {
+        "server/control_plane/requests",
         "server/judgement",
-        "server/keyed_worlds",
+        "world/scripting/settings",
     },
+    "server/control_plane/test_view.py": {"server/world_names"},
+    "server/test_edge.py": {"explain/hang_up"},
+    "server/test_mock_api.py": {"api/operations", "endpoints/request", "server/answering", "server/keyed_worlds"},
     "server/tls/test_protocol.py": {"server/tls/context"},
-    "server/webhooks/test_sign.py": {"core/webhooks"},
+    "server/transport/test_faulty_delivery.py": {"answers/encode"},
     "server/websocket/test_session.py": {"api/http/websocket_mode", "world/websocket_state"},
     "test_troubleshooting.py": {"core/manual"},
-    "unscripted/test_turns.py": {"unscripted/project_tools", "unscripted/reading"},
+    "unscripted/test_turns.py": {"unscripted/reading"},
     "verify/judging/test_judge.py": {
         "verify/judging/mock_answer",
         "verify/judging/recording_day",
@@ -120,9 +122,17 @@ TESTED_WITH = {
     },
     "verify/test_aimock.py": {"cli/import_fixtures"},
     "verify/test_evidence.py": {"verify/rule_records"},
-    "verify/test_nothing_judged.py": {"verify/judging/gateways"},
-    "verify/test_read_files.py": {"cassettes/listing"},
-    "world/test_routed.py": {"cassettes/recording/routed"},
+    "verify/test_nothing_judged.py": {"verify/judging/gateways", "viewer/run_facts"},
+    "verify/test_read_files.py": {"cassettes/format/untrusted_text", "cassettes/listing"},
+    "viewer/test_build_case.py": {"viewer/copies", "viewer/edge", "viewer/identity", "viewer/secrets"},
+    "world/test_routed.py": {"cassettes/recording/routed", "core/exchange"},
+    "world/test_webhooks.py": {"core/webhooks"},
+    "world/test_yaml_file.py": {
+        "world/project_resources",
+        "world/scripting/document",
+        "world/scripting/lines",
+        "world/scripting/validation",
+    },
 }
 """Modules that are tested through others, by the file of tests that says best what they do."""
 

@@ -8,31 +8,16 @@ from typing import Any
 import pytest
 
 from harness.api.http.body import MAX_BODY_DEPTH, coerce_query, count_members, find_duplicate_name, parse_body
-from harness.contract import check as contract
-from harness.contract import rule_plan
 from harness.contract.check import check, check_answer, drop_nulls, named_rules, rule_for
 from harness.contract.rule import RULES, assumed, rule
-from harness.contract.rule_plan import forget_plans, plan_rules
+from harness.contract.rule_plan import forget_plans
 from harness.contract.schema import load, root_names, schemas_directory
 from harness.core.errors import ApiError
 from harness.core.exchange import Finding, JsonFault, ReceivedRequest, Request
 from harness.items import message
 from harness.server.mock_api import MockApi
 from harness.world.world import World
-
-AUTH = {"authorization": "Bearer sk-contract"}
-
-
-def request(body: Any = None, **members: Any) -> Request:
-    whole = {"model": "gpt-4.1", "input": "hi", **(body or {})}
-    return Request(
-        "POST", "/responses", AUTH, {}, whole, operation="POST /responses", schema="CreateResponse", **members
-    )
-
-
-def refused(sent: Request, world: World | None = None) -> str | None:
-    refusal = check(sent, world or World())
-    return refusal.rule.id if refusal else None
+from tests.support.checked import AUTH, refused, request
 
 
 class TestTheOrder:
@@ -269,53 +254,3 @@ class TestAPromptTemplate:
         headers = {"authorization": "Bearer sk-prompt", "content-type": "application/json"}
         answer = mock.handle(ReceivedRequest("POST", "/v1/responses", headers, raw=b'{"prompt": {"id": "pmpt_1"}}'))
         assert answer.status == 200
-
-
-def test_names_that_a_client_makes_up_are_not_remembered() -> None:
-    made = rule_plan._make_plan.cache_info().currsize
-    for number in range(50):
-        request = Request("POST", "/responses", body={"model": "gpt-4.1", f"x{number}": 1}, operation="POST /responses")
-        contract.check(request, World())
-    assert rule_plan._make_plan.cache_info().currsize <= made + 1
-
-
-class TestRulesThatCannotApply:
-    """A rule with `mentions` or `items` runs only for a body that has a word, a transcript that has a type."""
-
-    BARE_IMAGE = (
-        b'{"model": "gpt-4.1", "input": [{"role": "user", "content": [{"type": "input_%b", "detail": "auto"}]}]}'
-    )
-
-    def rules_for(self, items: list[Any], raw: bytes = b"") -> set[str]:
-        sent, world = request({"input": items}, raw=raw), World()
-        return {each.id for each, _ in plan_rules(sent, world).narrow(sent, world.store.transcript(sent.body))}
-
-    def test_are_not_called(self) -> None:
-        called = self.rules_for([{"role": "user", "content": "hi"}])
-        assert called.isdisjoint(rule.id for rule in RULES.values() if rule.mentions or rule.items)
-
-    def test_are_called_once_a_type_or_a_word_is_there(self) -> None:
-        call = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}
-        assert {"call_needs_output", "call_without_namespace"} <= self.rules_for([call])
-        assert "compaction_trigger_last" in self.rules_for([{"type": "compaction_trigger"}])
-
-    def test_are_called_if_what_is_stored_has_the_type(self) -> None:
-        world = World()
-        call = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}", "status": "completed"}
-        world.store.put_response({"id": "resp_1", "output": [call]}, [], world.store.chain_of({}))
-        assert refused(request({"previous_response_id": "resp_1"}), world) == "call_needs_output"
-
-    @pytest.mark.parametrize("word", [b"image", b"im\\u0061ge"])
-    def test_a_word_is_one_however_it_is_escaped(self, word: bytes) -> None:
-        raw = self.BARE_IMAGE % word
-        assert refused(request(parse_body(raw)[0], raw=raw)) == "image_without_source"
-
-    def test_without_bytes_to_search_all_are_called(self) -> None:
-        items = [{"role": "user", "content": "hi", "n": 1 << 70}]
-        assert "image_without_source" in self.rules_for(items)
-
-    def test_no_more_sets_are_remembered_than_that(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(rule_plan, "MAX_NARROWED", 0)
-        forget_plans()
-        assert "call_needs_output" not in self.rules_for([{"role": "user", "content": "hi"}])
-        forget_plans()

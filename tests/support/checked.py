@@ -1,0 +1,25 @@
+"""Requests as the contract checks them, without a mock around it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harness.contract.check import check
+from harness.core.exchange import Request
+from harness.world.world import World
+
+AUTH = {"authorization": "Bearer sk-contract"}
+
+
+def request(body: Any = None, **members: Any) -> Request:
+    """A request for a response that says this besides what each says."""
+    whole = {"model": "gpt-4.1", "input": "hi", **(body or {})}
+    return Request(
+        "POST", "/responses", AUTH, {}, whole, operation="POST /responses", schema="CreateResponse", **members
+    )
+
+
+def refused(sent: Request, world: World | None = None) -> str | None:
+    """The rule that refuses a request, if one does."""
+    refusal = check(sent, world or World())
+    return refusal.rule.id if refusal else None
