@@ -61,7 +61,6 @@ TESTED_WITH = {
     "end_to_end/recording/test_record.py": {"cli/record", "cli/support/run_command"},
     "endpoints/project/test_agents.py": {"world/project_agents"},
     "endpoints/project/test_datasets.py": {"endpoints/project/blobs"},
-    "endpoints/test_assistants.py": {"endpoints/messages", "endpoints/threads"},
     "endpoints/test_azure.py": {"api/content_filters", "contract/dialect_body"},
     "endpoints/test_multi_agent.py": {"api/multi_agent"},
     "endpoints/test_project_tools.py": {"contract/compile_schema", "unscripted/project_tools"},
@@ -124,7 +123,7 @@ TESTED_WITH = {
     "verify/test_evidence.py": {"verify/rule_records"},
     "verify/test_nothing_judged.py": {"verify/judging/gateways", "viewer/run_facts"},
     "verify/test_read_files.py": {"cassettes/format/untrusted_text", "cassettes/listing"},
-    "viewer/test_build_case.py": {"viewer/copies", "viewer/edge", "viewer/identity", "viewer/secrets"},
+    "viewer/test_build_case.py": {"viewer/identity"},
     "world/test_routed.py": {"cassettes/recording/routed", "core/exchange"},
     "world/test_webhooks.py": {"core/webhooks"},
     "world/test_yaml_file.py": {

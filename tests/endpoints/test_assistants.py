@@ -1,4 +1,4 @@
-"""Assistants, threads and messages: what each endpoint answers and changes."""
+"""Assistants: what each endpoint answers and changes."""
 
 from __future__ import annotations
 
@@ -7,26 +7,8 @@ from typing import Any
 import pytest
 
 from harness.core.errors import ConfigError
-from harness.items import message
-from tests.support.threads import FUNCTION, Desk, path, text
-
-
-@pytest.fixture
-def desk() -> Desk:
-    return Desk(name="Ann", instructions="Be brief.")
-
-
-def error(answer: Any) -> tuple[int, str, str | None, str | None]:
-    told = answer.body["error"]
-    return answer.status, told["message"], told["param"], told["code"]
-
-
-def made_with(desk: Desk, call: str, body: dict[str, Any]) -> dict[str, Any]:
-    """The vector store that is made with another object, of one file."""
-    stores = [{"file_ids": [desk.mock.file("a.txt", "Paris")], "metadata": {"a": "b"}}]
-    made = desk.send(call, {**body, "tool_resources": {"file_search": {"vector_stores": stores}}}).body
-    (id,) = made["tool_resources"]["file_search"]["vector_store_ids"]
-    return dict(desk.send(f"GET /vector_stores/{id}").body)
+from tests.support.in_process import error
+from tests.support.threads import FUNCTION, Desk, made_with, path
 
 
 class TestAnAssistant:
@@ -127,109 +109,6 @@ class TestAnAssistant:
     def test_may_have_other_tools_on_foundry(self, desk: Desk) -> None:
         body = {"model": "m", "tools": [{"type": "bing_grounding", "bing_grounding": {"search_configurations": []}}]}
         assert desk.send("POST /api/projects/p/assistants", body, **{"api-version": "v1"}).status == 200
-
-
-class TestAThread:
-    def test_may_begin_empty_and_without_a_body(self, desk: Desk) -> None:
-        made = desk.send("POST /threads").body
-        assert (made["object"], made["metadata"], made["tool_resources"]) == ("thread", {}, {})
-        assert desk.messages(made["id"]) == []
-
-    def test_shows_the_resources_of_a_code_interpreter_only_when_it_is_read(self, desk: Desk) -> None:
-        id = desk.thread()
-        assert desk.send(f"GET /threads/{id}").body["tool_resources"] == {"code_interpreter": {"file_ids": []}}
-        changed = desk.send(f"POST /threads/{id}", {"metadata": {"a": "b"}}).body
-        assert (changed["metadata"], changed["tool_resources"]) == ({"a": "b"}, {})
-
-    def test_may_be_made_with_a_vector_store_that_lasts_a_week_without_use(self, desk: Desk) -> None:
-        store = made_with(desk, "POST /threads", {})
-        assert (store["file_counts"]["total"], store["metadata"]) == (1, {"a": "b"})
-        assert store["expires_at"] - store["last_active_at"] == 7 * 86_400
-
-    def test_of_a_run_may_be_made_with_a_vector_store_beside_another(self, desk: Desk) -> None:
-        other = desk.mock.vector_store()
-        search = {"vector_store_ids": [other], "vector_stores": [{}]}
-        body = {"assistant_id": desk.assistant, "thread": {"tool_resources": {"file_search": search}}}
-        id = desk.send("POST /threads/runs", body).body["thread_id"]
-        known = desk.send(f"GET /threads/{id}").body["tool_resources"]["file_search"]
-        assert known == {"vector_store_ids": list(desk.world.store.vector_stores)}
-        assert known["vector_store_ids"][0] == other
-
-    def test_keeps_what_an_update_does_not_name(self, desk: Desk) -> None:
-        id = desk.send("POST /threads", {"metadata": {"a": "b"}}).body["id"]
-        store = {"file_search": {"vector_store_ids": ["vs_1"]}}
-        assert desk.send(f"POST /threads/{id}", {"tool_resources": store}).body["metadata"] == {"a": "b"}
-        assert desk.send(f"GET /threads/{id}").body["tool_resources"] == store
-
-    def test_takes_everything_with_it_when_it_is_deleted(self, desk: Desk) -> None:
-        run = desk.run(desk.thread("hi")).body
-        id = run["thread_id"]
-        assert desk.send(f"DELETE /threads/{id}").body == {"id": id, "object": "thread.deleted", "deleted": True}
-        for call in (f"GET /threads/{id}", f"GET {path(run)}", f"GET /threads/{id}/messages"):
-            assert error(desk.send(call)) == (404, f"No thread found with id '{id}'.", None, None)
-
-
-class TestAMessage:
-    def test_of_a_client_has_no_status_and_no_run(self, desk: Desk) -> None:
-        thread = desk.thread()
-        made = desk.send(f"POST /threads/{thread}/messages", {"role": "user", "content": "Hello."}).body
-        id, created_at = made.pop("id"), made.pop("created_at")
-        assert (id[:4], len(id), created_at > 0) == ("msg_", 28, True)
-        assert made == {
-            "object": "thread.message",
-            "assistant_id": None,
-            "thread_id": thread,
-            "run_id": None,
-            "role": "user",
-            "content": [{"type": "text", "text": {"value": "Hello.", "annotations": []}}],
-            "attachments": [],
-            "metadata": {},
-        }
-
-    def test_may_hold_pictures_and_attachments(self, desk: Desk) -> None:
-        parts = [
-            {"type": "text", "text": "Look."},
-            {"type": "image_file", "image_file": {"file_id": "file-1"}},
-            {"type": "image_url", "image_url": {"url": "https://a.example/x.png", "detail": "low"}},
-        ]
-        files = [{"file_id": "file-2", "tools": [{"type": "file_search"}]}]
-        body = {"role": "user", "content": parts, "attachments": files}
-        made = desk.send(f"POST /threads/{desk.thread()}/messages", body).body
-        assert text(made)["value"] == "Look."
-        assert made["content"][1] == {"type": "image_file", "image_file": {"detail": "auto", "file_id": "file-1"}}
-        assert made["content"][2]["image_url"]["detail"] == "low"
-        assert made["attachments"] == files
-        desk.mock.when(input="Look").script(message("seen"))
-        run = desk.settled(desk.run(made["thread_id"]).body)
-        assert text(desk.messages(run["thread_id"])[0])["value"] == "seen"
-
-    def test_is_answered_with_file_ids_when_its_metadata_is_set(self, desk: Desk) -> None:
-        thread = desk.thread("hi")
-        (known,) = desk.messages(thread)
-        place = f"/threads/{thread}/messages/{known['id']}"
-        changed = desk.send(f"POST {place}", {"metadata": {"a": "b"}}).body
-        assert ("attachments" in changed, changed["file_ids"]) == (False, [])
-        assert desk.send(f"GET {place}").body == {**known, "metadata": {"a": "b"}}
-        assert desk.send(f"POST {place}", {}).body["metadata"] == {"a": "b"}
-
-    def test_can_be_taken_out(self, desk: Desk) -> None:
-        thread = desk.thread("a", "b")
-        newest, _ = desk.messages(thread)
-        gone = desk.send(f"DELETE /threads/{thread}/messages/{newest['id']}").body
-        assert gone == {"id": newest["id"], "object": "thread.message.deleted", "deleted": True}
-        assert [text(each)["value"] for each in desk.messages(thread)] == ["a"]
-
-    def test_is_read_page_by_page(self, desk: Desk) -> None:
-        thread = desk.thread(*"abc")
-        page = desk.send(f"GET /threads/{thread}/messages", limit="2", order="asc").body
-        assert page["has_more"]
-        rest = desk.messages(thread, after=page["last_id"], order="asc")
-        assert [text(each)["value"] for each in rest] == ["c"]
-
-    def test_can_be_listed_by_the_run_that_made_it(self, desk: Desk) -> None:
-        run = desk.settled(desk.run(desk.thread("hi")).body)
-        (made,) = desk.messages(run["thread_id"], run_id=run["id"])
-        assert (made["role"], made["run_id"], made["status"]) == ("assistant", run["id"], "completed")
 
 
 class TestTheAccount:

@@ -96,3 +96,11 @@ def wire(events: list[Json]) -> str:
 def data(events: list[Any], name: str) -> list[Any]:
     """What the events of this name carry."""
     return [event["data"] for event in events if event["event"] == name]
+
+
+def made_with(desk: Desk, call: str, body: dict[str, Any]) -> dict[str, Any]:
+    """The vector store that is made with another object, of one file."""
+    stores = [{"file_ids": [desk.mock.file("a.txt", "Paris")], "metadata": {"a": "b"}}]
+    made = desk.send(call, {**body, "tool_resources": {"file_search": {"vector_stores": stores}}}).body
+    (id,) = made["tool_resources"]["file_search"]["vector_store_ids"]
+    return dict(desk.send(f"GET /vector_stores/{id}").body)

@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
-import ast
-import json
-import re
-import subprocess
-import sys
-from pathlib import Path
-
 import orjson
-import pytest
-import yaml
 
 from harness.analysis.sequence import SequenceDiagram
 from harness.faults import cut
 from harness.items import file_citation, function_call, mcp_call, message
-from harness.viewer.copies import fill_copy
 from harness.viewer.pool import PoolReader
-from harness.world.scripting.document import parse_document
 from tests.support.in_process import user
-from tests.support.shown import KEY, TOOL, Asked, places, read, transcript
-
-
-@pytest.fixture
-def asked() -> Asked:
-    return Asked()
-
+from tests.support.shown import TOOL, Asked, places, read, transcript
 
 # What the model saw
 
@@ -199,17 +182,7 @@ def test_only_exchanges_after_a_number_are_shown_on_demand_and_nothing_else_is_s
     assert case.row.exchanges == 2
 
 
-# Secrets, control characters
-
-
-def test_secrets_are_hidden_everywhere(asked: Asked) -> None:
-    asked.mock.script(f"Your key is {KEY}.")
-    asked.ask([user(f"My key is {KEY}, or sk-proj-{'a1B2' * 12}.")], metadata={"key": KEY}, instructions=KEY)
-    text = orjson.dumps(asked.show("failed", why=f"E {KEY}"))
-    assert KEY.encode() not in text
-    assert b"sk-proj-" not in text
-    headers = dict(asked.show().exchanges[0].request_headers)
-    assert headers == {"authorization": "Bearer [hidden]", "content-type": "application/json", "user-agent": "me/1"}
+# Control characters
 
 
 def test_wire_data_is_exact_and_labels_are_escaped(asked: Asked) -> None:
@@ -222,96 +195,7 @@ def test_wire_data_is_exact_and_labels_are_escaped(asked: Asked) -> None:
     assert "\x1b" not in orjson.dumps(case.row).decode()
 
 
-# Copies
-
-
-def copied(asked: Asked, name: str) -> str:
-    case = asked.show()
-    shown = case.exchanges[-1]
-    return fill_copy(shown.copies[name], read(case, shown.number, "request"))
-
-
-HARD = 'He said """\'\\ $HOME `id` \\" é\n JSON\nJSON'
-
-
-def test_a_turn_is_copied_as_yaml_that_a_script_reads(asked: Asked) -> None:
-    asked.mock.script([message(HARD), function_call("look", {"city": "Paris"}, call_id="call_1")])
-    asked.ask("hi", tools=[TOOL | {"parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}])
-    document = parse_document({"script": yaml.safe_load(copied(asked, "turn_yaml"))})
-    other = Asked()
-    document.apply(other.mock)
-    said = other.ask(
-        "hi", tools=[TOOL | {"parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}]
-    )
-    assert said["output"][0]["content"][0]["text"] == HARD
-    assert (said["output"][1]["call_id"], json.loads(said["output"][1]["arguments"])) == ("call_1", {"city": "Paris"})
-
-
-def test_a_turn_is_copied_as_python(asked: Asked) -> None:
-    asked.mock.script([message(HARD)])
-    asked.ask("hi")
-    call = ast.parse(copied(asked, "turn_python")).body[0]
-    assert isinstance(call, ast.Expr)
-    other = Asked()
-    exec(copied(asked, "turn_python"), {"mock": other.mock, "message": message})
-    assert other.ask("hi")["output"][0]["content"][0]["text"] == HARD
-
-
-def test_curl_sends_the_same_body(asked: Asked, tmp_path: Path) -> None:
-    asked.mock.script("ok")
-    asked.ask([user(HARD)], metadata={"a": HARD})
-    script = copied(asked, "curl")
-    assert "$OPENAI_API_KEY" in script
-    (tmp_path / "curl").write_text("#!/bin/sh\ncat > sent.json\n")
-    (tmp_path / "curl").chmod(0o755)
-    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}
-    subprocess.run(["sh", "-c", script], cwd=tmp_path, env=environment, check=True, timeout=20)
-    assert json.loads((tmp_path / "sent.json").read_text()) == asked.mock.exchanges[0].request.body
-
-
-@pytest.mark.parametrize("input", [HARD, 17])
-def test_a_request_is_copied_as_a_test_that_passes(asked: Asked, input: object, tmp_path: Path) -> None:
-    asked.mock.script("ok") if input != 17 else None
-    asked.ask(input)
-    (tmp_path / "test_copied.py").write_text(copied(asked, "pytest"))
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "test_copied.py"]
-    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-
-
-def test_a_refusal_is_copied_as_one_that_is_expected(asked: Asked) -> None:
-    asked.ask(17)
-    text = copied(asked, "refusal")
-    assert re.match(r"with mock\.refuses\('invalid_type'\) as refused:", text)
-
-
-# The edge, and who answered
-
-
-def test_an_exchange_says_when_it_came_and_which_turn_answered(asked: Asked) -> None:
-    asked.mock.when(instructions="planner").script("Never.")
-    asked.mock.script("One.", "Two.")
-    asked.ask("hi", instructions="You are ops.")
-    asked.ask(17)
-    case = asked.show()
-    first, second = case.exchanges
-    assert first.edge.arrived == 0
-    assert second.edge.arrived is not None
-    assert first.edge.arrived <= (first.edge.last_byte or 0) <= second.edge.arrived
-    assert case.row.began == 1000.0
-    assert first.answered_by is not None
-    assert (first.answered_by.turn, first.answered_by.route) == (1, "script")
-    assert first.answered_by.file == __file__
-    lines = Path(__file__).read_text().splitlines()
-    assert 'asked.mock.script("One.", "Two.")' in lines[first.answered_by.line - 1]
-    assert [(route.route, route.failed) for route in first.tried] == [
-        ("when(instructions='planner')", "instructions has no 'planner', it is 'You are ops.'"),
-        ("script", ""),
-    ]
-    assert (second.answered_by, second.tried) == (None, [])
-    [never, two] = case.waiting
-    assert (never.file, two.route) == (__file__, "script")
-    assert 'script("Never.")' in lines[never.line - 1]
+# What is stored
 
 
 def test_a_transcript_that_grows_is_stored_once(asked: Asked) -> None:

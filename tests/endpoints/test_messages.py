@@ -1,0 +1,69 @@
+"""Messages of a thread: what they hold, changed, taken out, and read page by page."""
+
+from __future__ import annotations
+
+from harness.items import message
+from tests.support.threads import Desk, text
+
+
+class TestAMessage:
+    def test_of_a_client_has_no_status_and_no_run(self, desk: Desk) -> None:
+        thread = desk.thread()
+        made = desk.send(f"POST /threads/{thread}/messages", {"role": "user", "content": "Hello."}).body
+        id, created_at = made.pop("id"), made.pop("created_at")
+        assert (id[:4], len(id), created_at > 0) == ("msg_", 28, True)
+        assert made == {
+            "object": "thread.message",
+            "assistant_id": None,
+            "thread_id": thread,
+            "run_id": None,
+            "role": "user",
+            "content": [{"type": "text", "text": {"value": "Hello.", "annotations": []}}],
+            "attachments": [],
+            "metadata": {},
+        }
+
+    def test_may_hold_pictures_and_attachments(self, desk: Desk) -> None:
+        parts = [
+            {"type": "text", "text": "Look."},
+            {"type": "image_file", "image_file": {"file_id": "file-1"}},
+            {"type": "image_url", "image_url": {"url": "https://a.example/x.png", "detail": "low"}},
+        ]
+        files = [{"file_id": "file-2", "tools": [{"type": "file_search"}]}]
+        body = {"role": "user", "content": parts, "attachments": files}
+        made = desk.send(f"POST /threads/{desk.thread()}/messages", body).body
+        assert text(made)["value"] == "Look."
+        assert made["content"][1] == {"type": "image_file", "image_file": {"detail": "auto", "file_id": "file-1"}}
+        assert made["content"][2]["image_url"]["detail"] == "low"
+        assert made["attachments"] == files
+        desk.mock.when(input="Look").script(message("seen"))
+        run = desk.settled(desk.run(made["thread_id"]).body)
+        assert text(desk.messages(run["thread_id"])[0])["value"] == "seen"
+
+    def test_is_answered_with_file_ids_when_its_metadata_is_set(self, desk: Desk) -> None:
+        thread = desk.thread("hi")
+        (known,) = desk.messages(thread)
+        place = f"/threads/{thread}/messages/{known['id']}"
+        changed = desk.send(f"POST {place}", {"metadata": {"a": "b"}}).body
+        assert ("attachments" in changed, changed["file_ids"]) == (False, [])
+        assert desk.send(f"GET {place}").body == {**known, "metadata": {"a": "b"}}
+        assert desk.send(f"POST {place}", {}).body["metadata"] == {"a": "b"}
+
+    def test_can_be_taken_out(self, desk: Desk) -> None:
+        thread = desk.thread("a", "b")
+        newest, _ = desk.messages(thread)
+        gone = desk.send(f"DELETE /threads/{thread}/messages/{newest['id']}").body
+        assert gone == {"id": newest["id"], "object": "thread.message.deleted", "deleted": True}
+        assert [text(each)["value"] for each in desk.messages(thread)] == ["a"]
+
+    def test_is_read_page_by_page(self, desk: Desk) -> None:
+        thread = desk.thread(*"abc")
+        page = desk.send(f"GET /threads/{thread}/messages", limit="2", order="asc").body
+        assert page["has_more"]
+        rest = desk.messages(thread, after=page["last_id"], order="asc")
+        assert [text(each)["value"] for each in rest] == ["c"]
+
+    def test_can_be_listed_by_the_run_that_made_it(self, desk: Desk) -> None:
+        run = desk.settled(desk.run(desk.thread("hi")).body)
+        (made,) = desk.messages(run["thread_id"], run_id=run["id"])
+        assert (made["role"], made["run_id"], made["status"]) == ("assistant", run["id"], "completed")
