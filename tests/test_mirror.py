@@ -37,7 +37,7 @@ TESTED_WITH = {
     },
     "cassettes/recording/test_proxy.py": {"cassettes/recording/in_flight"},
     "cli/test_app.py": {"cli/support/completion"},
-    "cli/test_examine.py": {"examine/cell", "examine/mode"},
+    "cli/test_examine.py": {"examine/cell"},
     "cli/test_rules.py": {"report/catalogue"},
     "cli/test_serve_command.py": {
         "cli/support/collection",
@@ -115,9 +115,6 @@ TESTED_WITH = {
     "verify/judging/test_judge.py": {
         "verify/judging/mock_answer",
         "verify/judging/recording_day",
-        "verify/judging/unlisted_model",
-        "verify/output",
-        "verify/run",
     },
     "verify/test_aimock.py": {"cli/import_fixtures"},
     "verify/test_evidence.py": {"verify/rule_records"},

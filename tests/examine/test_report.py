@@ -14,7 +14,6 @@ from markdown_it import MarkdownIt
 from harness.contract.schema import schemas_directory
 from harness.core.errors import ConfigError
 from harness.examine.declaration import Declaration
-from harness.examine.mode import Mode, parse_modes
 from harness.examine.report.baseline import compare_with_baseline
 from harness.examine.report.formats import check_writable, render_results, write_results
 from harness.examine.report.json_results import read_results
@@ -105,22 +104,6 @@ def test_clients_side_by_side() -> None:
     merged = merge_results([results(RED), results(GREEN), results(cell("tools/one-call"), client="yours 2")])
     assert [each.client for each in merged.clients] == ["mine 1.0", "mine 1.0 (2)", "yours 2"]
     assert merged.areas == ["answers", "tools"]
-
-
-@pytest.mark.parametrize(
-    ("texts", "meant"),
-    [
-        ((), "plain,chain stream,chain stream,replay stream,replay,azure"),
-        (("stream",), "stream,chain stream,replay stream,replay,azure"),
-        (("stream,replay",), "stream,replay"),
-        (("stream,replay,azure",), "stream,replay,azure"),
-        (("azure", "plain"), "plain,chain stream,replay,azure"),
-        (("openai",), "plain,chain stream,chain stream,replay"),
-    ],
-)
-def test_modes_are_chosen_by_their_words(texts: tuple[str, ...], meant: str) -> None:
-    modes = [Mode(False, "chain"), Mode(True, "chain"), Mode(True, "replay"), Mode(True, "replay", "azure")]
-    assert " ".join(map(str, filter(parse_modes(texts), modes))) == meant
 
 
 EVIL = "</script><b>|`*\u0000"

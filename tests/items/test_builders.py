@@ -1,3 +1,5 @@
+"""Items that most scripts have: what their builders put on the wire, and what they refuse."""
+
 import json
 
 import pytest
@@ -19,13 +21,9 @@ from harness.items import (
 from harness.items.kind import ITEMS, Item, item, item_from_wire, render_item
 from harness.items.stream_grammar import StreamedText
 from tests.support.registries import restored_items
+from tests.support.wired import wire
 
 NOW = 1788812320
-
-
-def wire(made, **options):
-    ids = Ids("items")
-    return render_item(made, ids, ids.response(NOW), NOW, **options)
 
 
 def text_part(text, annotations=(), logprobs=()):

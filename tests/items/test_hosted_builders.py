@@ -3,7 +3,6 @@
 import pytest
 
 from harness.core.errors import ScriptError
-from harness.core.ids import Ids
 from harness.items import (
     apply_patch_call,
     apply_patch_call_output,
@@ -33,16 +32,11 @@ from harness.items import (
     update_file,
     web_search_call,
 )
-from harness.items.kind import ITEMS, item_from_wire, render_item
+from harness.items.kind import ITEMS, item_from_wire
+from tests.support.wired import wire
 
-NOW = 1788812320
 CALLED_BY_PROGRAM = {"type": "program", "caller_id": "call_1"}
 BLOCKED = {"type": "image_generation_user_error", "code": "moderation_blocked", "message": "No."}
-
-
-def wire(made):
-    ids = Ids("items")
-    return render_item(made, ids, ids.response(NOW), NOW)
 
 
 @pytest.mark.parametrize(

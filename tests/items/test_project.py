@@ -12,7 +12,6 @@ from harness.answers.stream import StreamError, count_held, fold, render_events
 from harness.api.http.dialects import API_ROOTS, FOUNDRY
 from harness.core.errors import ScriptError
 from harness.core.exchange import ReceivedRequest
-from harness.core.ids import Ids
 from harness.items import (
     azure_ai_search_call_output,
     bing_grounding_call,
@@ -26,19 +25,15 @@ from harness.items import (
     structured_outputs,
     workflow_action,
 )
-from harness.items.kind import ITEMS, Item, item_from_wire, item_types, render_item
+from harness.items.kind import ITEMS, item_from_wire, item_types
 from harness.server.mock_api import MockApi
 from harness.world.scripting.document import parse_document
 from harness.world.scripting.lines import line_builders
 from tests.support.streams import response
+from tests.support.wired import wire
 
 KEY = {"api-key": "mine", "content-type": "application/json"}
 OWN = sorted(item_types(FOUNDRY).keys() - item_types().keys())
-
-
-def wire(made: Item) -> dict[str, Any]:
-    ids = Ids("items")
-    return render_item(made, ids, ids.response(1), 1)
 
 
 def send(dialect: str, body: Any, call: str = "POST /responses", api: MockApi | None = None) -> Any:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness.core.errors import HarnessError
 from harness.items import function_call, message, reasoning
-from harness.verify import output
-from tests.support.recordings import HI, KEY, OUTPUT, error, exchange, judge, judged, recorded, write_jsonl
+from tests.support.recordings import HI, OUTPUT, error, exchange, judge, judged, recorded, write_jsonl
 
 CALL = function_call("f", "{}", call_id="call_1")
 
@@ -222,114 +218,3 @@ def test_a_cut_stream_is_not_read_as_a_whole(tmp_path: Path) -> None:
     one["events"] = one["events"][:-2]
     assert judge(tmp_path, [{**one, "cut": True}])["streams"]["conform"] == 1
     assert judge(tmp_path, [one])["streams"]["findings"]
-
-
-def test_other_traffic_is_skipped_and_counted(tmp_path: Path) -> None:
-    (one,) = recorded(HI)
-    others = [
-        {**one, "url_path": "/v1/chat/completions"},
-        {**one, "url_path": "/v1/embeddings"},
-        {**one, "provider": "", "url_path": "/v1/messages"},
-    ]
-    report = judge(tmp_path, [one, *others])
-    assert (report["exchanges"], report["skipped"]) == (4, 3)
-    assert sum(report["skipped_why"].values()) == 3
-    assert report["skipped_why"]["not judged: /chat/completions"] == 1
-
-
-def test_files_are_worlds_apart(tmp_path: Path) -> None:
-    one, two = recorded(HI, {**HI, "previous_response_id": "{0}"})
-    apart = [
-        write_jsonl(tmp_path, [one], "a.jsonl"),
-        write_jsonl(tmp_path, [{**two, "id": "other/tape#1"}], "b.jsonl"),
-    ]
-    _, report = judged(tmp_path, *apart)
-    assert (report["requests"]["accepted"], report["requests"]["unverifiable"]) == (1, 1)
-
-
-def test_several_jobs_find_the_same_in_the_same_order(tmp_path: Path) -> None:
-    (one,) = recorded(HI)
-    folder = tmp_path / "many"
-    folder.mkdir()
-    for number in range(6):
-        bad = deepcopy(one)
-        bad["id"], bad["request"] = f"t{number}#1", {**HI, "colour": "blue"}
-        write_jsonl(folder, [bad], f"{number}.jsonl")
-    alone, side_by_side = judged(tmp_path, folder)[1], judged(tmp_path, folder, jobs=2)[1]
-    assert alone == side_by_side
-    assert [entry["id"] for entry in alone["requests"]["refused"]] == [f"t{number}#1" for number in range(6)]
-
-
-def test_a_file_that_breaks_off_keeps_what_came_before(tmp_path: Path) -> None:
-    file = write_jsonl(tmp_path, recorded(HI))
-    file.write_text(file.read_text() + '{"id": "project/tape.js')
-    tally, report = judged(tmp_path, file)
-    assert not tally.is_clean
-    assert report["requests"]["accepted"] == 1
-    assert [entry["file"] for entry in report["unreadable"]] == [file.as_posix()]
-
-
-def test_a_folder_may_hold_other_files(tmp_path: Path) -> None:
-    (tmp_path / "package.json").write_text('{"name": "x"}')
-    folder = write_jsonl(tmp_path, recorded(HI)).parent
-    tally, report = judged(tmp_path, folder)
-    assert tally.is_clean
-    assert report["others"] >= 1
-
-
-def test_a_path_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(HarnessError, match="nowhere"):
-        judged(tmp_path, tmp_path / "nowhere")
-
-
-def test_secrets_are_never_printed(tmp_path: Path) -> None:
-    (one,) = recorded(HI)
-    one["request_headers"] = {"authorization": f"Bearer {KEY}", "api-key": "0123456789abcdef0123456789abcdef"}
-    one["request"] = {**HI, KEY: 1}
-    two = {**one, "request": {**HI, "0123456789abcdef0123456789abcdef": 1}}
-    tally, report = judged(tmp_path, write_jsonl(tmp_path, [one, two]))
-    text = json.dumps(report) + "\n".join(output.summary_lines(tally))
-    assert len(report["requests"]["refused"]) == 2
-    assert KEY not in text
-    assert "0123456789abcdef" not in text
-    assert "[hidden]" in text
-
-
-def test_the_memory_of_a_long_recording_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from harness.verify import remember
-    from harness.world.world import World
-
-    monkeypatch.setattr(remember, "MIN_REMEMBERED", 10)
-    (one,) = recorded(HI)
-    world = World("long")
-    from harness.verify.judging.judge import judge as verdicts
-    from harness.verify.read_files import read_recording
-
-    for number in range(100):
-        answer = json.loads(json.dumps(one["response"]).replace(one["response"]["id"], f"resp_{number:032x}"))
-        (line,) = read_recording(write_jsonl(tmp_path, [{**one, "response": answer}]))
-        list(verdicts(line, world))
-    assert 10 <= len(world.store.responses) <= 20
-    assert f"resp_{99:032x}" in world.store.responses
-
-
-def test_the_report_lists_the_first_findings_and_where_the_rest_is(tmp_path: Path) -> None:
-    (one,) = recorded(HI)
-    tally, _ = judged(tmp_path, write_jsonl(tmp_path, [{**one, "request": {**HI, "colour": n}} for n in range(30)]))
-    text = list(output.summary_lines(tally))
-    assert any("Unknown parameter: 'colour'." in line for line in text)
-    assert any("10 more" in line for line in text)
-
-
-def test_each_number_counts_exchanges_each_list_differences(tmp_path: Path) -> None:
-    good, wrong = recorded({**HI, "stream": True}, {**HI, "stream": True})
-    for event in wrong["events"][1:3]:
-        event["data"] |= {"sequence_number": "x", "colour": "blue"}
-        del event["data"]["type"]
-    wrong["events"][-1]["data"]["response"] |= {"temperature": 0.5, "top_p": 0.5}
-    good["events"][-1]["data"]["response"] |= {"temperature": 0.5, "top_p": 0.5, "colour": "blue"}
-    tally, report = judged(tmp_path, write_jsonl(tmp_path, [good, wrong]), respelled=True)
-    assert (report["streams"]["judged"], report["streams"]["conform"], len(report["streams"]["findings"])) == (2, 1, 2)
-    assert (report["respelled"]["judged"], len(report["respelled"]["different"])) == (1, 2)
-    rows = list(zip(*(column.cells for column in output.counts_table(tally).columns), strict=True))
-    assert rows[3:] == [("streams", "2", "1", "1", "-", "1"), ("respelled", "1", "-", "1", "-", "-")]
