@@ -41,9 +41,7 @@ TESTED_WITH = {
     "cli/test_rules.py": {"report/catalogue"},
     "cli/test_serve_command.py": {
         "cli/support/collection",
-        "cli/support/command_report",
         "cli/support/observers",
-        "cli/support/tls",
         "server/client_environment",
         "world/scripting/webhook_settings",
     },

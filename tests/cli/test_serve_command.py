@@ -1,15 +1,12 @@
-"""`harness serve -- COMMAND`: what the command is given, how the run ends, what is said about it."""
+"""`harness serve -- COMMAND`: what the command is given, what is permitted, how the run ends."""
 
 from __future__ import annotations
 
 import gc
-import json
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,54 +15,13 @@ from harness.cli import serve_command
 from harness.cli.serve_options import ServeOptions
 from harness.cli.support.collection import COLLECTION_THRESHOLDS
 from harness.core.webhooks import DEFAULT_SECRET
-from harness.report.formats import FORMATS
 from harness.server.control_plane.access import control_access
 from harness.server.mock_api import MockApi
-from harness.viewer.trace import list_traces, read_trace
 from tests.support.command_line import run_cli
 from tests.support.processes import run as run_child
 from tests.support.processes import spawn
-from tests.support.servers.live_server import certificate
+from tests.support.served_commands import ASK, environment, program, serve, serving
 from tests.support.slow import slow_except
-
-ROOT = Path(__file__).parents[2]
-ASK = """
-import json, os, sys, urllib.request
-def ask(key=os.environ.get("OPENAI_API_KEY"), url=os.environ.get("OPENAI_BASE_URL"), **asked):
-    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
-    body = json.dumps({"model": "gpt-4.1", "input": "hi", **asked}).encode()
-    try:
-        with urllib.request.urlopen(urllib.request.Request(f"{url}/responses", body, headers)) as answer:
-            return json.load(answer)
-    except urllib.error.HTTPError as refused:
-        return refused.code
-"""
-
-
-def program(text: str) -> list[str]:
-    """A command whose function `ask` sends a request."""
-    return ["--", sys.executable, "-c", ASK + text]
-
-
-def environment(**more: str) -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(ROOT), **more}
-
-
-def serve(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-    return run_child([sys.executable, "-m", "harness", "serve", *arguments], env=environment(**more))
-
-
-@contextmanager
-def serving(*arguments: str) -> Iterator[subprocess.Popen[str]]:
-    with spawn([sys.executable, "-m", "harness", "serve", *arguments], env=environment()) as child:
-        yield child
-
-
-@pytest.fixture
-def script(tmp_path: Path) -> str:
-    file = tmp_path / "script.yaml"
-    file.write_text("script: [ {message: Paris it is.}, {message: Sure.} ]")
-    return str(file)
 
 
 class TestTheCommand:
@@ -166,57 +122,6 @@ class TestWhatIsPermitted:
         ended = run_cli("serve", *options)
         assert ended.exit_code == 2
         assert words in " ".join(ended.stderr.split())
-
-
-class TestTheReport:
-    def test_is_written_in_all_forms_with_a_case_for_each_world(self, script: str, tmp_path: Path) -> None:
-        files = {suffix: tmp_path / f"report{suffix}" for suffix in FORMATS}
-        ending = (
-            "ask(model='gpt-5.9'); call = urllib.request.Request(os.environ['HARNESS_URL'] + '/_harness/world', "
-            "method='DELETE', headers={'authorization': 'Bearer sk-ended'}); ask('sk-ended'); urllib.request.urlopen(call)"
-        )
-        options = [part for file in files.values() for part in ("--report", str(file))]
-        assert serve("--script", script, *options, *program(ending)).returncode == 1
-        made = json.loads(files[".json"].read_text())
-        assert [(case["id"], case["outcome"], len(case["exchanges"])) for case in made["tests"]] == [
-            ("sk-ended", "failed", 1),
-            ("sk-anything", "failed", 1),
-        ]
-        assert all(file.stat().st_size > 200 for file in files.values())
-        assert made["unknown_models"] == {"gpt-5.9": 1}
-
-    def test_is_a_trace_for_a_world_with_a_verdict_on_demand(self, script: str, tmp_path: Path) -> None:
-        asking = "ask('sk-one'); ask('sk-one'); ask('sk-two')"
-        assert serve("--script", script, "--trace", str(tmp_path / "traces"), *program(asking)).returncode == 1
-        [trace] = map(read_trace, list_traces([tmp_path / "traces"]))
-        assert (trace.case.row.name, trace.case.row.outcome, len(trace.case.exchanges)) == ("sk-two", "failed", 1)
-        assert [cause.kind for cause in trace.case.row.causes] == ["unused"]
-
-    @pytest.mark.slow
-    def test_has_a_failed_case_for_requests_with_an_unknown_key(self, tmp_path: Path) -> None:
-        files = {suffix: tmp_path / f"report{suffix}" for suffix in (".json", ".xml", ".sarif", ".md")}
-        options = [part for file in files.values() for part in ("--report", str(file))]
-        assert serve(*options, *program("ask(); ask(key='test'); ask(key='test')")).returncode == 1
-        passed, failed = json.loads(files[".json"].read_text())["tests"]
-        assert (passed["id"], passed["outcome"]) == ("sk-anything", "passed")
-        assert (failed["id"], failed["outcome"], len(failed["exchanges"])) == (
-            "requests with an unknown key",
-            "failed",
-            2,
-        )
-        assert failed["why"].startswith(
-            "2 requests came with a key that the mock does not know, the last one POST /resp"
-        )
-        assert 'failures="1"' in files[".xml"].read_text()
-        assert all("Incorrect API key provided: test." in files[suffix].read_text() for suffix in (".sarif", ".md"))
-
-    @pytest.mark.slow
-    def test_says_what_is_permitted(self, script: str, tmp_path: Path) -> None:
-        file = tmp_path / "report.json"
-        serve("--script", script, "--unused", "allow", "--report", str(file), *program("ask()"))
-        made = json.loads(file.read_text())
-        assert [case["outcome"] for case in made["tests"]] == ["passed"]
-        assert [found["expected"] for found in made["tests"][0]["found"]] == [True]
 
 
 class TestTheExitCode:
@@ -327,43 +232,6 @@ class TestADialect:
             )
         assert names <= told.keys()
         assert {told[name] for name in names if name.endswith("ENDPOINT")} == {root.removesuffix("/openai/v1")}
-
-
-class TestTls:
-    ASK = "[ask() for _ in range(2)]; print(os.environ['OPENAI_BASE_URL'].split(':')[0], os.environ['SSL_CERT_FILE'])"
-
-    def test_is_trusted_by_the_command_whose_files_are_removed(self, script: str) -> None:
-        ended = serve("--script", script, "--tls", *program(self.ASK))
-        assert (ended.returncode, ended.stderr) == (0, "harness: 2 requests, nothing is wrong\n")
-        scheme, bundle = ended.stdout.split()
-        assert (scheme, Path(bundle).exists(), Path(bundle).parent.exists()) == ("https", False, False)
-
-    @pytest.mark.slow
-    def test_may_have_a_certificate_of_its_own(self, script: str, tmp_path: Path) -> None:
-        made = certificate(tmp_path)
-        files = ("--certificate", str(made.file), "--key", str(made.key))
-        assert serve("--script", script, *files, *program(self.ASK)).returncode == 0
-        assert (
-            "CERTIFICATE_VERIFY_FAILED"
-            in serve("--script", script, *files, *program("os.environ.pop('SSL_CERT_FILE'); ask()")).stderr
-        )
-
-    @pytest.mark.parametrize(
-        ("options", "problem"),
-        [
-            (("--certificate", "absent.pem"), "--certificate absent.pem: cannot be read: No such file or directory."),
-            (("--key", "sk-mine"), "--key sk-mine: it is the key of a --certificate FILE; API keys are given by"),
-        ],
-    )
-    def test_that_cannot_be_spoken_is_told(self, options: tuple[str, ...], problem: str) -> None:
-        ended = run_cli("serve", *options, "--", "true")
-        assert (ended.exit_code, problem in ended.stderr) == (2, True), ended.stderr
-
-    @pytest.mark.slow
-    def test_that_a_command_does_not_trust_is_told(self) -> None:
-        ended = serve("--tls", *program("os.environ.pop('SSL_CERT_FILE'); ask()"))
-        assert ended.returncode == 1
-        assert "harness: a client turned down the certificate of this server (unknown ca)." in ended.stderr
 
 
 class TestASignal:

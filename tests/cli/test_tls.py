@@ -1,0 +1,48 @@
+"""`harness serve --tls`: who trusts it, and what it leaves behind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.command_line import run_cli
+from tests.support.served_commands import program, serve
+from tests.support.servers.live_server import certificate
+
+
+class TestTls:
+    ASK = "[ask() for _ in range(2)]; print(os.environ['OPENAI_BASE_URL'].split(':')[0], os.environ['SSL_CERT_FILE'])"
+
+    def test_is_trusted_by_the_command_whose_files_are_removed(self, script: str) -> None:
+        ended = serve("--script", script, "--tls", *program(self.ASK))
+        assert (ended.returncode, ended.stderr) == (0, "harness: 2 requests, nothing is wrong\n")
+        scheme, bundle = ended.stdout.split()
+        assert (scheme, Path(bundle).exists(), Path(bundle).parent.exists()) == ("https", False, False)
+
+    @pytest.mark.slow
+    def test_may_have_a_certificate_of_its_own(self, script: str, tmp_path: Path) -> None:
+        made = certificate(tmp_path)
+        files = ("--certificate", str(made.file), "--key", str(made.key))
+        assert serve("--script", script, *files, *program(self.ASK)).returncode == 0
+        assert (
+            "CERTIFICATE_VERIFY_FAILED"
+            in serve("--script", script, *files, *program("os.environ.pop('SSL_CERT_FILE'); ask()")).stderr
+        )
+
+    @pytest.mark.parametrize(
+        ("options", "problem"),
+        [
+            (("--certificate", "absent.pem"), "--certificate absent.pem: cannot be read: No such file or directory."),
+            (("--key", "sk-mine"), "--key sk-mine: it is the key of a --certificate FILE; API keys are given by"),
+        ],
+    )
+    def test_that_cannot_be_spoken_is_told(self, options: tuple[str, ...], problem: str) -> None:
+        ended = run_cli("serve", *options, "--", "true")
+        assert (ended.exit_code, problem in ended.stderr) == (2, True), ended.stderr
+
+    @pytest.mark.slow
+    def test_that_a_command_does_not_trust_is_told(self) -> None:
+        ended = serve("--tls", *program("os.environ.pop('SSL_CERT_FILE'); ask()"))
+        assert ended.returncode == 1
+        assert "harness: a client turned down the certificate of this server (unknown ca)." in ended.stderr
