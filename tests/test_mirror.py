@@ -28,7 +28,7 @@ TESTED_WITH = {
     "analysis/test_client_mistakes.py": {"analysis/client_mistake", "analysis/retries"},
     "analysis/test_flow.py": {"analysis/flow_steps", "analysis/sequence"},
     "analysis/test_losses.py": {"analysis/loss"},
-    "analysis/test_path.py": {"analysis/path_lists", "analysis/token_usage"},
+    "analysis/test_path.py": {"analysis/path_lists"},
     "analysis/test_surfaced.py": {"analysis/collect_replies", "analysis/text_match"},
     "cassettes/format/test_serializer.py": {
         "cassettes/format/members",

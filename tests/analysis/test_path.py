@@ -8,10 +8,8 @@ import pytest
 
 from harness import Mock
 from harness.analysis.path_lists import SHOWN_PATH
-from harness.analysis.token_usage import Usage
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
-from harness.ending import usage
 from harness.items import custom_tool_call, function_call, mcp_call, message, reasoning, web_search_call
 from tests.support.in_process import Client
 from tests.support.tools import functions
@@ -196,20 +194,3 @@ class TestAgents:
     def test_are_none_before_a_request(self, client: Client) -> None:
         client.send("GET /models")
         assert client.mock.agents == []
-
-
-class TestUsage:
-    def test_is_summed_by_agent(self, client: Client) -> None:
-        client.mock.script(
-            usage("One.", input_tokens=2000, cached=1024, output_tokens=70, reasoning=64),
-            usage("Two.", input_tokens=100, output_tokens=5),
-        )
-        client.ask(instructions=PLANNER, model="o3")
-        client.ask(instructions=OPS)
-        used = client.mock.usage
-        assert used == Usage(2100, 75, cached_tokens=1024, reasoning_tokens=64, total_tokens=2175)
-        assert used.by_agent["ops"] == Usage(100, 5, total_tokens=105)
-        assert used.by_agent["planner"].cached_tokens == 1024
-
-    def test_is_nothing_without_an_answer(self, client: Client) -> None:
-        assert (client.mock.usage, dict(client.mock.usage.by_agent)) == (Usage(), {})
