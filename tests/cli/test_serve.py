@@ -145,6 +145,7 @@ def test_a_script_without_turns_leaves_the_small_talk(serve: Serve, tmp_path: Pa
         says(url, model="gpt-5")
 
 
+@pytest.mark.slow
 def test_it_ends_with_what_went_wrong_for_each_key(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(

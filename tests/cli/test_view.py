@@ -226,6 +226,7 @@ def run_written(file: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False).stdout
 
 
+@pytest.mark.slow
 def test_a_trace_becomes_a_test_that_fails_in_the_same_way(traces: Path) -> None:
     ended = run_cli("view", str(traces), "--write-test", "test_written.py", "--case", "weather")
     assert ended.exit_code == 0, ended.stderr

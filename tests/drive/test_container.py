@@ -98,6 +98,7 @@ def test_a_started_container_answers(docker):
     assert docker.made.status == "removed"
 
 
+@pytest.mark.slow
 def test_a_script_is_played(tmp_path):
     (tmp_path / "weather.yaml").write_text("script:\n- message: It rains.\n", encoding="utf-8")
     with MockContainer().with_script(tmp_path / "weather.yaml") as container:
@@ -109,6 +110,7 @@ def test_a_script_that_is_not_there_is_told_before_anything_starts(tmp_path):
         MockContainer().with_script(tmp_path / "none.yaml")
 
 
+@pytest.mark.slow
 def test_control_requests_take_its_token():
     with MockContainer() as container:
         worlds = f"{container.url}/_harness/worlds"
@@ -120,6 +122,7 @@ def test_two_containers_have_two_tokens():
     assert MockContainer().control_token != MockContainer().control_token
 
 
+@pytest.mark.slow
 def test_what_serve_is_told_else_is_passed_on():
     with MockContainer("responses-harness", "--models", "gpt-5") as container, pytest.raises(openai.APIStatusError):
         answer_of(container)

@@ -22,6 +22,7 @@ from harness.server.judgement import judge_world
 from harness.server.mock_api import MockApi
 from harness.verify.examples import EXAMPLE_KEY, OK_TURN, CasePlayer
 from harness.world.mock import Mock
+from tests.support.slow import slow_except
 
 KEY = "sk-repeated"
 HEADERS = {"authorization": f"Bearer {KEY}", "content-type": "application/json"}
@@ -100,7 +101,7 @@ def play(
     return seen, judge_world(player.mock, verbose=True).report
 
 
-@pytest.mark.parametrize("sequence", [repeat, vary], ids=["the same", "inputs of their own"])
+@pytest.mark.parametrize("sequence", slow_except([1], [repeat, vary]), ids=["the same", "inputs of their own"])
 @pytest.mark.parametrize("area", sorted({rule.area for rule in RULES.values()}))
 def test_every_example_of_a_rule_gets_the_same_answers_whether_anything_is_kept_or_not(
     area: str, sequence: Callable[[Case], list[Case]]

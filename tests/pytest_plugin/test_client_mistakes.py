@@ -73,6 +73,7 @@ class TestWhatMayBeIntended:
     def test_may_be_allowed_from_some_place_on(self, run: Run) -> None:
         judged(run, f'mock.allows("retry-after-ignored"); {IGNORED}', 'client="strict"').assert_outcomes(passed=1)
 
+    @pytest.mark.slow
     def test_counts_from_a_patience_on(self, run: Run) -> None:
         slow = 'mock.script(pause("ok", seconds=0.3)); ask(mock, 1)'
         judged(run, slow, 'client="strict"').assert_outcomes(passed=1)

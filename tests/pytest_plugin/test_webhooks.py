@@ -117,6 +117,7 @@ def test_it(mock):
     result.stdout.fnmatch_lines(["*Webhook webhook-never-taken: *", "*OPENAI_WEBHOOK_SECRET*"])
 
 
+@pytest.mark.slow
 def test_an_app_of_an_async_test_that_has_ended_is_no_mistake_of_the_app(run):
     result = run(f"""{JOB}
 @pytest.mark.asyncio

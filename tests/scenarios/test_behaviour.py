@@ -92,6 +92,7 @@ class TestTheTimeToWait:
         loop(wire, 0.1)
         assert found(mock) == {"retry-after-ignored"}
 
+    @pytest.mark.slow
     def test_is_kept_by_the_sdk(self, mock: Mock, sdk: Callable[..., openai.OpenAI]) -> None:
         mock.script(rate_limit(after="1s"), "ok")
         assert sdk().responses.create(**HI).output_text == "ok"
@@ -102,6 +103,7 @@ class TestTheTimeToWait:
 
 
 class TestServerErrors:
+    @pytest.mark.slow
     def test_are_stormed_by_a_loop(self, mock: Mock, wire: httpx.Client) -> None:
         mock.script(server_error(), repeat=True)
         loop(wire, *(0.01 * 2**number for number in range(6)))
@@ -116,6 +118,7 @@ class TestServerErrors:
         assert found(mock) == {"no-backoff"}
         assert [(retry.exchange, retry.of) for retry in mock.retries] == [(2, 1), (3, 2)]
 
+    @pytest.mark.slow
     def test_are_waited_for_by_the_sdk(self, mock: Mock, sdk: Callable[..., openai.OpenAI]) -> None:
         mock.script(server_error(), server_error(), "ok")
         assert sdk().responses.create(**HI).output_text == "ok"
@@ -145,6 +148,7 @@ class TestASlowAnswer:
         assert wait_until(lambda: mock.world.edge[1].ended)
         assert found(mock) == set()
 
+    @pytest.mark.slow
     def test_is_asked_for_twice_when_the_client_retries(self, mock: Mock, sdk: Callable[..., openai.OpenAI]) -> None:
         mock.script(pause("one", until=NEVER), "two")
         assert sdk(timeout=0.5, max_retries=1).responses.create(**HI).output_text == "two"

@@ -78,6 +78,7 @@ def test_each_file_is_of_one_shard_and_none_is_much_larger_than_another(folder: 
     assert max(sizes) < 2 * min(sizes)
 
 
+@pytest.mark.slow
 def test_the_parts_of_other_runs_are_refused(folder: Path) -> None:
     first, second = judge_shards(2)
     run("recordings", "--shard", "2/2", "--json", "respelled.jsonl", "--respell")

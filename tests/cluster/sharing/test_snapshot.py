@@ -158,6 +158,7 @@ def test_a_world_that_is_made_of_bytes_shares_what_the_process_has(api):
     assert answered(api, continued) == expected
 
 
+@pytest.mark.slow
 def test_a_long_chain_and_a_long_conversation_come_back(api):
     held = answered(api, {}, "/v1/conversations")["id"]
     last = answered(api, {"model": "gpt-4.1", "input": "hi"})["id"]

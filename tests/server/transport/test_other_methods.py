@@ -51,6 +51,7 @@ def server() -> Iterator[Server]:
 class TestConnect:
     """What a client sends first that has the mock for its `HTTPS_PROXY`."""
 
+    @pytest.mark.slow
     def test_is_refused_by_a_server_which_then_ends_at_a_signal(self) -> None:
         with serving() as served:
             answer = said(served.say(CONNECT))

@@ -239,6 +239,7 @@ def test_a_connection_that_closes_leaves_it_unclear() -> None:
     assert (outcome.finding, outcome.why) == ("unclear", "0 the connection is closed (ConnectionClosedError)")
 
 
+@pytest.mark.slow
 def test_one_that_says_nothing_is_abandoned_in_time() -> None:
     with live_websocket(lambda event: None) as (url, _):
         probe, asking = of("event_type_missing"), sender(url, timeout=1.0)
