@@ -95,9 +95,7 @@ def _compare_examinations(
 def _find_earlier(client: str, earlier: Sequence[str]) -> str | None:
     """Find the same client in an earlier examination: of the same release, else the only one of another."""
     name = client.partition(" ")[0]
-    same = [other for other in earlier if other == client] or [
-        other for other in earlier if other.partition(" ")[0] == name
-    ]
+    same = [client] if client in earlier else [release for release in earlier if release.partition(" ")[0] == name]
     return same[0] if len(same) == 1 else None
 
 

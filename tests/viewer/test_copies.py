@@ -63,6 +63,7 @@ def test_curl_sends_the_same_body(asked: Asked, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "sent.json").read_text()) == asked.mock.exchanges[0].request.body
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("input", [HARD, 17])
 def test_a_request_is_copied_as_a_test_that_passes(asked: Asked, input: object, tmp_path: Path) -> None:
     asked.mock.script("ok") if input != 17 else None
