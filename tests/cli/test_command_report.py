@@ -13,6 +13,7 @@ from tests.support.served_commands import program, serve
 
 
 class TestTheReport:
+    @pytest.mark.slow
     def test_is_written_in_all_forms_with_a_case_for_each_world(self, script: str, tmp_path: Path) -> None:
         files = {suffix: tmp_path / f"report{suffix}" for suffix in FORMATS}
         ending = (
@@ -29,6 +30,7 @@ class TestTheReport:
         assert all(file.stat().st_size > 200 for file in files.values())
         assert made["unknown_models"] == {"gpt-5.9": 1}
 
+    @pytest.mark.slow
     def test_is_a_trace_for_a_world_with_a_verdict_on_demand(self, script: str, tmp_path: Path) -> None:
         asking = "ask('sk-one'); ask('sk-one'); ask('sk-two')"
         assert serve("--script", script, "--trace", str(tmp_path / "traces"), *program(asking)).returncode == 1

@@ -14,6 +14,7 @@ from tests.support.servers.live_server import certificate
 class TestTls:
     ASK = "[ask() for _ in range(2)]; print(os.environ['OPENAI_BASE_URL'].split(':')[0], os.environ['SSL_CERT_FILE'])"
 
+    @pytest.mark.slow
     def test_is_trusted_by_the_command_whose_files_are_removed(self, script: str) -> None:
         ended = serve("--script", script, "--tls", *program(self.ASK))
         assert (ended.returncode, ended.stderr) == (0, "harness: 2 requests, nothing is wrong\n")
