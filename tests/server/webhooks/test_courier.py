@@ -87,7 +87,7 @@ def served(app: Any) -> Iterator[str]:
         def log_message(self, *_: Any) -> None: ...
 
     with make_server("127.0.0.1", 0, app, handler_class=Quiet) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}/hook"
         server.shutdown()
