@@ -102,11 +102,12 @@ def _ask(server: Server, request: Any, origin: str) -> Answer | None:
         return None
     body = request.read()
     texts = {name: value.decode("latin-1") for name, value in headers.items()}
-    if len(body) > LARGEST or b'"stream"' in body or not _is_plain_world(server, texts):
+    if len(body) > LARGEST or b'"stream"' in body:
         return None
     from harness.core.exchange import ReceivedRequest
 
-    answer = server.ask(ReceivedRequest(request.method, raw, texts, raw=body))
+    received = ReceivedRequest(request.method, raw, texts, raw=body)
+    answer = server.ask(received, if_plain=lambda: _is_plain_world(server, texts))
     assert answer is None or (answer.delivery is None and answer.events is None)  # as the World is plain
     return answer
 

@@ -234,17 +234,21 @@ class Server:
         self._thread.start()
         return self
 
-    def ask(self, received: ReceivedRequest) -> Answer | None:
-        """Answer a request of this process without a connection; None when the server does not serve.
+    def ask(self, received: ReceivedRequest, if_plain: Callable[[], bool]) -> Answer | None:
+        """Answer a request of this process without a connection; None unless it is plain, and the server serves.
 
         That is in the server's thread, where all requests are answered, but in this one while nobody is connected.
+        `if_plain` is asked there, too, so that no other request changes what it looks at.
         """
         if threading.current_thread() is self._thread:
             return None
-        handle = partial(self.api.handle, received)
+
+        def handle() -> Answer | None:
+            return self.api.handle(received) if if_plain() else None
+
         if self._presence and (answer := self._presence.call_alone(handle)):
             return answer
-        made = Future[Answer]()
+        made = Future[Answer | None]()
         try:
             loop = self._uvicorn.serving.result(STARTING_SECONDS)
             loop.call_soon_threadsafe(lambda: made.set_result(handle()))

@@ -141,6 +141,21 @@ def test_it(mock, client):
     result.assert_outcomes(passed=1)
 
 
+def test_no_thread_takes_a_turn_while_another_looks_at_the_script(run):
+    result = run(f"""{ASK}
+def test_it(mock, client, monkeypatch):
+    import time
+    from concurrent.futures import ThreadPoolExecutor
+    from harness.world import script
+    is_plain = script._is_plain_turn
+    monkeypatch.setattr(script, "_is_plain_turn", lambda turn: time.sleep(0.001) or is_plain(turn))
+    mock.script(*["Hi."] * 12)
+    with ThreadPoolExecutor(4) as pool:
+        assert {{answer.output_text for answer in pool.map(lambda _: ask(client), range(12))}} == {{"Hi."}}
+""")
+    result.assert_outcomes(passed=1)
+
+
 def test_a_fresh_mock_of_explore_is_asked_as_well(run):
     result = run(f"""{ASK}
 def test_it(mock, client):
