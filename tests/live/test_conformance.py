@@ -524,7 +524,7 @@ def over_sockets(talk: Callable[[Any], None], refuse: int | None = None) -> Iter
         return None if refuse is None else connection.respond(refuse, "No.\n")
 
     with serve(talk, "127.0.0.1", 0, process_request=check) as made:
-        threading.Thread(target=made.serve_forever, args=(0.01,), daemon=True).start()
+        threading.Thread(target=made.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{made.socket.getsockname()[1]}/v1"
         made.shutdown()
 

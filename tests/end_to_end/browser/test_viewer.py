@@ -103,7 +103,7 @@ def test_keys_lead_through_requests_and_tabs(seen: Any) -> None:
 
 def test_a_refusal_is_marked_in_the_body_at_its_place(seen: Any) -> None:
     assert seen["place"]["path"] == "input[1].content[1].image_url"
-    assert "expected a string, but got an integer" in seen["place"]["note"]
+    assert "expected an image URL, but got an integer" in seen["place"]["note"]
 
 
 def test_a_refusal_has_place_rule_evidence_and_fix(seen: Any) -> None:

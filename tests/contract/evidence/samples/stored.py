@@ -28,7 +28,7 @@ def post(mock: MockApi, body: Any) -> Answer:
 
 
 HI: Json = {"role": "user", "content": "hi"}
-STOCKED = Organization(files=frozenset(["file_1", "vs_1", "file-elsewhere", "vs_elsewhere"]))
+STOCKED = Organization(files=frozenset(["file_1", "vs_1", "vs_2", "file-elsewhere", "vs_elsewhere"]))
 """An account with the files and the vector stores that the samples name."""
 
 
