@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from harness.cassettes.recording import last_used
 from harness.live.inventory import installed_version
 from tests.support.command_line import run_cli
 
-TODAY = date.today().isoformat()
+TODAY = "2026-10-01"
 BODY = b'{"model":"gpt-4.1","input":"hi","max_output_tokens":20}'
 SAID = b'{"id":"resp_1","object":"response","output":[]}'
 ASKED = Interaction(
@@ -60,6 +60,18 @@ def test_b(x): ...
 @pytest.fixture(autouse=True)
 def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+
+
+@pytest.fixture(autouse=True)
+def today(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the command's day, so that no test sees midnight pass."""
+
+    class SameDay(date):
+        @classmethod
+        def today(cls) -> SameDay:
+            return cls.fromisoformat(TODAY)
+
+    monkeypatch.setattr("harness.cli.cassettes.date", SameDay)
 
 
 @pytest.fixture
@@ -124,7 +136,7 @@ def test_evidence_of_several_days_is_as_old_as_the_newest(project: Path) -> None
 
 
 def test_how_old_is_stale_can_be_chosen(project: Path) -> None:
-    cassette(project, "test_order.yaml", CassetteHeader(recorded=(date.today() - timedelta(5)).isoformat()))
+    cassette(project, "test_order.yaml", CassetteHeader(recorded="2026-09-26"))
     assert not listed(project / "cassettes")[0]["stale"]
     assert listed(project / "cassettes", "--stale-after", "4")[0]["stale"] == ["it is 5 days old"]
 
