@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, cast
@@ -19,6 +19,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from harness.cluster.workers.worker_connection import WorkerConnection
+from harness.core.edge import EdgeRecord
 from harness.core.exchange import Answer
 from harness.fast_path.joined_writes import JoinedWrites
 from harness.fast_path.posts_at_once import PostsAtOnce
@@ -86,6 +87,9 @@ def make_case(chance: random.Random) -> Case:
 
 def _make_request(chance: random.Random) -> tuple[list[str], bytes, list[str]]:
     """The lines of a head, its body, and those of its lines that ask for an upgrade."""
+    if chance.random() < 0.1:  # what is answered at once
+        body = chance.choice(BODIES)
+        return ["POST /v1/responses HTTP/1.1", "Host: x", f"Content-Length: {len(body)}"], body, []
     is_odd = chance.random() < 0.3
     method = chance.choice(METHODS if is_odd else METHODS[:9])
     target = chance.choice(TARGETS if is_odd else TARGETS[:6])
@@ -149,7 +153,7 @@ def _answer(method: str, path: str, header: bytes, body: bytes) -> Answer:
     return Answer(200, {"heard": f"{method} {path} {header!r} {body!r}"})
 
 
-def _answer_post(path: str, headers: Any, body: bytes) -> Answer:
+def _answer_post(path: str, headers: Mapping[str, str], body: bytes, _: EdgeRecord) -> Answer:
     return _answer("POST", path, headers.get("x-a", "").encode("latin-1"), body)
 
 

@@ -94,6 +94,12 @@ TRUTHS: tuple[tuple[str, Callable[[Any, Said], bool]], ...] = (
         lambda value, stated: len(value) == int(stated["length"]) > int(stated["limit"]),
     ),
     (
+        r"Unsupported {param} type: '(?P<value>.*)'\.",
+        lambda value, stated: (
+            stated["value"] != "compaction" and stated["value"] in [managed.get("type") for managed in value]
+        ),
+    ),
+    (
         r"Invalid property name in '(?P<at>[\w.[\]]+)': '.*' is too long\. Expected a string with maximum length "
         r"(?P<limit>\d+), but got a string with length (?P<length>\d+) instead\.",
         lambda value, stated: (
@@ -148,6 +154,8 @@ def is_place_of(mutation: Mutation, rule: Rule, param: str | None) -> bool:
         members = {*re.findall(r"^\w+", param or ""), *(name.removesuffix("[]") for name in rule.when)}
         return mutation.path[0] in members | ({"model"} if rule.area in OF_THE_MODEL else set())
     assert param is not None
+    if param == rule.error.param:  # one name wherever the fault is, as `context_management`
+        return param == mutation.path[0]
     parent = format_path(mutation.path[:-1])
     if mutation.path[-1] in KEYS and parent:
         return param == parent or inside(param, parent)
