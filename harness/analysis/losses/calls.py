@@ -16,7 +16,19 @@ from harness.analysis.history.items import (
 )
 from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import DEPLOY, NEXT, NOTIFY, PROMPT, REPLY, TEXT, TOOLS, assistant, call, output
+from harness.analysis.losses.examples import (
+    DEPLOY,
+    NEXT,
+    NOTIFY,
+    PROMPT,
+    REPLY,
+    TEXT,
+    TOOLS,
+    ask,
+    assistant,
+    call,
+    output,
+)
 from harness.contract.rule import Case, after
 from harness.core.exchange import Json
 from harness.core.loose_json import as_string
@@ -28,11 +40,8 @@ CONTENT_MEMBERS = ("name", "arguments", "input", "action", "actions", "operation
 _OPS_AGENT: Json = {"instructions": "You run operations.", "tools": TOOLS}
 _ANSWERED_CALL = (call("{0.output.0.id}"), output("{0.output.0.id}"))
 _NOTIFY_PAIR = (call("call_2", "notify", '{"who":"ops"}'), output("call_2"))
-_LOOP_WITHOUT_ITS_FIRST_CALL = after(
-    {"input": [PROMPT]},
-    {"input": [PROMPT, call(), output()]},
-    {"input": [PROMPT, *_NOTIFY_PAIR]},
-    turns=[DEPLOY, NOTIFY],
+_LOOP_WITHOUT_ITS_FIRST_CALL = ask(
+    [PROMPT], [PROMPT, call(), output()], [PROMPT, *_NOTIFY_PAIR], turns=[DEPLOY, NOTIFY]
 )
 MOST_NAMESAKES = 8
 """How many calls with one `call_id` a call is compared with, the latest."""
@@ -45,54 +54,38 @@ _APPROVAL_REQUEST = mcp_approval_request("prod", "deploy", {"ref": "v2"})
     message="{what}, said in exchange {said}, {where}: the client dropped it",
     fix="Send the call back with its output; of a call that was refused or given up, say so in an output.",
     loses=[
-        after(
-            {"input": [PROMPT], **_OPS_AGENT},
-            {
-                "input": [PROMPT, assistant(TEXT), call("call_2", "notify", '{"who":"ops"}'), output("call_2")],
-                **_OPS_AGENT,
-            },
+        ask(
+            [PROMPT],
+            [PROMPT, assistant(TEXT), call("call_2", "notify", '{"who":"ops"}'), output("call_2")],
             turns=[[REPLY, NOTIFY, DEPLOY]],
+            **_OPS_AGENT,
         ),
-        after(
-            {"input": [PROMPT], **_OPS_AGENT},
-            {"input": [PROMPT, assistant(TEXT), NEXT], **_OPS_AGENT},
-            turns=[[REPLY, DEPLOY]],
-        ),
-        after({"input": [PROMPT], **_OPS_AGENT}, {"input": [PROMPT, NEXT], **_OPS_AGENT}, turns=[DEPLOY]),
-        after({"input": [PROMPT]}, {"input": [PROMPT, output(), NEXT]}, turns=[DEPLOY]),
-        after({"input": [PROMPT]}, {"input": [PROMPT, assistant(TEXT), NEXT]}, turns=[[REPLY, _APPROVAL_REQUEST]]),
+        ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[[REPLY, DEPLOY]], **_OPS_AGENT),
+        ask([PROMPT], [PROMPT, NEXT], turns=[DEPLOY], **_OPS_AGENT),
+        ask([PROMPT], [PROMPT, output(), NEXT], turns=[DEPLOY]),
+        ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[[REPLY, _APPROVAL_REQUEST]]),
         _LOOP_WITHOUT_ITS_FIRST_CALL,
-        after(
-            {"input": [PROMPT]},
-            {"input": [PROMPT, call(), output(), *_NOTIFY_PAIR]},
-            {"input": [PROMPT, call(), output(), assistant(TEXT), NEXT]},
+        ask(
+            [PROMPT],
+            [PROMPT, call(), output(), *_NOTIFY_PAIR],
+            [PROMPT, call(), output(), assistant(TEXT), NEXT],
             turns=[[DEPLOY, NOTIFY], REPLY],
         ),
     ],
     keeps=[
-        after({"input": [PROMPT]}, {"input": [PROMPT, call(), output(), NEXT]}, turns=[DEPLOY]),
-        after(
-            {"input": [PROMPT]},
-            {"input": [PROMPT, call(), output()]},
-            {"input": [PROMPT, assistant(TEXT), NEXT]},
-            turns=[DEPLOY, REPLY],
-        ),
-        after({"input": [PROMPT]}, {"previous_response_id": "{0.id}", "input": [output()]}, turns=[DEPLOY]),
-        after(
-            {"input": [PROMPT], **_OPS_AGENT},
-            {"input": [PROMPT], **_OPS_AGENT},
-            {"input": [PROMPT, assistant(TEXT), NEXT], **_OPS_AGENT},
-            turns=[DEPLOY, REPLY],
-        ),
+        ask([PROMPT], [PROMPT, call(), output(), NEXT], turns=[DEPLOY]),
+        ask([PROMPT], [PROMPT, call(), output()], [PROMPT, assistant(TEXT), NEXT], turns=[DEPLOY, REPLY]),
+        ask([PROMPT], {"previous_response_id": "{0.id}", "input": [output()]}, turns=[DEPLOY]),
+        ask([PROMPT], [PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[DEPLOY, REPLY], **_OPS_AGENT),
         after(
             {"input": [PROMPT], **_OPS_AGENT},
             {"input": [PROMPT, assistant(TEXT)], "instructions": "You are the accountant."},
             turns=[[REPLY, DEPLOY]],
         ),
         after({"input": [PROMPT], "tools": TOOLS}, {"input": [PROMPT, NEXT], "tools": TOOLS[1:]}, turns=[DEPLOY]),
-        after({"input": [PROMPT]}, {"input": [PROMPT, call()]}, {"input": [NEXT]}, turns=[DEPLOY]),
-        after({"input": [PROMPT]}, {"input": [PROMPT, *_ANSWERED_CALL, NEXT]}, turns=[DEPLOY]),
-        after({"input": [PROMPT]}, {"input": [PROMPT, call("call_own"), output("call_own"), NEXT]}, turns=[DEPLOY]),
+        ask([PROMPT], [PROMPT, call()], [NEXT], turns=[DEPLOY]),
+        ask([PROMPT], [PROMPT, *_ANSWERED_CALL, NEXT], turns=[DEPLOY]),
+        ask([PROMPT], [PROMPT, call("call_own"), output("call_own"), NEXT], turns=[DEPLOY]),
         after(
             {"input": [PROMPT], **_OPS_AGENT},
             Case({"model": "gpt-4.1", "input": [PROMPT]}, on="POST /responses/compact"),
@@ -237,29 +230,25 @@ def _is_same_agent(request: HistoryRequest, original: OutputItem) -> bool:
     message="{what}, said in exchange {said}, comes back changed: {member} was {was}, is {now}",
     fix="Send a call back as it was said; what was changed by leave of the user goes into the output.",
     loses=[
-        after({"input": [PROMPT]}, {"input": [PROMPT, call(arguments='{"ref":"v3"}'), output()]}, turns=[DEPLOY]),
-        after({"input": [PROMPT]}, {"input": [PROMPT, call(name="destroy"), output()]}, turns=[DEPLOY]),
-        after({"input": [PROMPT]}, {"input": [PROMPT, call(arguments="{}"), output()]}, turns=[DEPLOY]),
+        ask([PROMPT], [PROMPT, call(arguments='{"ref":"v3"}'), output()], turns=[DEPLOY]),
+        ask([PROMPT], [PROMPT, call(name="destroy"), output()], turns=[DEPLOY]),
+        ask([PROMPT], [PROMPT, call(arguments="{}"), output()], turns=[DEPLOY]),
     ],
     keeps=[
-        after({"input": [PROMPT]}, {"input": [PROMPT, call(arguments='{ "ref" : "v2" }'), output()]}, turns=[DEPLOY]),
-        after(
-            {"input": [PROMPT]},
-            {"input": [PROMPT, call(arguments='{"a": 1, "b": 2}'), output()]},
+        ask([PROMPT], [PROMPT, call(arguments='{ "ref" : "v2" }'), output()], turns=[DEPLOY]),
+        ask(
+            [PROMPT],
+            [PROMPT, call(arguments='{"a": 1, "b": 2}'), output()],
             turns=[function_call("deploy", '{"b":2,"a":1}', call_id="call_1")],
         ),
-        after(
-            {"input": [PROMPT]},
-            {"input": [PROMPT, call(arguments="{}"), output()]},
-            turns=[function_call("deploy", "", call_id="call_1")],
-        ),
-        after(
-            {"input": [PROMPT]},
-            {"input": [NEXT]},
-            {"input": [PROMPT, call(arguments="{}"), output()]},
+        ask([PROMPT], [PROMPT, call(arguments="{}"), output()], turns=[function_call("deploy", "", call_id="call_1")]),
+        ask(
+            [PROMPT],
+            [NEXT],
+            [PROMPT, call(arguments="{}"), output()],
             turns=[DEPLOY, function_call("deploy", "{}", call_id="call_1")],
         ),
-        after({"input": [PROMPT]}, {"input": [PROMPT, call("call_9"), output("call_9")]}, turns=[message("ok")]),
+        ask([PROMPT], [PROMPT, call("call_9"), output("call_9")], turns=[message("ok")]),
     ],
 )
 def call_altered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:

@@ -9,9 +9,8 @@ from harness.analysis.history.items import describe_item, message_text
 from harness.analysis.history.request import HistoryRequest, OutputItem, count_annotations
 from harness.analysis.history.similar_text import describe_edit, is_similar_text, letters_of
 from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import NEXT, PROMPT, assistant, user
+from harness.analysis.losses.examples import NEXT, PROMPT, ask, assistant, user
 from harness.analysis.losses.text import describe_damage, find_message_in_place, without_citations
-from harness.contract.rule import after
 from harness.core.exchange import Json
 from harness.core.loose_json import as_string, objects_in
 from harness.core.text.shorten import quote
@@ -31,10 +30,8 @@ _JOINED = ", and further text was joined to it"
 _FIX = "Send `annotations` of each `output_text` back as they were said."
 _LINKED_TEXT = "v2 is out ([Notes](https://example.org/v2))."
 _LINKED_MESSAGE = message(_LINKED_TEXT, annotations=[ANNOTATION])
-_FLATTENED = after(
-    {"input": [PROMPT]},
-    {"input": [PROMPT, {"role": "assistant", "content": "v2 is out since May."}, NEXT]},
-    turns=[CITED_MESSAGE],
+_FLATTENED = ask(
+    [PROMPT], [PROMPT, {"role": "assistant", "content": "v2 is out since May."}, NEXT], turns=[CITED_MESSAGE]
 )
 
 
@@ -46,40 +43,21 @@ def _message_annotated(*notes: Json) -> Json:
     message=_ANNOTATIONS_GONE + ": the client dropped them",
     fix=_FIX,
     loses=[
-        after({"input": [PROMPT]}, {"input": [PROMPT, _message_annotated(), NEXT]}, turns=[CITED_MESSAGE]),
-        after(
-            {"input": [PROMPT]},
-            {"input": [PROMPT, {**_message_annotated(), "id": "{0.output.0.id}"}, NEXT]},
-            turns=[CITED_MESSAGE],
-        ),
-        after(
-            {"input": [PROMPT]},
-            {"input": [_message_annotated(_WIRE_ANNOTATION)]},
+        ask([PROMPT], [PROMPT, _message_annotated(), NEXT], turns=[CITED_MESSAGE]),
+        ask([PROMPT], [PROMPT, {**_message_annotated(), "id": "{0.output.0.id}"}, NEXT], turns=[CITED_MESSAGE]),
+        ask(
+            [PROMPT],
+            [_message_annotated(_WIRE_ANNOTATION)],
             turns=[message("v2 is out since May.", annotations=[ANNOTATION, ANNOTATION])],
         ),
     ],
     keeps=[
-        after(
-            {"input": [PROMPT]}, {"input": [PROMPT, _message_annotated(_WIRE_ANNOTATION), NEXT]}, turns=[CITED_MESSAGE]
-        ),
-        after(
-            {"input": [PROMPT]},
-            {"input": [{"type": "item_reference", "id": "{0.output.0.id}"}, NEXT]},
-            turns=[CITED_MESSAGE],
-        ),
-        after(
-            {"input": [PROMPT]}, {"input": [PROMPT, assistant("v2 came out this May."), NEXT]}, turns=[CITED_MESSAGE]
-        ),
-        after(
-            {"input": [PROMPT]}, {"input": [user("The researcher said: v2 is out since May.")]}, turns=[CITED_MESSAGE]
-        ),
-        after(
-            {"input": [PROMPT]},
-            {"input": [PROMPT]},
-            {"input": [_message_annotated()]},
-            turns=[CITED_MESSAGE, message("v2 is out since May.")],
-        ),
-        after({"input": [PROMPT]}, {"input": [PROMPT, assistant("No citation."), NEXT]}, turns=[CITED_MESSAGE]),
+        ask([PROMPT], [PROMPT, _message_annotated(_WIRE_ANNOTATION), NEXT], turns=[CITED_MESSAGE]),
+        ask([PROMPT], [{"type": "item_reference", "id": "{0.output.0.id}"}, NEXT], turns=[CITED_MESSAGE]),
+        ask([PROMPT], [PROMPT, assistant("v2 came out this May."), NEXT], turns=[CITED_MESSAGE]),
+        ask([PROMPT], [user("The researcher said: v2 is out since May.")], turns=[CITED_MESSAGE]),
+        ask([PROMPT], [PROMPT], [_message_annotated()], turns=[CITED_MESSAGE, message("v2 is out since May.")]),
+        ask([PROMPT], [PROMPT, assistant("No citation."), NEXT], turns=[CITED_MESSAGE]),
     ],
 )
 def citation_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -99,8 +77,8 @@ def citation_dropped(request: HistoryRequest, history: History) -> Iterator[Loss
     fix="Send the message in parts, as it was said: `output_text` with its `annotations`.",
     loses=[_FLATTENED],
     keeps=[
-        after({}, {"input": [PROMPT, _message_annotated(_WIRE_ANNOTATION)]}, turns=[CITED_MESSAGE]),
-        after({}, {"input": [PROMPT, {"role": "assistant", "content": _LINKED_TEXT}]}, turns=[_LINKED_MESSAGE]),
+        ask({}, [PROMPT, _message_annotated(_WIRE_ANNOTATION)], turns=[CITED_MESSAGE]),
+        ask({}, [PROMPT, {"role": "assistant", "content": _LINKED_TEXT}], turns=[_LINKED_MESSAGE]),
     ],
 )
 def citation_flattened(request: HistoryRequest, history: History) -> Iterator[LossFacts]:

@@ -8,8 +8,7 @@ from harness.analysis.history.history import History
 from harness.analysis.history.items import describe_item, is_assistant
 from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, assistant, call, output
-from harness.contract.rule import after
+from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, ask, assistant, call, output
 from harness.core.exchange import Json
 from harness.ending import failed, incomplete
 from harness.faults import cut
@@ -22,57 +21,33 @@ _STREAMED_REQUEST = {"input": [PROMPT], "stream": True}
     message="{what}, said in exchange {said} by a response that is {status}, comes back as if it were whole",
     fix="Look at the `status` of a response, or at the event that ends it; ask again, or send the item as `incomplete`.",
     loses=[
-        after({"input": [PROMPT]}, {"input": [PROMPT, assistant(TEXT), NEXT]}, turns=[[REPLY, incomplete()]]),
-        after(
+        ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[[REPLY, incomplete()]]),
+        ask(
             _STREAMED_REQUEST,
-            {"input": [PROMPT, assistant(TEXT, status="completed"), NEXT]},
+            [PROMPT, assistant(TEXT, status="completed"), NEXT],
             turns=[[REPLY, incomplete("content_filter")]],
         ),
-        after(
-            _STREAMED_REQUEST,
-            {"input": [PROMPT, {"role": "assistant", "content": TEXT}, NEXT]},
-            turns=[[REPLY, failed()]],
+        ask(_STREAMED_REQUEST, [PROMPT, {"role": "assistant", "content": TEXT}, NEXT], turns=[[REPLY, failed()]]),
+        ask([PROMPT], [PROMPT, call(), output()], turns=[[DEPLOY, incomplete()]]),
+        ask(_STREAMED_REQUEST, [PROMPT, assistant(TEXT), NEXT], turns=[cut([REPLY, DEPLOY], after=99)]),
+        ask(
+            _STREAMED_REQUEST, [PROMPT, assistant(TEXT[:4]), NEXT], turns=[cut(message([TEXT[:4], TEXT[4:]]), after=5)]
         ),
-        after({"input": [PROMPT]}, {"input": [PROMPT, call(), output()]}, turns=[[DEPLOY, incomplete()]]),
-        after(_STREAMED_REQUEST, {"input": [PROMPT, assistant(TEXT), NEXT]}, turns=[cut([REPLY, DEPLOY], after=99)]),
-        after(
-            _STREAMED_REQUEST,
-            {"input": [PROMPT, assistant(TEXT[:4]), NEXT]},
-            turns=[cut(message([TEXT[:4], TEXT[4:]]), after=5)],
-        ),
-        after(_STREAMED_REQUEST, {"input": [PROMPT, call(), output()]}, turns=[cut(DEPLOY, after=9)]),
+        ask(_STREAMED_REQUEST, [PROMPT, call(), output()], turns=[cut(DEPLOY, after=9)]),
     ],
     keeps=[
-        after({"input": [PROMPT]}, {"input": [PROMPT, assistant(TEXT), NEXT]}, turns=[REPLY]),
-        after(
-            {"input": [PROMPT]},
-            {"input": [PROMPT, assistant(TEXT, status="incomplete"), NEXT]},
-            turns=[[REPLY, incomplete()]],
-        ),
-        after({"input": [PROMPT]}, {"previous_response_id": "{0.id}", "input": [NEXT]}, turns=[[REPLY, incomplete()]]),
-        after(
+        ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[REPLY]),
+        ask([PROMPT], [PROMPT, assistant(TEXT, status="incomplete"), NEXT], turns=[[REPLY, incomplete()]]),
+        ask([PROMPT], {"previous_response_id": "{0.id}", "input": [NEXT]}, turns=[[REPLY, incomplete()]]),
+        ask(_STREAMED_REQUEST, _STREAMED_REQUEST, [PROMPT, assistant(TEXT), NEXT], turns=[[REPLY, failed()], REPLY]),
+        ask(
             _STREAMED_REQUEST,
             _STREAMED_REQUEST,
-            {"input": [PROMPT, assistant(TEXT), NEXT]},
-            turns=[[REPLY, failed()], REPLY],
-        ),
-        after(
-            _STREAMED_REQUEST,
-            _STREAMED_REQUEST,
-            {"input": [PROMPT, assistant(TEXT), NEXT]},
+            [PROMPT, assistant(TEXT), NEXT],
             turns=[cut([REPLY, DEPLOY], after=99), REPLY],
         ),
-        after(
-            _STREAMED_REQUEST,
-            _STREAMED_REQUEST,
-            {"input": [PROMPT, call(), output()]},
-            turns=[cut(DEPLOY, after=5), DEPLOY],
-        ),
-        after(
-            {"input": [PROMPT]},
-            {"input": [PROMPT, assistant(TEXT), NEXT]},
-            turns=[[REPLY, message("And"), incomplete()]],
-        ),
+        ask(_STREAMED_REQUEST, _STREAMED_REQUEST, [PROMPT, call(), output()], turns=[cut(DEPLOY, after=5), DEPLOY]),
+        ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[[REPLY, message("And"), incomplete()]]),
     ],
 )
 def partial_taken(request: HistoryRequest, history: History) -> Iterator[LossFacts]:

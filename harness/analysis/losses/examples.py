@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from harness.contract.rule import Case, after
 from harness.core.exchange import Json
 from harness.items import function_call, message, reasoning
+
+
+def ask(
+    *requests: list[Json] | Json | Case, turns: Sequence[Any] = (), sent: Sequence[Json] = (), **members: Any
+) -> Case:
+    """Make an example of requests: each an `input`, sent with these `members`, or a whole body; see `after`."""
+    bodies = ({"input": request, **members} if isinstance(request, list) else request for request in requests)
+    return after(*bodies, turns=turns, sent=sent)
 
 
 def user(content: str | list[Json]) -> Json:

@@ -23,7 +23,19 @@ from harness.analysis.history.items import (
 from harness.analysis.history.printed_items import find_printed_item
 from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, THOUGHT, assistant, call, output, user
+from harness.analysis.losses.examples import (
+    DEPLOY,
+    NEXT,
+    PROMPT,
+    REPLY,
+    TEXT,
+    THOUGHT,
+    ask,
+    assistant,
+    call,
+    output,
+    user,
+)
 from harness.analysis.losses.text import is_doubled
 from harness.contract.rule import Case, after
 from harness.core.exchange import Json
@@ -44,62 +56,36 @@ _DONE = assistant("Done.")
     message="{count} that this transcript holds already {stand} in it again; the first is {what}, said in exchange {said}",
     fix="Send the whole transcript, or name what it continues and send only what is new; store each turn once.",
     loses=[
-        after(
-            {"input": [PROMPT]},
-            {"previous_response_id": "{0.id}", "input": [PROMPT, assistant(TEXT), NEXT]},
-            turns=[REPLY],
-        ),
-        after(
-            {"input": [PROMPT]},
-            {"previous_response_id": "{0.id}", "input": [PROMPT, _DONE, NEXT]},
-            turns=[_DONE_ANSWER],
-        ),
-        after({"input": [PROMPT]}, {"previous_response_id": "{0.id}", "input": [call(), output()]}, turns=[DEPLOY]),
+        ask([PROMPT], {"previous_response_id": "{0.id}", "input": [PROMPT, assistant(TEXT), NEXT]}, turns=[REPLY]),
+        ask([PROMPT], {"previous_response_id": "{0.id}", "input": [PROMPT, _DONE, NEXT]}, turns=[_DONE_ANSWER]),
+        ask([PROMPT], {"previous_response_id": "{0.id}", "input": [call(), output()]}, turns=[DEPLOY]),
         after(
             Case({}, on="POST /conversations"),
             {"conversation": "{0.id}", "input": [PROMPT]},
             {"conversation": "{0.id}", "input": [PROMPT, assistant(TEXT), NEXT]},
             turns=[REPLY],
         ),
-        after({"input": [PROMPT]}, {"input": [PROMPT, assistant(TEXT), PROMPT, assistant(TEXT), NEXT]}, turns=[REPLY]),
-        after({"input": [PROMPT]}, {"input": [PROMPT, _DONE, PROMPT, _DONE, NEXT]}, turns=[_DONE_ANSWER]),
-        after({"input": [PROMPT]}, {"input": [PROMPT, *[call(), output()] * 2, NEXT]}, turns=[DEPLOY]),
-        after(
-            {"input": [PROMPT]},
-            {"input": [PROMPT, call(), output()]},
-            {"input": [PROMPT, call(), output(), _DONE, PROMPT, _DONE, NEXT]},
+        ask([PROMPT], [PROMPT, assistant(TEXT), PROMPT, assistant(TEXT), NEXT], turns=[REPLY]),
+        ask([PROMPT], [PROMPT, _DONE, PROMPT, _DONE, NEXT], turns=[_DONE_ANSWER]),
+        ask([PROMPT], [PROMPT, *[call(), output()] * 2, NEXT], turns=[DEPLOY]),
+        ask(
+            [PROMPT],
+            [PROMPT, call(), output()],
+            [PROMPT, call(), output(), _DONE, PROMPT, _DONE, NEXT],
             turns=[DEPLOY, _DONE_ANSWER],
         ),
-        after(
-            {"input": [PROMPT]},
-            {"input": [user(f"{PROMPT['content']}\n\n{PROMPT['content']}"), _DONE, NEXT]},
-            turns=[_DONE_ANSWER],
-        ),
+        ask([PROMPT], [user(f"{PROMPT['content']}\n\n{PROMPT['content']}"), _DONE, NEXT], turns=[_DONE_ANSWER]),
     ],
     keeps=[
-        after({"input": [PROMPT]}, {"input": [user("Again: Ship v2, please."), _DONE, NEXT]}, turns=[_DONE_ANSWER]),
-        after({"input": [user("no")]}, {"input": [user("no no")]}, turns=[_DONE_ANSWER]),
-        after({"input": [PROMPT]}, {"previous_response_id": "{0.id}", "input": [PROMPT]}, turns=[REPLY]),
-        after({"input": [PROMPT]}, {"input": [PROMPT, assistant(TEXT), NEXT]}, turns=[REPLY]),
-        after(
-            {"input": [PROMPT]},
-            {"input": [PROMPT]},
-            {"input": [PROMPT, assistant(TEXT), PROMPT, assistant(TEXT)]},
-            turns=[REPLY, REPLY],
-        ),
-        after({"input": [PROMPT]}, {"input": [PROMPT, _DONE, NEXT, _DONE, user("Thanks.")]}, turns=[_DONE_ANSWER]),
-        after(
-            {"input": [PROMPT, assistant(TEXT), PROMPT]},
-            {"input": [*[PROMPT, assistant(TEXT)] * 2, NEXT]},
-            turns=[REPLY],
-        ),
-        after({"input": [PROMPT]}, {"input": [NEXT, user(TEXT), assistant(TEXT)]}, turns=[REPLY]),
-        after(
-            {"input": [PROMPT]},
-            {"input": [PROMPT, call(), output()]},
-            {"input": [PROMPT, *[call(), output()] * 2, NEXT]},
-            turns=[DEPLOY, DEPLOY],
-        ),
+        ask([PROMPT], [user("Again: Ship v2, please."), _DONE, NEXT], turns=[_DONE_ANSWER]),
+        ask([user("no")], [user("no no")], turns=[_DONE_ANSWER]),
+        ask([PROMPT], {"previous_response_id": "{0.id}", "input": [PROMPT]}, turns=[REPLY]),
+        ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[REPLY]),
+        ask([PROMPT], [PROMPT], [PROMPT, assistant(TEXT), PROMPT, assistant(TEXT)], turns=[REPLY, REPLY]),
+        ask([PROMPT], [PROMPT, _DONE, NEXT, _DONE, user("Thanks.")], turns=[_DONE_ANSWER]),
+        ask([PROMPT, assistant(TEXT), PROMPT], [*[PROMPT, assistant(TEXT)] * 2, NEXT], turns=[REPLY]),
+        ask([PROMPT], [NEXT, user(TEXT), assistant(TEXT)], turns=[REPLY]),
+        ask([PROMPT], [PROMPT, call(), output()], [PROMPT, *[call(), output()] * 2, NEXT], turns=[DEPLOY, DEPLOY]),
     ],
 )
 def history_replayed(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -172,54 +158,44 @@ def _most_frequent_pairs(request: HistoryRequest) -> Mapping[ItemKey, int]:
     message="{what}, {verb} in exchange {said}, {became}",
     fix="Keep the items of a transcript as they are, each with its `type` and its members.",
     loses=[
-        after(
-            {"input": [PROMPT]},
-            {"input": [PROMPT, call(), output()]},
-            {"input": [PROMPT, user(""), user(""), assistant(TEXT), NEXT]},
+        ask(
+            [PROMPT],
+            [PROMPT, call(), output()],
+            [PROMPT, user(""), user(""), assistant(TEXT), NEXT],
             turns=[DEPLOY, REPLY],
         ),
-        after({"input": [PROMPT]}, {"input": [PROMPT, user(""), assistant(TEXT), NEXT]}, turns=[[THOUGHT, REPLY]]),
-        after(
-            {"input": [PROMPT]},
-            {"input": [PROMPT, call(), output()]},
-            {"input": [PROMPT, user(str(call())), assistant(TEXT), NEXT]},
+        ask([PROMPT], [PROMPT, user(""), assistant(TEXT), NEXT], turns=[[THOUGHT, REPLY]]),
+        ask(
+            [PROMPT],
+            [PROMPT, call(), output()],
+            [PROMPT, user(str(call())), assistant(TEXT), NEXT],
             turns=[DEPLOY, REPLY],
         ),
-        after(
-            {"input": [PROMPT]},
-            {"input": [PROMPT, call(), output()]},
-            {"input": [PROMPT, user(orjson.dumps(output()).decode()), assistant(TEXT), NEXT]},
+        ask(
+            [PROMPT],
+            [PROMPT, call(), output()],
+            [PROMPT, user(orjson.dumps(output()).decode()), assistant(TEXT), NEXT],
             turns=[DEPLOY, REPLY],
         ),
-        after(
-            {"input": [PROMPT]},
-            {"input": [PROMPT, assistant(str([{"type": "output_text", "text": TEXT}])), NEXT]},
-            turns=[REPLY],
-        ),
+        ask([PROMPT], [PROMPT, assistant(str([{"type": "output_text", "text": TEXT}])), NEXT], turns=[REPLY]),
     ],
     keeps=[
-        after(
-            {"input": [PROMPT]},
-            {"input": [PROMPT, user(f"[{{'type': 'output_text', 'text': {TEXT!r}}}, 7]")]},
-            turns=[REPLY],
-        ),
-        after({"input": [PROMPT]}, {"input": [PROMPT, assistant(TEXT), user("")]}, turns=[REPLY]),
-        after({"input": [PROMPT]}, {"input": [PROMPT, call(), user(""), output()]}, turns=[[THOUGHT, DEPLOY]]),
-        after(
-            {"input": [PROMPT]},
-            {"input": [PROMPT, call(), output()]},
-            {"input": [PROMPT, user(f"The conversation so far:\n1. user: Ship v2.\n2. {call()}\n3. {output()}")]},
+        ask([PROMPT], [PROMPT, user(f"[{{'type': 'output_text', 'text': {TEXT!r}}}, 7]")], turns=[REPLY]),
+        ask([PROMPT], [PROMPT, assistant(TEXT), user("")], turns=[REPLY]),
+        ask([PROMPT], [PROMPT, call(), user(""), output()], turns=[[THOUGHT, DEPLOY]]),
+        ask(
+            [PROMPT],
+            [PROMPT, call(), output()],
+            [PROMPT, user(f"The conversation so far:\n1. user: Ship v2.\n2. {call()}\n3. {output()}")],
             turns=[DEPLOY, REPLY],
         ),
-        after(
-            {"input": [PROMPT]},
-            {"input": [PROMPT, call(), output()]},
-            {"input": [user(orjson.dumps([PROMPT, call(), output()]).decode())]},
+        ask(
+            [PROMPT],
+            [PROMPT, call(), output()],
+            [user(orjson.dumps([PROMPT, call(), output()]).decode())],
             turns=[DEPLOY, REPLY],
         ),
-        after(
-            {"input": [PROMPT]}, {"input": [user('{"type": "report", "ref": "v2"}')]}, turns=[function_call("f", "{}")]
-        ),
+        ask([PROMPT], [user('{"type": "report", "ref": "v2"}')], turns=[function_call("f", "{}")]),
     ],
 )
 def item_coerced(request: HistoryRequest, history: History) -> Iterator[LossFacts]:

@@ -9,24 +9,31 @@ from harness.analysis.history.history import History
 from harness.analysis.history.items import answered_id, client_call_id, describe_item, item_type
 from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import DEPLOY, NEXT, NOTIFY, PROMPT, REPLY, TEXT, THOUGHT, assistant, call, output
+from harness.analysis.losses.examples import (
+    DEPLOY,
+    NEXT,
+    NOTIFY,
+    PROMPT,
+    REPLY,
+    TEXT,
+    THOUGHT,
+    ask,
+    assistant,
+    call,
+    output,
+)
 from harness.analysis.losses.tools import is_not_executed
-from harness.contract.rule import after
 from harness.core.exchange import Json
 
 MESSAGE = "{what} stands after {other}, but was said before it in exchange {said}"
 FIX = "Send the items of a response back in the order of its `output`; only outputs may stand between them."
 _NOTIFY_CALL = call("call_2", "notify", '{"who":"ops"}')
 _REASONING_MODEL: Json = {"model": "gpt-5"}
-_CALLS_SWAPPED = after(
-    {"input": [PROMPT]}, {"input": [PROMPT, _NOTIFY_CALL, output("call_2"), call(), output()]}, turns=[[DEPLOY, NOTIFY]]
-)
-_CALL_BEFORE_TEXT = after(
-    {"input": [PROMPT]}, {"input": [PROMPT, call(), assistant(TEXT), output()]}, turns=[[REPLY, DEPLOY]]
-)
-_ORDER_KEPT = after(
-    {"input": [PROMPT]},
-    {"input": [PROMPT, call(), output(), _NOTIFY_CALL, output("call_2"), assistant(TEXT), NEXT]},
+_CALLS_SWAPPED = ask([PROMPT], [PROMPT, _NOTIFY_CALL, output("call_2"), call(), output()], turns=[[DEPLOY, NOTIFY]])
+_CALL_BEFORE_TEXT = ask([PROMPT], [PROMPT, call(), assistant(TEXT), output()], turns=[[REPLY, DEPLOY]])
+_ORDER_KEPT = ask(
+    [PROMPT],
+    [PROMPT, call(), output(), _NOTIFY_CALL, output("call_2"), assistant(TEXT), NEXT],
     turns=[[DEPLOY, NOTIFY, REPLY]],
 )
 
@@ -35,24 +42,20 @@ _ORDER_KEPT = after(
     message=MESSAGE,
     fix=FIX,
     loses=[
-        after({"input": [PROMPT]}, {"input": [PROMPT, call(), output(), assistant(TEXT)]}, turns=[[REPLY, DEPLOY]]),
-        after(
-            {"input": [PROMPT], **_REASONING_MODEL},
-            {
-                "input": [PROMPT, call(), {"type": "reasoning", "id": "{0.output.0.id}", "summary": []}, output()],
-                **_REASONING_MODEL,
-            },
+        ask([PROMPT], [PROMPT, call(), output(), assistant(TEXT)], turns=[[REPLY, DEPLOY]]),
+        ask(
+            [PROMPT],
+            [PROMPT, call(), {"type": "reasoning", "id": "{0.output.0.id}", "summary": []}, output()],
             turns=[[THOUGHT, DEPLOY]],
+            **_REASONING_MODEL,
         ),
     ],
     keeps=[
         _ORDER_KEPT,
         _CALLS_SWAPPED,
         _CALL_BEFORE_TEXT,
-        after(
-            {"input": [PROMPT]}, {"input": [PROMPT, call(), output(), assistant(TEXT), NEXT]}, turns=[[DEPLOY, REPLY]]
-        ),
-        after({"input": [PROMPT]}, {"input": [NEXT]}, {"input": [assistant("Later."), assistant(TEXT)]}, turns=[REPLY]),
+        ask([PROMPT], [PROMPT, call(), output(), assistant(TEXT), NEXT], turns=[[DEPLOY, REPLY]]),
+        ask([PROMPT], [NEXT], [assistant("Later."), assistant(TEXT)], turns=[REPLY]),
     ],
 )
 def order_changed(request: HistoryRequest, history: History) -> Iterator[LossFacts]:

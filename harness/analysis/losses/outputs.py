@@ -13,9 +13,9 @@ from harness.analysis.history.items import answered_id, client_call_id, describe
 from harness.analysis.history.request import HistoryRequest
 from harness.analysis.history.tool_results import output_text
 from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, assistant, call, output
+from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, ask, assistant, call, output
 from harness.analysis.losses.text import is_doubled
-from harness.contract.rule import Case, after
+from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.core.text.shorten import quote
 from harness.items import mcp_approval_request
@@ -28,10 +28,10 @@ _APPROVAL_RESPONSE: Json = {"type": "mcp_approval_response", "approval_request_i
 
 def _changed_output_case(output_value: Any, first: Any = "v2 is live") -> Case:
     """Make an example in which a later request sends another output for a call."""
-    return after(
-        {"input": [PROMPT]},
-        {"input": [PROMPT, call(), output(value=first)]},
-        {"input": [PROMPT, call(), output(value=output_value), assistant(TEXT), NEXT]},
+    return ask(
+        [PROMPT],
+        [PROMPT, call(), output(value=first)],
+        [PROMPT, call(), output(value=output_value), assistant(TEXT), NEXT],
         turns=[DEPLOY, REPLY],
     )
 
@@ -52,14 +52,12 @@ def _changed_output_case(output_value: Any, first: Any = "v2 is live") -> Case:
         _changed_output_case("[output left out]"),
         _changed_output_case("v2 is live since noon"),
         _changed_output_case("v2 is live", ""),
-        after(
-            {"input": [PROMPT]},
-            {"input": [PROMPT, call(), output(), output("call_9")]},
-            {"input": [PROMPT, call(), output(value="")]},
-            turns=[DEPLOY],
-        ),
-        after(
-            *({"input": [PROMPT, *before]} for before in ([], [call(), output()], [], [call(), output(value="")])),
+        ask([PROMPT], [PROMPT, call(), output(), output("call_9")], [PROMPT, call(), output(value="")], turns=[DEPLOY]),
+        ask(
+            [PROMPT],
+            [PROMPT, call(), output()],
+            [PROMPT],
+            [PROMPT, call(), output(value="")],
             turns=[DEPLOY, REPLY, DEPLOY],
         ),
     ],
@@ -109,29 +107,24 @@ def _describe_damage(was: str, now: str) -> str:
     message="{what} answers what was said in exchange {said} a second time",
     fix="Answer each call once: in the request after it, and never again.",
     loses=[
-        after(
-            {"input": [PROMPT]},
+        ask(
+            [PROMPT],
             {"previous_response_id": "{0.id}", "input": [output()]},
             {"previous_response_id": "{1.id}", "input": [output()]},
             turns=[DEPLOY],
         ),
-        after({"input": [PROMPT]}, {"input": [PROMPT, call(), output(), output(value="v2 is up")]}, turns=[DEPLOY]),
-        after(
-            {"input": [PROMPT]},
+        ask([PROMPT], [PROMPT, call(), output(), output(value="v2 is up")], turns=[DEPLOY]),
+        ask(
+            [PROMPT],
             {"previous_response_id": "{0.id}", "input": [_APPROVAL_RESPONSE]},
             {"previous_response_id": "{1.id}", "input": [_APPROVAL_RESPONSE]},
             turns=[mcp_approval_request("prod", "deploy", {"ref": "v2"})],
         ),
     ],
     keeps=[
-        after({"input": [PROMPT]}, *[{"previous_response_id": "{0.id}", "input": [output()]}] * 2, turns=[DEPLOY]),
-        after({"input": [PROMPT]}, *[{"input": [PROMPT, call(), output()]}] * 2, turns=[DEPLOY]),
-        after(
-            {"input": [PROMPT]},
-            {"input": [PROMPT, call(), output()]},
-            {"input": [PROMPT, call(), output(), call(), output()]},
-            turns=[DEPLOY, DEPLOY],
-        ),
+        ask([PROMPT], *[{"previous_response_id": "{0.id}", "input": [output()]}] * 2, turns=[DEPLOY]),
+        ask([PROMPT], *[{"input": [PROMPT, call(), output()]}] * 2, turns=[DEPLOY]),
+        ask([PROMPT], [PROMPT, call(), output()], [PROMPT, call(), output(), call(), output()], turns=[DEPLOY, DEPLOY]),
     ],
 )
 def output_twice(request: HistoryRequest, history: History) -> Iterator[LossFacts]:

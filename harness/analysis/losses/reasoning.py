@@ -8,7 +8,7 @@ from harness.analysis.history.history import History
 from harness.analysis.history.items import client_call_id, describe_item, item_type
 from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, THOUGHT, assistant, call, output
+from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, THOUGHT, ask, assistant, call, output
 from harness.contract.rule import after
 from harness.core.exchange import Json
 from harness.core.loose_json import as_string
@@ -23,26 +23,21 @@ _STORED_CALL: Json = {**call(), "id": "{0.output.1.id}"}
     message="{what}, said in exchange {said} before {call}, is not in this request: the client dropped it",
     fix="Send the reasoning back with the call that followed it, until the user speaks again.",
     loses=[
-        after(
-            {"input": [PROMPT], **_ENCRYPTED_REQUEST},
-            {"input": [PROMPT, call(), output()], **_ENCRYPTED_REQUEST},
-            turns=[[THOUGHT, DEPLOY]],
-        ),
-        after({"input": [PROMPT]}, {"input": [PROMPT, _STORED_CALL, output()]}, turns=[[THOUGHT, DEPLOY]]),
+        ask([PROMPT], [PROMPT, call(), output()], turns=[[THOUGHT, DEPLOY]], **_ENCRYPTED_REQUEST),
+        ask([PROMPT], [PROMPT, _STORED_CALL, output()], turns=[[THOUGHT, DEPLOY]]),
     ],
     keeps=[
-        after(
-            {"input": [PROMPT], **_ENCRYPTED_REQUEST},
-            {"input": [PROMPT, _ENCRYPTED_REASONING, call(), output()], **_ENCRYPTED_REQUEST},
-            turns=[[THOUGHT, DEPLOY]],
+        ask(
+            [PROMPT], [PROMPT, _ENCRYPTED_REASONING, call(), output()], turns=[[THOUGHT, DEPLOY]], **_ENCRYPTED_REQUEST
         ),
-        after({"input": [PROMPT]}, {"input": [PROMPT, call(), output()]}, turns=[[THOUGHT, DEPLOY]]),
-        after({"input": [PROMPT]}, {"previous_response_id": "{0.id}", "input": [output()]}, turns=[[THOUGHT, DEPLOY]]),
-        after(
-            {"input": [PROMPT], **_ENCRYPTED_REQUEST},
-            {"input": [PROMPT, _ENCRYPTED_REASONING, call(), output()], **_ENCRYPTED_REQUEST},
-            {"input": [PROMPT, call(), output(), assistant(TEXT), NEXT], **_ENCRYPTED_REQUEST},
+        ask([PROMPT], [PROMPT, call(), output()], turns=[[THOUGHT, DEPLOY]]),
+        ask([PROMPT], {"previous_response_id": "{0.id}", "input": [output()]}, turns=[[THOUGHT, DEPLOY]]),
+        ask(
+            [PROMPT],
+            [PROMPT, _ENCRYPTED_REASONING, call(), output()],
+            [PROMPT, call(), output(), assistant(TEXT), NEXT],
             turns=[[THOUGHT, DEPLOY], REPLY],
+            **_ENCRYPTED_REQUEST,
         ),
         after(
             {"input": [PROMPT], **_ENCRYPTED_REQUEST},

@@ -15,8 +15,7 @@ from harness.analysis.history.similar_text import letters_of
 from harness.analysis.history.tool_results import output_text
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.calls import CONTENT_MEMBERS, changed_member, content_of
-from harness.analysis.losses.examples import NEXT, PROMPT, REPLY, TEXT, TOOLS, assistant, call, output, user
-from harness.contract.rule import after
+from harness.analysis.losses.examples import NEXT, PROMPT, REPLY, TEXT, TOOLS, ask, assistant, call, output, user
 from harness.core.exchange import Json
 from harness.core.loose_json import as_string
 from harness.core.text.shorten import quote, shorten_json
@@ -28,9 +27,9 @@ _MessageKey = tuple[str, str]
 """Who says a message, and its letters and digits."""
 _NO_KEY: _MessageKey = ("", "")
 _SPEAKERS = ("user", "assistant")
+_SENT_CALL = (PROMPT, call("call_9"), output("call_9"), NEXT)
 _SENT = (PROMPT, call("call_9"), output("call_9"), assistant(TEXT), NEXT)
 _OFFERED: Json = {"tools": TOOLS}
-_FIRST: Json = {"input": [PROMPT], **_OFFERED}
 _GONE = "is not in this request, which has what stood before and after it"
 
 
@@ -39,30 +38,28 @@ _GONE = "is not in this request, which has what stood before and after it"
     fix="Send each item on as it came; what is shortened on purpose has a summary in its place.",
     strict=True,
     loses=[
-        after(_FIRST, {"input": [PROMPT, assistant(TEXT), NEXT], **_OFFERED}, turns=[REPLY], sent=_SENT),
-        after(
-            _FIRST,
-            {"input": [PROMPT, call(arguments='{"ref":"v1"}', call_id="call_9"), output("call_9"), NEXT], **_OFFERED},
+        ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[REPLY], sent=_SENT, **_OFFERED),
+        ask(
+            [PROMPT],
+            [PROMPT, call(arguments='{"ref":"v1"}', call_id="call_9"), output("call_9"), NEXT],
             turns=[REPLY],
-            sent=(PROMPT, call("call_9"), output("call_9"), NEXT),
+            sent=_SENT_CALL,
+            **_OFFERED,
         ),
-        after(
-            _FIRST,
-            {"input": [PROMPT, call("call_9"), output("call_9", "[]"), NEXT], **_OFFERED},
-            turns=[REPLY],
-            sent=(PROMPT, call("call_9"), output("call_9"), NEXT),
+        ask(
+            [PROMPT], [PROMPT, call("call_9"), output("call_9", "[]"), NEXT], turns=[REPLY], sent=_SENT_CALL, **_OFFERED
         ),
-        after(
-            {"input": [user("Hello.")]},
-            {"input": [PROMPT, assistant("It is."), NEXT]},
+        ask(
+            [user("Hello.")],
+            [PROMPT, assistant("It is."), NEXT],
             turns=[REPLY],
             sent=(PROMPT, user("Is it live?"), assistant("It is."), NEXT),
         ),
     ],
     keeps=[
-        after(_FIRST, {"input": [*_SENT], **_OFFERED}, turns=[REPLY], sent=_SENT),
-        after(_FIRST, {"input": [NEXT], **_OFFERED}, turns=[REPLY], sent=_SENT),
-        after({"input": [user("Hello.")]}, {"input": [PROMPT, assistant(TEXT), NEXT]}, turns=[REPLY]),
+        ask([PROMPT], [*_SENT], turns=[REPLY], sent=_SENT, **_OFFERED),
+        ask([PROMPT], [NEXT], turns=[REPLY], sent=_SENT, **_OFFERED),
+        ask([user("Hello.")], [PROMPT, assistant(TEXT), NEXT], turns=[REPLY]),
     ],
 )
 def sent_changed(request: HistoryRequest, history: History) -> Iterator[LossFacts]:

@@ -10,8 +10,8 @@ from harness.analysis.history.history import History
 from harness.analysis.history.items import describe_item, is_assistant, message_text
 from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import NEXT, PROMPT, REPLY, TEXT, assistant, user
-from harness.contract.rule import Case, after
+from harness.analysis.losses.examples import NEXT, PROMPT, REPLY, TEXT, ask, assistant, user
+from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.core.loose_json import as_string
 from harness.core.text.shorten import quote
@@ -26,7 +26,7 @@ _CITATION_MARKERS = re.compile(
 
 
 def _sent_back_case(sent: str, **members: str) -> Case:
-    return after({"input": [PROMPT]}, {"input": [PROMPT, assistant(sent, **members), NEXT]}, turns=[REPLY])
+    return ask([PROMPT], [PROMPT, assistant(sent, **members), NEXT], turns=[REPLY])
 
 
 _MESSAGE_WITH_PHASE = message(TEXT, phase="commentary")
@@ -49,20 +49,10 @@ _MESSAGE_ID = {"id": "{0.output.0.id}"}
         _sent_back_case(f"{TEXT}\n", **_MESSAGE_ID),
         _sent_back_case(f"{TEXT[:20]}…"),
         _sent_back_case("Never mind.", **_MESSAGE_ID),
-        after(
-            {"input": [PROMPT]}, {"input": [PROMPT, assistant("I will."), PROMPT]}, turns=[message("I will.【1†v2】")]
-        ),
-        after(
-            {"input": [PROMPT]},
-            {"input": [PROMPT, assistant("Yes."), NEXT]},
-            turns=[message("<thought>Or no?</thought>Yes.")],
-        ),
-        after(
-            {"input": [PROMPT]},
-            {"input": [PROMPT, assistant("Once."), assistant("Twice.")]},
-            turns=[message("Once.", "Twice.")],
-        ),
-        after({"input": [PROMPT]}, {"input": [PROMPT, user(TEXT + TEXT)]}, turns=[REPLY]),
+        ask([PROMPT], [PROMPT, assistant("I will."), PROMPT], turns=[message("I will.【1†v2】")]),
+        ask([PROMPT], [PROMPT, assistant("Yes."), NEXT], turns=[message("<thought>Or no?</thought>Yes.")]),
+        ask([PROMPT], [PROMPT, assistant("Once."), assistant("Twice.")], turns=[message("Once.", "Twice.")]),
+        ask([PROMPT], [PROMPT, user(TEXT + TEXT)], turns=[REPLY]),
     ],
 )
 def text_altered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -147,29 +137,14 @@ def is_doubled(was: str, now: str) -> bool:
     message="phase {was} of the {what}, said in exchange {said}, {became}",
     fix="Send `phase` of each assistant message back as it was said.",
     loses=[
-        after({"input": [PROMPT]}, {"input": [PROMPT, assistant(TEXT), NEXT]}, turns=[_MESSAGE_WITH_PHASE]),
-        after(
-            {"input": [PROMPT]}, {"input": [PROMPT, assistant(TEXT, **_MESSAGE_ID), NEXT]}, turns=[_MESSAGE_WITH_PHASE]
-        ),
-        after(
-            {"input": [PROMPT]},
-            {"input": [PROMPT, assistant(TEXT, phase="final_answer"), NEXT]},
-            turns=[_MESSAGE_WITH_PHASE],
-        ),
+        ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[_MESSAGE_WITH_PHASE]),
+        ask([PROMPT], [PROMPT, assistant(TEXT, **_MESSAGE_ID), NEXT], turns=[_MESSAGE_WITH_PHASE]),
+        ask([PROMPT], [PROMPT, assistant(TEXT, phase="final_answer"), NEXT], turns=[_MESSAGE_WITH_PHASE]),
     ],
     keeps=[
-        after(
-            {"input": [PROMPT]},
-            {"input": [PROMPT, assistant(TEXT, phase="commentary"), NEXT]},
-            turns=[_MESSAGE_WITH_PHASE],
-        ),
-        after({"input": [PROMPT]}, {"previous_response_id": "{0.id}", "input": [NEXT]}, turns=[_MESSAGE_WITH_PHASE]),
-        after(
-            {"input": [PROMPT]},
-            {"input": [PROMPT]},
-            {"input": [PROMPT, assistant(TEXT)]},
-            turns=[_MESSAGE_WITH_PHASE, REPLY],
-        ),
+        ask([PROMPT], [PROMPT, assistant(TEXT, phase="commentary"), NEXT], turns=[_MESSAGE_WITH_PHASE]),
+        ask([PROMPT], {"previous_response_id": "{0.id}", "input": [NEXT]}, turns=[_MESSAGE_WITH_PHASE]),
+        ask([PROMPT], [PROMPT], [PROMPT, assistant(TEXT)], turns=[_MESSAGE_WITH_PHASE, REPLY]),
         _sent_back_case(TEXT),
     ],
 )

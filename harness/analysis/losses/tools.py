@@ -12,8 +12,8 @@ from harness.analysis.history.request import HistoryRequest, OutputItem, PlacedI
 from harness.analysis.history.tool_results import describe_result, output_text
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.calls import content_of
-from harness.analysis.losses.examples import DEPLOY, NEXT, NOTIFY, PROMPT, REPLY, TEXT, assistant, call, output
-from harness.contract.rule import Case, after
+from harness.analysis.losses.examples import DEPLOY, NEXT, NOTIFY, PROMPT, REPLY, TEXT, ask, assistant, call, output
+from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.core.loose_json import as_string, objects_in
 from harness.core.text.shorten import quote
@@ -44,20 +44,14 @@ _EXPLAINED = re.compile(
 LONGEST_PLACEHOLDER = 200
 """Characters of a text that stands for an execution; a longer one, or JSON, tells more."""
 _SKIPPED = output(value="Tool skipped: the assistant went on.")
-_ANSWERED_AHEAD = after(
-    {"input": [PROMPT]}, {"input": [PROMPT, call(), _SKIPPED, assistant(TEXT)]}, turns=[[REPLY, DEPLOY]]
-)
-_SAID_ON_PURPOSE = after({"input": [PROMPT]}, {"input": [PROMPT, call(), _SKIPPED, NEXT]}, turns=[DEPLOY])
+_ANSWERED_AHEAD = ask([PROMPT], [PROMPT, call(), _SKIPPED, assistant(TEXT)], turns=[[REPLY, DEPLOY]])
+_SAID_ON_PURPOSE = ask([PROMPT], [PROMPT, call(), _SKIPPED, NEXT], turns=[DEPLOY])
 _TWO_CALLS = [PROMPT, call(), call("call_2", "notify", '{"who":"ops"}')]
 
 
 def _both_answered(text: str, *then: Json) -> Case:
     """Make an example in which two calls of one response get the same output."""
-    return after(
-        {"input": [PROMPT]},
-        {"input": [*_TWO_CALLS, output(value=text), output("call_2", text), *then]},
-        turns=[[DEPLOY, NOTIFY]],
-    )
+    return ask([PROMPT], [*_TWO_CALLS, output(value=text), output("call_2", text), *then], turns=[[DEPLOY, NOTIFY]])
 
 
 MESSAGE = "{what}, said in exchange {said}, was answered with a text that no tool returned: {now}{instead}"
@@ -76,8 +70,8 @@ FIX = "Send what the tool returned as the output of its call; of a call that was
         _both_answered("Tool execution skipped - user provided follow-up message", NEXT),
         _both_answered("Tool execution was not approved."),
         _both_answered("ok"),
-        after({"input": [PROMPT]}, {"input": [PROMPT, assistant(TEXT), call(), _SKIPPED]}, turns=[[REPLY, DEPLOY]]),
-        after({"input": [PROMPT]}, {"input": [PROMPT, call(), _SKIPPED, assistant(TEXT)]}, turns=[[DEPLOY, REPLY]]),
+        ask([PROMPT], [PROMPT, assistant(TEXT), call(), _SKIPPED], turns=[[REPLY, DEPLOY]]),
+        ask([PROMPT], [PROMPT, call(), _SKIPPED, assistant(TEXT)], turns=[[DEPLOY, REPLY]]),
         _SAID_ON_PURPOSE,
     ],
 )
@@ -109,12 +103,8 @@ def output_invented(request: HistoryRequest, history: History) -> Iterator[LossF
     strict=True,
     loses=[_SAID_ON_PURPOSE],
     keeps=[
-        after({"input": [PROMPT]}, {"input": [PROMPT, call(), output(), NEXT]}, turns=[DEPLOY]),
-        after(
-            {"input": [PROMPT]},
-            {"input": [PROMPT, call(), output(value="Not executed: the user denied it."), NEXT]},
-            turns=[DEPLOY],
-        ),
+        ask([PROMPT], [PROMPT, call(), output(), NEXT], turns=[DEPLOY]),
+        ask([PROMPT], [PROMPT, call(), output(value="Not executed: the user denied it."), NEXT], turns=[DEPLOY]),
     ],
 )
 def output_placeholder(request: HistoryRequest, history: History) -> Iterator[LossFacts]:

@@ -18,7 +18,7 @@ from harness.analysis.history.items import (
 from harness.analysis.history.request import HistoryReply, HistoryRequest
 from harness.analysis.history.similar_text import letters_of
 from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, assistant, call, output, user
+from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, ask, assistant, call, output, user
 from harness.contract.rule import after
 from harness.core.exchange import Json
 from harness.core.loose_json import as_object, as_string, objects_in
@@ -42,7 +42,7 @@ _PICTURES: list[Json] = [
     for n in ("a", "b")
 ]
 _DATA_PROMPT = user("Plan v2, as JSON.")
-_ONLY_PROMPTS = after({"input": [PROMPT]}, {"input": [PROMPT, NEXT]}, turns=[REPLY])
+_ONLY_PROMPTS = ask([PROMPT], [PROMPT, NEXT], turns=[REPLY])
 
 
 @loss(
@@ -50,10 +50,10 @@ _ONLY_PROMPTS = after({"input": [PROMPT]}, {"input": [PROMPT, NEXT]}, turns=[REP
     fix=_FIX,
     loses=[
         _ONLY_PROMPTS,
-        after(
-            {"input": [PROMPT]},
-            {"input": [PROMPT, assistant(TEXT), NEXT]},
-            {"input": [PROMPT, assistant(TEXT), NEXT, _LAST]},
+        ask(
+            [PROMPT],
+            [PROMPT, assistant(TEXT), NEXT],
+            [PROMPT, assistant(TEXT), NEXT, _LAST],
             turns=[REPLY, _DONE_ANSWER],
         ),
         after(
@@ -63,24 +63,24 @@ _ONLY_PROMPTS = after({"input": [PROMPT]}, {"input": [PROMPT, NEXT]}, turns=[REP
             {"input": [PROMPT, assistant(TEXT), NEXT, _LAST], "instructions": "You plan."},
             turns=[REPLY, message("planner"), _DONE_ANSWER],
         ),
-        after(
-            {"input": [PROMPT]},
-            {"input": [PROMPT, assistant(TEXT), NEXT]},
-            {"input": [PROMPT, assistant(TEXT), NEXT, _DONE, _THIRD]},
-            {"input": [PROMPT, assistant(TEXT), NEXT, _THIRD, assistant("All."), _LAST]},
+        ask(
+            [PROMPT],
+            [PROMPT, assistant(TEXT), NEXT],
+            [PROMPT, assistant(TEXT), NEXT, _DONE, _THIRD],
+            [PROMPT, assistant(TEXT), NEXT, _THIRD, assistant("All."), _LAST],
             turns=[REPLY, _DONE_ANSWER, message("All.")],
         ),
     ],
     keeps=[
-        after({"input": [PROMPT]}, {"input": [PROMPT, assistant(TEXT), NEXT]}, turns=[REPLY]),
-        after({"input": [PROMPT]}, {"input": [NEXT]}, {"input": [PROMPT]}, turns=[REPLY]),
-        after({"input": [PROMPT]}, {"previous_response_id": "{0.id}", "input": [NEXT]}, turns=[REPLY]),
-        after({"input": [PROMPT]}, {"input": [PROMPT, user(f"The planner said: {TEXT}"), NEXT]}, turns=[REPLY]),
-        after({"input": [PROMPT]}, {"input": [PROMPT, NEXT]}, turns=[[REPLY, incomplete()]]),
-        after(
-            {"input": [PROMPT]},
-            {"input": [PROMPT, user("Give it a title.")]},
-            {"input": [PROMPT, assistant(TEXT), NEXT]},
+        ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[REPLY]),
+        ask([PROMPT], [NEXT], [PROMPT], turns=[REPLY]),
+        ask([PROMPT], {"previous_response_id": "{0.id}", "input": [NEXT]}, turns=[REPLY]),
+        ask([PROMPT], [PROMPT, user(f"The planner said: {TEXT}"), NEXT], turns=[REPLY]),
+        ask([PROMPT], [PROMPT, NEXT], turns=[[REPLY, incomplete()]]),
+        ask(
+            [PROMPT],
+            [PROMPT, user("Give it a title.")],
+            [PROMPT, assistant(TEXT), NEXT],
             turns=[REPLY, message("A title")],
         ),
         after(
@@ -89,16 +89,12 @@ _ONLY_PROMPTS = after({"input": [PROMPT]}, {"input": [PROMPT, NEXT]}, turns=[REP
             {"input": [PROMPT, NEXT], "instructions": "You route."},
             turns=[message("planner"), REPLY],
         ),
-        after(
-            {"input": [PROMPT]},
-            {"input": [PROMPT, assistant(TEXT), NEXT]},
-            {"input": [PROMPT, NEXT, _DONE, _LAST]},
-            turns=[REPLY, _DONE_ANSWER],
-        ),
-        after(
-            {"input": [_DATA_PROMPT], "text": {"format": {"type": "json_object"}}},
-            {"input": [_DATA_PROMPT, NEXT], "text": {"format": {"type": "json_object"}}},
+        ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], [PROMPT, NEXT, _DONE, _LAST], turns=[REPLY, _DONE_ANSWER]),
+        ask(
+            [_DATA_PROMPT],
+            [_DATA_PROMPT, NEXT],
             turns=[message('{"json": true}')],
+            text={"format": {"type": "json_object"}},
         ),
     ],
 )
@@ -176,21 +172,21 @@ def _is_data(request: HistoryRequest) -> bool:
     message="the user's {what} stands {here} in request {number}, and {there} in exchange {said}",
     fix="Append a message of the user to the history once: not there and to the new input as well.",
     loses=[
-        after({"input": [PROMPT]}, {"input": [PROMPT, PROMPT, assistant(TEXT), NEXT]}, turns=[REPLY]),
-        after(
-            {"input": [PROMPT]},
-            {"input": [PROMPT, call(), output()]},
-            {"input": [PROMPT, PROMPT, call(), output(), assistant(TEXT), NEXT]},
+        ask([PROMPT], [PROMPT, PROMPT, assistant(TEXT), NEXT], turns=[REPLY]),
+        ask(
+            [PROMPT],
+            [PROMPT, call(), output()],
+            [PROMPT, PROMPT, call(), output(), assistant(TEXT), NEXT],
             turns=[DEPLOY, REPLY],
         ),
-        after({"input": [PROMPT]}, {"input": [PROMPT, PROMPT]}, turns=[REPLY]),
-        after({"input": [PROMPT, PROMPT]}, {"input": [PROMPT, assistant(TEXT), NEXT]}, turns=[REPLY]),
+        ask([PROMPT], [PROMPT, PROMPT], turns=[REPLY]),
+        ask([PROMPT, PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[REPLY]),
     ],
     keeps=[
-        after({"input": [PROMPT]}, {"input": [PROMPT, assistant(TEXT), PROMPT]}, turns=[REPLY]),
-        after({"input": [PROMPT]}, {"input": [PROMPT, PROMPT]}, turns=[[REPLY, incomplete()]]),
-        after({"input": [user("no"), user("no")]}, {"input": [user("no"), user("no"), assistant(TEXT)]}, turns=[REPLY]),
-        after({"input": [_PICTURES[0]]}, {"input": _PICTURES}, turns=[REPLY]),
+        ask([PROMPT], [PROMPT, assistant(TEXT), PROMPT], turns=[REPLY]),
+        ask([PROMPT], [PROMPT, PROMPT], turns=[[REPLY, incomplete()]]),
+        ask([user("no"), user("no")], [user("no"), user("no"), assistant(TEXT)], turns=[REPLY]),
+        ask([_PICTURES[0]], _PICTURES, turns=[REPLY]),
     ],
 )
 def prompt_doubled(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -246,10 +242,10 @@ def _doubling_facts(place: str, item: Json, said: int, number: int, here: str, t
     message="the user's {what} stands twice in a row, after what was said in exchange {said}",
     fix="Append a message of the user to the history once, unless it was said twice.",
     strict=True,
-    loses=[after({"input": [PROMPT]}, {"input": [PROMPT, assistant(TEXT), NEXT, NEXT]}, turns=[REPLY])],
+    loses=[ask([PROMPT], [PROMPT, assistant(TEXT), NEXT, NEXT], turns=[REPLY])],
     keeps=[
-        after({"input": [PROMPT]}, {"input": [PROMPT, assistant(TEXT), user("no"), user("no")]}, turns=[REPLY]),
-        after({"input": [PROMPT]}, {"input": [PROMPT, assistant(TEXT), PROMPT]}, turns=[REPLY]),
+        ask([PROMPT], [PROMPT, assistant(TEXT), user("no"), user("no")], turns=[REPLY]),
+        ask([PROMPT], [PROMPT, assistant(TEXT), PROMPT], turns=[REPLY]),
     ],
 )
 def prompt_repeated(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
