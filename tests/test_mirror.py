@@ -27,7 +27,7 @@ FOLDERS = {
 """Folders whose modules are entries of one kind or parts of one thing, and what tests all of them."""
 
 TESTED_WITH = {
-    "analysis/test_client_mistakes.py": {"analysis/client_mistake", "analysis/retries"},
+    "analysis/test_client_mistakes.py": {"analysis/client_mistake", "analysis/mistake", "analysis/retries"},
     "analysis/test_flow.py": {"analysis/flow_steps", "analysis/sequence"},
     "analysis/test_losses.py": {"analysis/loss"},
     "analysis/test_path.py": {"analysis/path_lists"},
@@ -89,14 +89,13 @@ TESTED_WITH = {
     "overrides/test_learn.py": {"cli/learn", "contract/body_places", "contract/overrides"},
     "pytest_plugin/cassettes/test_cassettes.py": {"pytest_plugin/offers"},
     "pytest_plugin/cassettes/test_pruning.py": {"cassettes/recording/last_used"},
-    "pytest_plugin/test_client_mistakes.py": {"core/client_judgement", "explain/client"},
+    "pytest_plugin/test_client_mistakes.py": {"core/client_judgement", "explain/mistakes"},
     "pytest_plugin/test_late.py": {"explain/stray"},
     "pytest_plugin/test_lost.py": {"explain/loss"},
     "pytest_plugin/test_plugin.py": {"pytest_plugin/clients", "pytest_plugin/options"},
     "pytest_plugin/test_refusals.py": {"explain/refusal", "world/refusals"},
     "pytest_plugin/test_tls.py": {"drive/foundry_credential"},
     "pytest_plugin/test_traces.py": {"pytest_plugin/new_case", "pytest_plugin/views"},
-    "pytest_plugin/test_webhooks.py": {"explain/webhook"},
     "report/test_report.py": {"report/fill_case"},
     "server/control_plane/test_acts.py": {"core/delivery", "server/held_requests"},
     "server/control_plane/test_app.py": {

@@ -1,25 +1,20 @@
-"""Mistakes of a client in how it asks: when it asks again, how long it waits, how it reads a stream.
+"""What is seen of a client, and its mistakes in how it asks: when it asks again, how long it waits, how it reads a stream.
 
-A mistake is a generator function of a `SeenClient` that yields facts; `@client_mistake` adds the message, the fix, the
-source and examples. The function's name with hyphens is its id.
+The facts of such a mistake also say when it `came`, where that matters, and whether it is `certain`.
 """
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Required, TypedDict, Unpack
 
+from harness.analysis.mistake import MistakeKind
 from harness.analysis.retries import Retry, chains_of, find_retries
 from harness.core.edge import EdgeTimes
-from harness.core.errors import ConfigError, RegistrationError
+from harness.core.errors import ConfigError
 from harness.core.exchange import Exchange
 from harness.core.registry import Registry, suggest_name
-
-MistakeFacts = Mapping[str, Any]
-"""`number`: the exchange it is about; the fields of the message, when it `came`, and `certain` if it can be no intention."""
 
 
 @dataclass(frozen=True)
@@ -67,9 +62,6 @@ class SeenClient:
         return {exchange.number: times for exchange, times in self.timed}
 
 
-MistakeCheck = Callable[[SeenClient], Iterator[MistakeFacts]]
-
-
 @dataclass(frozen=True, slots=True)
 class ClientMistake:
     """A mistake of a client: the id of its kind, the number of the `exchange`, the message, the fix, the source.
@@ -87,74 +79,8 @@ class ClientMistake:
     certain: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class MistakeKind:
-    """One kind of mistake: its message with `{fact}` fields, fix, source, examples that show it and some that lack it.
-
-    It can be `certain`, else it is only looked for on demand.
-    """
-
-    id: str
-    area: str
-    doc: str
-    message: str
-    fix: str
-    source: str
-    shows: tuple[SeenClient, ...]
-    lacks: tuple[SeenClient, ...]
-    certain: bool
-    check: MistakeCheck
-
-    @property
-    def summary(self) -> str:
-        """The first line of the documentation."""
-        return self.doc.splitlines()[0]
-
-    def find(self, seen: SeenClient) -> Iterator[ClientMistake]:
-        """Find where a client made it."""
-        for facts in self.check(seen):
-            message, came = self.message.format_map(facts), facts.get("came", "")
-            certain = bool(facts.get("certain"))
-            yield ClientMistake(self.id, facts["number"], message, self.fix, self.source, came, certain)
-
-
-CLIENT_MISTAKES: Registry[MistakeKind] = Registry("mistake of a client")
+CLIENT_MISTAKES: Registry[MistakeKind[SeenClient]] = Registry("mistake of a client")
 """Every mistake by id; filled by importing `harness.analysis.client_mistakes`."""
-
-
-class ClientMistakeDeclaration(TypedDict, total=False):
-    """Declarations beside the function of a mistake."""
-
-    message: Required[str]
-    fix: Required[str]
-    source: Required[str]
-    shows: Required[Sequence[SeenClient]]
-    lacks: Required[Sequence[SeenClient]]
-    certain: bool
-
-
-def client_mistake(**words: Unpack[ClientMistakeDeclaration]) -> Callable[[MistakeCheck], MistakeCheck]:
-    """Register a generator of a `SeenClient` that yields the facts of each mistake."""
-
-    def register(check: MistakeCheck) -> MistakeCheck:
-        made = MistakeKind(
-            id=check.__name__.replace("_", "-"),
-            area=check.__module__.rpartition(".")[2],
-            doc=inspect.getdoc(check) or "",
-            message=words["message"],
-            fix=words["fix"],
-            source=words["source"],
-            shows=tuple(words["shows"]),
-            lacks=tuple(words["lacks"]),
-            certain=words.get("certain", False),
-            check=check,
-        )
-        if not (made.doc and made.shows and made.lacks):
-            raise RegistrationError(f"mistake {made.id} needs a docstring, and examples that show it and that lack it")
-        CLIENT_MISTAKES.add(made.id, made, check.__module__)
-        return check
-
-    return register
 
 
 def check_mistakes(ids: Sequence[str], where: str) -> None:
@@ -167,5 +93,11 @@ def check_mistakes(ids: Sequence[str], where: str) -> None:
 def client_mistakes_of(seen: SeenClient, strict: bool = False) -> list[ClientMistake]:
     """List what a client did wrong, in the order of its requests; with `strict` also what may be intended."""
     kinds = [kind for kind in CLIENT_MISTAKES.values() if strict or kind.certain]
-    found = [mistake for kind in kinds for mistake in kind.find(seen) if strict or mistake.certain]
-    return sorted(found, key=lambda mistake: mistake.exchange)
+    made = [
+        ClientMistake(
+            kind.id, facts["number"], message, kind.fix, kind.source, facts.get("came", ""), bool(facts.get("certain"))
+        )
+        for kind in kinds
+        for facts, message in kind.find(seen)
+    ]
+    return sorted((one for one in made if strict or one.certain), key=lambda one: one.exchange)

@@ -7,13 +7,12 @@ from collections.abc import Collection, Sequence
 from harness.analysis.flow_steps import is_unanswered
 from harness.analysis.loss import Lost
 from harness.core.exchange import Exchange
-from harness.explain.client import client_findings
 from harness.explain.loss import loss_finding
+from harness.explain.mistakes import client_findings, webhook_findings
 from harness.explain.model import ReportFinding
 from harness.explain.refusal import refusal_finding
 from harness.explain.turn import unused_findings
 from harness.explain.unanswered import unanswered_finding
-from harness.explain.webhook import webhook_findings
 from harness.world.world import World
 
 MAX_TRACED = 20

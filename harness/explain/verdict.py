@@ -7,15 +7,14 @@ from collections.abc import Sequence
 from harness.analysis.lanes import without_probes
 from harness.analysis.loss import Lost
 from harness.explain.claim import claim_cause
-from harness.explain.client import client_causes
 from harness.explain.hang_up import hang_up_causes
 from harness.explain.loss import loss_cause, shown_otherwise_cause
+from harness.explain.mistakes import client_causes, webhook_causes
 from harness.explain.model import Cause
 from harness.explain.refusal import MAX_EXPLAINED, absence_cause, probe_causes, refusal_causes, unasked_causes
 from harness.explain.stray import stray_cause
 from harness.explain.turn import no_request_cause, unused_cause
 from harness.explain.unanswered import has_problem, unanswered_cause
-from harness.explain.webhook import webhook_causes
 from harness.world.world import World
 
 

@@ -193,9 +193,6 @@ def documentation_of(id: str) -> Json:
         return {"summary": rule.summary, "doc": rule.doc, "area": rule.area, "source": source, "fix": rule.fix}
     if loss := LOSSES.get(id):
         return {"summary": loss.summary, "doc": loss.doc, "area": loss.area, "source": "", "fix": loss.fix}
-    if mistake := RECEIVER_MISTAKES.get(id):
-        doc = {"summary": mistake.summary, "doc": mistake.doc, "area": "webhooks"}
-        return {**doc, "source": mistake.source, "fix": mistake.fix}
-    if kind := CLIENT_MISTAKES.get(id):
+    if kind := RECEIVER_MISTAKES.get(id) or CLIENT_MISTAKES.get(id):
         return {"summary": kind.summary, "doc": kind.doc, "area": kind.area, "source": kind.source, "fix": kind.fix}
     return {}

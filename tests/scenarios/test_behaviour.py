@@ -14,7 +14,7 @@ from harness.analysis.client_mistake import client_mistakes_of
 from harness.analysis.client_mistakes import retries
 from harness.analysis.retries import Retry
 from harness.core.client_judgement import ClientJudgement
-from harness.explain.client import see_client
+from harness.explain.mistakes import see_client
 from harness.faults import Gate, cut, end_stream, http_error, pause, rate_limit, server_error
 from harness.world.mock import Mock
 from tests.support.processes import wait_until

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.analysis.client_mistake import MistakeFacts, SeenClient, client_mistake
+from harness.analysis.client_mistake import CLIENT_MISTAKES, SeenClient
 from harness.analysis.client_mistakes.examples import OK, Sending, refused, seen, streamed
+from harness.analysis.mistake import MistakeFacts, mistake
 from harness.analysis.retries import (
     RequestKey,
     Retry,
@@ -52,7 +53,8 @@ def _forbids_retry(exchange: Exchange) -> bool:
     return exchange.answer.headers.get("x-should-retry") == "false"
 
 
-@client_mistake(
+@mistake(
+    CLIENT_MISTAKES,
     certain=True,
     message="request {number} is request {of} again, which was refused with {status}{code}, and will be each time",
     fix="Ask again only after 408, 409, 429, 5xx and lost connections, never after `x-should-retry: false`; for any other "
@@ -107,7 +109,8 @@ def _has_changed(client: SeenClient, retry: Retry) -> bool:
     return any(exchange and exchange.request.method != "GET" and exchange.status < 400 for exchange in between)
 
 
-@client_mistake(
+@mistake(
+    CLIENT_MISTAKES,
     message="request {number} did not wait the {asked:g} s that the {status} to request {of} asked for",
     fix="Wait as long as `retry-after` (or `retry-after-ms`) says before the next attempt, also where the client has a "
     "back-off of its own.",
@@ -142,7 +145,8 @@ def _attempts(status: int, *times: float) -> SeenClient:
     return seen(*(Sending(time, refused(status)) for time in times))
 
 
-@client_mistake(
+@mistake(
+    CLIENT_MISTAKES,
     message="request {of} was sent {count} times more, up to request {number}, after {reasons}",
     fix="Bound the attempts, to two or three in all layers together: a loop around a client that retries itself multiplies "
     "them (`max_retries=0` leaves them to the loop).",
@@ -158,7 +162,8 @@ def retry_storm(client: SeenClient) -> Iterator[MistakeFacts]:
             yield {"number": chain[-1].exchange, "of": chain[0].of, "count": len(chain), "reasons": reasons}
 
 
-@client_mistake(
+@mistake(
+    CLIENT_MISTAKES,
     message="request {of} was sent {count} times more without longer pauses",
     fix="Let each pause be twice the one before, with some chance in it: 0.5 s, 1 s, 2 s.",
     source=_SDK,
@@ -181,7 +186,8 @@ def no_backoff(client: SeenClient) -> Iterator[MistakeFacts]:
             yield {"number": free[-1].exchange, "of": free[0].of, "count": len(free), "came": f"after {told}"}
 
 
-@client_mistake(
+@mistake(
+    CLIENT_MISTAKES,
     message="request {number} got {reason}, and the client did not ask again",
     fix="Ask again after 429, 5xx and lost connections: OpenAI's SDKs do unless `max_retries=0`. Where a stream has begun "
     "already, ask for it anew, or go on from its last event (`starting_after`).",
@@ -229,7 +235,8 @@ def _goes_on(exchange: Exchange, client: SeenClient) -> bool:
     return isinstance(id, str) and client.last_about.get(id, 0) > exchange.number
 
 
-@client_mistake(
+@mistake(
+    CLIENT_MISTAKES,
     message="request {number} is request {of} again, and both took a turn of the model; the first answer {how}",
     fix="Send a request once. After a timeout the model may have answered, called its tools and been paid for: give it more "
     "time, or ask with `background: true` and retrieve the response.",

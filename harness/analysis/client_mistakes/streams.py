@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from harness.analysis.client_mistake import MistakeFacts, SeenClient, client_mistake
+from harness.analysis.client_mistake import CLIENT_MISTAKES, SeenClient
 from harness.analysis.client_mistakes.examples import OK, Sending, seen, streamed
+from harness.analysis.mistake import MistakeFacts, mistake
 from harness.analysis.retries import end_of, failure_of
 from harness.core.exchange import Exchange
 from harness.core.loose_json import as_object
@@ -34,7 +35,8 @@ def _response_id(exchange: Exchange) -> str | None:
     return id if isinstance(id, str) else None
 
 
-@client_mistake(
+@mistake(
+    CLIENT_MISTAKES,
     message="request {number} continues {response}, whose stream (request {of}) broke off after {events} events",
     fix="A stream ends with `response.completed`, `incomplete` or `failed`; without one it broke off, also when the "
     "connection was closed properly. Ask again, or retrieve the response, before going on.",
@@ -74,7 +76,8 @@ def truncated_stream_accepted(client: SeenClient) -> Iterator[MistakeFacts]:
                 break
 
 
-@client_mistake(
+@mistake(
+    CLIENT_MISTAKES,
     message="the client left request {number} after {events} events of its stream ({left:.1f} s), and the model went on for "
     "nobody",
     fix="Read a stream to its end. To stop the model, cancel a response that is in the `background`; closing the connection "
@@ -105,7 +108,8 @@ def abandoned_stream(client: SeenClient) -> Iterator[MistakeFacts]:
             yield {"number": exchange.number, "events": times.events, "left": times.left}
 
 
-@client_mistake(
+@mistake(
+    CLIENT_MISTAKES,
     certain=True,
     message="request {number} goes on after event {after} of {response}, but only events up to {last} have gone out: "
     "{missing} never come",

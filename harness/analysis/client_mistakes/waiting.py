@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.analysis.client_mistake import MistakeFacts, SeenClient, client_mistake
+from harness.analysis.client_mistake import CLIENT_MISTAKES, SeenClient
 from harness.analysis.client_mistakes.examples import OK, Sending, seen, stalled, streamed
+from harness.analysis.mistake import MistakeFacts, mistake
 
 
-@client_mistake(
+@mistake(
+    CLIENT_MISTAKES,
     message="the client waited {waited:.1f} s for request {number} without a byte; {patience:g} s is the most it may",
     fix="Give the client a timeout for what it reads: `OpenAI(timeout=httpx.Timeout(60, read=20))`; that of OpenAI's SDKs "
     "is ten minutes.",

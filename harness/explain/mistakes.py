@@ -1,0 +1,93 @@
+"""What a client did wrong in how it asks, and a receiver of webhooks in how it takes them."""
+
+from __future__ import annotations
+
+import harness.analysis.client_mistakes  # noqa: F401  (registers every mistake)
+from harness.analysis.client_mistake import CLIENT_MISTAKES, ClientMistake, SeenClient, client_mistakes_of
+from harness.analysis.receivers import FoundMistake, mistakes_of
+from harness.core.client_judgement import ALLOW, STRICT
+from harness.explain.model import Cause, ReportFinding
+from harness.world.world import World
+
+
+def see_client(world: World) -> SeenClient:
+    """See a World's client by its journal and the edge of its server."""
+    return SeenClient(world.exchanges, world.edge, frozenset(world.answered_by.taken), world.client.patience)
+
+
+def client_causes(world: World) -> list[Cause]:
+    """Explain the mistakes of a World's client that are looked for and not allowed, in the order of its requests."""
+    requests = {exchange.number: exchange.request for exchange in world.exchanges}
+    return [
+        Cause(
+            f"Client {made.mistake}: {made.message}.",
+            made.exchange,
+            "client",
+            made.mistake,
+            general=f"Client {made.mistake}: {CLIENT_MISTAKES[made.mistake].summary}",
+            where="{0.method} {0.path}, request {1}".format(requests[made.exchange], made.exchange),
+            came=made.came,
+            fix=made.fix,
+            allow=world.vocabulary.allow_client([made.mistake]),
+            source=made.source,
+        )
+        for made, is_allowed in _mistakes_of_client(world)
+        if not is_allowed
+    ]
+
+
+def client_findings(world: World, passed: bool) -> list[ReportFinding]:
+    """Make a finding of each mistake; those of a test that passed, and what the World allows, were expected."""
+    return [
+        ReportFinding("client", passed or is_allowed, made.message, made.mistake, made.exchange, fix=made.fix)
+        for made, is_allowed in _mistakes_of_client(world)
+    ]
+
+
+def _mistakes_of_client(world: World) -> list[tuple[ClientMistake, bool]]:
+    """Find the mistakes of a World's client that are looked for, each with whether the World allows it."""
+    if world.client.option == ALLOW or not world.exchanges:
+        return []
+    return [
+        (made, any(allowed.permits(made.mistake, made.exchange) for allowed in world.client.allowed))
+        for made in client_mistakes_of(see_client(world), strict=world.client.option == STRICT)
+    ]
+
+
+def webhook_causes(world: World) -> list[Cause]:
+    """Explain what the receivers of a World did wrong and it does not allow, in the order of the deliveries."""
+    return [
+        Cause(
+            f"Webhook {made.mistake}: {made.message}",
+            kind="webhook",
+            where=delivery,
+            fix=made.fix,
+            allow=world.vocabulary.allow_webhooks([made.mistake]),
+            source=made.source,
+        )
+        for made, delivery, is_allowed in _mistakes_of_receivers(world)
+        if not is_allowed
+    ]
+
+
+def webhook_findings(world: World, passed: bool) -> list[ReportFinding]:
+    """Make a finding of each mistake; those of a test that passed, and what the World allows, were expected."""
+    return [
+        ReportFinding("webhook", passed or is_allowed, made.message, made.mistake, why=delivery, fix=made.fix)
+        for made, delivery, is_allowed in _mistakes_of_receivers(world)
+    ]
+
+
+def _mistakes_of_receivers(world: World) -> list[tuple[FoundMistake, str, bool]]:
+    """Find what the receivers of a World did wrong, each with its delivery in two lines and whether the World allows it."""
+    if not (webhooks := world.webhooks):
+        return []
+    found = []
+    for made in mistakes_of(webhooks.deliveries, world.exchanges):
+        delivery = webhooks.deliveries[made.delivery - 1]
+        signed = "" if delivery.signature == "valid" else f", signature {delivery.signature}"
+        sent = (
+            f"delivery {made.delivery} to {delivery.url}, webhook-id {delivery.id}, attempt {delivery.attempt}{signed}"
+        )
+        found.append((made, f"{sent}\nabout {delivery.response}", webhooks.is_allowed(made.mistake)))
+    return found
