@@ -9,11 +9,10 @@ from dataclasses import replace
 from harness.analysis.lanes import PROBE_RULES
 from harness.analysis.loss import Lost
 from harness.api.models import Models
-from harness.contract.rule import LIMITED_ACCOUNT, RULES, Rule
+from harness.contract.rule import LEVELS, LIMITED_ACCOUNT, RULES, Rule
 from harness.core.exchange import Exchange
 from harness.core.loose_json import as_object
 from harness.core.text.shorten import answer_error, pluralize
-from harness.explain.evidence import describe_source, rank_sources
 from harness.explain.model import Cause, ReportFinding
 from harness.explain.refused_request import describe_refusal, describe_refusal_in_general, explain_request
 from harness.world.refusals import ExpectedRefusal
@@ -33,7 +32,13 @@ def refusal_cause(exchange: Exchange, exchanges: Sequence[Exchange], losses: Seq
     if not (rule := world.rules.get(exchange.answer.rule or "")):
         return cause
     fix = world.vocabulary.word_fix(_advise(rule, exchange, world.models))
-    return replace(cause, fix=fix, source=f"{rule.id}: {describe_source(rank_sources(rule)[0])}")
+    return replace(cause, fix=fix, source=f"{rule.id}: {describe_sources(rule)[0]}")
+
+
+def describe_sources(rule: Rule) -> list[str]:
+    """Word each source of a rule in a line, the best evidence first: `reported, https://…, 2026-03-27`."""
+    ranked = sorted(rule.sources, key=lambda source: LEVELS.index(source.level))
+    return [", ".join(filter(None, [source.level, source.where, source.date])) for source in ranked]
 
 
 def refusal_causes(

@@ -5,17 +5,23 @@ A section shows the causes, then the flow; evidence and bodies only on demand.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from textwrap import wrap
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from textwrap import indent, wrap
+from typing import Any
 
 from harness.analysis.flow import Flow
+from harness.analysis.lanes import CLIENT_LANE, is_probe
 from harness.analysis.loss import Lost
+from harness.contract.rule import Rule
+from harness.core.exchange import Exchange
+from harness.core.loose_json import as_object
 from harness.core.text.printable import escape_controls
-from harness.core.text.shorten import pluralize, shorten
+from harness.core.text.shorten import answer_error, pluralize, shorten, summarize_input
 from harness.core.text.vocabulary import Vocabulary
-from harness.explain.evidence import render_bodies, render_evidence
-from harness.explain.journal import render_journal
 from harness.explain.model import Cause
+from harness.explain.refusal import describe_sources
 from harness.explain.verdict import find_verdict
 from harness.world.mock import Mock
 from harness.world.world import World
@@ -38,6 +44,8 @@ MAX_STEPS = 20
 MAX_DETAILED = 5
 """How many causes are shown in full on demand, the first ones."""
 _NO_LIMIT = 1000
+MAX_JOURNAL_LINES = 20
+"""How many lines of the journal are shown, the newest ones."""
 
 
 def render_verdict(world: World, losses: Sequence[Lost] = (), **judged: bool) -> str:
@@ -136,5 +144,67 @@ def _render_details(world: World, causes: Sequence[Cause]) -> Iterator[str]:
     exchanges = {exchange.number: exchange for exchange in world.exchanges}
     shown = [exchanges[cause.exchange] for cause in causes[:MAX_DETAILED] if cause.exchange in exchanges]
     rules = dict.fromkeys(exchange.answer.rule or "" for exchange in shown)
-    yield from (render_evidence(world.rules[rule]) for rule in rules if rule in world.rules)
-    yield from (render_bodies(exchange) for exchange in shown[:1])
+    yield from (_render_evidence(world.rules[rule]) for rule in rules if rule in world.rules)
+    yield from (_render_bodies(exchange) for exchange in shown[:1])
+
+
+def _render_evidence(rule: Rule) -> str:
+    """Render the documentation of a rule and all its sources, the best first."""
+    return "\n".join([f"{rule.id}:", *(indent(text, "  ") for text in [rule.doc, *describe_sources(rule)])])
+
+
+def _render_bodies(exchange: Exchange) -> str:
+    """Render the whole bodies of a request and its answer."""
+    request = exchange.request
+    sent = request.body if request.body is not None else request.raw.decode("utf-8", "replace")
+    named = ((f"Request {exchange.number}", sent), (f"Answer {exchange.number}", exchange.answer.body))
+    return "\n".join(
+        f"{name}:\n{indent(_render_body(body), '  ')}" for name, body in named if body not in (None, "", b"")
+    )
+
+
+def _render_body(body: Any) -> str:
+    if isinstance(body, bytes):
+        return f"{pluralize(len(body), 'byte')}"
+    return body if isinstance(body, str) else json.dumps(body, ensure_ascii=False, indent=2, default=str)
+
+
+def render_journal(exchanges: Sequence[Exchange], lanes: Mapping[str, Sequence[Exchange]] | None = None) -> str:
+    """Render a line for each of the newest exchanges: number, method and path, model, input, status, rule or disconnection.
+
+    With the `lanes` of several agents, the lane stands behind the number.
+    """
+    groups = [
+        list(group) for _, group in groupby(exchanges, lambda exchange: not is_probe(exchange) and exchange.number)
+    ]
+    shown = groups[-MAX_JOURNAL_LINES:]
+    lane_by_number = {exchange.number: name for name, members in (lanes or {}).items() for exchange in members}
+    has_agents = len(set(lane_by_number.values()) - {CLIENT_LANE}) > 1
+    rows = [_group_row(group, lane_by_number[group[0].number] if has_agents else None) for group in shown]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    if hidden := len(exchanges) - sum(map(len, shown)):
+        lines.insert(0, f"… {pluralize(hidden, 'earlier request')}")
+    return "\n".join(lines)
+
+
+def _group_row(group: Sequence[Exchange], lane: str | None) -> tuple[str, ...]:
+    if len(group) == 1:
+        return _exchange_row(group[0], lane)
+    numbers, what = f"{group[0].number:>3}-{group[-1].number}", f"{len(group)} requests for paths that the API lacks"
+    return (numbers, *([shorten(lane, 24)] if lane else []), what, "", "", str(group[0].status), "")
+
+
+def _exchange_row(exchange: Exchange, lane: str | None) -> tuple[str, ...]:
+    request = exchange.request
+    body = as_object(request.body)
+    refused = exchange.answer.rule or (answer_error(exchange).get("code") if exchange.status >= 400 else None)
+    return (
+        f"{exchange.number:>3}",
+        *([shorten(lane, 24)] if lane else []),
+        f"{request.method} {shorten(request.path, 40, tail=13)}",
+        shorten(str(body.get("model") or ""), 24),
+        summarize_input(body.get("input")),
+        str(exchange.status),
+        str(refused or exchange.answer.disconnection),
+    )

@@ -1,4 +1,4 @@
-"""Requests that the harness could not answer: a script has no turn for them, a cassette does not hold them."""
+"""Requests without an answer: no turn for them, none in a cassette, or a client that did not wait for it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ from collections.abc import Sequence
 from harness.core.errors import Problem
 from harness.core.exchange import Exchange, Request
 from harness.core.text.shorten import answer_error, pluralize, summarize_item
-from harness.explain.hang_up import HANG_UP, HANG_UP_FIX, describe_hang_up
 from harness.explain.model import Cause, ReportFinding
 from harness.world.world import World
 
 SAME_REQUEST = "a stream that is not read, an answer that nobody awaits and a retry after a timeout take one each"
 UNANSWERED_FIX = "Script or record an answer to the request, or mend what it asks."
+HANG_UP = "The client hung up before its answer had ended."
+HANG_UP_FIX = (
+    "Give the client more time than the answer takes (its `timeout`), let it ask once (`max_retries=0`), read its stream "
+    "to the end, or script a turn for the second request."
+)
 MAX_DIFFERING = 4
 """How many lines of a diff are shown of each side, the first ones."""
 
@@ -39,6 +43,22 @@ def unanswered_finding(exchange: Exchange, expected: bool) -> ReportFinding:
     """Make the finding of a request without an answer."""
     message = str(answer_error(exchange)["message"])
     return ReportFinding("unanswered", expected, message, exchange=exchange.number, fix=UNANSWERED_FIX)
+
+
+def hang_up_causes(world: World) -> list[Cause]:
+    """Explain the answers that a client did not wait for, the newest first."""
+    described = ((exchange.number, describe_hang_up(world, exchange.number)) for exchange in reversed(world.exchanges))
+    return [
+        Cause(f"The client {text}.", number, "hang_up", general=HANG_UP, fix=HANG_UP_FIX)
+        for number, text in described
+        if text
+    ]
+
+
+def describe_hang_up(world: World, number: int) -> str:
+    """Word after how long the client hung up on a request; empty if it did not."""
+    left = world.edge[number].left if number in world.edge else None
+    return "" if left is None else f"hung up on request {number} after {left:.1f} s"
 
 
 def miss_cause(problem: Problem, hint: str) -> Cause:

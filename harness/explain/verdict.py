@@ -6,15 +6,14 @@ from collections.abc import Sequence
 
 from harness.analysis.lanes import without_probes
 from harness.analysis.loss import Lost
-from harness.explain.claim import claim_cause
-from harness.explain.hang_up import hang_up_causes
+from harness.analysis.path_lists import PathClaim
 from harness.explain.loss import loss_cause, shown_otherwise_cause
 from harness.explain.mistakes import client_causes, webhook_causes
 from harness.explain.model import Cause
 from harness.explain.refusal import MAX_EXPLAINED, absence_cause, probe_causes, refusal_causes, unasked_causes
 from harness.explain.stray import stray_cause
 from harness.explain.turn import no_request_cause, unused_cause
-from harness.explain.unanswered import has_problem, unanswered_cause
+from harness.explain.unanswered import hang_up_causes, has_problem, unanswered_cause
 from harness.world.world import World
 
 
@@ -39,7 +38,7 @@ def find_verdict(
         *client_causes(world),
         *webhook_causes(world),
         *map(absence_cause, world.refusals.missing),
-        *map(claim_cause, (claim for claim in world.false_claims if not claim.was_read)),
+        *(_claim_cause(claim) for claim in world.false_claims if not claim.was_read),
         *([_unused_or_no_request(world)] if unused_turns and not explains_unused else []),
         *probe_causes(world),
     ]
@@ -83,6 +82,17 @@ def _unused_or_no_request(world: World) -> Cause:
     if world.strays:
         return stray_cause(world)
     return unused_cause(world) if world.exchanges else no_request_cause(world)
+
+
+def _claim_cause(claim: PathClaim) -> Cause:
+    """Explain a claim about the path that does not hold and that the test made without an `assert`."""
+    return Cause(
+        f"A claim that nothing asserts does not hold: {claim.text}",
+        kind="claim",
+        general="A claim that nothing asserts does not hold.",
+        where=claim.place.short,
+        fix="Write `assert` before it, to fail in that line, and look at the path.",
+    )
 
 
 def _dropped_world_cause() -> Cause:

@@ -7,8 +7,7 @@ import pytest
 from harness.contract.rule import RULES
 from harness.core.exchange import ReceivedRequest
 from harness.ending import failed
-from harness.explain.journal import render_journal
-from harness.explain.render import render_causes, render_section, render_verdict
+from harness.explain.render import render_causes, render_journal, render_section, render_verdict
 from harness.explain.verdict import find_suspects
 from harness.faults import cut, server_error
 from harness.items import function_call, message

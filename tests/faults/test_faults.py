@@ -12,7 +12,7 @@ from harness.core.delivery import Pause
 from harness.core.errors import ScriptError
 from harness.core.exchange import Answer, Json, ReceivedRequest
 from harness.ending import failed, incomplete, line_from_wire
-from harness.explain.journal import render_journal
+from harness.explain.render import render_journal
 from harness.faults import FAULTS, NON_ITEM_LINES, Gate, cut, hang_up, overloaded, pause, rate_limit, server_error
 from harness.items import (
     custom_tool_call,

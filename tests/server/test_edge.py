@@ -255,7 +255,7 @@ class TestWithoutANetwork:
 
 
 def test_reports_word_a_client_that_left(server: Server, mock: Mock) -> None:
-    from harness.explain.hang_up import hang_up_causes
+    from harness.explain.unanswered import hang_up_causes
 
     mock.script(pause("Once.", until=Gate()))
     with (
