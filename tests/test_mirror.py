@@ -118,7 +118,6 @@ TESTED_WITH = {
     "verify/test_evidence.py": {"verify/rule_records"},
     "verify/test_nothing_judged.py": {"verify/judging/gateways", "viewer/run_facts"},
     "verify/test_read_files.py": {"cassettes/format/untrusted_text", "cassettes/listing"},
-    "viewer/test_build_case.py": {"viewer/identity"},
     "world/test_routed.py": {"cassettes/recording/routed", "core/exchange"},
     "world/test_webhooks.py": {"core/webhooks"},
     "world/test_yaml_file.py": {

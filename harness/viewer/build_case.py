@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from harness.analysis.flow import Flow
 from harness.analysis.flow_steps import FlowStep, build_steps
 from harness.analysis.lanes import LaneExchange, assign_lanes
 from harness.analysis.loss import losses_of
+from harness.core.exchange import Json
 from harness.core.text.printable import escape_controls
 from harness.core.text.shorten import shorten
 from harness.explain.model import Cause, ReportFinding
 from harness.explain.turn import summarize_unused
 from harness.report.report import PASSED_OUTCOMES
 from harness.viewer.calls import show_calls
-from harness.viewer.case_model import ShownCase, ShownExchange, ShownFinding, ShownHandOff, WaitingTurn
+from harness.viewer.case_model import ShownCase, ShownExchange, ShownHandOff, WaitingTurn
 from harness.viewer.causes import show_cause, show_exception, show_finding, show_finding_as_cause
-from harness.viewer.edge import began_at
 from harness.viewer.model import CaseRow, Outcome, ShownCause
 from harness.viewer.pool import Pool
 from harness.viewer.run_facts import relative_path
 from harness.viewer.secrets import cleaner_of
+from harness.viewer.show_delivery import began_at
 from harness.viewer.show_exchange import ExchangeShower, summarize_step
 from harness.viewer.transcript import Marked, TranscriptReader
 from harness.world.route import Route
@@ -33,6 +34,9 @@ DIAGRAM_STEPS = 200
 """How many exchanges a diagram shows, the newest ones."""
 SEARCH_WIDTH = 300
 """How much of an exchange the search of a run looks through, in characters."""
+
+
+Cleaned = TypeVar("Cleaned", ReportFinding, ShownCause, ShownHandOff)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +80,13 @@ def build_case(head: CaseHead, world: World, judged: JudgedCase = JudgedCase(), 
         row.lanes,
         exchanges,
         pool.entries,
-        [_clean_finding(finding, pool) for finding in judged.findings],
+        [show_finding(_clean(finding, pool, "message", "at", "why", "fix")) for finding in judged.findings],
         show_calls(world, steps, pool),
-        [ShownHandOff(*map(_cleaned(pool), placed.hand_off)) for placed in lane_exchanges if placed.hand_off],
+        [
+            _clean(ShownHandOff(*placed.hand_off), pool, "by", "to", "name", "call_id")
+            for placed in lane_exchanges
+            if placed.hand_off
+        ],
         [_show_waiting(head.root, route, turn, pool) for route, turn in world.unused],
         [label(name) for name, gate in world.gates.items() if not gate.is_open],
         pool.inside(asdict(drawn)) if steps else None,
@@ -107,7 +115,7 @@ def _build_row(head: CaseHead, world: World, judged: JudgedCase, steps: Sequence
         sum(finding.kind == "loss" for finding in judged.findings),
         [label(lane) for lane in dict.fromkeys(step.lane for step in steps)],
         *_causes_and_consequences(head, judged, pool),
-        _search_texts(steps, pool),
+        [label(shorten(summarize_step(step), SEARCH_WIDTH)) for step in steps],
         head.began or began_at(world),
     )
 
@@ -156,62 +164,38 @@ def _causes_and_consequences(head: CaseHead, judged: JudgedCase, pool: Pool) -> 
     """Tell why a case failed, and what only followed: the error of the test, turns that nobody took."""
     if head.outcome in PASSED_OUTCOMES or head.outcome == "skipped":
         return [], []
-    causes = [_clean_cause(show_cause(cause), pool) for cause in judged.causes]
     unexpected = [finding for finding in judged.findings if not finding.expected]
-    if not causes:
-        shown = [show_finding_as_cause(finding) for finding in unexpected if finding.kind != "unused"]
-        causes = [_clean_cause(cause, pool) for cause in shown]
-    consequences = [] if any(cause.kind == "unused" for cause in causes) else _unused(unexpected)
+    known = [show_cause(cause) for cause in judged.causes] or [
+        show_finding_as_cause(finding) for finding in unexpected if finding.kind != "unused"
+    ]
+    causes = [_clean_cause(cause, pool) for cause in known]
+    is_cause = any(cause.kind == "unused" for cause in causes)
+    unused = [finding for finding in unexpected if finding.kind == "unused" and not is_cause]
+    consequences = [f"no request took {finding.message}" for finding in unused]
     why = pool.label(head.why.strip())
     if not causes and why:
         causes = [show_exception(why)]
-    elif why and not any(_joined(cause.what) in _joined(why) for cause in causes):
+    elif why and not any(
+        " ".join(cause.what.split()) in " ".join(why.split()) for cause in causes
+    ):  # wrapped elsewhere
         consequences.insert(0, shorten(why.splitlines()[0], SEARCH_WIDTH))
     return causes, [pool.label(text) for text in consequences]
 
 
-def _joined(text: str) -> str:
-    """Return a text without its line breaks, which the error of a test has elsewhere."""
-    return " ".join(text.split())
-
-
-def _unused(findings: Sequence[ReportFinding]) -> list[str]:
-    return [f"no request took {finding.message}" for finding in findings if finding.kind == "unused"]
+def _clean(thing: Cleaned, pool: Pool, *members: str) -> Cleaned:
+    """Hide the secrets in these members of a dataclass, and escape their control characters."""
+    cleaned: Json = {name: pool.label(getattr(thing, name)) for name in members}
+    return replace(thing, **cleaned)
 
 
 def _clean_cause(cause: ShownCause, pool: Pool) -> ShownCause:
     rows = [(label, pool.label(text)) for label, text in cause.rows]
-    what, at, group, general = map(pool.label, (cause.what, cause.at, cause.group, cause.general))
-    return replace(cause, what=what, at=at, rows=rows, group=group, general=general)
-
-
-def _clean_finding(finding: ReportFinding, pool: Pool) -> ShownFinding:
-    label = pool.label
-    return show_finding(
-        replace(
-            finding,
-            message=label(finding.message),
-            at=label(finding.at),
-            why=label(finding.why),
-            fix=label(finding.fix),
-        )
-    )
-
-
-def _search_texts(steps: Sequence[FlowStep], pool: Pool) -> list[str]:
-    return [pool.label(shorten(summarize_step(step), SEARCH_WIDTH)) for step in steps]
+    return replace(_clean(cause, pool, "what", "at", "group", "general"), rows=rows)
 
 
 def _show_waiting(root: str, route: Route | RoutedPath, turn: Any, pool: Pool) -> WaitingTurn:
     """Show a turn that nobody took, with the line where it was scripted."""
-    text, name = pool.label(summarize_unused(route, turn)), pool.label(str(route))
-    places = (
-        [places[0] for waiting, places in zip(route.turns, route.places, strict=False) if waiting is turn]
-        if isinstance(route, Route)
-        else []
-    )
-    return WaitingTurn(text, name, *(pool.label(relative_path(places[0].file, root)), places[0].line) if places else ())
-
-
-def _cleaned(pool: Pool) -> Callable[[Any], Any]:
-    return lambda value: pool.label(value) if isinstance(value, str) else value
+    scripted = zip(route.turns, route.places, strict=False) if isinstance(route, Route) else ()
+    place = next((places[0] for waiting, places in scripted if waiting is turn), None)
+    where = (pool.label(relative_path(place.file, root)), place.line) if place else ()
+    return WaitingTurn(pool.label(summarize_unused(route, turn)), pool.label(str(route)), *where)

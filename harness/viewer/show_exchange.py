@@ -12,11 +12,10 @@ from harness.core.text.shorten import answer_error, shorten
 from harness.explain.route_choice import tried_routes
 from harness.viewer.case_model import AnsweredBy, ShownExchange, Tried
 from harness.viewer.copies import copies_of
-from harness.viewer.edge import began_at, show_edge
 from harness.viewer.pool import Pool
 from harness.viewer.run_facts import relative_path
 from harness.viewer.secrets import show_headers
-from harness.viewer.show_stream import show_events
+from harness.viewer.show_delivery import began_at, show_edge, show_events
 from harness.world.world import World
 
 GIST_WIDTH = 200

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from typing import Any
+
+import orjson
 
 from harness.analysis.history.history import History
 from harness.analysis.history.items import answered_id, client_call_id, item_key, item_type, message_text
@@ -15,7 +18,6 @@ from harness.core.exchange import Exchange, Json
 from harness.core.loose_json import as_object, objects_in
 from harness.explain.model import ReportFinding
 from harness.explain.unpaired import find_unpaired
-from harness.viewer.identity import Identities
 from harness.viewer.pool import Pool
 
 _PLACE = re.compile(r"input(?:\[\d+\])?")
@@ -45,7 +47,7 @@ class TranscriptReader:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._history = History()
-        self._identities = Identities()
+        self._identities: dict[int, tuple[Any, bytes]] = {}
         self._said: dict[bytes, int] = {}
         self._items_of: dict[int, list[Json]] = {}
         self._stored: dict[tuple[Any, ...], Any] = {}
@@ -73,7 +75,7 @@ class TranscriptReader:
             items = [*(item for _, item in request.placed_items), *output]
             self._items_of[exchange.number] = items
             for item in items:
-                self._said.setdefault(self._identities.of(item), exchange.number)
+                self._said.setdefault(self._identity(item), exchange.number)
         self._history.add_exchange(exchange, request)
 
     def _elements(self, request: HistoryRequest, new: Sequence[Json]) -> Iterator[_Element]:
@@ -93,11 +95,23 @@ class TranscriptReader:
 
     def _said_in(self, item: Json) -> int:
         """Find the exchange that said an item first, also if the client has changed it."""
-        identity = self._identities.of(item)
+        identity = self._identity(item)
         if (known := self._said.get(identity)) is None:
             originals = self._history.find_originals(item)
             known = self._said[identity] = originals[0].number if originals else 0
         return known
+
+    def _identity(self, value: Any) -> bytes:
+        """Hash the JSON of a value, which must not change: once for each object."""
+        if known := self._identities.get(id(value)):
+            return known[1]
+        try:
+            encoded = orjson.dumps(value, default=str)
+        except (orjson.JSONEncodeError, RecursionError):
+            encoded = repr(value).encode("utf-8", "surrogatepass")
+        identity = blake2b(encoded, digest_size=16).digest()
+        self._identities[id(value)] = (value, identity)
+        return identity
 
     def _mark(
         self, elements: list[_Element], exchange: Exchange, number: int, finding: ReportFinding, said: int
@@ -138,8 +152,8 @@ class TranscriptReader:
         self, elements: list[_Element], candidates: Sequence[Json], number: int, finding: ReportFinding
     ) -> list[_Element]:
         """List the items of an exchange that are missing; if the finding names some of them, only these."""
-        there = {item_key(element.item) or self._identities.of(element.item) for element in elements}
-        missing = [item for item in candidates if (item_key(item) or self._identities.of(item)) not in there]
+        there = {item_key(element.item) or self._identity(element.item) for element in elements}
+        missing = [item for item in candidates if (item_key(item) or self._identity(item)) not in there]
         named = [item for item in missing if _is_named(item, finding)]
         return [
             _Element(item, "resent", self._said_in(item), mark="lost", finding=number, was=item)
@@ -147,7 +161,7 @@ class TranscriptReader:
         ]
 
     def _store(self, element: _Element) -> Any:
-        key = (self._identities.of(element.item), *_members(element), element.was is not None)
+        key = (self._identity(element.item), *_members(element), element.was is not None)
         if key not in self._stored:
             item, was = self._pool.put(element.item), self._pool.put(element.was)
             members = ("origin", "said", "at", "mark", "finding")

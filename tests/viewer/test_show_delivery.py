@@ -1,8 +1,9 @@
-"""The events of a stream in the viewer: when each goes out, in which pieces, and what of one that breaks off."""
+"""When an exchange came, and the events of a stream: when each goes out, in which pieces, what of one that breaks off."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -15,10 +16,36 @@ from harness.verify.judging.to_journal import build_journal
 from harness.viewer.build_case import CaseHead, build_case
 from harness.viewer.case_model import StreamEvent
 from harness.viewer.pool import PoolReader
-from harness.viewer.show_stream import plan_times
+from harness.viewer.show_delivery import plan_times
 from harness.world.route import Turn
 from tests.support.recordings import HI, over_http, sse
 from tests.support.shown import Asked
+
+
+def test_an_exchange_says_when_it_came_and_which_turn_answered(asked: Asked) -> None:
+    asked.mock.when(instructions="planner").script("Never.")
+    asked.mock.script("One.", "Two.")
+    asked.ask("hi", instructions="You are ops.")
+    asked.ask(17)
+    case = asked.show()
+    first, second = case.exchanges
+    assert first.edge.arrived == 0
+    assert second.edge.arrived is not None
+    assert first.edge.arrived <= (first.edge.last_byte or 0) <= second.edge.arrived
+    assert case.row.began == 1000.0
+    assert first.answered_by is not None
+    assert (first.answered_by.turn, first.answered_by.route) == (1, "script")
+    assert first.answered_by.file == __file__
+    lines = Path(__file__).read_text().splitlines()
+    assert 'asked.mock.script("One.", "Two.")' in lines[first.answered_by.line - 1]
+    assert [(route.route, route.failed) for route in first.tried] == [
+        ("when(instructions='planner')", "instructions has no 'planner', it is 'You are ops.'"),
+        ("script", ""),
+    ]
+    assert (second.answered_by, second.tried) == (None, [])
+    [never, two] = case.waiting
+    assert (never.file, two.route) == (__file__, "script")
+    assert 'script("Never.")' in lines[never.line - 1]
 
 
 def streamed(turn: Turn) -> list[StreamEvent]:
