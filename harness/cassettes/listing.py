@@ -25,11 +25,17 @@ def files(paths: Sequence[Path]) -> Iterator[Path]:
         elif path.is_file():
             yield path
         else:
-            raise UnreadableRecording(f"{printable_path(path)}: no such file or folder. {_suggest_path(path)}")
+            raise UnreadableRecording(f"{printable_path(path)}: {_explain_missing(path)}")
+
+
+def _explain_missing(path: Path) -> str:
+    """Say why there is neither file nor folder at a path, with the nearest name beside it, or what to give."""
+    if os.path.lexists(path):
+        return "it is neither a file nor a folder. Give the path of a recording, or of a folder."
+    return f"no such file or folder. {_suggest_path(path)}"
 
 
 def _suggest_path(path: Path) -> str:
-    """Suggest the nearest name beside a missing path, or what to give."""
     with suppress(OSError):
         if near := get_close_matches(path.name, os.listdir(path.parent), 1):
             return f"Did you mean {printable_path(path.with_name(near[0]))!r}?"

@@ -15,6 +15,7 @@ from pathlib import Path
 import orjson
 
 from harness.cassettes.format.recorded import Recorded
+from harness.cassettes.listing import printable_path
 from harness.core.exchange import Json
 from harness.explain.model import ReportFinding
 from harness.report.api_coverage import Coverage, measure_coverage, merge_coverage
@@ -58,7 +59,7 @@ class CaseWriter:
         self._spool = spool
         self._worlds: dict[str, World] = {}
         self._found: dict[str, list[ReportFinding]] = {}
-        self._at: tuple[str, int, int | None] = (recording.as_posix(), 0, None)
+        self._at: tuple[str, int, int | None] = (printable_path(recording), 0, None)
 
     def begin_exchange(self, number: int, recorded: Recorded, world: World) -> None:
         """Note the exchange that is judged next, its record in the file, and the World before it."""
@@ -74,7 +75,7 @@ class CaseWriter:
         """Note a verdict on the exchange that was begun last, or on the file."""
         if verdict.kind not in FINDINGS or verdict.entry is None:
             return
-        name = self._recording.as_posix()
+        name = printable_path(self._recording)
         file, number, exchange = self._at if verdict.entry.get("file") != name else (name, 0, None)
         found = replace(_build_finding(verdict.kind, verdict.entry), exchange=exchange, line=number)
         self._found.setdefault(file, []).append(found)
@@ -94,7 +95,7 @@ class CaseWriter:
 
     def _build_case(self, file: str, world: World, found: list[ReportFinding]) -> ReportCase:
         place = path_from_root(self._recording)
-        name = place if file == self._recording.as_posix() else file
+        name = place if file == printable_path(self._recording) else file
         case = fill_case(ReportCase(name, place, 1, "passed", 0.0), world, ())
         every = [*case.found, *map(sanitize_finding, found)]
         every.sort(key=lambda finding: finding.exchange or 0)
@@ -118,7 +119,7 @@ def path_from_root(file: Path) -> str:
     """Write the path of a file from the checkout, else from the working directory; as given when it is in neither."""
     absolute = file.resolve()
     roots = (Path(root).resolve() for root in (os.environ.get(CHECKOUT_VARIABLE), ".") if root)
-    return next((absolute.relative_to(root) for root in roots if absolute.is_relative_to(root)), file).as_posix()
+    return printable_path(next((absolute.relative_to(root) for root in roots if absolute.is_relative_to(root)), file))
 
 
 def _line_number(lines: list[int], number: int) -> int:

@@ -18,7 +18,7 @@ from typing import Protocol
 
 import orjson
 
-from harness.cassettes.listing import files
+from harness.cassettes.listing import files, printable_path
 from harness.contract.overrides import Overrides
 from harness.core.errors import ConfigError, HarnessError
 from harness.core.exchange import Json
@@ -195,7 +195,7 @@ def _judge_file(options: JudgeOptions, recording: Path, spool: Path, explicit: b
     observer = make_observer(recording, spool.with_suffix(OBSERVER_SUFFIX)) if make_observer else None
     verdicts = _judge_recording(options, recording, explicit, observer)
     tally = tally_verdicts(_observe(verdicts, observer) if observer else verdicts, spool)
-    tally.judged_files = {recording.as_posix()}
+    tally.judged_files = {printable_path(recording)}
     if observer:
         observer.close()
     return tally
@@ -284,7 +284,7 @@ def judge_exchange(recorded: Recorded, world: World, respelled: bool = False) ->
 
 
 def _unreadable_entry(recording: Path, problem: HarnessError) -> Json:
-    return {"file": recording.as_posix(), "message": redact(str(problem))}
+    return {"file": printable_path(recording), "message": redact(str(problem))}
 
 
 def world_of_file(worlds: OrderedDict[str, World], file: str) -> World:

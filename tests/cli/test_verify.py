@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
 import random
 import sys
 import time
@@ -123,6 +124,12 @@ class TestWhatMayLieInAFolder:
         assert said["requests"]["accepted"] == 1
         assert [entry["file"] for entry in said["unreadable"]] == [(tmp_path / name).as_posix()]
         assert verify(tmp_path / name).exit_code == 1
+
+    def test_a_name_that_is_no_text(self, tmp_path: Path) -> None:
+        file = Path(os.fsdecode(os.fsencode(tmp_path) + b"/n\xff.yaml"))
+        file.write_text("script: [Hi.]")
+        written = told(tmp_path, file, write_jsonl(tmp_path, bad()), "--report", tmp_path / "said.html")
+        assert [entry["file"] for entry in written["unreadable"]] == [f"{tmp_path}/n?.yaml"]
 
     def test_a_cassette_cut_in_the_middle_is_judged_to_there(self, tmp_path: Path) -> None:
         whole = (CASSETTES / "test_weather.yaml").read_text()

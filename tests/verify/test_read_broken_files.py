@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -142,6 +143,13 @@ def test_what_is_not_there_is_reported(tmp_path: Path) -> None:
         list(files([gone]))
     with pytest.raises(UnreadableRecording, match=r"gone\.yaml: cannot be read: No such file or directory\."):
         list(read_recording(gone))
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to(path)], ids=["a pipe", "a link to itself"])
+def test_what_is_neither_a_file_nor_a_folder_is_told_so(make: Callable[[Path], None], tmp_path: Path) -> None:
+    make(path := tmp_path / "x.yaml")
+    with pytest.raises(UnreadableRecording, match=r"x\.yaml: it is neither a file nor a folder\. Give the path"):
+        list(files([path]))
 
 
 @pytest.mark.parametrize(

@@ -163,6 +163,8 @@ class TestPython:
                 "script.py:3: organization(zrd=…): Did you mean 'zdr'?",
             ),
             ("def setup(mock):\n    mock.mpc()", "script.py:3: AttributeError: 'Mock' object has no attribute 'mpc'"),
+            ("import sys\nsys.exit(0)", "script.py:3: SystemExit: 0"),
+            ("def setup(mock):\n    raise SystemExit", "script.py:3: SystemExit: "),
             ("script = []", "script.py:2: script is empty. Give turns: [message('…')]."),
             ("script = [[]]", "script.py:2: script holds an empty turn. Give items: [message('…')]."),
             ("x = 1\nroutes = 4", "script.py:3: routes is 4. Give a list of ({condition: text}, [turns])."),

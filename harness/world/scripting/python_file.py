@@ -88,7 +88,7 @@ def _locate_errors(path: Path) -> Iterator[None]:
     """Turn an error of the file's own code into a ScriptError with the last line of the file that it came through."""
     try:
         yield
-    except Exception as problem:
+    except (Exception, SystemExit) as problem:
         frames = traceback.extract_tb(problem.__traceback__)
         line = next((frame.lineno for frame in reversed(frames) if frame.filename == str(path)), 1)
         message = str(problem) if isinstance(problem, HarnessError) else f"{type(problem).__name__}: {problem}"
