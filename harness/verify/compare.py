@@ -18,7 +18,7 @@ ABSENT = "absent"
 MAX_LENGTH = 301
 """Characters of a value in a difference."""
 ERROR_MEMBERS = ("message", "type", "param", "code")
-_OWN_NAMES = re.compile(r"(?<=\[Request ID: )[^\]]*|(?<=azureai://accounts/)[^/]+/projects/[^/]+")
+_OWN_NAMES = re.compile(r" \[Request ID: [^\]]*\]|(?<=azureai://accounts/)[^/]+/projects/[^/]+")
 """What the words of an error name of their request, or of the account and its project."""
 _SUPPORTED_VALUES = re.compile(r"(Supported values are: ).*", re.DOTALL)
 

@@ -10,6 +10,7 @@ import pytest
 from harness.core.exchange import Answer, Json, ReceivedRequest
 from harness.items import message
 from harness.server.mock_api import MockApi
+from tests.support.foundry import names_request, said
 
 KEY = {"api-key": "mine", "content-type": "application/json"}
 V1, PREVIEW = "/api/projects/p/openai/v1", "/api/projects/p/openai"
@@ -30,7 +31,8 @@ def ask(api: MockApi, body: Any, root: str = V1, path: str = "/responses") -> An
 
 
 def refusal(answer: Answer) -> tuple[int, str, str | None]:
-    return answer.status, answer.body["error"]["message"], answer.body["error"].get("param")
+    message = said(answer) if names_request(answer) else answer.body["error"]["message"]
+    return answer.status, message, answer.body["error"].get("param")
 
 
 class TestAConversation:
@@ -91,10 +93,11 @@ class TestBesideAnAgent:
     def test_nothing_is_said_that_it_settles(self, api: MockApi, name: str, value: Any, root: str) -> None:
         body = ASKED if root == V1 else {"input": "hi"}
         answer = ask(api, {**body, name: value}, root)
+        assert said(answer) == "Not allowed when agent is specified."
         assert answer.body == {
             "error": {
                 "code": "invalid_payload",
-                "message": "Not allowed when agent is specified.",
+                "message": answer.body["error"]["message"],
                 "param": name,
                 "type": "invalid_request_error",
                 "details": [],
@@ -105,7 +108,7 @@ class TestBesideAnAgent:
     def test_several_faults_are_told_at_once(self, api: MockApi) -> None:
         answer = ask(api, {**ASKED, "top_p": 0.5, "temperature": 0.5, "stream": True})
         error = answer.body["error"]
-        assert (answer.status, error["code"], error["message"], error["param"]) == (
+        assert (answer.status, error["code"], said(answer), error["param"]) == (
             400,
             "invalid_payload",
             "Invalid payload",

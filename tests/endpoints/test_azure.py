@@ -192,7 +192,8 @@ class TestAnAgent:
         answer = project.create(agent_reference=said)
         assert answer.body["error"] == {
             "code": "invalid_payload",
-            "message": 'required: Required properties ["type"] are not present',
+            "message": 'required: Required properties ["type"] are not present'
+            f" [Request ID: {answer.headers['x-request-id']}]",
             "param": "/agent_reference",
             "type": "invalid_request_error",
             "details": [],

@@ -49,6 +49,18 @@ class Project:
         return self.ask("POST", "/responses", {"input": "hi", **by, **more})
 
 
+def names_request(answer: Answer) -> bool:
+    """Whether a refusal's message ends with the id of its request."""
+    return "[Request ID: " in str(answer.body.get("error", {}).get("message"))
+
+
+def said(answer: Answer) -> str:
+    """The message of a refusal by a project's own service, without the id of the request that it ends with."""
+    message, ending = str(answer.body["error"]["message"]), f" [Request ID: {answer.headers['x-request-id']}]"
+    assert message.endswith(ending), message
+    return message.removesuffix(ending)
+
+
 def upload(project: Project, purpose: str = "assistants", root: str = PROJECT, name: str = "planets.txt") -> Json:
     """The file of an upload."""
     lines = ["--b", 'content-disposition: form-data; name="purpose"', "", purpose, "--b"]

@@ -226,9 +226,9 @@ class TestBodiesOfTheTestProxy:
 
 
 def test_the_id_of_a_request_in_words_is_not_compared(tmp_path: Path) -> None:
-    said = [error(f"Tool not found [Request ID: {id}].")["error"] for id in ("0f" * 16, "{id}")]
-    assert differing_error_members(*said) == []
-    assert differing_error_members(said[0], {**said[1], "message": "Tool not found."}) == ["message"]
+    said = error(f"Tool not found [Request ID: {'0f' * 16}]")["error"]
+    assert differing_error_members(said, {**said, "message": "Tool not found"}) == []
+    assert differing_error_members(said, {**said, "message": "Tool not found."}) == ["message"]
 
 
 class TestErrorsOfAProject:

@@ -20,6 +20,12 @@ PROJECT_ERROR_FORM: Mapping[str, Any] = {
     }
 }
 """The form of errors of a Foundry project's own service (recorded 2026-02 to 2026-07)."""
+ID_IN_MESSAGE_SINCE = "2026-04-28"
+"""The day since which a message ends with the id of its request.
+
+Recorded without it up to 2026-04-15, with it from 2026-05-19 on, of toolboxes, skills, sessions and responses; reported of
+other errors since this day (promptfoo issue 8959, foundry-for-vscode issue 589, a client that was tried on a live project).
+"""
 
 
 def project_error(
@@ -70,11 +76,11 @@ def without_param(error: ApiError) -> ApiError:
     return replace(error, body_template={"error": form})
 
 
-def with_request_id(body: Any, request_id: str) -> Any:
-    """Return the body of an error with the id of its request; any other body as it is."""
+def with_request_id(body: Any, request_id: str, day: str) -> Any:
+    """Return the body of an error with the id of its request, as on a day; any other body as it is."""
     error = body.get("error") if isinstance(body, dict) else None
     name = next((holder for holder in _ID_HOLDERS if isinstance(error, dict) and error.get(holder) == _UNKNOWN_ID), "")
     if not isinstance(error, dict) or not name:
         return body
-    message = str(error["message"]).replace(REQUEST_ID, request_id)
-    return {**body, "error": {**error, "message": message, name: {"request_id": request_id}}}
+    ending = f" [Request ID: {request_id}]" if day >= ID_IN_MESSAGE_SINCE else ""
+    return {**body, "error": {**error, "message": f"{error['message']}{ending}", name: {"request_id": request_id}}}

@@ -132,7 +132,7 @@ def add_headers(request: Request, answer: Answer, make_id: Callable[[], str], mo
             shared = {"x-request-id": headers["apim-request-id"], "x-ms-region": REGION, "skip-error-remapping": "true"}
             headers |= shared | echoed | _RESOURCE_HEADERS | {"azureai-fe-is-streaming": str(streamed)}
             headers |= _deployment_headers(request.body, models)
-    elif (body := with_request_id(answer.body, headers["apim-request-id"].replace("-", ""))) is not answer.body:
+    elif (body := with_request_id(answer.body, headers["apim-request-id"].replace("-", ""), day)) is not answer.body:
         headers["x-request-id"] = body["error"]["additionalInfo"]["request_id"]
         answer = answer._replace(body=body)
     return answer._replace(headers={**headers, **answer.headers})
@@ -144,7 +144,7 @@ def _add_project_headers(
     """Add a project's headers; returns the answer, with the id of its request where the body has a place for it."""
     request_id = make_id()
     own_id = request_id.replace("-", "")
-    body = with_request_id(answer.body, own_id)
+    body = with_request_id(answer.body, own_id, day)
     by = OWN if body is not answer.body else _answered_by(request, answer)
     if by not in (ASSETS, DEPLOYMENTS):
         headers["x-request-id"] = {OWN: own_id, HOSTED: f"{own_id},{own_id}"}.get(by, request_id)

@@ -30,7 +30,6 @@ RESOURCE_OF_RULE = {
     "connection_not_found": "connection",
     "project_deployment_not_found": "deployment",
     "memory_store_not_found": "memory_store",
-    "toolbox_not_found_before": "toolbox",
     "toolbox_not_found": "toolbox",
     "skill_not_found": "skill",
     "asset_not_found": "asset",

@@ -106,9 +106,17 @@ class TestASession:
         id = project.respond(V1, "/agents/hosted/endpoint/protocols/openai").body["agent_session_id"]
         assert [each["agent_session_id"] for each in project.ask("GET", SESSIONS).body["data"]] == [id]
 
+    def test_in_use_keeps_its_agent_and_its_version_from_being_deleted(self, project: Project) -> None:
+        id = opened(project)
+        for path in ("/agents/hosted", "/agents/hosted/versions/1"):
+            refused = project.ask("DELETE", path)
+            assert (refused.status, refused.rule) == (409, "agent_has_sessions")
+        project.ask("POST", f"{SESSIONS}/{id}:stop")
+        assert project.ask("DELETE", "/agents/hosted").status == 200
+
     def test_is_forgotten_with_its_agent(self, project: Project) -> None:
         opened(project)
-        project.ask("DELETE", "/agents/hosted")
+        project.ask("DELETE", "/agents/hosted", query={**V1, "force": "true"})
         project.ask("POST", "/agents/hosted/versions", {"definition": HOSTED})
         assert project.ask("GET", SESSIONS).body == {"data": [], "has_more": False}
 

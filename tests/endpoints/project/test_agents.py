@@ -14,6 +14,7 @@ from harness.core.errors import ConfigError
 from harness.core.exchange import Answer, Json
 from harness.items import message
 from tests.support.agent_project import HELPER, PREVIEWS, V1, Project
+from tests.support.foundry import said
 
 ENDPOINT = "/agents/helper/endpoint/protocols/openai"
 MERGE = {"content-type": "application/merge-patch+json"}
@@ -210,8 +211,9 @@ class TestCode:
 
     def test_that_is_not_there_cannot_be_read(self, project: Project) -> None:
         project.make("helper")
-        for query in (V1, {**V1, "agent_version": "9"}):
-            assert project.ask("GET", "/agents/helper/code:download", query=query).rule == "agent_not_found"
+        path = "/agents/helper/code:download"
+        assert project.ask("GET", path).rule == "agent_not_of_code"
+        assert project.ask("GET", path, query={**V1, "agent_version": "9"}).rule == "agent_not_found"
 
 
 class TestADefinition:
@@ -295,7 +297,7 @@ class TestAnApplication:
         project.make("helper")
         refused = project.respond(V1, "/applications/travel/protocols/openai")
         assert (refused.status, refused.body["error"]["code"]) == (400, "bad_request")
-        assert refused.body["error"]["message"] == "Deployment '' not found under Application 'travel'"
+        assert said(refused) == "Deployment '' not found under Application 'travel'"
 
 
 def test_the_account_s_agents_can_be_configured(project: Project) -> None:

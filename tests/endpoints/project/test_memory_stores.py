@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from harness.core.exchange import Json
+from tests.support.foundry import said as message_of
 from tests.support.project_client import ProjectClient
 
 DEFINITION: Json = {"kind": "default", "chat_model": "gpt-4.1", "embedding_model": "embed"}
@@ -73,7 +74,7 @@ class TestAStore:
         id = answer.headers["x-request-id"]
         assert answer.body["error"] == {
             "code": "not_found",
-            "message": "MemoryStore 'm' not found",
+            "message": f"MemoryStore 'm' not found [Request ID: {id}]",
             "type": "error",
             "details": [],
             "additionalInfo": {"request_id": id},
@@ -225,7 +226,7 @@ class TestAMemory:
 def test_what_says_too_little_is_refused(project: ProjectClient, call: str, body: Any, said: str, param: str) -> None:
     answer = project.ask(call, body)
     assert (answer.status, answer.rule) == (400, "resource_incomplete")
-    assert (answer.body["error"]["message"], answer.body["error"]["param"]) == (said, param)
+    assert (message_of(answer), answer.body["error"]["param"]) == (said, param)
 
 
 @pytest.mark.parametrize("odd", [5, "x", [], {}, None, [5, None, {"type": "message", "content": 7}]])

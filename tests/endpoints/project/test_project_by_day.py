@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.foundry import said
 from tests.support.project_client import ProjectClient
 
 PROMPT = {"definition": {"kind": "prompt", "model": "gpt-4o"}}
@@ -43,7 +44,7 @@ def test_an_agent_had_no_identity_at_first(day: str, has_identity: bool, has_gui
 def test_an_agent_that_is_read_must_exist() -> None:
     answer = ProjectClient().ask("GET /agents/other")
     assert answer.status == 404
-    assert answer.body["error"]["message"] == "Agent other doesn't exist"
+    assert said(answer) == "Agent other doesn't exist"
     assert members_of(answer.body) == ["code", "message", "type", "details", "additionalInfo"]
 
 

@@ -7,14 +7,21 @@ from collections.abc import Iterator
 from harness.api.http.dialects import FOUNDRY, PREVIEW_OF_AGENTS, agent_of, application_of, is_preview_of_agents
 from harness.api.project import agents as foundry_agents
 from harness.api.project.agent_definitions import find_answering_version, resolve_definition
-from harness.api.project.errors import INVALID_PAYLOAD, project_error, single_fault_before, validation_detail
+from harness.api.project.errors import (
+    INVALID_PAYLOAD,
+    project_error,
+    project_not_found,
+    single_fault_before,
+    validation_detail,
+)
 from harness.contract.rule import Case, WorldView, after, assumed, recorded, reported, rule
-from harness.contract.rules.example_requests import HELPER_REFERENCE, ON_FOUNDRY, ON_PREVIEW, PROJECT_PATH
-from harness.contract.rules.project.agents import CREATE_VERSION, check_agent_exists
+from harness.contract.rules.example_requests import HELPER_REFERENCE, ON_AGENT, ON_FOUNDRY, ON_PREVIEW, PROJECT_PATH
+from harness.contract.rules.project.agents import CREATE_HOSTED, CREATE_VERSION, check_agent_exists
 from harness.core.account import Organization
 from harness.core.dates import is_valid_on
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
+from harness.core.loose_json import as_object
 
 AGENT_BODY: Json = {"agent_reference": HELPER_REFERENCE, "input": "hi"}
 ACCOUNT_WITH_HELPER = Organization(agents={"helper": {"model": "mine", "instructions": "Help."}})
@@ -213,6 +220,34 @@ def agent_tools_given(request: Request, world: WorldView) -> Iterator[Json]:
     """Tools are the agent's; the choice among them may be the request's."""
     if "tools" in find_settled_members(request, world.as_of):
         yield {}
+
+
+@rule(
+    when="previous_response_id",
+    dialects=FOUNDRY,
+    error=project_not_found("Response '{id}' not found."),
+    source=recorded("Azure/azure-sdk-assets, a Python client: the whole body", "2026-07-01"),
+    rejects={
+        "Response 'caresp_x' not found.": after(
+            CREATE_HOSTED, Case({"input": "hi", "previous_response_id": "caresp_x"}, on=ON_AGENT)
+        )
+    },
+    accepts=[
+        after(
+            CREATE_HOSTED,
+            Case({"input": "hi"}, on=ON_AGENT),
+            Case({"input": "hi", "previous_response_id": "{1.id}"}, on=ON_AGENT),
+        )
+    ],
+    since="2026-07-01",
+    fix="Continue a response that this agent stored.",
+)
+def hosted_response_not_found(request: Request, world: WorldView) -> Iterator[Json]:
+    """A hosted agent looks up the previous response itself, in its own words."""
+    id, agent = request.body["previous_response_id"], find_answering_version(request, world) or {}
+    is_hosted = as_object(agent.get("definition")).get("kind") == "hosted"
+    if is_hosted and isinstance(id, str) and id not in world.store.responses:
+        yield {"id": id}
 
 
 @rule(

@@ -8,9 +8,9 @@ from dataclasses import replace
 from harness.api.http.dialects import FOUNDRY
 from harness.api.project.agent_sessions import files_below, normalize_path, session_key
 from harness.api.project.errors import project_error, without_param
-from harness.contract.rule import Case, Source, WorldView, after, assumed, recorded, rule
+from harness.contract.rule import Case, Source, WorldView, after, assumed, documented, recorded, reported, rule
 from harness.contract.rules.example_requests import PROJECT_PATH
-from harness.contract.rules.project.agents import CREATE_VERSION
+from harness.contract.rules.project.agents import CREATE_HOSTED, CREATE_VERSION, LEARN_PAGES, ON_AGENT
 from harness.core.exchange import Json, Request
 
 _SESSIONS = f"!{PROJECT_PATH}/agents/helper/endpoint/sessions"
@@ -32,7 +32,7 @@ DELETED_ONCE = "2026-05-22"
         without_param(
             project_error(
                 404,
-                "Session '{session}' was not found or has been deleted. [Request ID: {request_id}]",
+                "Session '{session}' was not found or has been deleted.",
                 code="session_not_found",
             )
         ),
@@ -43,7 +43,7 @@ DELETED_ONCE = "2026-05-22"
         assumed("that every operation on a session says it"),
     ],
     rejects={
-        "Session 'other' was not found or has been deleted. [Request ID: {request_id}]": after(
+        "Session 'other' was not found or has been deleted.": after(
             CREATE_VERSION, Case(None, on=f"GET {_SESSIONS}/other?api-version=v1")
         )
     },
@@ -58,6 +58,46 @@ def session_not_found(request: Request, world: WorldView) -> Iterator[Json]:
         is_deletion and world.as_of < DELETED_ONCE
     ):
         yield {"session": session}
+
+
+@rule(
+    on=("DELETE /agents/{agent_name}", "DELETE /agents/{agent_name}/versions/{agent_version}"),
+    dialects=FOUNDRY,
+    error=project_error(409, "Agent has active sessions", code="conflict", type="error"),
+    source=[
+        documented("https://github.com/Azure/azure-rest-api-specs/pull/42970: of an agent and a version", "2026-05-07"),
+        documented(f"{LEARN_PAGES}/deploy-hosted-agent-code: status, code and words", "2026-05"),
+        reported("a public client, tried on a live project: status and words", "2026"),
+        reported("https://github.com/Azure/azure-dev/issues/8520", "2026-06-02"),
+        assumed("that the words of a version are the same"),
+    ],
+    rejects=[
+        after(CREATE_HOSTED, _CREATE, Case(None, on=f"DELETE {ON_AGENT}")),
+    ],
+    accepts=[
+        after(CREATE_HOSTED, _CREATE, Case(None, on=f"DELETE {ON_AGENT}&force=true")),
+        after(
+            CREATE_HOSTED,
+            _CREATE,
+            CREATE_VERSION,
+            Case(None, on=f"DELETE !{PROJECT_PATH}/agents/helper/versions/2?api-version=v1"),
+        ),
+        after(CREATE_HOSTED, Case(None, on=f"DELETE {ON_AGENT}")),
+    ],
+    since="2026-06-02",
+    fix="Delete the sessions first, or send `force=true`.",
+)
+def agent_has_sessions(request: Request, world: WorldView) -> Iterator[Json]:
+    """A hosted agent in use is deleted only by force, with its sessions."""
+    version = request.params.get("agent_version")
+    for key, session in world.store.agent_sessions.items() if str(request.query.get("force")).lower() != "true" else ():
+        opened = session.object
+        if (
+            key.startswith(session_key(request.params["agent_name"], ""))
+            and opened["status"] == "active"
+            and version in (None, opened["version_indicator"]["agent_version"])
+        ):
+            yield {}
 
 
 @rule(

@@ -10,7 +10,18 @@ from harness.api.http.dialects import FOUNDRY
 from harness.api.project import agents as foundry_agents
 from harness.api.project.agent_definitions import sent_version
 from harness.api.project.errors import project_error, project_not_found
-from harness.contract.rule import LIMITED_ACCOUNT, Case, Source, WorldView, after, assumed, recorded, reported, rule
+from harness.contract.rule import (
+    LIMITED_ACCOUNT,
+    Case,
+    Source,
+    WorldView,
+    after,
+    assumed,
+    documented,
+    recorded,
+    reported,
+    rule,
+)
 from harness.contract.rules.example_requests import PROJECT_PATH
 from harness.contract.rules.project.preview import MAKING_VERSIONS
 from harness.contract.schema import json_type
@@ -21,6 +32,8 @@ from harness.core.loose_json import as_object
 ON_VERSIONS = f"POST !{PROJECT_PATH}/agents/helper/versions?api-version=v1"
 ON_AGENT = f"!{PROJECT_PATH}/agents/helper?api-version=v1"
 CREATE_VERSION = Case({"definition": {"kind": "prompt", "model": "mine"}}, on=ON_VERSIONS)
+CREATE_HOSTED = Case({"definition": {"kind": "hosted"}}, on=ON_VERSIONS)
+LEARN_PAGES = "https://learn.microsoft.com/azure/foundry/agents/how-to"
 EXISTING_AGENT = (
     *("GET /agents/{agent_name}*", "DELETE /agents/{agent_name}*", "PATCH /agents/{agent_name}*"),
     *("POST /agents/{agent_name}", "POST /agents/{agent_name}:*", "* /agents/{agent_name}/endpoint/sessions*"),
@@ -48,7 +61,7 @@ def agent_not_there(request: Request, world: WorldView) -> Iterator[Json]:
     error=project_error(404, "Agent not found", code="not_found", type="error"),
     source=[
         recorded("azure-sdk-assets: Java, AgentsAsyncTests.promptAgentTest, DELETE of a version", "2026-02-12"),
-        assumed("that every operation on an agent says it, and the download of code that is not there"),
+        assumed("that every operation on an agent says it"),
     ],
     rejects={"Agent not found": Case(None, on=f"DELETE !{PROJECT_PATH}/agents/other/versions/1?api-version=v1")},
     accepts=[after(CREATE_VERSION, Case(None, on=f"GET {ON_AGENT}"))],
@@ -57,13 +70,34 @@ def agent_not_there(request: Request, world: WorldView) -> Iterator[Json]:
 def agent_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """An agent that is read, changed or deleted must be there, in the version that is asked for."""
     indicator = as_object(as_object(request.body).get("version_indicator")).get("agent_version")
-    name, version = request.params["agent_name"], request.params.get("agent_version", indicator)
-    missing = list(check_agent_exists(world, name, version))
-    if not missing and request.operation.endswith("/code:download"):
-        asked = request.query.get("agent_version")
-        number = asked or foundry_agents.newest_version(foundry_agents.versions_of(world, name))["version"]
-        missing = [] if f"{name}:{number}" in world.store.agent_code else [{"name": name, "version": number}]
-    yield from missing[:1]
+    version = request.params.get("agent_version", request.query.get("agent_version", indicator))
+    yield from check_agent_exists(world, request.params["agent_name"], version)
+
+
+@rule(
+    on="GET /agents/{agent_name}/code:download",
+    dialects=FOUNDRY,
+    error=project_error(
+        409, "Agent '{name}' version '{version}' is not made of code.", code="AgentNotCodeBased", type="error"
+    ),
+    source=[
+        documented(f"{LEARN_PAGES}/deploy-hosted-agent-code: status and code", "2026-05"),
+        assumed("the words"),
+    ],
+    rejects={
+        "Agent 'helper' version '1' is not made of code.": after(
+            CREATE_VERSION, Case(None, on=f"GET !{PROJECT_PATH}/agents/helper/code:download?api-version=v1")
+        )
+    },
+    fix="Only an agent that was made of a zip has code to read.",
+)
+def agent_not_of_code(request: Request, world: WorldView) -> Iterator[Json]:
+    """Code is read of a version that was made of code."""
+    name = request.params["agent_name"]
+    newest = foundry_agents.newest_version(foundry_agents.versions_of(world, name))["version"]
+    version = request.query.get("agent_version") or newest
+    if f"{name}:{version}" not in world.store.agent_code:
+        yield {"name": name, "version": version}
 
 
 def check_agent_exists(world: WorldView, name: str, version: str | None) -> Iterator[Json]:

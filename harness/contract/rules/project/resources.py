@@ -14,7 +14,7 @@ from harness.contract.rule import Case, WorldView, after, assumed, recorded, rep
 from harness.contract.rules.example_requests import KEY_HEADERS, PROJECT_PATH
 from harness.contract.rules.http.gateway import GATEWAY_ERROR_FORM
 from harness.core.dates import iso_time
-from harness.core.errors import REQUEST_ID, ApiError
+from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
 ASSETS_REPOSITORY = "Azure/azure-sdk-assets"
@@ -42,7 +42,6 @@ MAKE_INDEX = project_case(
     "PATCH /indexes/mine/versions/1", {"type": "AzureSearch", "connectionName": "search", "indexName": "docs"}
 )
 MAKE_DATASET = project_case("PATCH /datasets/mine/versions/1", {"type": "uri_file", "dataUri": "https://a/b/c"})
-_ASKING = f"[Request ID: {REQUEST_ID}]"
 
 
 @rule(
@@ -154,9 +153,9 @@ def memory_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 @rule(
     on="* /data_generation_jobs/{job_id}*",
     dialects=FOUNDRY,
-    error=project_not_found(f"DataGenerationJob '{{id}}' not found {_ASKING}"),
+    error=project_not_found("DataGenerationJob '{id}' not found"),
     source=assumed("the words, which are those of a toolbox"),
-    rejects={f"DataGenerationJob 'other' not found {_ASKING}": project_case("GET /data_generation_jobs/other")},
+    rejects={"DataGenerationJob 'other' not found": project_case("GET /data_generation_jobs/other")},
     fix="Take the id from the answer to the request that made it.",
 )
 def generation_job_not_found(request: Request, world: WorldView) -> Iterator[Json]:
@@ -180,37 +179,17 @@ ON_TOOLBOX = (
     dialects=FOUNDRY,
     error=project_not_found("Toolbox '{name}'{version} not found"),
     source=[
+        recorded(f"{ASSETS_REPOSITORY}: azure-ai-agents for Java, ToolboxSamplesTests", "2026-05-29"),
         recorded(
             f"{ASSETS_REPOSITORY}: azure-ai-projects-agents for .NET, AgentsTests.TestToolboxesCRUD", "2026-04-15"
         ),
         assumed("the words about a version"),
     ],
-    rejects={"Toolbox 'other' not found": project_case("DELETE /toolboxes/other")},
-    accepts=[after(MAKE_TOOLBOX, project_case("GET /toolboxes/mine"))],
-    until="2026-05-28",
-    fix="Make it first: `POST /toolboxes/{name}/versions`, or `mock.toolbox(…)`.",
-)
-def toolbox_not_found_before(request: Request, world: WorldView) -> Iterator[Json]:
-    """A toolbox must be there; at first the words did not name the request."""
-    yield from _find_missing(request, world.store.toolboxes)
-
-
-@rule(
-    on=ON_TOOLBOX,
-    dialects=FOUNDRY,
-    error=project_not_found(f"Toolbox '{{name}}'{{version}} not found {_ASKING}"),
-    source=[
-        recorded(f"{ASSETS_REPOSITORY}: azure-ai-agents for Java, ToolboxSamplesTests", "2026-05-29"),
-        assumed("the words about a version"),
-    ],
     rejects={
-        f"Toolbox 'other' not found {_ASKING}": project_case("DELETE /toolboxes/other"),
-        f"Toolbox 'mine' version '2' not found {_ASKING}": after(
-            MAKE_TOOLBOX, project_case("GET /toolboxes/mine/versions/2")
-        ),
+        "Toolbox 'other' not found": project_case("DELETE /toolboxes/other"),
+        "Toolbox 'mine' version '2' not found": after(MAKE_TOOLBOX, project_case("GET /toolboxes/mine/versions/2")),
     },
     accepts=[after(MAKE_TOOLBOX, project_case("GET /toolboxes/mine"))],
-    since="2026-05-29",
     fix="Make it first: `POST /toolboxes/{name}/versions`, or `mock.toolbox(…)`.",
 )
 def toolbox_not_found(request: Request, world: WorldView) -> Iterator[Json]:
@@ -221,16 +200,14 @@ def toolbox_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 @rule(
     on=("GET /skills/{name}*", "DELETE /skills/{name}*", "POST /skills/{name}"),
     dialects=FOUNDRY,
-    error=project_not_found(f"Skill '{{name}}'{{version}} not found. {_ASKING}"),
+    error=project_not_found("Skill '{name}'{version} not found."),
     source=[
         recorded(f"{ASSETS_REPOSITORY}: azure-ai-projects for Python, sample_skills_crud", "2026-07-01"),
         assumed("the words about a version"),
     ],
     rejects={
-        f"Skill 'other' not found. {_ASKING}": project_case("DELETE /skills/other"),
-        f"Skill 'mine' version '2' not found. {_ASKING}": after(
-            MAKE_SKILL, project_case("GET /skills/mine/versions/2")
-        ),
+        "Skill 'other' not found.": project_case("DELETE /skills/other"),
+        "Skill 'mine' version '2' not found.": after(MAKE_SKILL, project_case("GET /skills/mine/versions/2")),
     },
     accepts=[after(MAKE_SKILL, project_case("GET /skills/mine"))],
     fix="Make it first: `POST /skills/{name}/versions`, or `mock.skill(…)`.",

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from harness.api.http.dialects import FOUNDRY, USER_IDENTITY, user_of
 from harness.api.project.agent_sessions import session_key
-from harness.api.project.errors import project_error, without_param
-from harness.contract.rule import Case, WorldView, after, assumed, documented, rule
+from harness.api.project.errors import project_error, project_not_found, without_param
+from harness.contract.rule import Case, WorldView, after, assumed, documented, recorded, rule
 from harness.contract.rules.example_requests import KEY_HEADERS, ON_FOUNDRY, PROJECT_PATH
 from harness.contract.rules.project.agents import CREATE_VERSION
 from harness.core.exchange import Json, Request
@@ -59,16 +59,17 @@ def user_identity_invalid(request: Request) -> Iterator[Json]:
 @rule(
     on=_STORED,
     dialects=FOUNDRY,
-    error=project_error(404, "{kind} with id '{id}' not found.", code="not_found"),
+    error=project_not_found("{kind} '{id}' not found."),
     source=[
-        documented("azure-ai-projects 2.4: sample_agent_user_identity_isolation, that it is not found", "2026-07-24"),
+        recorded("Azure/azure-sdk-assets, a Python client: the previous response of a hosted agent", "2026-07-01"),
         documented(f"{ISOLATION_PAGE}: conversations, and who sends no identity", SINCE),
-        assumed("the words, which are those for an id that is unknown"),
+        assumed("that a prompt agent, a response that is read and a conversation are told so, too"),
     ],
     rejects={
-        "Previous response with id '{0.id}' not found.": after(_ASKED, replace(_CONTINUED, headers=_BOB)),
-        "Response with id '{0.id}' not found.": after(
-            _ASKED, Case(None, on=f"GET !{PROJECT_PATH}/openai/v1/responses/{{0.id}}", headers=KEY_HEADERS)
+        "Response '{0.id}' not found.": after(_ASKED, replace(_CONTINUED, headers=_BOB)),
+        "Conversation '{0.id}' not found.": after(
+            Case({}, on=f"POST !{PROJECT_PATH}/openai/v1/conversations", headers=_ALICE),
+            Case(None, on=f"GET !{PROJECT_PATH}/openai/v1/conversations/{{0.id}}", headers=KEY_HEADERS),
         ),
     },
     accepts=[
@@ -82,8 +83,7 @@ def user_isolated(request: Request, world: WorldView) -> Iterator[Json]:
     """What was made on behalf of a user is not there on behalf of another, or of none."""
     body = request.body if isinstance(request.body, dict) else {}
     named = {
-        "Previous response": body.get("previous_response_id"),
-        "Response": request.params.get("response_id"),
+        "Response": request.params.get("response_id") or body.get("previous_response_id"),
         "Conversation": request.params.get("conversation_id") or conversation_id(body),
     }
     for kind, id in named.items():
@@ -95,18 +95,12 @@ def user_isolated(request: Request, world: WorldView) -> Iterator[Json]:
 @rule(
     on=_SESSIONS,
     dialects=FOUNDRY,
-    error=without_param(
-        project_error(403, "Session is not accessible. [Request ID: {request_id}]", code="session_not_accessible")
-    ),
+    error=without_param(project_error(403, "Session is not accessible.", code="session_not_accessible")),
     source=[
         documented("a public guide to isolation by keys: the whole body", "2026"),
         documented(f"{ISOLATION_PAGE}: that users of one service are not fenced from each other", SINCE),
     ],
-    rejects={
-        "Session is not accessible. [Request ID: {request_id}]": after(
-            CREATE_VERSION, _OPENED, replace(_READ, headers=KEY_HEADERS)
-        )
-    },
+    rejects={"Session is not accessible.": after(CREATE_VERSION, _OPENED, replace(_READ, headers=KEY_HEADERS))},
     accepts=[after(CREATE_VERSION, _OPENED, _READ)],
     since=SINCE,
     fix="Ask on behalf of a user where the session was opened so, and otherwise not.",

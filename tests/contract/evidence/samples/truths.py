@@ -62,6 +62,10 @@ TRUTHS: tuple[tuple[str, Callable[[Any, Said], bool]], ...] = (
         lambda value, stated: len(value) == int(stated["length"]) < int(stated["limit"]),
     ),
     (
+        r"Unsupported context_management type: '(?P<kind>.*)'\.",
+        lambda value, stated: stated["kind"] in [managed["type"] for managed in value],
+    ),
+    (
         r"Invalid '{param}': empty (string|array)\. Expected an? \1 with minimum length \d+, but got an empty \1 instead\.",
         lambda value, stated: value in ("", []),
     ),
@@ -132,6 +136,7 @@ ALSO: dict[str, set[str]] = {
     "tool_choice_without_tools": {"tools"},
     "tool_choice_not_found": {"tools"},
     "context_length_exceeded": {"truncation"},
+    "context_management_type": {"context_management"},
     "sampling_unsupported": {"reasoning"},
     "logprobs_unsupported": {"reasoning"},
     "deferred_without_search": {"input", "prompt"},
