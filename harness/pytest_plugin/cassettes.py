@@ -129,14 +129,17 @@ def is_played_as_script(item: pytest.Item) -> bool:
 
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Fail a test, even one that skips then, for requests that its cassette could not answer, whatever its client did."""
+    """Fail a test, even one that skips then, for requests that its cassette could not answer, whatever its client did.
+
+    One that passes is failed for what it has left of its cassette, too.
+    """
     try:
         result = yield
     except pytest.skip.Exception:
         if message := _describe_unanswered(item):
             raise pytest.fail.Exception(message, pytrace=False) from None
         raise
-    if message := _describe_unanswered(item):
+    if message := _describe_unanswered(item) or _describe_unplayed(item):
         pytest.fail(message, pytrace=False)
     return result
 
@@ -158,6 +161,18 @@ def _describe_unanswered(item: pytest.Item) -> str:
     hint = _record_hint(item, session.mode)
     told = render_causes([miss_cause(problem, hint) for problem in failures], PYTHON)
     return escape_controls("\n\n".join([told, *(map(str, failures) if item.config.get_verbosity() > 0 else ())]))
+
+
+def _describe_unplayed(item: pytest.Item) -> str:
+    """Describe what a test has left of its cassette; empty when that is nothing, or of no matter."""
+    if not (session := item.stash.get(CASSETTE_STASH_KEY, None)):
+        return ""
+    from harness.core.text.vocabulary import PYTHON
+    from harness.explain.render import render_causes
+    from harness.pytest_plugin.unplayed import find_unplayed
+
+    cause = find_unplayed(item, session)
+    return escape_controls(render_causes([cause], PYTHON)) if cause else ""
 
 
 @pytest.hookimpl(wrapper=True)

@@ -242,6 +242,13 @@ class CassetteSession:
         for index in self.used_numbers:
             yield interaction_from_vcr(self.vcr_cassette.requests[index], self.vcr_cassette.responses[index])
 
+    @property
+    def unplayed(self) -> Sequence[Interaction]:
+        """The exchanges of the cassette that were neither replayed nor recorded."""
+        used = set(self.used_numbers)
+        pairs = enumerate(zip(self.vcr_cassette.requests, self.vcr_cassette.responses, strict=True))
+        return [interaction_from_vcr(*pair) for number, pair in pairs if number not in used]
+
     def attach(self, cassette: Any) -> None:
         """Use the cassette that vcrpy has loaded."""
         self.vcr_cassette, self._loaded_count = cassette, len(cassette)

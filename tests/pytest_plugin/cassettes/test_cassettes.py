@@ -83,6 +83,7 @@ class TestReplay:
 
     def test_the_asynchronous_client_too(self, run):
         run("""
+@pytest.mark.harness(unused="allow")
 @pytest.mark.cassette("weather/one")
 def test_one(async_client):
     assert asyncio.run(async_client.responses.create(model="gpt-4.1", input="hi")).output_text == "hello"
@@ -90,6 +91,7 @@ def test_one(async_client):
 
     def test_any_client_that_reads_the_environment(self, run):
         run("""
+@pytest.mark.harness(unused="allow")
 @pytest.mark.cassette("weather/one")
 def test_one():
     with openai.OpenAI() as client:
@@ -298,6 +300,7 @@ interactions:
   response: {{status: {{code: 200, message: OK}}, headers: {{}}, body: {{string: '{{}}'}}}}
 """)
     run(f"""
+@pytest.mark.harness(unused="allow")
 @pytest.mark.cassette("a")
 def test_one():
     found = {{name: os.environ.get(name) for name in {sorted(variables)!r}}}

@@ -54,6 +54,7 @@ def test_missed(client):
 @pytest.mark.cassette("none")
 def test_none(client): ...
 
+@pytest.mark.harness(unused="allow")
 @pytest.mark.cassette("it")
 def test_silent(): ...
 

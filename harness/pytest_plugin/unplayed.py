@@ -1,0 +1,66 @@
+"""Exchanges of its cassette that a test has not asked for, where that fails it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from harness.pytest_plugin.options import read_marker_options
+
+if TYPE_CHECKING:
+    from harness.cassettes.format.interaction import Interaction
+    from harness.cassettes.recording.vcr import CassetteSession
+    from harness.explain.model import Cause
+
+MAX_UNPLAYED = 6
+"""How many exchanges are listed, the first ones."""
+
+
+NO_REQUEST_FIX = (
+    "The code under test must use the fixture `client`, or make its client while the test runs; or remove the marker."
+)
+
+
+def find_unplayed(item: pytest.Item, session: CassetteSession) -> Cause | None:
+    """Explain what a test has left of its cassette: all of it, or a part of one that no other test replays; else None.
+
+    A cassette of several tests may hold more than one of them asks for.
+    """
+    if session.mode != "replay" or read_marker_options(item)["unused"] == "allow":
+        return None
+    from harness.core.text.shorten import pluralize
+    from harness.core.text.vocabulary import PYTHON
+    from harness.explain.model import Cause
+
+    left, total = session.unplayed, len(session.unplayed) + len(session.used_numbers)
+    if not left or (len(left) < total and not _is_of_this_test_alone(item, session.path)):
+        return None
+    name = session.path.relative_to(item.config.rootpath).as_posix()
+    where, allow = _list(left), PYTHON.allow_unused
+    if len(left) == total:
+        what, fix = f"No request came: nothing of {name} was replayed.", NO_REQUEST_FIX
+        return Cause(what, kind="no_request", where=where, fix=fix, allow=allow)
+    what = f"{len(left)} of {pluralize(total, 'exchange')} in {name} no request asked for."
+    fix = f"Look why it was not asked for; pytest --record {shlex.quote(item.nodeid)} removes what is too much."
+    return Cause(what, kind="unused", where=where, fix=fix, allow=allow)
+
+
+def _is_of_this_test_alone(item: pytest.Item, path: Path) -> bool:
+    """Tell whether the mark stands on this very function, and no other source names the cassette."""
+    from harness.live.project_sources import ProjectSources
+
+    marked = next(node for node, _ in item.iter_markers_with_node("cassette"))
+    if marked is not item or hasattr(item, "callspec"):
+        return False
+    sources = ProjectSources(item.config.rootpath)
+    return sources.count_marks(path) == 1 and not sources.is_named_elsewhere(path)
+
+
+def _list(exchanges: Sequence[Interaction]) -> str:
+    hidden = len(exchanges) - MAX_UNPLAYED
+    lines = [f"{exchange.method} {exchange.uri}: {exchange.status}" for exchange in exchanges[:MAX_UNPLAYED]]
+    return "\n".join([*lines, *([f"… {hidden} more"] if hidden > 0 else [])])
