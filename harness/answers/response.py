@@ -136,9 +136,13 @@ def _count_tool_usage(output: Sequence[Json]) -> Json:
     return {**TOOL_USAGE, "web_search": {"num_requests": sum(action.get("type") == "search" for action in calls)}}
 
 
-def billing_of(response: Json, day: str) -> Json:
-    """Return what a response of this day says of its bill. Recorded: only after its end, and never in a stream."""
-    return BILLING if response["status"] in ("completed", "incomplete") and day >= RESULT_SINCE["billing"] else {}
+def with_billing(response: Json, day: str) -> Json:
+    """Return a response of this day with what it says of its bill. Recorded: only after its end, and never in a stream."""
+    if response["status"] not in ("completed", "incomplete") or day < RESULT_SINCE["billing"]:
+        return response
+    members = list(response.items())
+    after = list(response).index("background") + 1
+    return {**dict(members[:after]), **BILLING, **dict(members[after:])}
 
 
 def check_item(item: Item) -> Finding | None:

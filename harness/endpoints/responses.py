@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from harness.answers.parameters import items_of_day
 from harness.answers.prompt import Prompt, estimate_settings_tokens
-from harness.answers.response import billing_of, render_input_items
+from harness.answers.response import render_input_items, with_billing
 from harness.answers.writer import render_events
 from harness.api.encrypted_content import ContentOwner, make_encrypted_content
+from harness.api.http.dialects import FOUNDRY
 from harness.api.include import filter_page, filter_stored_items
 from harness.api.operations import ITEM_LIST, Cursors, operation
 from harness.api.paging import page
@@ -63,8 +64,7 @@ def _build_whole(run: PendingResponse, prompt: Prompt, items: Sequence[Item], wo
     response = world.finish(run)
     if streams:
         return _stream(response, prompt.body, items, world)
-    response |= billing_of(response, world.as_of)
-    return Answer(200, response)
+    return Answer(200, with_billing(response, world.as_of))
 
 
 def _stream(response: Json, body: Json, items: Sequence[Item], world: World) -> Answer:
@@ -98,7 +98,7 @@ def retrieve(call: ApiCall) -> Answer:
     if call.world.automatic and id in call.world.store.pending:
         call.world.advance(id)
     response = _reveal_included(call.world.store.responses[id].response, call.request, call.world)
-    return Answer(200, {**response, **billing_of(response, call.world.as_of)})
+    return Answer(200, with_billing(response, call.world.as_of))
 
 
 def _reveal_included(response: Json, request: Request, world: World) -> Json:
@@ -153,13 +153,16 @@ def list_input_items(call: ApiCall) -> Answer:
 def compact(call: ApiCall) -> Answer:
     """Shorten a transcript: its user messages stay, and all the rest becomes one item that nobody can read.
 
+    Recorded 2026-06-19: in a Foundry project system messages stay, too, as OpenAI's do not.
+
     The result is not stored: it is sent back as `input`, never named as `previous_response_id`.
     """
     body = drop_nulls(call.request.body)
     transcript = call.transcript or call.world.store.transcript(body)
     now = call.world.tick()
     id = call.world.ids.response(now, body.get("previous_response_id"))
-    users = [item for item in render_input_items(transcript.items) if item.get("role") == "user"]
+    roles = ("system", "user") if call.request.dialect == FOUNDRY else ("user",)
+    kept = [item for item in render_input_items(transcript.items) if item.get("role") in roles]
     cmp_id = call.world.ids.item("cmp", id, now)
     rest = {
         "id": cmp_id,
@@ -170,7 +173,7 @@ def compact(call: ApiCall) -> Answer:
         "id": id,
         "object": "response.compaction",
         "created_at": now,
-        "output": [*call.world.add_item_ids(users, id, now), rest],
+        "output": [*call.world.add_item_ids(kept, id, now), rest],
         "usage": make_usage(estimate_settings_tokens(body) + transcript.tokens, [rest]),
     }
     return Answer(200, made)

@@ -11,6 +11,7 @@ from harness.api.models import MODELS
 from harness.api.tokens import estimate_tokens
 from harness.core.exchange import Answer
 from harness.items import function_call
+from tests.support.foundry import Project
 from tests.support.in_process import Client, error, user
 from tests.support.tools import functions
 
@@ -141,3 +142,12 @@ class TestModels:
 
     def test_may_have_any_name_when_none_are_listed(self, client: Client) -> None:
         assert client.send("GET /models/my-own").body["id"] == "my-own"
+
+
+class TestInAProject:
+    def test_keeps_instructions_too(self) -> None:
+        """Recorded 2026-06-19, of a system message without a `type`."""
+        body = {"model": "gpt-5.2", "input": [{"role": "system", "content": "Be brief."}, user("a")]}
+        made = Project("2026-06-19").ask("POST", "/responses/compact", body).body
+        assert [item.get("role", item["type"]) for item in made["output"]] == ["system", "user", "compaction"]
+        assert made["usage"]["input_tokens_details"] == {"cached_tokens": 0}

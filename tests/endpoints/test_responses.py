@@ -166,7 +166,9 @@ class TestAResponse:
     def test_is_billed_when_it_is_no_stream(self) -> None:
         client = Client()
         client.mock.script([message("Once"), incomplete()], message("Twice"))
-        assert [client.ask().body["billing"] for _ in range(2)] == [{"payer": "developer"}] * 2
+        bodies = [client.ask().body for _ in range(2)]
+        assert [body["billing"] for body in bodies] == [{"payer": "developer"}] * 2
+        assert list(bodies[0])[3:8] == ["status", "access_programs", "background", "billing", "completed_at"]
 
     @pytest.mark.parametrize(
         ("options", "padded"), [({}, True), ({"stream_options": {"include_obfuscation": False}}, False)]

@@ -158,9 +158,9 @@ EVENT_WITHOUT: Mapping[str, str] = {"response.function_call_arguments.done": "na
 OWN_EVENT_ORDER = ("type", "sequence_number", "item_id", "output_index", "content_index")
 """How an event begins in the stream of an agent that writes it itself."""
 REASONING_ORDER = ("effort", "summary", "generate_summary", "context")
-CONTEXT_SINCE, NULL_CONTEXT_SINCE = "2026-06-26", "2026-07-01"
-"""The first recorded days of the `context` of `reasoning`, absent on 2026-05-28, and of one that is null as JSON; other
-members of it are left out of JSON when they are null."""
+NULL_CONTEXT_SINCE, CONTEXT_SINCE = "2026-06-19", "2026-06-26"
+"""The first recorded days of a `context` of `reasoning`, which was null at first: absent on 2026-05-28. Other members of it
+are left out of JSON when they are null."""
 USAGE_WITHOUT = "cache_write_tokens"
 """A detail of the input that the usage of a project has not. Recorded up to 2026-07-01."""
 DEFAULT_RETENTION = "in_memory"

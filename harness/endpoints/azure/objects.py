@@ -22,12 +22,14 @@ from harness.endpoints.azure.members import (
     OLD_ITEM_HEAD,
     REWRITTEN,
     SHAPES,
+    USAGE_WITHOUT,
     Member,
 )
 
 NESTED = ("content", "annotations", "container", "user_location", "format")
 """The members of an object that hold others with a type."""
 ITEM, FILE, STORE, STORED_FILE = "ConversationItem", "FileObject", "VectorStore", "VectorStoreFile"
+COMPACTED = "CompactedResponse"
 _ELEMENTS = {
     "ConversationItemList": ITEM,
     "ResponseItemList": ITEM,
@@ -72,10 +74,18 @@ def _show(schema: str, value: Json, day: str) -> Json:
         return show_members(value, MODEL_FILE, day)
     if schema in (STORE, STORED_FILE) and value["status"] == "in_progress":
         value = {**value, "usage_bytes": 0}  # recorded 2026-03-09 and 2026-03-31
+    if schema == COMPACTED:
+        value = {**value, "usage": show_usage(value["usage"])}
     if value.get("attributes") == {}:
         value = {**value, "attributes": None}
     members = OBJECTS.get(schema)
     return show_members({**value, **OBJECT_VALUES.get(schema, {})}, members, day) if members else value
+
+
+def show_usage(usage: Json) -> Json:
+    """Show the usage of a response or a compaction, without the detail that a project does not count."""
+    details = {name: count for name, count in usage["input_tokens_details"].items() if name != USAGE_WITHOUT}
+    return {**usage, "input_tokens_details": details}
 
 
 def show_item(item: Json, day: str) -> Json:

@@ -26,10 +26,9 @@ from harness.endpoints.azure.members import (
     REASONING_ORDER,
     RESPONSE_OF_KIND,
     REWRITTEN,
-    USAGE_WITHOUT,
     VALUES_OF_KIND,
 )
-from harness.endpoints.azure.objects import pick, shape, show_item, show_members, write_numbers
+from harness.endpoints.azure.objects import pick, shape, show_item, show_members, show_usage, write_numbers
 
 
 class View(NamedTuple):
@@ -134,7 +133,7 @@ class View(NamedTuple):
         if response.get("prompt_cache_retention"):
             shaped["prompt_cache_retention"] = self.origin.get("prompt_cache_retention") or DEFAULT_RETENTION
         if self.day < CONTEXT_SINCE:
-            shaped["reasoning"] = _without(response["reasoning"], "context")
+            shaped["reasoning"] = {**response["reasoning"], "context": None}
         usage = response["usage"]
         return {
             **response,
@@ -142,8 +141,7 @@ class View(NamedTuple):
             "output": [self.show_item(item) for item in response["output"]],
             "tools": write_numbers(shape([order_tool(tool) for tool in response["tools"]], self.day)),
             "text": {name: shape(value, self.day) for name, value in response["text"].items()},
-            "usage": usage
-            and {**usage, "input_tokens_details": _without(usage["input_tokens_details"], USAGE_WITHOUT)},
+            "usage": usage and show_usage(usage),
         }
 
     def show_item(self, item: Json) -> Json:
