@@ -71,9 +71,7 @@ TESTED_WITH = {
     "examine/test_mutants.py": {
         "examine/case",
         "examine/checks",
-        "examine/edited_deltas",
         "examine/session",
-        "examine/tool_functions",
         "examine/tool_server",
     },
     "explain/test_refused_request.py": {"explain/unpaired"},

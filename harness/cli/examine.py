@@ -241,7 +241,7 @@ def _print_verdict(
 ) -> ExitCode:
     """Print what was found of one client; how the command ends."""
     from harness.cli.support.examination import print_cells, print_comparison, print_summary
-    from harness.examine.report.baseline import compare_with_baseline
+    from harness.examine.report.results import compare_with_baseline
 
     result = results.clients[0]
     compared = compare_with_baseline(result, earlier) if earlier else None

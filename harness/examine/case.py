@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, repeat
 from typing import Any, Literal, NamedTuple
 
 from harness.core.errors import RegistrationError
-from harness.core.exchange import Exchange
+from harness.core.exchange import Exchange, Request
 from harness.core.registry import Registry
 from harness.examine.outcome import Outcome
-from harness.examine.task import Task
+from harness.examine.task import Task, Tool, string_parameters
 from harness.world.mock import Mock
 from harness.world.route import Turn
 
@@ -42,6 +43,14 @@ FEATURES = {
     "project_agents": "asks an agent that a Foundry project keeps",
 }
 """What a client may be able to do, beyond saying a prompt; an adapter names those that it supports."""
+
+ASKED = Task(prompts=("How is the weather?",))
+"""The task of a case that names no other."""
+ASKED_TWICE = Task(prompts=("How is the weather?", "And tomorrow?"))
+REASONING_MODEL = "gpt-5"
+WEATHER = Tool("get_weather", "The weather of a city.", string_parameters("city"), returns="18 °C")
+DEPLOY = Tool("deploy", "Deploy a version.", string_parameters("ref"), returns="live")
+WITH_TOOL = Task(prompts=ASKED.prompts, tools=(WEATHER,))
 
 
 class ToolCall(NamedTuple):
@@ -88,8 +97,8 @@ class ClientCase:
     does: str
     source: str
     shows: str
-    severity: Severity
-    task: Task
+    severity: Severity = "must"
+    task: Task = ASKED
     script: Script
     checks: tuple[Check, ...]
     needs: frozenset[str] = frozenset()
@@ -117,10 +126,21 @@ def turns(*each: Turn) -> Script:
     return lambda mock: mock.script(*each)
 
 
-def case(id: str, *checks: Check, task: Task, script: Script, needs: Sequence[str] = (), **words: Any) -> ClientCase:
+def always(*every: Turn) -> Script:
+    """Make a script of these turns that repeats the last of them for as long as the client asks."""
+
+    def model(request: Request) -> Iterator[Any]:
+        answers = chain(every, repeat(every[-1]))
+        while True:  # no `yield from`: each request is sent in, which `chain` cannot take
+            yield next(answers)
+
+    return turns(model)
+
+
+def case(id: str, *checks: Check, task: Task = ASKED, needs: Sequence[str] = (), **words: Any) -> ClientCase:
     """Register a case; `words` are the other members of `ClientCase`."""
     implied = {name for name, wanted in _IMPLIED.items() if wanted(task)}
-    made = ClientCase(id=id, checks=checks, task=task, script=script, needs=frozenset({*needs, *implied}), **words)
+    made = ClientCase(id=id, checks=checks, task=task, needs=frozenset({*needs, *implied}), **words)
     if problem := _problem(made):
         raise RegistrationError(f"case {id}: {problem}")
     return CASES.add(id, made)

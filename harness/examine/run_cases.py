@@ -20,11 +20,10 @@ from harness.examine.case import CASES, FEATURES, ClientCase, ObservedRun
 from harness.examine.cell import FIX, Cell, Verdict
 from harness.examine.client_process import ClientProcess, Crashed, Done, Hung
 from harness.examine.declaration import Declaration
-from harness.examine.describe_end import count_asks, describe_end
-from harness.examine.find_reasons import find_reasons
 from harness.examine.mode import Mode, modes_of
 from harness.examine.task import Task
 from harness.examine.tool_server import ToolServer, serve_tools
+from harness.examine.verdict import count_asks, describe_end, find_reasons
 from harness.server.asgi import Server, serve_in_thread
 from harness.server.mock_api import MockApi
 from harness.viewer.build_case import CaseHead, build_case

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from types import GenericAlias
 from typing import Any, ClassVar, TypeVar
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 from harness.examine.adapter import Adapter
 from harness.examine.outcome import Outcome, describe_error
 from harness.examine.task import Agent, Task, Tool
-from harness.examine.tool_functions import functions_of, run_tool
 
 SEALED = "reasoning.encrypted_content"
 """What a client includes that keeps the reasoning itself."""
@@ -195,3 +198,53 @@ def _origin(error: Exception) -> str:
     while frame and frame.tb_next:
         frame = frame.tb_next
     return str(frame.tb_frame.f_globals.get("__name__")) if frame else ""
+
+
+_TYPES = {"string": str, "integer": int, "number": float, "boolean": bool, "object": dict[str, Any]}
+
+
+class ToolFailedError(Exception):
+    """What a tool raises that a case lets fail."""
+
+
+def functions_of(task: Task) -> dict[str, Callable[..., Any]]:
+    """Make the functions of a task's tools, by name; each call is counted."""
+    return {tool.name: _make_function(tool) for tool in task.tools}
+
+
+def _make_function(tool: Tool) -> Callable[..., Any]:
+    required = tool.parameters.get("required", ())
+    parameters = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            annotation=_annotation(schema),
+            **({} if name in required else {"default": None}),
+        )
+        for name, schema in tool.parameters.get("properties", {}).items()
+    ]
+
+    def function(**arguments: Any) -> Any:
+        return run_tool(tool, arguments)
+
+    function.__name__ = function.__qualname__ = tool.name
+    function.__doc__ = tool.description or f"Run {tool.name}."
+    function.__annotations__ = {**{parameter.name: parameter.annotation for parameter in parameters}, "return": str}
+    vars(function)["__signature__"] = inspect.Signature(parameters, return_annotation=str)
+    return function
+
+
+def _annotation(schema: Mapping[str, Any]) -> Any:
+    if schema.get("type") == "array":
+        return GenericAlias(list, _annotation(schema.get("items", {})))
+    return _TYPES.get(schema.get("type", ""), str)
+
+
+def run_tool(tool: Tool, arguments: Any) -> Any:
+    """Run a tool; ToolFailedError when the case lets it fail."""
+    asked = Request(tool.url, json.dumps(arguments).encode(), {"content-type": "application/json"})
+    try:
+        with urlopen(asked, timeout=60) as answer:
+            return json.loads(answer.read())
+    except HTTPError as refused:
+        raise ToolFailedError(refused.read().decode()) from None

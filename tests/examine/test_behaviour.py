@@ -13,9 +13,9 @@ from harness.examine.case import CASES
 from harness.examine.cell import Cell
 from harness.examine.client_process import Crashed, Done, Hung
 from harness.examine.declaration import Declaration
-from harness.examine.describe_end import describe_end
 from harness.examine.outcome import Outcome
 from harness.examine.run_cases import ClientExamination
+from harness.examine.verdict import describe_end
 from tests.clients.behaviour import BEGIN, END, GROUPS, render_behaviour
 
 PAGE = f"before\n{BEGIN}\n{END}\nafter\n"

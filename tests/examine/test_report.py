@@ -14,10 +14,15 @@ from markdown_it import MarkdownIt
 from harness.contract.schema import schemas_directory
 from harness.core.errors import ConfigError
 from harness.examine.declaration import Declaration
-from harness.examine.report.baseline import compare_with_baseline
 from harness.examine.report.formats import check_writable, render_results, write_results
 from harness.examine.report.json_results import read_results
-from harness.examine.report.results import collect_results, group_by_reason, merge_results, name_cases
+from harness.examine.report.results import (
+    collect_results,
+    compare_with_baseline,
+    group_by_reason,
+    merge_results,
+    name_cases,
+)
 from harness.examine.run_cases import ClientExamination, select_cases
 from tests.support.examined import cell, results
 from tests.support.pages import in_page

@@ -10,8 +10,7 @@ from harness.core.text.shorten import pluralize, shorten
 
 if TYPE_CHECKING:
     from harness.examine.cell import Cell
-    from harness.examine.report.baseline import BaselineComparison
-    from harness.examine.report.results import ClientResult
+    from harness.examine.report.results import BaselineComparison, ClientResult
 
 MAX_REASON = 300
 """Characters of a reason that are printed."""

@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from harness.ending import failed, incomplete
-from harness.examine.case import THREAD, Check, Script, case, turns
-from harness.examine.cases.common import ASKED, ASKED_TWICE, WITH_TOOL, always
+from harness.examine.case import ASKED, ASKED_TWICE, THREAD, WITH_TOOL, Check, Script, always, case, turns
 from harness.examine.checks import cites, fails, runs, shows, shows_or_fails, streamed
 from harness.examine.task import Task
 from harness.faults import cut, insert_event
@@ -28,7 +27,6 @@ def _through_a_thread(name: str, title: str, task: Task, script: Script, *checks
         does=words.pop("does", f"{title}, from a run of the Assistants API."),
         source=words.pop("source", RECORDED),
         shows=words.pop("shows", "The same as from Responses."),
-        severity="must",
         states=(THREAD,),
         task=replace(task, model=MODEL),
         script=script,

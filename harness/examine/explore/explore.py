@@ -15,14 +15,18 @@ from typing import Any
 from harness.analysis.lanes import asks_model
 from harness.analysis.loss import losses_in_accepted
 from harness.core.errors import ConfigError
+from harness.core.extras import missing_extra
 from harness.core.registry import suggest_name
-from harness.examine.explore.variations import VARIATIONS, Step, Variation
-from harness.examine.explore.varied_script import VariedScript
+from harness.examine.explore.variations import VARIATIONS, OtherDeltas, Step, Variation
 from harness.explain.verdict import find_verdict
+from harness.faults import Refusal, ScriptedRefusal, ends_early
 from harness.world.exploration import ChangedResult, Exploration, Scenario
 from harness.world.mock import Mock
 from harness.world.route import Turn
+from harness.world.script import Script, Taken
 
+MOST_AT_ONCE = 4
+"""How many steps are combined at most."""
 MAX_STEPS = 100
 """How many variations of one kind are tried; of more a choice by the seed, the first and the last among them."""
 
@@ -41,6 +45,12 @@ class _ScenarioRun:
 
     def differs_from(self, plain: _ScenarioRun) -> bool:
         return bool(self.error or set(self.problems) - set(plain.problems) or self.result != plain.result)
+
+
+_Found = tuple[Any, _ScenarioRun]
+"""What was tried, and what came of it."""
+_Fails = Callable[[Any], _ScenarioRun | None]
+"""Tries something: what came of it if that is a failure."""
 
 
 def explore(scenario: Scenario, fresh: FreshMock, cases: str, seed: int, combined: int) -> Exploration:
@@ -62,18 +72,13 @@ def explore(scenario: Scenario, fresh: FreshMock, cases: str, seed: int, combine
         else:
             kinds_that_pass.append(variation)
     steps = [step for variation in kinds_that_pass for step in variation.steps(plain.answers)]
-    if combined and steps:
-        from harness.examine.explore.combined import find_combined
-
-        if found := find_combined(steps, fails, seed, combined):
-            changed.append(_describe("combined", False, *found, plain))
+    if combined and (found := _find_combined(steps, fails, seed, combined)):
+        changed.append(_describe("combined", False, *found, plain))
     return Exploration(tried, changed)
 
 
 def explore_scripts(scenario: Scenario, fresh: FreshMock, strategy: Any, seed: int, examples: int) -> Exploration:
     """Run a scenario under so many generated scripts, and tell the smallest that it fails with; see `Mock.explore`."""
-    from harness.examine.explore.combined import find_generated
-
     tried = 0
 
     def fails(script: Sequence[Sequence[Any]]) -> _ScenarioRun | None:
@@ -82,7 +87,7 @@ def explore_scripts(scenario: Scenario, fresh: FreshMock, strategy: Any, seed: i
         ran = _run(scenario, fresh, (), [[line.build() for line in turn] for turn in script])
         return ran if ran.error or ran.problems else None
 
-    if (found := find_generated(strategy, fails, seed, examples)) is None:
+    if (found := _find_generated(strategy, fails, seed, examples)) is None:
         return Exploration(tried, ())
     script, ran = found
     turns = ", ".join(repr(turn[0] if len(turn) == 1 else turn) for turn in script)
@@ -107,11 +112,9 @@ def _choose(steps: list[Step], seed: int) -> list[Step]:
     return [steps[0], *(steps[number] for number in inner), steps[-1]]
 
 
-def _find_smallest(
-    steps: list[Step], fails: Callable[[Sequence[Step]], _ScenarioRun | None]
-) -> tuple[Sequence[Step], _ScenarioRun] | None:
+def _find_smallest(steps: list[Step], fails: _Fails) -> _Found | None:
     """Find the first step, from small to large, that changes the result; one without an error goes first."""
-    raised: tuple[Sequence[Step], _ScenarioRun] | None = None
+    raised: _Found | None = None
     for step in steps:
         if ran := fails([step]):
             if not ran.error:
@@ -170,3 +173,91 @@ def _count_events(mock: Mock) -> Iterator[int]:
     for exchange in mock.exchanges:
         if asks_model(exchange.request) and exchange.answer.status < 400:
             yield len(exchange.answer.events or ())
+
+
+class VariedScript(Script):
+    """The turns of a script, each with the faults of the steps for its answer.
+
+    A refused request has taken no turn, and one that is sent again after its answer broke off gets the same turn whole.
+    """
+
+    __slots__ = ("_broken_off", "_given", "_steps")
+
+    def __init__(self, script: Script, steps: Sequence[Step]) -> None:
+        super().__init__(script.fallback, vocabulary=script.vocabulary, pace=script.pace)
+        self._steps = list(steps)
+        self._given = 0
+        self._broken_off: tuple[object, Taken] | None = None
+
+    def next(self, call: Any) -> Taken:
+        """Take the next turn, with the faults that are due."""
+        if self._broken_off and self._broken_off[0] == call.request.body:
+            (_, taken), self._broken_off = self._broken_off, None
+            return taken
+        due = [step for step in self._steps if step.answer == self._given + 1]
+        for step in due:
+            if isinstance(step.fault, Refusal):
+                self._steps.remove(step)
+                raise ScriptedRefusal(step.fault)
+        self._steps = [step for step in self._steps if step not in due]
+        taken = super().next(call)
+        self._given += 1
+        varied = list(taken.lines)
+        for step in due:
+            varied = step.fault.apply(varied) if isinstance(step.fault, OtherDeltas) else [*varied, step.fault]
+        if ends_early(varied) and not ends_early(taken.lines):
+            self._broken_off = call.request.body, taken
+        return taken._replace(lines=varied)
+
+
+class _ResultChangedError(Exception):
+    """What was tried changes the result."""
+
+
+def _find_combined(steps: Sequence[Step], fails: _Fails, seed: int, examples: int) -> _Found | None:
+    """Find the smallest of so many combinations of steps that fails, and its result; None when all pass."""
+    if not steps:
+        return None
+    try:
+        from hypothesis import strategies
+    except ImportError as problem:
+        raise missing_extra("explore(combined=…)", "hypothesis", "explore") from problem
+    if len(steps) < 2:
+        return None
+    numbers = strategies.lists(
+        strategies.sampled_from(range(len(steps))), min_size=2, max_size=MOST_AT_ONCE, unique=True
+    )
+    combinations = numbers.map(lambda chosen: [steps[number] for number in chosen])
+    return _find_generated(combinations, fails, seed, examples)
+
+
+def _find_generated(strategy: Any, fails: _Fails, seed: int, examples: int) -> _Found | None:
+    """Find the smallest of so many examples of a strategy that fails, and its result; None when all pass.
+
+    hypothesis shrinks what fails.
+    """
+    from hypothesis import HealthCheck, Phase, given, settings
+    from hypothesis import seed as seeded
+
+    found: list[_Found] = []
+
+    @seeded(seed)
+    @settings(
+        max_examples=examples,
+        database=None,
+        deadline=None,
+        derandomize=False,
+        phases=(Phase.generate, Phase.shrink),
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(strategy)
+    def passes(tried: Any) -> None:
+        if (ran := fails(tried)) is not None:
+            found.append((tried, ran))
+            raise _ResultChangedError
+
+    try:
+        passes()
+    except _ResultChangedError:  # hypothesis runs the smallest last
+        return found[-1]
+    return None

@@ -95,7 +95,7 @@ def _show_flow(client: ClientResult, cell: Cell) -> ShownCase | None:
     rows = [(label, escape_controls(text)) for label, text in _details(cell) if text]
     reason = escape_controls(cell.reason)
     cause = ShownCause(reason, kind="examined", rows=rows, group=escape_controls(reason_key(cell)))
-    known = _read_view(cell.view) if cell.view else None
+    known = read_text(cell.view["case"], ShownCase) if cell.view else None
     drawn: Json | None = None if known else escape_values(_plain_sequence(cell))
     row = CaseRow(id, id, "", 0, _OUTCOMES[cell.verdict], cell.seconds, cell.requests, 0, 0)
     shown = known or ShownCase(row, (), (), (), sequence=drawn, mermaid=escape_controls(cell.diagram))
@@ -107,7 +107,3 @@ def _show_flow(client: ClientResult, cell: Cell) -> ShownCase | None:
 def _plain_sequence(cell: Cell) -> Json:
     drawn = asdict(cell.sequence)
     return {"participants": [*drawn["participants"]], "messages": [*drawn["messages"]]}
-
-
-def _read_view(view: Json) -> ShownCase:
-    return read_text(view["case"], ShownCase)

@@ -9,8 +9,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import NamedTuple
 
+from harness.core.errors import ConfigError
 from harness.core.exchange import Json
 from harness.examine.case import AREAS, ClientCase
 from harness.examine.cell import RED, Cell
@@ -97,11 +98,11 @@ def case_json(case: ClientCase) -> Json:
 def collect_results(found: ClientExamination, cases: Sequence[ClientCase], adapter: str) -> ExaminationResults:
     """Collect the results of one examination."""
     result = ClientResult(
-        client=str(_shortened(found.declared.client)),
+        client=str(sanitize_value(found.declared.client)),
         adapter=adapter,
         seconds=round(found.seconds, 3),
         complete=found.complete,
-        cells=tuple(replace(Cell.from_json(_shortened(cell.as_json())), view=cell.view) for cell in found.cells),
+        cells=tuple(replace(Cell.from_json(sanitize_value(cell.as_json())), view=cell.view) for cell in found.cells),
     )
     return ExaminationResults((result,), {case.id: case_json(case) for case in cases})
 
@@ -150,5 +151,35 @@ def is_untold(cell: Cell) -> bool:
     return cell.reason.startswith("the adapter does not declare incomplete ")
 
 
-def _shortened(value: Any) -> Any:
-    return sanitize_value(value)
+class BaselineComparison(NamedTuple):
+    """Failures beside those of the baseline, failures in both, and mended ones."""
+
+    new: Sequence[Cell]
+    known: Sequence[Cell]
+    fixed: Sequence[Cell]
+
+
+def compare_with_baseline(result: ClientResult, baseline: ExaminationResults) -> BaselineComparison:
+    """Compare a result with the earlier one of the same client, of any release; ConfigError without one."""
+    before = {(cell.case, cell.mode) for cell in _find_earlier(result, baseline).failures}
+    new = [cell for cell in result.failures if (cell.case, cell.mode) not in before]
+    known = [cell for cell in result.failures if (cell.case, cell.mode) in before]
+    fixed = [
+        cell
+        for cell in result.cells
+        if (cell.case, cell.mode) in before and cell.verdict != "not applicable" and not cell.is_failure
+    ]
+    return BaselineComparison(new, known, fixed)
+
+
+def _find_earlier(result: ClientResult, baseline: ExaminationResults) -> ClientResult:
+    same = [earlier for earlier in baseline.clients if earlier.name == result.name]
+    if exact := [earlier for earlier in same if earlier.client == result.client]:
+        same = exact
+    if len(same) == 1:
+        return same[0]
+    held = ", ".join(earlier.client for earlier in baseline.clients)
+    problem = "several results" if same else "no result"
+    raise ConfigError(
+        f"--baseline: it has {problem} of {result.name} (it holds {held}). Give the file of one earlier run."
+    )

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from harness.core.exchange import Json
-from harness.examine.tool_functions import run_tool
+from harness.examine.session import run_tool
 from tests.examine.mutants.mutant import R, dies_of, gives_up, mutant
 
 CALLS = ("function_call", "custom_tool_call")

@@ -1,14 +1,35 @@
-"""How a task ended for the user of a client, in a word or two: for tables of what clients do."""
+"""What a run came to: why it is no pass, and in a word or two how it ended for the user of the client."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from harness.analysis.lanes import asks_model
+from harness.analysis.loss import losses_in_accepted
 from harness.core.exchange import Exchange
-from harness.core.text.shorten import shorten
+from harness.core.text.shorten import quote, shorten
+from harness.examine.case import ClientCase, ObservedRun
+from harness.examine.cell import FIX
 from harness.examine.client_process import Crashed, Done, Hung
 from harness.examine.outcome import Outcome
+from harness.explain.verdict import find_verdict
+
+
+def find_reasons(case: ClientCase, seen: ObservedRun) -> Iterator[str]:
+    """Why a run is no pass: what the API refused, what was lost or never asked for, what the user did not see.
+
+    The error that the user sees comes first; a reason that has an advice ends with it, in a line of its own.
+    """
+    world = seen.mock.world
+    losses = [lost for lost in losses_in_accepted(world.exchanges) if lost.loss not in case.losses]
+    error = seen.outcome.error
+    if error is not None and not case.fails:
+        yield f"the task ended in an error: {error.get('type')}: {quote(str(error.get('message')), 200)}"
+    for cause in find_verdict(world, losses, unused=not case.spare, strays=True):
+        yield f"{cause.what}\n{FIX}{cause.fix}" if cause.fix else cause.what
+    for check in case.checks:
+        yield from check(seen)
+
 
 ANSWER, SO_FAR, NOTHING = "the answer", "the text so far", "an empty answer"
 HANGS, DIES = "it hangs", "it dies"

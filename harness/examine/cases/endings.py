@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from harness.ending import failed, incomplete
-from harness.examine.case import case, turns
-from harness.examine.cases.common import ASKED, ASKED_TWICE, REASONING_MODEL, WITH_TOOL, always
+from harness.examine.case import ASKED, ASKED_TWICE, REASONING_MODEL, WITH_TOOL, always, case, turns
 from harness.examine.checks import contains, fails, runs, shows_or_fails, tells_cut
 from harness.items import function_call, message, reasoning
 
@@ -18,9 +17,7 @@ case(
     does="The response is `incomplete`, its reason `max_output_tokens`.",
     source="recorded, 2025 and 2026; API reference, `incomplete_details`",
     shows="What there is of the text, or an error.",
-    severity="must",
     fails=True,
-    task=ASKED,
     script=turns([message("Once upon a"), incomplete("max_output_tokens")]),
 )
 
@@ -31,9 +28,7 @@ case(
     does="The response is `incomplete`, its reason `content_filter`.",
     source="types of the SDK, `Response.incomplete_details.reason`, 2026-10",
     shows="What there is of the text, or an error.",
-    severity="must",
     fails=True,
-    task=ASKED,
     script=turns([message("First you"), incomplete("content_filter")]),
 )
 
@@ -45,7 +40,6 @@ def _is_told(name: str, title: str, reason: str, *first: Any, **words: Any) -> N
         title=title,
         does=f"The response is `incomplete`, its reason `{reason}`; if there is a second one, it is complete.",
         shows="That the answer is not all of it, and why; or an error.",
-        severity="must",
         needs=("incomplete",),
         losses=("partial-taken",),
         fails=True,
@@ -99,7 +93,6 @@ case(
     does="The limit of tokens cuts the arguments of a call: they are no JSON, the item is `incomplete`.",
     source="API reference, `status` of a `function_call`, 2026-10; public reports of half arguments that were run, 2025",
     shows="The function does not run.",
-    severity="must",
     fails=True,
     spare=True,
     task=WITH_TOOL,
@@ -115,9 +108,7 @@ case(
     does="The model fails after a part of its text: `response.failed` in a stream, else HTTP 500.",
     source="recorded streams with `response.failed`, 2025; API reference, `error` of a response",
     shows="An error with the API's words; no success with half a text.",
-    severity="must",
     fails=True,
-    task=ASKED,
     script=always([message("Once upon"), failed("server_error", "Something went wrong.")]),
 )
 
@@ -128,10 +119,8 @@ case(
     does="The limit of tokens a minute is found while the response is made: `rate_limit_exceeded`.",
     source="types of the SDK, `ResponseError.code`, 2026-10; public reports of streams, 2025",
     shows="An error with the API's words.",
-    severity="must",
     streams=(True,),
     fails=True,
     spare=True,
-    task=ASKED,
     script=always([message("Once upon"), failed("rate_limit_exceeded", "Rate limit reached for gpt-4.1.")]),
 )

@@ -1,14 +1,24 @@
-"""Messages, their parts and their texts."""
+"""Messages, their parts, texts and annotations."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
-from harness.examine.case import case, turns
-from harness.examine.cases.common import ASKED, ASKED_TWICE
-from harness.examine.checks import contains, declines, requests, shows, streamed, uses_tokens
-from harness.items import message, output_text, refusal
+from harness.core.exchange import Json
+from harness.examine.case import ASKED, ASKED_TWICE, case, turns
+from harness.examine.checks import cites, contains, declines, requests, shows, streamed, uses_tokens
+from harness.items import (
+    container_file_citation,
+    file_citation,
+    file_path,
+    file_search_call,
+    message,
+    output_text,
+    refusal,
+    url_citation,
+    web_search_call,
+)
 
 FAMILY = ["👩", "\u200d", "👧", " Gru\u0308", "ße", " 日", "本"]
 LONG = [("0123456789" * 999 + f"{number:010}") for number in range(100)]
@@ -25,8 +35,6 @@ case(
     does="The output is one message with one text.",
     source="every recorded answer without tools",
     shows="The text, as it was said.",
-    severity="must",
-    task=ASKED,
     script=turns(message("Sunny, 5 < 21 °C & dry.")),
 )
 
@@ -49,8 +57,6 @@ case(
     does="The output has two messages of the assistant.",
     source="types of the SDK, `Response.output`: its length and order depend on the model",
     shows="Both texts, in order.",
-    severity="must",
-    task=ASKED,
     script=turns([message("I look it up."), message("Sunny.")]),
 )
 
@@ -61,8 +67,6 @@ case(
     does="A message has two parts of text.",
     source="API reference: `content` of an output message is an array, 2026-10",
     shows="Both texts, in order.",
-    severity="must",
-    task=ASKED,
     script=turns(message("Sunny now, ", "rain later.")),
 )
 
@@ -73,7 +77,6 @@ case(
     does="The only text of an answer is empty; then the model answers another prompt.",
     source="recorded where a model had nothing to add after its tools; reported by users of several frameworks, 2025",
     shows="An empty answer, no error; the session goes on.",
-    severity="must",
     task=ASKED_TWICE,
     script=turns(message(""), message("Rain.")),
 )
@@ -85,9 +88,7 @@ case(
     does="The part of the message is a refusal, not a text.",
     source="API reference: a part of an output message is `output_text` or `refusal`, 2026-10",
     shows="The refusal in its words: as such, as the text, or as an error.",
-    severity="must",
     fails=True,
-    task=ASKED,
     script=turns(message(refusal("I can't help with that."))),
 )
 
@@ -99,7 +100,6 @@ case(
     source="types of the SDK: `ResponseOutputMessage.content` mixes both kinds, 2026-10",
     shows="The text at least; no error of the client's own.",
     severity="should",
-    task=ASKED,
     script=turns(message(output_text("The first half:"), refusal("I can't go on."))),
 )
 
@@ -110,7 +110,6 @@ case(
     does="A message of phase `commentary` comes before that of phase `final_answer`.",
     source="API reference, `phase` of an output message, 2026-02; recorded of gpt-5.3-codex and later",
     shows="The final answer; both messages go back with their phase.",
-    severity="must",
     task=ASKED_TWICE,
     script=turns(
         [message("I look it up.", phase="commentary"), message("Sunny.", phase="final_answer")],
@@ -126,8 +125,6 @@ case(
     does="Joined emojis and combining accents are cut between deltas.",
     source="tokens of the models end within grapheme clusters; recorded streams have such deltas",
     shows="The text with every code point in its place.",
-    severity="must",
-    task=ASKED,
     script=turns(message(FAMILY)),
 )
 
@@ -139,8 +136,6 @@ case(
     does="The text has line ends, a null, a line separator, and what looks like another event.",
     source="RFC 8259: strings of JSON hold any of them, escaped; the HTML standard: only LF and CR end a line of a stream",
     shows="The text unchanged.",
-    severity="must",
-    task=ASKED,
     script=turns(message([ODD[:20], ODD[20:]])),
 )
 
@@ -151,8 +146,6 @@ case(
     does="One message has a text of a million characters; streamed, a delta is 10 kB.",
     source="API reference: no limit of the length of a text; a `done` event repeats it whole",
     shows="All of it.",
-    severity="must",
-    task=ASKED,
     script=turns(message(LONG)),
 )
 
@@ -164,8 +157,6 @@ case(
     does="Some deltas are only blanks or line ends, one is empty.",
     source="recorded streams of lists and code",
     shows="The text with its blanks.",
-    severity="must",
-    task=ASKED,
     script=turns(message(["-", " ", "a", "\n\n", "", "- b"])),
 )
 
@@ -177,7 +168,6 @@ case(
     does="The model answers each of ten prompts.",
     source="every recorded conversation",
     shows="Each answer once; one request a prompt.",
-    severity="must",
     task=replace(ASKED, prompts=tuple(f"Question {number}?" for number in range(10))),
     script=turns(*(message(f"Answer {number}.") for number in range(10))),
 )
@@ -189,7 +179,103 @@ case(
     does="The text comes with its logprobs, which were asked for.",
     source="API reference, `include: message.output_text.logprobs`, 2025-06; recorded",
     shows="The text.",
-    severity="must",
     task=replace(ASKED, model="gpt-4.1", options={"include": ["message.output_text.logprobs"], "top_logprobs": 1}),
     script=turns(message("Yes", logprobs=[LOGPROB])),
+)
+
+SEARCH = {"type": "web_search"}
+FILES = {"type": "file_search", "vector_store_ids": ["vs_guides"]}
+GUIDE = "https://example.org/guide"
+STORIES = "public reports against agent-framework and openai-agents, 2026; docs/stories/citations.md"
+
+
+def _cited(kind: str, note: Json, **shown: Any) -> None:
+    case(
+        f"answers/{kind.replace('_', '-')}",
+        shows("Store it cold."),
+        cites({"type": kind, **shown}),
+        title=f"A {kind}",
+        does=f"The text carries an annotation of type `{kind}`.",
+        source="API reference, annotations of an `output_text`, 2026-10; the SDK has a type for it",
+        shows="The text and its citation.",
+        task=ASKED,
+        script=turns(message("Store it cold.", annotations=[note])),
+    )
+
+
+_cited("url_citation", url_citation(GUIDE, "Guide", cite="cold"), url=GUIDE)
+_cited("file_citation", file_citation("file-guide", "guide.txt"), file_id="file-guide")
+_cited("file_path", file_path("file-made"), file_id="file-made")
+_cited("container_file_citation", container_file_citation("cntr_1", "cfile_1", "plot.png"), file_id="cfile_1")
+
+case(
+    "answers/many-citations",
+    contains("Cold, dry", "and dark."),
+    cites(*({"type": "url_citation", "url": f"{GUIDE}/{number}"} for number in (1, 2, 3, 1))),
+    title="Several citations in several parts",
+    does="Two parts have two citations each, one page is cited twice.",
+    source="recorded answers after web searches, 2025 and 2026",
+    shows="Each citation once for each time that it was given, in order.",
+    script=turns(
+        message(
+            output_text("Cold, dry ", annotations=[url_citation(f"{GUIDE}/{number}", "Guide") for number in (1, 2)]),
+            output_text("and dark.", annotations=[url_citation(f"{GUIDE}/{number}", "Guide") for number in (3, 1)]),
+        )
+    ),
+)
+
+case(
+    "answers/citations-of-two-messages",
+    contains("Cold,", "dry."),
+    cites({"type": "url_citation", "url": f"{GUIDE}/1"}, {"type": "url_citation", "url": f"{GUIDE}/2"}),
+    title="Citations of two messages",
+    does="Two messages of one response have a citation each.",
+    source="types of the SDK, `Response.output`: its length and order depend on the model",
+    shows="Both citations.",
+    severity="should",
+    script=turns(
+        [
+            message("Cold, ", annotations=[url_citation(f"{GUIDE}/1", "1")]),
+            message("dry.", annotations=[url_citation(f"{GUIDE}/2", "2")]),
+        ]
+    ),
+)
+
+case(
+    "answers/file-citation-sent-back",
+    shows("Store it cold.", "You are welcome."),
+    title="A citation of a file in the history",
+    does="An answer after a file search cites a file; then the user says something else.",
+    source=STORIES,
+    shows="The history holds the text with its citation, and no `input_file` in a message of the assistant.",
+    states=("replay", "stateless"),
+    task=replace(ASKED_TWICE, hosted_tools=(FILES,)),
+    script=lambda mock: (
+        mock.script(
+            [
+                file_search_call("storage"),
+                message("Store it cold.", annotations=[file_citation("file-guide", "guide.txt")]),
+            ],
+            message("You are welcome."),
+        )
+        and mock.organization(files={"vs_guides"})
+    ),
+)
+
+case(
+    "answers/url-citation-sent-back",
+    shows("Store it cold.", "You are welcome."),
+    title="A citation of a page in the history",
+    does="An answer after a web search cites a page; then the user says something else.",
+    source=STORIES,
+    shows="The history holds the text with its citation where it was.",
+    states=("replay", "stateless"),
+    task=replace(ASKED_TWICE, hosted_tools=(SEARCH,)),
+    script=turns(
+        [
+            web_search_call("storage"),
+            message("Store it cold.", annotations=[url_citation(GUIDE, "Guide", cite="cold")]),
+        ],
+        message("You are welcome."),
+    ),
 )

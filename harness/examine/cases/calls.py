@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
 
-from harness.examine.case import case, turns
-from harness.examine.cases.common import ASKED_TWICE, DEPLOY, WEATHER, WITH_TOOL
+from harness.examine.case import ASKED_TWICE, DEPLOY, WEATHER, WITH_TOOL, case, turns
 from harness.examine.checks import contains, outputs, requests, runs, shows
 from harness.examine.task import Tool, string_parameters
 from harness.items import function_call, message
@@ -29,7 +28,6 @@ case(
     does="The model calls a function, then answers.",
     source="every recorded flow with a tool",
     shows="The function runs once with its arguments; then the answer.",
-    severity="must",
     task=WITH_TOOL,
     script=turns(function_call("get_weather", PARIS), message("18 °C in Paris.")),
 )
@@ -43,7 +41,6 @@ case(
     does="The output has calls of two functions.",
     source=PARALLEL,
     shows="Both run; both outputs go back in one request.",
-    severity="must",
     task=TWO_TOOLS,
     script=turns([function_call("get_weather", PARIS), function_call("deploy", {"ref": "v2"})], message("Done.")),
 )
@@ -57,7 +54,6 @@ case(
     does="The output has two calls of the same function, with other arguments.",
     source=PARALLEL,
     shows="The function runs for each call.",
-    severity="must",
     task=WITH_TOOL,
     script=turns([function_call("get_weather", PARIS), function_call("get_weather", OSLO)], message("Done.")),
 )
@@ -70,7 +66,6 @@ case(
     does="The output has two calls of the same function with the same arguments; only their `call_id` differs.",
     source="recorded of models with parallel calls, 2025; a call is known by its `call_id` alone",
     shows="The function runs for each; each `call_id` is answered.",
-    severity="must",
     task=WITH_TOOL,
     script=turns([function_call("get_weather", PARIS), function_call("get_weather", PARIS)], message("Done.")),
 )
@@ -83,7 +78,6 @@ case(
     does="Two calls of functions with other results.",
     source="API reference: an output names its call by `call_id`, 2026-10",
     shows="Each call is answered with the result of its own function.",
-    severity="must",
     task=TWO_TOOLS,
     script=turns([function_call("get_weather", PARIS), function_call("deploy", {"ref": "v2"})], message("Done.")),
 )
@@ -97,7 +91,6 @@ case(
     does="The model calls again after it got an output, three times.",
     source="every recorded flow of an agent",
     shows="The functions run in this order, each once.",
-    severity="must",
     task=TWO_TOOLS,
     script=turns(
         function_call("get_weather", PARIS),
@@ -116,7 +109,6 @@ case(
     does="The output has a message, then a call.",
     source="recorded of most models, 2025 and 2026",
     shows="The function runs; the text is not taken for the end.",
-    severity="must",
     task=WITH_TOOL,
     script=turns([message("I look it up."), function_call("get_weather", PARIS)], message("Done.")),
 )
@@ -129,7 +121,6 @@ case(
     does="The output has a call, then a message.",
     source="types of the SDK, `Response.output`: its length and order depend on the model",
     shows="The function runs; the text is not taken for the end.",
-    severity="must",
     task=WITH_TOOL,
     script=turns([function_call("get_weather", PARIS), message("A moment.")], message("Done.")),
 )
@@ -151,7 +142,6 @@ case(
     does=f"For each of {SAYINGS} prompts {TURNS} responses, one after the other, have {MANY} calls each.",
     source="public report against openai-agents 0.8.0 to 0.17.6, 2026: outputs taken for sent; docs/stories/tracker.md",
     shows="Each call runs once and is answered.",
-    severity="must",
     task=replace(WITH_TOOL, tools=(READ,), prompts=tuple(f"Read chapter {number}." for number in range(SAYINGS))),
     script=turns(*_read_chapters()),
     seconds=120,
@@ -180,7 +170,6 @@ case(
     does="The model calls the function for the first prompt, and again for the second.",
     source="every recorded conversation with tools",
     shows="The function runs each time: nothing is answered from before.",
-    severity="must",
     task=replace(ASKED_TWICE, tools=(WEATHER,)),
     script=turns(
         function_call("get_weather", PARIS),
@@ -198,7 +187,6 @@ case(
     does="After two prompts the last turn of the session is a call, then an empty text.",
     source="public reports of histories that end with a call, 2025; a call without an output is refused",
     shows="The function runs and its output is sent, though nothing is said after it.",
-    severity="must",
     task=replace(ASKED_TWICE, tools=(DEPLOY,)),
     script=turns(
         message("Done."),

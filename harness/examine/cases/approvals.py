@@ -1,15 +1,14 @@
-"""Functions that run only when the user approves."""
+"""What runs only when the user approves: functions, and calls of remote MCP servers."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
-from harness.examine.case import Check, case, turns
-from harness.examine.cases.common import DEPLOY, WEATHER
-from harness.examine.checks import answers_calls, contains, interrupts, runs, shows
+from harness.examine.case import DEPLOY, WEATHER, Check, case, turns
+from harness.examine.checks import answers_calls, contains, interrupts, mcp_runs, runs, shows
 from harness.examine.task import Task, UserAnswer
-from harness.items import function_call, message
+from harness.items import function_call, mcp_call, message
 from harness.world.route import Turn
 
 ASKS_FIRST = replace(DEPLOY, needs_approval=True)
@@ -24,8 +23,6 @@ FRAMEWORKS = "what openai-agents, agent-framework and others document as approva
 
 
 def _approval(name: str, title: str, answers: list[UserAnswer], said: list[Turn], *checks: Check, **words: Any) -> None:
-    tools = words.pop("tools", (ASKS_FIRST,))
-    prompts = words.pop("prompts", ("Ship v2.",))
     case(
         f"agents/approval-{name}",
         *checks,
@@ -34,8 +31,11 @@ def _approval(name: str, title: str, answers: list[UserAnswer], said: list[Turn]
         does=words.pop("does", f"{title}: the functions need the user's approval."),
         source=words.pop("source", FRAMEWORKS),
         shows=words.pop("shows", "The user is asked once for each; what is approved runs once."),
-        severity="must",
-        task=Task(prompts=prompts, tools=tools, approvals=tuple(answers)),
+        task=Task(
+            prompts=words.pop("prompts", ("Ship v2.",)),
+            tools=words.pop("tools", (ASKS_FIRST,)),
+            approvals=tuple(answers),
+        ),
         script=turns(*said),
         **words,
     )
@@ -62,19 +62,16 @@ _approval(
     answers_calls(2),
     tools=(ASKS_FIRST, RESTART),
 )
-case(
-    "agents/approval-denied",
+_approval(
+    "denied",
+    "A denied approval",
+    [NO],
+    [CALL, message("Then not.")],
     shows("Then not."),
     runs(),
     answers_calls(1),
-    interrupts("deploy"),
-    title="A denied approval",
     does="The function needs the user's approval, who denies it.",
-    source=FRAMEWORKS,
     shows="The function does not run; the model is told and answers.",
-    severity="must",
-    task=Task(prompts=("Ship v2.",), tools=(ASKS_FIRST,), approvals=(NO,)),
-    script=turns(CALL, message("Then not.")),
 )
 _approval(
     "after-text",
@@ -113,4 +110,54 @@ _approval(
     shows("v2 is out.", "v3 is out."),
     runs(("deploy", V2), ("deploy", V3)),
     prompts=("Ship v2.", "Ship v3."),
+)
+
+PROD = {
+    "type": "mcp",
+    "server_label": "prod",
+    "server_url": "https://mcp.example.org/sse",
+    "require_approval": "always",
+}
+MCP_DEPLOY = mcp_call("prod", "deploy", {"ref": "v2"})
+
+
+def _mcp_approval(name: str, title: str, answers: list[UserAnswer], said: list[Turn], *checks: Check) -> None:
+    case(
+        f"agents/mcp-approval-{name}",
+        *checks,
+        interrupts(*(answer.tool for answer in answers)),
+        title=title,
+        does=f"{title}: the output has an `mcp_approval_request` for each call.",
+        source="API reference, `require_approval` of the tool `mcp`, 2026-10; recorded",
+        shows="The user is asked; the answer goes back as an `mcp_approval_response`; what is approved is called once.",
+        needs=("mcp_approvals",),
+        task=Task(prompts=("Ship v2.",), hosted_tools=(PROD,), approvals=tuple(answers)),
+        script=lambda mock: (
+            mock.mcp("prod", {"deploy": "live", "restart": "restarted"}),
+            mock.script(*said),
+        ),
+    )
+
+
+_mcp_approval(
+    "one", "A call of a server", [YES], [[MCP_DEPLOY, message("v2 is out.")]], shows("v2 is out."), mcp_runs("deploy")
+)
+_mcp_approval(
+    "denied", "A denied call of a server", [NO], [MCP_DEPLOY, message("Then not.")], shows("Then not."), mcp_runs()
+)
+_mcp_approval(
+    "two-at-once",
+    "Two calls of a server at once",
+    [YES, UserAnswer("restart")],
+    [[MCP_DEPLOY, mcp_call("prod", "restart", {"ref": "v2"}), message("Both done.")]],
+    shows("Both done."),
+    mcp_runs("deploy", "restart"),
+)
+_mcp_approval(
+    "after-text",
+    "A call of a server after a text",
+    [YES],
+    [[message("I ship it."), MCP_DEPLOY, message("v2 is out.")]],
+    shows("v2 is out."),
+    mcp_runs("deploy"),
 )

@@ -1,16 +1,30 @@
-"""How the bytes of a stream arrive: nothing of it changes what was said."""
+"""How a stream of events arrives, and how it breaks."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
+from harness.core.delivery import Gate
+from harness.core.exchange import Answer
 from harness.ending import incomplete
-from harness.examine.case import case, turns
-from harness.examine.cases.common import ASKED, ASKED_TWICE, WITH_TOOL, always
+from harness.examine.case import ASKED, ASKED_TWICE, DEPLOY, WITH_TOOL, Check, always, case, turns
 from harness.examine.cases.session_checks import continues
-from harness.examine.checks import contains, requests, runs, shows, shows_or_fails, streamed, unless_failed, uses_tokens
-from harness.examine.edited_deltas import EditedDeltas
-from harness.faults import chunks, framing, insert_event, pace, pause, skip_numbers
+from harness.examine.checks import (
+    contains,
+    fails,
+    requests,
+    runs,
+    runs_at_most,
+    shows,
+    shows_or_fails,
+    streamed,
+    unless_failed,
+    uses_tokens,
+)
+from harness.examine.task import Task
+from harness.faults import chunks, cut, end_stream, framing, insert_event, pace, pause, skip_numbers, stream_error
+from harness.faults.alterations import Alteration
 from harness.items import function_call, message
 from harness.world.route import Turn
 
@@ -18,6 +32,21 @@ TEXT = ["Grüße", " aus", " Köln", " 日本", " 👩\u200d👧."]
 SAID = "".join(TEXT)
 STANDARD = "the HTML standard, server-sent events, 9.2.5 and 9.2.6"
 TCP = "TCP and HTTP/1.1 cut a body anywhere"
+
+
+@dataclass(frozen=True, slots=True)
+class EditedDeltas(Alteration):
+    """Each delta of a text that is `was` comes as `sent`; `done` has it right."""
+
+    was: str
+    sent: str
+
+    def alter(self, answer: Answer) -> Answer:
+        """Edit the events; an answer that is no stream stays as it is."""
+        if answer.events is None:
+            return answer
+        edited = [{**event, "delta": self.sent} if event.get("delta") == self.was else event for event in answer.events]
+        return answer._replace(events=edited)
 
 
 def _arrives(name: str, title: str, script: Turn, source: str, **words: Any) -> None:
@@ -30,10 +59,9 @@ def _arrives(name: str, title: str, script: Turn, source: str, **words: Any) -> 
         does=f"The stream of one message comes with {title}.",
         source=source,
         shows="The text, as it was said, once.",
-        severity=words.pop("severity", "must"),
         streams=words.pop("streams", (True,)),
-        task=ASKED,
         script=turns(script),
+        **words,
     )
 
 
@@ -122,7 +150,6 @@ case(
     does="The stream of a call comes byte by byte.",
     source=TCP,
     shows="The function runs once with its arguments.",
-    severity="must",
     streams=(True,),
     task=WITH_TOOL,
     script=turns(chunks(function_call("get_weather", {"city": "São Paulo"}), size=1), message("18 °C.")),
@@ -144,9 +171,7 @@ case(
     does="The text explains how a stream of Chat Completions ends; a stream of the Responses API has no such line.",
     source="every recorded stream of a response ends without `[DONE]`; a model may say anything",
     shows="The text to its end.",
-    severity="must",
     streams=(True,),
-    task=ASKED,
     script=turns(message(DONE_SAID)),
 )
 
@@ -159,7 +184,6 @@ case(
     shows="In the end the text of the response.",
     severity="should",
     streams=(True,),
-    task=ASKED,
     script=turns([message(["Sunny", " today", "."]), EditedDeltas(" today", " toady")]),
 )
 
@@ -174,7 +198,6 @@ case(
     streams=(True,),
     fails=True,
     spare=True,
-    task=ASKED,
     script=always(framing(message(TEXT), unended=True)),
 )
 
@@ -185,11 +208,99 @@ case(
     does="A stream ends with `response.incomplete`; the answer to the next prompt is complete.",
     source="recorded, 2025: `response.incomplete` comes instead of `response.completed`, with the response and its usage",
     shows="The second answer, after the first one in the same session; the usage of both. Or an error.",
-    severity="must",
     streams=(True,),
     losses=("partial-taken",),
     fails=True,
     spare=True,
     task=ASKED_TWICE,
     script=turns([message("Once upon a"), incomplete()], message("time, the end.")),
+)
+
+ONCE = message(["Once ", "upon ", "a ", "time."])
+LONGER = message([f"{number} " for number in range(20)])
+EVENTS = 12
+"""The events of the stream of `ONCE`."""
+SWALLOWED = "https://github.com/langchain-ai/langchain/issues/39039: a failed stream was taken for a whole one"
+UNENDED = "https://github.com/theimaginaryfoundation/what-iff/issues/132: a stream ended without `response.completed`"
+
+
+def _breaks(name: str, title: str, turn: Turn, *checks: Check, task: Task = ASKED, **words: Any) -> None:
+    case(
+        f"streams/{name}",
+        *(checks or (fails(),)),
+        title=title,
+        does=f"{title}, each time that it is asked for.",
+        source=words.pop("source", SWALLOWED),
+        shows=words.pop("shows", "An error, after what was shown of the text; no success."),
+        streams=(True,),
+        fails=True,
+        spare=True,
+        task=task,
+        script=always(turn),
+        **words,
+    )
+
+
+for after in range(EVENTS):
+    _breaks(f"cut-after-{after}", f"The connection closes after {after} of {EVENTS} events", cut(ONCE, after=after))
+
+_breaks("cut-within-an-event", "The connection closes in the middle of a delta", cut(LONGER, after=13.5))
+_breaks("reset", "The connection is reset in the middle of the text", cut(ONCE, after=6, reset=True))
+_breaks(
+    "end-without-final-event",
+    "The stream ends in order, without a final event",
+    end_stream(ONCE, after=8),
+    source=UNENDED,
+)
+_breaks("empty", "The stream has no event at all", end_stream(ONCE, after=0), source=UNENDED)
+_breaks(
+    "error-event",
+    "An `error` event ends the stream",
+    stream_error(ONCE, after=6, code="server_error", message="The model went away."),
+    fails("The model went away."),
+    source="recorded streams, 2025 and 2026: the error is a member of the event",
+    shows="An error with the API's words; no success with half a text.",
+)
+_breaks(
+    "flat-error-event",
+    "An `error` event in the form of the SDK's types ends the stream",
+    stream_error(ONCE, after=6, message="The model went away.", flat=True),
+    fails("The model went away."),
+    source="types of the SDK, `ResponseErrorEvent`, 2026-10",
+    shows="An error with the API's words; no success with half a text.",
+    severity="should",
+)
+_breaks(
+    "error-event-first",
+    "An `error` event is all of the stream",
+    stream_error(ONCE, after=0, code="rate_limit_exceeded", message="Rate limit reached."),
+    fails("Rate limit reached."),
+    source="recorded, 2025: limits of tokens are found when a stream has begun",
+    shows="An error with the API's words.",
+)
+_breaks(
+    "cut-within-a-call",
+    "The connection closes within the arguments of a call",
+    cut(function_call("deploy", ['{"ref":', '"v', '2"}']), after=5),
+    fails(),
+    runs(),
+    task=replace(WITH_TOOL, tools=(DEPLOY,)),
+    shows="An error; the function does not run.",
+)
+_breaks(
+    "cut-after-a-call",
+    "The connection closes after a whole call, before the response ends",
+    cut(function_call("deploy", ['{"ref":', '"v2"}']), after=8),
+    fails(),
+    runs_at_most(1),
+    task=replace(WITH_TOOL, tools=(DEPLOY,)),
+    shows="An error; the function runs once at most: the response that called it does not exist.",
+)
+_breaks(
+    "stall",
+    "The stream stands still after some deltas, longer than the client waits",
+    pause(ONCE, after=6, until=Gate()),
+    task=replace(ASKED, timeout=1),
+    source="public reports of streams that stand still, 2025; HTTP has no sign for it",
+    shows="An error when the time is over.",
 )
