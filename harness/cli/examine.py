@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
 from harness.cli.support.app import call_on_signals, print_json, print_rows, print_text, progress, require_known
 from harness.cli.support.completion import complete_adapter, complete_case
 from harness.cli.support.exit_codes import ExitCode
-from harness.cli.support.options import refuse_others, takes_options
+from harness.cli.support.options import argument, option, refuse_others, takes_options
 from harness.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -24,45 +24,25 @@ if TYPE_CHECKING:
 class ExamineOptions:
     """What `harness examine` is told."""
 
-    adapter: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="ADAPTER", autocompletion=complete_adapter, help="A ready adapter, or MODULE:CLASS of your own."
-        ),
-    ] = None
-    command: Annotated[
-        str, typer.Option(metavar="CMD", help="Instead: a program that reads tasks and writes outcomes, a line each.")
-    ] = ""
-    cases: Annotated[str, typer.Option(metavar="GLOB", help="Only these cases, say 'streams/*,errors/*'.")] = "*"
-    case: Annotated[
-        str, typer.Option(metavar="ID", autocompletion=complete_case, help="One case, with the flow of each mode.")
-    ] = ""
-    modes: Annotated[
-        list[str] | None,
-        typer.Option(metavar="MODE", help="Only these modes, say stream or plain,chain; repeatable."),
-    ] = None
-    jobs: Annotated[int, typer.Option(min=1, max=64, help="Cases run side by side.")] = 2
-    reports: Annotated[
-        list[Path] | None, typer.Option("--report", metavar="FILE", help="Write a report; .json .html .md .xml.")
-    ] = None
-    baseline: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="An earlier JSON report: only what is new there fails.")
-    ] = None
-    write_test: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write a pytest file with what is no pass, with --case in any case."),
-    ] = None
-    init: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Run nothing: write an adapter that passes, to begin with.")
-    ] = None
-    language: Annotated[str, typer.Option(help="With --init: python (the default) or js.")] = ""
-    merge: Annotated[
-        bool,
-        typer.Option("--merge", help="Run nothing: show the JSON reports given instead of an adapter side by side."),
-    ] = False
-    list_cases: Annotated[bool, typer.Option("--list", help="Run nothing: list the cases.")] = False
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="With --case: the diagram, too.")] = False
+    adapter: list[str] | None = argument(
+        None, "A ready adapter, or MODULE:CLASS of your own.", metavar="ADAPTER", autocompletion=complete_adapter
+    )
+    command: str = option("", "Instead: a program that reads tasks and writes outcomes, a line each.", metavar="CMD")
+    cases: str = option("*", "Only these cases, say 'streams/*,errors/*'.", metavar="GLOB")
+    case: str = option("", "One case, with the flow of each mode.", metavar="ID", autocompletion=complete_case)
+    modes: list[str] | None = option(None, "Only these modes, say stream or plain,chain; repeatable.", metavar="MODE")
+    jobs: int = option(2, "Cases run side by side.", min=1, max=64)
+    reports: list[Path] | None = option(None, "Write a report; .json .html .md .xml.", "--report", metavar="FILE")
+    baseline: Path | None = option(None, "An earlier JSON report: only what is new there fails.", metavar="FILE")
+    write_test: Path | None = option(
+        None, "Write a pytest file with what is no pass, with --case in any case.", metavar="FILE"
+    )
+    init: Path | None = option(None, "Run nothing: write an adapter that passes, to begin with.", metavar="DIR")
+    language: str = option("", "With --init: python (the default) or js.")
+    merge: bool = option(False, "Run nothing: show the JSON reports given instead of an adapter side by side.")
+    list_cases: bool = option(False, "Run nothing: list the cases.", "--list")
+    as_json: bool = option(False, "Print JSON.", "--json")
+    verbose: bool = option(False, "With --case: the diagram, too.", "--verbose", "-v")
 
 
 @takes_options(ExamineOptions)

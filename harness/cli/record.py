@@ -14,14 +14,14 @@ from itertools import chain
 from itertools import count as counting
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import typer
 
 from harness.cli.support.app import call_on_signals, make_console, print_text
 from harness.cli.support.exit_codes import ExitCode
-from harness.cli.support.options import takes_options
+from harness.cli.support.options import argument, option, takes_options
 from harness.cli.support.run_command import run_command
 from harness.core.errors import ConfigError
 from harness.core.extras import require_extra
@@ -54,29 +54,16 @@ ADDRESS_HINTS = {
 class RecordOptions:
     """What `harness record` is told."""
 
-    command: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="-- COMMAND",
-            help="What to run; without it, until interrupted.",
-        ),
-    ] = None
-    upstream: Annotated[
-        str, typer.Option(envvar="OPENAI_BASE_URL", metavar="URL", help="The live API's root, as clients are given it.")
-    ] = OPENAI_URL
-    listen: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where to listen; port 0 takes a free one.")] = (
-        DEFAULT_LISTEN
+    command: list[str] | None = argument(None, "What to run; without it, until interrupted.", metavar="-- COMMAND")
+    upstream: str = option(
+        OPENAI_URL, "The live API's root, as clients are given it.", envvar="OPENAI_BASE_URL", metavar="URL"
     )
-    into: Annotated[
-        Path, typer.Option(metavar="DIR|FILE", help="A new cassette in a folder, or the .yaml file to replace.")
-    ] = Path("cassettes")
-    check: Annotated[
-        bool, typer.Option("--check", help="Judge each request before it is sent, and each answer by the mock's.")
-    ] = False
-    strict: Annotated[
-        bool,
-        typer.Option("--strict", help="--check, and exit code 1 when something was found, 2 when nothing was judged."),
-    ] = False
+    listen: str = option(DEFAULT_LISTEN, "Where to listen; port 0 takes a free one.", metavar="HOST:PORT")
+    into: Path = option(
+        Path("cassettes"), "A new cassette in a folder, or the .yaml file to replace.", metavar="DIR|FILE"
+    )
+    check: bool = option(False, "Judge each request before it is sent, and each answer by the mock's.")
+    strict: bool = option(False, "--check, and exit code 1 when something was found, 2 when nothing was judged.")
 
 
 @takes_options(RecordOptions)

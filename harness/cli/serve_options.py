@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from harness.cli.support.command_report import LOSSES, UNUSED
 from harness.cli.support.observers import check_observers
-from harness.cli.support.options import given_options, refuse_others
+from harness.cli.support.options import argument, given_options, option, refuse_others
 from harness.cluster.cluster import DEFAULT_PREFIX, MEMORY, Cluster
 from harness.core.client_judgement import CLIENT_VALUES
 from harness.core.limits import SERVER_LIMITS, STORED_SECONDS, UNLIMITED, Limits
@@ -33,123 +33,72 @@ COMMAND_OPTIONS = frozenset({"unused", "losses", "reports", "trace"})
 
 def _limit(what: str, default: int | None) -> Any:
     """Declare an option that bounds what is kept."""
-    return typer.Option(metavar="N", min=1, help=f"How many {what}.", show_default=f"{default:,}, with a COMMAND all")
+    return option(None, f"How many {what}.", metavar="N", min=1, show_default=f"{default:,}, with a COMMAND all")
 
 
 @dataclass(frozen=True)
 class ServeOptions:
     """What `harness serve` is told."""
 
-    command: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="-- COMMAND...", help="What to run with the mock; without it, serve until interrupted."),
-    ] = None
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1"
-    port: Annotated[
-        int | None,
-        typer.Option(
-            min=0, max=65535, help="The port to listen on; 0 takes a free one.", show_default="8765, with a COMMAND 0"
-        ),
-    ] = None
-    script: Annotated[Path | None, typer.Option(help="What the model says: a .py or .yaml file.")] = None
-    keys: Annotated[str, typer.Option(help="The only API keys that are known, by commas.")] = ""
-    models: Annotated[str, typer.Option(help="The only models that are known, by commas.")] = ""
-    scripted: Annotated[
-        bool, typer.Option("--scripted", help="Without a script refuse every request instead of making an answer up.")
-    ] = False
-    zdr: Annotated[bool, typer.Option("--zdr", help="Zero Data Retention: nothing is stored for any key.")] = False
-    dialect: Annotated[str, typer.Option(help="openai, azure or foundry; without it all three, by the path.")] = ""
-    assistants: Annotated[str, typer.Option(help="v2, or gone as since the sunset: 404.")] = "v2"
-    as_of: Annotated[
-        str, typer.Option(metavar="DATE", help="The day, or the month, whose API is served: 2026-03-15, 2026-03.")
-    ] = ""
-    contract: Annotated[
-        Path | None, typer.Option("--contract", metavar="FILE", help="What `harness learn` wrote, which overrules.")
-    ] = None
-    webhook: Annotated[
-        list[str] | None,
-        typer.Option("--webhook", metavar="URL", help="Tell this address of background responses that have ended."),
-    ] = None
-    webhook_secret: Annotated[
-        str,
-        typer.Option(
-            envvar=SECRET_VARIABLE, metavar="whsec_…", help="What signs for --webhook.", show_default="printed"
-        ),
-    ] = DEFAULT_SECRET
-    pace: Annotated[
-        str, typer.Option(metavar="TEXT", help="How fast answers come: ttft=300ms,tokens=80/s,jitter=0.2.")
-    ] = ""
-    journal: Annotated[
-        int | None, _limit("exchanges of a World that are kept, the newest", SERVER_LIMITS.exchanges)
-    ] = None
-    keep: Annotated[int | None, _limit("responses of a World that are stored, the newest", SERVER_LIMITS.responses)] = (
-        None
+    command: list[str] | None = argument(
+        None, "What to run with the mock; without it, serve until interrupted.", metavar="-- COMMAND..."
     )
-    worlds: Annotated[int | None, _limit("Worlds that are kept, the last used", SERVER_LIMITS.worlds)] = None
-    workers: Annotated[int, typer.Option(metavar="N", min=1, help="Processes that answer; a key belongs to one.")] = 1
-    store: Annotated[
-        str, typer.Option(metavar="URL", help="Where Worlds are: memory, or redis://HOST:PORT/N, which servers share.")
-    ] = MEMORY
-    store_prefix: Annotated[
-        str, typer.Option(metavar="TEXT", help="How the keys in a shared store begin.", show_default=DEFAULT_PREFIX)
-    ] = ""
-    store_seconds: Annotated[
-        int, typer.Option(metavar="N", min=1, help="How long a shared store keeps a World that nobody uses.")
-    ] = STORED_SECONDS
-    replay: Annotated[
-        Path | None, typer.Option(metavar="DIR|FILE", help="Play these recordings; nothing is made up.")
-    ] = None
-    paced: Annotated[bool, typer.Option("--paced", help="--replay at the pace of the recording.")] = False
-    unused: Annotated[
-        str, typer.Option(metavar="allow", help="With a COMMAND: turns that no request took are no failure.")
-    ] = ""
-    losses: Annotated[
-        str, typer.Option(metavar="allow", help="With a COMMAND: what a client lost of earlier answers is no failure.")
-    ] = ""
-    client: Annotated[
-        str,
-        typer.Option(metavar="NAMES", help="How clients are judged: strict, allow, or what they may do, by commas."),
-    ] = ""
-    refusals: Annotated[
-        str, typer.Option(metavar="NAMES", help="Refusals that are no failure: allow, or rules and areas, by commas.")
-    ] = ""
-    reports: Annotated[
-        list[Path] | None,
-        typer.Option("--report", metavar="FILE", help=f"With a COMMAND: write what it exchanged: {' '.join(FORMATS)}."),
-    ] = None
-    opens: Annotated[bool, typer.Option("--open", help="Open the viewer of the server in a browser.")] = False
-    trace: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR", help="With a COMMAND: write a file for each World with a verdict, for harness view."
-        ),
-    ] = None
-    log: Annotated[
-        str, typer.Option(metavar="json|text", help="Write each request to stderr, not only refused ones.")
-    ] = ""
-    metrics: Annotated[
-        bool, typer.Option("--metrics", help="Count requests for Prometheus: GET /_harness/metrics.")
-    ] = False
-    otel: Annotated[
-        bool, typer.Option("--otel", help="Export a span of OpenTelemetry for each request, as OTEL_… variables say.")
-    ] = False
-    tls: Annotated[
-        bool,
-        typer.Option("--tls", help="Speak TLS, with a certificate made for this run that printed variables trust."),
-    ] = False
-    certificate: Annotated[Path | None, typer.Option(metavar="FILE", help="Speak TLS with this certificate (PEM).")] = (
-        None
+    host: str = option("127.0.0.1", "The address to listen on.")
+    port: int | None = option(
+        None, "The port to listen on; 0 takes a free one.", min=0, max=65535, show_default="8765, with a COMMAND 0"
     )
-    key_file: Annotated[
-        Path | None, typer.Option("--key", metavar="FILE", help="The private key of --certificate, if not in its file.")
-    ] = None
-    control_token: Annotated[
-        str,
-        typer.Option(envvar=TOKEN_VARIABLE, help="What control requests have to carry; off loopback one is made."),
-    ] = ""
-    allowed_host: Annotated[
-        str, typer.Option(metavar="NAMES", help="Other names of this host for control requests and --tls, by commas.")
-    ] = ""
+    script: Path | None = option(None, "What the model says: a .py or .yaml file.")
+    keys: str = option("", "The only API keys that are known, by commas.")
+    models: str = option("", "The only models that are known, by commas.")
+    scripted: bool = option(False, "Without a script refuse every request instead of making an answer up.")
+    zdr: bool = option(False, "Zero Data Retention: nothing is stored for any key.")
+    dialect: str = option("", "openai, azure or foundry; without it all three, by the path.")
+    assistants: str = option("v2", "v2, or gone as since the sunset: 404.")
+    as_of: str = option("", "The day, or the month, whose API is served: 2026-03-15, 2026-03.", metavar="DATE")
+    contract: Path | None = option(None, "What `harness learn` wrote, which overrules.", metavar="FILE")
+    webhook: list[str] | None = option(
+        None, "Tell this address of background responses that have ended.", metavar="URL"
+    )
+    webhook_secret: str = option(
+        DEFAULT_SECRET, "What signs for --webhook.", envvar=SECRET_VARIABLE, metavar="whsec_…", show_default="printed"
+    )
+    pace: str = option("", "How fast answers come: ttft=300ms,tokens=80/s,jitter=0.2.", metavar="TEXT")
+    journal: int | None = _limit("exchanges of a World that are kept, the newest", SERVER_LIMITS.exchanges)
+    keep: int | None = _limit("responses of a World that are stored, the newest", SERVER_LIMITS.responses)
+    worlds: int | None = _limit("Worlds that are kept, the last used", SERVER_LIMITS.worlds)
+    workers: int = option(1, "Processes that answer; a key belongs to one.", metavar="N", min=1)
+    store: str = option(MEMORY, "Where Worlds are: memory, or redis://HOST:PORT/N, which servers share.", metavar="URL")
+    store_prefix: str = option("", "How the keys in a shared store begin.", metavar="TEXT", show_default=DEFAULT_PREFIX)
+    store_seconds: int = option(
+        STORED_SECONDS, "How long a shared store keeps a World that nobody uses.", metavar="N", min=1
+    )
+    replay: Path | None = option(None, "Play these recordings; nothing is made up.", metavar="DIR|FILE")
+    paced: bool = option(False, "--replay at the pace of the recording.")
+    unused: str = option("", "With a COMMAND: turns that no request took are no failure.", metavar="allow")
+    losses: str = option("", "With a COMMAND: what a client lost of earlier answers is no failure.", metavar="allow")
+    client: str = option("", "How clients are judged: strict, allow, or what they may do, by commas.", metavar="NAMES")
+    refusals: str = option("", "Refusals that are no failure: allow, or rules and areas, by commas.", metavar="NAMES")
+    reports: list[Path] | None = option(
+        None, f"With a COMMAND: write what it exchanged: {' '.join(FORMATS)}.", "--report", metavar="FILE"
+    )
+    opens: bool = option(False, "Open the viewer of the server in a browser.", "--open")
+    trace: Path | None = option(
+        None, "With a COMMAND: write a file for each World with a verdict, for harness view.", metavar="DIR"
+    )
+    log: str = option("", "Write each request to stderr, not only refused ones.", metavar="json|text")
+    metrics: bool = option(False, "Count requests for Prometheus: GET /_harness/metrics.")
+    otel: bool = option(False, "Export a span of OpenTelemetry for each request, as OTEL_… variables say.")
+    tls: bool = option(False, "Speak TLS, with a certificate made for this run that printed variables trust.")
+    certificate: Path | None = option(None, "Speak TLS with this certificate (PEM).", metavar="FILE")
+    key_file: Path | None = option(
+        None, "The private key of --certificate, if not in its file.", "--key", metavar="FILE"
+    )
+    control_token: str = option(
+        "", "What control requests have to carry; off loopback one is made.", envvar=TOKEN_VARIABLE
+    )
+    allowed_host: str = option(
+        "", "Other names of this host for control requests and --tls, by commas.", metavar="NAMES"
+    )
 
     @property
     def key_names(self) -> list[str]:

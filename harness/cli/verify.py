@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 import typer
 
 from harness.cli.support.app import make_console, print_json, print_text, progress
 from harness.cli.support.exit_codes import ExitCode
-from harness.cli.support.options import given_options, refuse_others, takes_options
+from harness.cli.support.options import argument, given_options, option, refuse_others, takes_options
 from harness.core.errors import ConfigError
 from harness.report.formats import FORMATS
 from harness.report.replace_file import explain_write_errors, open_replacement
@@ -33,48 +33,27 @@ MERGE_OPTIONS = frozenset({"paths", "merge", "as_json", "verbose"})
 class VerifyOptions:
     """What `harness verify` is told."""
 
-    paths: Annotated[list[Path] | None, typer.Argument(metavar="PATH", help="Recordings, or folders of them.")] = None
-    server: Annotated[str, typer.Option(metavar="URL", help="Instead of recordings: the base URL of a server.")] = ""
-    model: Annotated[str, typer.Option(help="With --server: the model it is asked for.")] = ""
-    key_env: Annotated[
-        str, typer.Option("--key-env", metavar="NAME", help="With --server: the variable that holds its key.")
-    ] = ""
-    timeout: Annotated[float, typer.Option(min=0.1, help="With --server: seconds that an answer may take.")] = 30.0
-    as_json: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write the whole report; - is stdout.")
-    ] = None
-    reports: Annotated[
-        list[Path] | None,
-        typer.Option("--report", metavar="FILE", help=f"Of recordings: write a report; {' '.join(FORMATS)}."),
-    ] = None
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Files judged, or questions asked, side by side.",
-            show_default="as many files as there are processors, 1 question",
-        ),
-    ] = None
-    shard: Annotated[
-        str,
-        typer.Option(metavar="N/M", help="Of recordings: judge one of M shards, and write its part with --json FILE."),
-    ] = ""
-    merge: Annotated[
-        bool, typer.Option("--merge", help="The paths are the parts of all shards: report them as one run.")
-    ] = False
-    host: Annotated[
-        list[str] | None,
-        typer.Option("--host", metavar="HOST", help="Of recordings: a gateway that speaks the API; repeatable."),
-    ] = None
-    contract: Annotated[
-        Path | None,
-        typer.Option("--contract", metavar="FILE", help="Of recordings: what `harness learn` wrote, which overrules."),
-    ] = None
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Name the files that are no recordings.")] = False
-    respell: Annotated[
-        bool,
-        typer.Option("--respell", help="Also: would the mock, scripted with what an answer says, have answered alike?"),
-    ] = False
+    paths: list[Path] | None = argument(None, "Recordings, or folders of them.", metavar="PATH")
+    server: str = option("", "Instead of recordings: the base URL of a server.", metavar="URL")
+    model: str = option("", "With --server: the model it is asked for.")
+    key_env: str = option("", "With --server: the variable that holds its key.", metavar="NAME")
+    timeout: float = option(30.0, "With --server: seconds that an answer may take.", min=0.1)
+    as_json: Path | None = option(None, "Write the whole report; - is stdout.", "--json", metavar="FILE")
+    reports: list[Path] | None = option(
+        None, f"Of recordings: write a report; {' '.join(FORMATS)}.", "--report", metavar="FILE"
+    )
+    jobs: int | None = option(
+        None,
+        "Files judged, or questions asked, side by side.",
+        min=1,
+        show_default="as many files as there are processors, 1 question",
+    )
+    shard: str = option("", "Of recordings: judge one of M shards, and write its part with --json FILE.", metavar="N/M")
+    merge: bool = option(False, "The paths are the parts of all shards: report them as one run.")
+    host: list[str] | None = option(None, "Of recordings: a gateway that speaks the API; repeatable.", metavar="HOST")
+    contract: Path | None = option(None, "Of recordings: what `harness learn` wrote, which overrules.", metavar="FILE")
+    verbose: bool = option(False, "Name the files that are no recordings.", "--verbose", "-v")
+    respell: bool = option(False, "Also: would the mock, scripted with what an answer says, have answered alike?")
 
 
 @takes_options(VerifyOptions)

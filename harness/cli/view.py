@@ -6,12 +6,12 @@ import webbrowser
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from harness.cli.support.app import print_text
-from harness.cli.support.options import takes_options
+from harness.cli.support.options import argument, option, takes_options
 from harness.core.errors import ConfigError
 from harness.core.registry import suggest_name
 from harness.report.replace_file import explain_write_errors, open_replacement
@@ -25,31 +25,19 @@ if TYPE_CHECKING:
 class ViewOptions:
     """What `harness view` is told."""
 
-    paths: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="PATH", help="Traces, a page, a JSON report, recordings; or folders of traces or recordings."
-        ),
-    ]
-    against: Annotated[
-        Path | None,
-        typer.Option(metavar="PATH", help="An earlier run to compare with: what is new, gone, broken, mended."),
-    ] = None
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write the page there, not to a temporary file.")
-    ] = None
-    opens: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False
-    text: Annotated[bool, typer.Option("--text", help="Print it as text instead: what is wrong first.")] = False
-    tokens: Annotated[int, typer.Option(min=50, metavar="N", help="With --text: about how long it may be.")] = 2000
-    case: Annotated[
-        str,
-        typer.Option(metavar="NAME", help="With --text, --json, --write-test: only this case, or part of its name."),
-    ] = ""
-    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON instead.")] = False
-    test: Annotated[
-        Path | None,
-        typer.Option("--write-test", metavar="FILE", help="Write a pytest file that fails as the case did."),
-    ] = None
+    paths: list[Path] = argument(
+        ..., "Traces, a page, a JSON report, recordings; or folders of traces or recordings.", metavar="PATH"
+    )
+    against: Path | None = option(
+        None, "An earlier run to compare with: what is new, gone, broken, mended.", metavar="PATH"
+    )
+    out: Path | None = option(None, "Write the page there, not to a temporary file.", "--out", "-o", metavar="FILE")
+    opens: bool = option(False, "Open the page in a browser.", "--open")
+    text: bool = option(False, "Print it as text instead: what is wrong first.")
+    tokens: int = option(2000, "With --text: about how long it may be.", min=50, metavar="N")
+    case: str = option("", "With --text, --json, --write-test: only this case, or part of its name.", metavar="NAME")
+    as_json: bool = option(False, "Print it as JSON instead.", "--json")
+    test: Path | None = option(None, "Write a pytest file that fails as the case did.", "--write-test", metavar="FILE")
 
 
 @takes_options(ViewOptions)

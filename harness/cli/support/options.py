@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import MISSING, Field, fields
+from dataclasses import MISSING, field, fields
+from functools import partial
 from inspect import Parameter, Signature
-from typing import Any, TypeVar, get_type_hints
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
@@ -13,32 +14,43 @@ T = TypeVar("T")
 CommandT = Callable[[typer.Context, T], None]
 
 
+def option(default: Any, told: str, *names: str, **settings: Any) -> Any:
+    """Declare a field as an option; without names it is called as the field."""
+    return field(default=default, metadata={"names": names, "make": partial(typer.Option, help=told, **settings)})
+
+
+def argument(default: Any, told: str, **settings: Any) -> Any:
+    """Declare a field as an argument, which must be given if its default is `...`."""
+    given = {} if default is ... else {"default": default}
+    return field(**given, metadata={"names": (), "make": partial(typer.Argument, help=told, **settings)})
+
+
 def takes_options(made: type[T]) -> Callable[[CommandT[T]], Callable[..., None]]:
     """Make a typer command of a function of a context and an object of the dataclass `made`.
 
-    The annotations of the fields (`Annotated[…, typer.Option(…)]`) declare the options, their values are the defaults.
+    Its fields are declared by `option` and `argument`. A flag has no opposite: there is no `--no-json`.
     """
 
     def decorate(command: CommandT[T]) -> Callable[..., None]:
         def run(context: typer.Context, **values: Any) -> None:
             command(context, made(**values))
 
-        hints = {"context": typer.Context, **get_type_hints(made, include_extras=True)}
+        hints: dict[str, Any] = {"context": typer.Context}
         parameters = [Parameter("context", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)]
-        parameters += [
-            Parameter(option.name, Parameter.KEYWORD_ONLY, default=_default_of(option), annotation=hints[option.name])
-            for option in fields(made)  # type: ignore[arg-type]
-        ]
+        types = get_type_hints(made)
+        for own in fields(made):  # type: ignore[arg-type]
+            kind, names = types[own.name], own.metadata["names"]
+            if kind is bool and not names:
+                names = (f"--{own.name.replace('_', '-')}",)
+            hints[own.name] = Annotated[kind, own.metadata["make"](*names)]
+            default = Parameter.empty if own.default is MISSING else own.default
+            parameters.append(Parameter(own.name, Parameter.KEYWORD_ONLY, default=default, annotation=hints[own.name]))
         run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = hints
         run.__name__, run.__doc__, run.__module__ = command.__name__, command.__doc__, command.__module__
         return run
 
     return decorate
-
-
-def _default_of(option: Field[Any]) -> Any:
-    return Parameter.empty if option.default is MISSING else option.default
 
 
 def refuse_others(context: typer.Context, taken: Collection[str], why: str) -> None:
