@@ -21,6 +21,8 @@ from tests.support.processes import run
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 MODULES = Environment("browser", npm=("playwright-core@1.65.1", "axe-core@4.14.1"))
+SECONDS = 200
+"""How long a script may run: an idle machine needs 20, beside other browsers it is several times slower."""
 
 
 def look_at(page: Path, script: str, **settings: str) -> Any:
@@ -42,7 +44,7 @@ def look_at(page: Path, script: str, **settings: str) -> Any:
     keep = os.environ.get("HARNESS_SCREENSHOTS", "")
     shots = {"shots": keep or str(folder), "keep": keep}
     told = {"executable": CHROMIUM, "file": str(page), **shots, **settings}
-    ended = run([str(modules / "bin" / "node"), script, json.dumps(told)], cwd=folder, timeout=100)
+    ended = run([str(modules / "bin" / "node"), script, json.dumps(told)], cwd=folder, timeout=SECONDS)
     assert ended.returncode == 0, ended.stderr
     return json.loads(ended.stdout.splitlines()[-1])
 

@@ -5,7 +5,13 @@ const { origin, token } = settings;
 const { browser, page, problems } = await open({ origin });
 const seen = { problems };
 const text = () => page.locator("#app").innerText();
-const says = (words) => page.waitForFunction((wanted) => document.querySelector("#app").innerText.includes(wanted), words, { timeout: 8000 });
+const says = (words) => page.waitForFunction((wanted) => document.querySelector("#app").innerText.includes(wanted), words);
+/** Sets a switch, and waits until the server knows it: what is asked next must find it set. */
+const set = async (label, path, on) => {
+  const known = page.waitForResponse((answer) => new URL(answer.url()).pathname.endsWith(path));
+  await page.getByLabel(label).setChecked(on);
+  await known;
+};
 const where = () => page.evaluate(() => decodeURIComponent(location.hash));
 
 async function ask(key, input, members = {}) {
@@ -74,22 +80,21 @@ seen.queued = await ask("sk-live-one", "What is next?");
 await says("Queued in the page.");
 await page.keyboard.press("Escape");
 await go(page, `#/case/${encodeURIComponent(one)}`);
-await page.getByLabel("answer requests by hand").check();
-await page.waitForTimeout(300); // the server knows it
+await set("answer requests by hand", "/hold", true);
 const held = ask("sk-live-one", "Who answers?");
 await says("A request waits for your answer");
 seen.waits = await page.locator(".held").innerText();
 await page.fill(".held textarea", '- "A person answers."');
 await page.click(".held button.primary");
 seen.byHand = await held;
-await page.getByLabel("answer requests by hand").uncheck();
-await page.getByLabel("event by event").check();
+await set("answer requests by hand", "/hold", false);
+await set("event by event", "/step", true);
 await says("no stream waits");
 const stepped = ask("sk-live-one", "One by one.", { stream: true });
 const next = page.getByRole("button", { name: "next event" });
 await next.waitFor();
 for (let step = 0; step < 3; step++) await next.click();
-await page.getByLabel("event by event").uncheck();
+await set("event by event", "/step", false);
 seen.steppedAnswer = await stepped;
 
 // A call that waits for an approval is approved where it was asked for.
@@ -102,6 +107,7 @@ await go(page, `#/case/${encodeURIComponent(one)}`);
 const prod = { type: "mcp", server_label: "prod", server_url: "https://mcp.example.org/sse", require_approval: "always" };
 await ask("sk-live-one", "Deploy.", { tools: [prod] });
 await page.getByRole("button", { name: "approve", exact: true }).click();
+await says("approved by the client");
 await says("It is live.");
 seen.approved = await text();
 

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import socket
-import sys
-import time
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +9,10 @@ import pytest
 
 from tests.end_to_end.browser.chromium import look_at, look_once
 from tests.end_to_end.browser.stories import EVIL
-from tests.support.processes import free_port, spawn
+from tests.support.servers.served import serving
 
 pytestmark = pytest.mark.slow
 TOKEN = "token-of-the-test"
-SECONDS = 20
 
 
 @pytest.fixture(scope="module")
@@ -27,21 +22,9 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def look(folder: Path) -> Any:
-    port = free_port()
-    command = [sys.executable, "-m", "harness", "serve", "--port", str(port), "--control-token", TOKEN]
-    with spawn(command):
-        wait_for(port)
-        return look_at(folder / "none.html", "live.mjs", origin=f"http://127.0.0.1:{port}", token=TOKEN, evil=EVIL)
-
-
-def wait_for(port: int) -> None:
-    """Wait until a server listens."""
-    end = time.monotonic() + SECONDS
-    while time.monotonic() < end:
-        with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
-            return
-        time.sleep(0.1)
-    pytest.fail(f"nothing listens on port {port} after {SECONDS} s")
+    with serving("--control-token", TOKEN) as served:
+        origin = f"http://127.0.0.1:{served.port}"
+        return look_at(folder / "none.html", "live.mjs", origin=origin, token=TOKEN, evil=EVIL)
 
 
 def test_it_has_no_error_and_nothing_becomes_a_part_of_the_page(seen: Any) -> None:
