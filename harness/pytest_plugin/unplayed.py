@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,9 +27,10 @@ NO_REQUEST_FIX = (
 
 
 def find_unplayed(item: pytest.Item, session: CassetteSession) -> Cause | None:
-    """Explain what a test has left of its cassette: all of it, or a part of one that no other test replays; else None.
+    """Explain what a test has left of its own cassette: all of it, or a part that no other test replays; else None.
 
-    A cassette of several tests may hold more than one of them asks for.
+    A cassette of several tests may hold more than one of them asks for, and a mark of a module or a class is that of tests
+    that ask for nothing, too.
     """
     if session.mode != "replay" or read_marker_options(item)["unused"] == "allow":
         return None
@@ -36,10 +38,15 @@ def find_unplayed(item: pytest.Item, session: CassetteSession) -> Cause | None:
     from harness.core.text.vocabulary import PYTHON
     from harness.explain.model import Cause
 
-    left, total = session.unplayed, len(session.unplayed) + len(session.used_numbers)
-    if not left or (len(left) < total and not _is_of_this_test_alone(item, session.path)):
+    left = session.unplayed
+    total = len(left) + len(session.used_numbers)
+    if (
+        not left
+        or not _is_marked_itself(item)
+        or (len(left) < total and not _is_of_this_test_alone(item, session.path))
+    ):
         return None
-    name = session.path.relative_to(item.config.rootpath).as_posix()
+    name = Path(os.path.relpath(session.path, item.config.rootpath)).as_posix()
     where, allow = _list(left), PYTHON.allow_unused
     if len(left) == total:
         what, fix = f"No request came: nothing of {name} was replayed.", NO_REQUEST_FIX
@@ -49,12 +56,16 @@ def find_unplayed(item: pytest.Item, session: CassetteSession) -> Cause | None:
     return Cause(what, kind="unused", where=where, fix=fix, allow=allow)
 
 
+def _is_marked_itself(item: pytest.Item) -> bool:
+    """Tell whether the mark stands on this very function."""
+    return next(node for node, _ in item.iter_markers_with_node("cassette")) is item
+
+
 def _is_of_this_test_alone(item: pytest.Item, path: Path) -> bool:
-    """Tell whether the mark stands on this very function, and no other source names the cassette."""
+    """Tell whether the function runs once, and no other source names the cassette."""
     from harness.live.project_sources import ProjectSources
 
-    marked = next(node for node, _ in item.iter_markers_with_node("cassette"))
-    if marked is not item or hasattr(item, "callspec"):
+    if hasattr(item, "callspec"):
         return False
     sources = ProjectSources(item.config.rootpath)
     return sources.count_marks(path) == 1 and not sources.is_named_elsewhere(path)

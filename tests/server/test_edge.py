@@ -44,7 +44,7 @@ def mock(server: Server) -> Mock:
 
 @pytest.fixture
 def wire(server: Server) -> Iterator[http.client.HTTPConnection]:
-    with closing(http.client.HTTPConnection(server.host, server.port, timeout=5)) as made:
+    with closing(http.client.HTTPConnection(server.host, server.port, timeout=60)) as made:
         yield made
 
 
@@ -68,7 +68,7 @@ def read_raw(server: Server, mock: Mock, **members: Any) -> bytes:
         f"POST /v1/responses HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {mock.api_key}\r\nConnection: close\r\n"
         f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
     )
-    with socket.create_connection((server.host, server.port), timeout=5) as made:
+    with socket.create_connection((server.host, server.port), timeout=60) as made:
         made.sendall(head.encode() + body)
         return b"".join(iter(lambda: made.recv(65536), b""))
 
@@ -102,7 +102,7 @@ class TestAnAnswerThatWentOut:
     def test_has_the_number_of_its_connection(self, server: Server, mock: Mock) -> None:
         mock.script("Hi.", repeat=True)
         for _ in range(2):
-            with closing(http.client.HTTPConnection(server.host, server.port, timeout=5)) as wire:
+            with closing(http.client.HTTPConnection(server.host, server.port, timeout=60)) as wire:
                 ask(wire, mock).read()
                 kept = wire.sock is not None
                 ask(wire, mock).read()

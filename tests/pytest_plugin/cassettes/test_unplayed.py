@@ -66,6 +66,7 @@ def test_a_test_that_asks_for_nothing_fails(run: Run) -> None:
     [
         f"{MARK}def test_it(client):\n{ONE}{MARK}def test_other(client):\n{TWO}",
         f"pytestmark = pytest.mark.cassette('two')\ndef test_it(client):\n{ONE}def test_other(client):\n{TWO}",
+        "pytestmark = pytest.mark.cassette('two')\ndef test_it():\n    pass\n",
         f"{MARK}@pytest.mark.parametrize('text', ['one', 'two'])\ndef test_it(client, text):\n{ASK}".replace(
             '"{}"', "text"
         ),
@@ -73,7 +74,15 @@ def test_a_test_that_asks_for_nothing_fails(run: Run) -> None:
         f"@pytest.mark.harness(unused='allow')\n{MARK}def test_it(client):\n{ONE}",
         f"@pytest.mark.harness(unused='allow')\n{MARK}def test_it():\n    pass\n",
     ],
-    ids=["two marks", "a mark of the module", "parameters", "named elsewhere", "allowed a part", "allowed nothing"],
+    ids=[
+        "two marks",
+        "a mark of the module",
+        "a mark of the module, nothing asked for",
+        "parameters",
+        "named elsewhere",
+        "allowed a part",
+        "allowed nothing",
+    ],
 )
 def test_what_others_may_ask_for_may_be_left(run: Run, source: str) -> None:
     assert run(source).parseoutcomes().keys() <= {"passed", "warnings"}
