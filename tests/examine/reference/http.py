@@ -37,7 +37,7 @@ class ReferenceHttp:
             verify=False,  # loading the authorities takes longer than most cases
             base_url=task.base_url,
             headers={"authorization": f"Bearer {task.api_key}", **beta},
-            timeout=task.timeout or 30,
+            timeout=task.timeout or 12,
             trust_env=False,
         )
 
