@@ -64,7 +64,7 @@ TESTED_WITH = {
     "endpoints/test_azure.py": {"api/content_filters", "contract/dialect_body"},
     "endpoints/test_multi_agent.py": {"api/multi_agent"},
     "endpoints/test_project_tools.py": {"contract/compile_schema", "unscripted/project_tools"},
-    "endpoints/test_responses.py": {"answers/prompt", "answers/response", "endpoints/create/turn"},
+    "endpoints/test_responses.py": {"answers/prompt", "answers/response"},
     "examine/test_adapter_schema.py": {"examine/task"},
     "examine/test_client_process.py": {"examine/adapter"},
     "examine/test_explore.py": {"world/exploration"},

@@ -15,8 +15,7 @@ import orjson
 from harness.analysis.collect_replies import ITEM_TYPES, ids_of_call, required_calls
 from harness.core.exchange import Exchange, Json
 from harness.core.loose_json import as_string, objects_in
-from harness.items.history.chain import answered_call_id
-from harness.items.history.transcript import conversation_id, input_items
+from harness.items.history import answered_call_id, conversation_id, input_items
 from harness.items.kind import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
 
 CallOutput = tuple[str, bytes]

@@ -8,11 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from hashlib import blake2b
 from itertools import accumulate, chain
 from typing import NamedTuple
+from zlib import crc32
 
-from harness.answers.padding import find_start, make_padding
 from harness.core.exchange import Json
+from harness.core.ids import ALPHANUMERIC_TABLE
 from harness.items.kind import ITEMS
 from harness.items.stream_grammar import Deltas
 
@@ -21,6 +23,17 @@ TOKEN_PATTERN = re.compile(r" ?[^\W\d_]{1,16}|\d{1,3}| ?(?:[^\w\s]|_){1,16}|\s+"
 
 WEB_SEARCH = "web_search_call"
 """Recorded: `output_item.added` has the type of the action for models that do not reason, and no action for others."""
+
+WIDTH = 16
+"""Text deltas are padded to a multiple of so many characters (`obfuscation`)."""
+STARTS = 16
+STEP = 61
+PLACES = 4096
+NOISE = b"".join(blake2b(b"%d" % n).digest() for n in range(PLACES // 64 + 1)).translate(ALPHANUMERIC_TABLE).decode()
+"""The noise of all PLACES, and of WIDTH more, so that a padding may begin at the last one.
+
+Where that of a delta begins its item and its number decide, so that it is the same in every run.
+"""
 
 
 @lru_cache(maxsize=256)
@@ -148,7 +161,7 @@ class _ItemWriter:
         for number, piece in enumerate(pieces, self._next_number):
             event = {**template, "delta": piece, "sequence_number": number}
             if self._place.padded:
-                event["obfuscation"] = make_padding(self._noise_start, number, piece)
+                event["obfuscation"] = cut_noise(self._noise_start, number, -len(piece) % WIDTH)
             self._events.append(event)
         self._last_delta = len(self._events) - 1
 
@@ -178,3 +191,14 @@ def _annotation_end(note: Json, text: str) -> int:
 def _clip_pieces(pieces: Sequence[str], length: int) -> list[str]:
     starts = chain((0,), accumulate(map(len, pieces)))
     return [piece[: length - start] for piece, start in zip(pieces, starts, strict=False) if start < length]
+
+
+def find_start(id: str) -> int:
+    """Find the place at which the noise of the item with this id begins, one of STARTS."""
+    return crc32(id.encode()) % STARTS * (PLACES // STARTS)
+
+
+def cut_noise(start: int, number: int, length: int) -> str:
+    """Cut so much noise out for the event with this number."""
+    place = (start + STEP * number) % PLACES
+    return NOISE[place : place + length]

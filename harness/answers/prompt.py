@@ -8,9 +8,10 @@ from typing import NamedTuple
 from harness.answers.parameters import apply_day
 from harness.answers.response import PROMPT_TEMPLATE_MODEL, build_initial_response, render_input_items
 from harness.api.models import Model, Models
+from harness.api.multi_agent import enables_agents
 from harness.api.tokens import TOKENS_PER_TOOL, estimate_tokens
 from harness.core.exchange import Json
-from harness.items.history.transcript import Transcript, conversation_id
+from harness.items.history import Transcript, conversation_id
 
 TOOL_BRINGERS = frozenset({"additional_tools", "tool_search_output"})
 """The items with which a transcript adds to the tools of a response."""
@@ -19,13 +20,14 @@ TOOL_BRINGERS = frozenset({"additional_tools", "tool_search_output"})
 class Settings(NamedTuple):
     """What all members of a request to the model ask but its `input`.
 
-    They decide the family of the model, the response as it begins, without id and time, and the tokens of instructions and
-    tools.
+    They decide the family of the model, the response as it begins, without id and time, the tokens of instructions and
+    tools, and whether the model `has_agents`.
     """
 
     family: Model
     initial_response: Json
     tokens: int
+    has_agents: bool
 
 
 class Prompt(NamedTuple):
@@ -49,7 +51,7 @@ def read_settings(body: Json, loaded: Sequence[Json], models: Models, as_of: str
     family = models.defaults(body.get("model") or PROMPT_TEMPLATE_MODEL)
     initial = build_initial_response(body, "", 0, conversation=conversation_id(body), items=loaded, models=models)
     apply_day(initial, body, family, as_of)
-    return Settings(family, initial, estimate_settings_tokens(body))
+    return Settings(family, initial, estimate_settings_tokens(body), enables_agents(body))
 
 
 def estimate_settings_tokens(body: Json) -> int:

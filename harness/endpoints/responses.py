@@ -17,9 +17,8 @@ from harness.api.tokens import make_usage
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Answer, Json, Request
 from harness.ending import TurnLine, to_api_error
-from harness.endpoints.create.model_run import run_model
+from harness.endpoints.create.model_run import Turn, find_prompt, note_approvals, run_model, take_turn
 from harness.endpoints.create.quota import add_quota_headers, spend_quota
-from harness.endpoints.create.turn import Turn, find_prompt, note_approvals, take_turn
 from harness.faults import ends_early
 from harness.faults.broken_off import apply_faults
 from harness.items.kind import Item

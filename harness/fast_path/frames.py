@@ -14,8 +14,7 @@ from itertools import chain, count, zip_longest
 import orjson
 
 from harness.answers.encode import encode_event, encode_events
-from harness.answers.item_writer import ItemPlace, write_item
-from harness.answers.padding import cut_noise, find_start
+from harness.answers.item_writer import ItemPlace, cut_noise, find_start, write_item
 from harness.answers.writer import ResponseEvents, write_response
 from harness.core.exchange import Json
 from harness.items.stream_grammar import Deltas

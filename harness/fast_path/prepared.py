@@ -11,21 +11,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import jsonschema_rs
 import orjson
 
 from harness.answers.prompt import Prompt, Settings, brings_tools, find_loaded, read_prompt, read_settings
-from harness.api.http.dialects import OPENAI, ApiPath
+from harness.api.http.dialects import FOUNDRY, OPENAI, ApiPath
 from harness.api.models import Models
-from harness.contract.check import Violation, check_request, drop_nulls
+from harness.api.multi_agent import omit_agents
+from harness.contract import schema
+from harness.contract.check import Violation, check_after_schema, check_request, drop_nulls, find_first_violation
+from harness.contract.dialect_body import read_by_schema
 from harness.contract.rule import CREATE_RESPONSE, Rule
-from harness.contract.rule_plan import SHARED_FACTS
-from harness.contract.settled import Settled, check_input, settle
+from harness.contract.rule_plan import SHARED_FACTS, RulePlan, plan_rules_about_input
 from harness.core.account import Organization
 from harness.core.exchange import Json, ReceivedRequest, Request
 from harness.endpoints.request import read_request
 from harness.fast_path.repeat_cache import RepeatCache
-from harness.items.history.transcript import Transcript, find_references
-from harness.world.api_call import ApiCall
+from harness.items.history import Transcript, find_references
+from harness.world.api_call import ApiCall, admit
 
 MAX_SETTINGS = 16 * 1024
 """Bytes of the longest bodies without their `input` of which anything is kept."""
@@ -84,9 +87,16 @@ def split_at_input(raw: bytes) -> SplitBody | None:
 
 
 class Prepared(NamedTuple):
-    """What is decided about requests, and the facts of a World for which it is."""
+    """What is decided about requests that equal an accepted one in all but their `input`.
 
-    settled: Settled
+    They have the same other members, headers and query, and come to a World with this account, models and day. `about_text`
+    and `about_items` are the rules that may still decide differently about them, by the form of the input, and
+    `input_schema` is the schema of that member.
+    """
+
+    about_text: RulePlan
+    about_items: RulePlan
+    input_schema: jsonschema_rs.Validator
     settings: Settings
     account: Organization
     models: Models
@@ -97,6 +107,56 @@ class Prepared(NamedTuple):
         if world.overrides is not None or self.models is not world.models or self.as_of != world.as_of:
             return False
         return self.account is world.account or self.account == world.account
+
+    def plan_for(self, body: Json) -> RulePlan:
+        """Choose the rules about the input of a body."""
+        return self.about_items if isinstance(body["input"], list) else self.about_text
+
+    def check(self, request: Request, world: Any) -> tuple[Violation | None, Transcript | None]:
+        """Check what is not decided about a request; returns the violation and the transcript that rules have read."""
+        # A text reads the same in every dialect, and names no agents.
+        body = request.body
+        if not isinstance(body.get("input"), str):
+            body = omit_agents(request, read_by_schema(request))
+        if "input" not in body or not self.input_schema.is_valid(body["input"]):
+            checked = check_request(request, world)  # only a whole check can word that an input breaks the schema
+            return checked.violation, checked.transcript
+        plan = self.plan_for(body)
+        if plan.before and (violation := find_first_violation(plan.before, request, world)):
+            return violation, None
+        return check_after_schema(plan, request, world)
+
+    def admit(self, request: Request, world: Any) -> ApiCall | Violation:
+        """Check a request, and read its prompt with the settings that are decided."""
+        violation, transcript = self.check(request, world)
+        if violation:
+            return violation
+        body, settings = drop_nulls(request.body), self.settings
+        transcript = transcript or world.store.transcript(body)
+        if brings_tools(transcript):
+            settings = read_settings(body, find_loaded(transcript), world.models, world.as_of)
+        return ApiCall(request, world, transcript, read_prompt(body, transcript, settings))
+
+
+def prepare(request: Request, world: Any) -> Prepared | None:
+    """Decide what an accepted request shares with others; None where others are to be checked as a whole.
+
+    That is so of a Foundry agent, which adds what is stored of it, and of a World with a contract of its own.
+    """
+    if world is None or world.overrides is not None or request.dialect == FOUNDRY or not request.schema:
+        return None
+    root = schema.load(request.schema, world.as_of)
+    if not isinstance(request.body, dict) or "input" not in root.get("properties", ()):
+        return None
+    return Prepared(
+        plan_rules_about_input(request, world, is_list=False),
+        plan_rules_about_input(request, world, is_list=True),
+        schema.part_validator(root, root["properties"]["input"]),
+        read_settings(drop_nulls(request.body), (), world.models, world.as_of),
+        world.account,
+        world.models,
+        world.as_of,
+    )
 
 
 class WholeRequest(NamedTuple):
@@ -109,7 +169,7 @@ class WholeRequest(NamedTuple):
 
     def admit(self, request: Request, world: Any) -> ApiCall | Violation:
         """Check a request with the same bytes."""
-        if not self.is_decided and (violation := check_input(request, world, self.prepared.settled)[0]):
+        if not self.is_decided and (violation := self.prepared.check(request, world)[0]):
             return violation
         return ApiCall(request, world, self.prompt.transcript, self.prompt)
 
@@ -149,27 +209,27 @@ class PreparedRequests:
         return read_request(received, place)
 
     def admit(self, request: Request, world: Any) -> ApiCall | Violation:
-        """Check a request as a whole server does, but for what is decided about it."""
+        """Check a request as `admit` does, but for what is decided about it."""
         if world is None or request.operation != CREATE_RESPONSE or request.dialect != OPENAI or request.query:
-            return _check(request, world, None)
+            return admit(request, world)
         body, found = self._read
         if found and body is request.body and found.prepared.holds_in(world):
             if isinstance(found, WholeRequest):
                 return found.admit(request, world)
-            return self._check_shared(request, world, found.prepared)
+            return self._admit_prepared(request, world, found.prepared)
         if (key := _key_of(request)) is None:
-            return _check(request, world, None)
+            return admit(request, world)
         prepared = self._prepared.get(key)
         if prepared is None or not prepared.holds_in(world):
-            admitted = _check(request, world, None)
-            if isinstance(admitted, ApiCall) and self._prepared.has_seen(key) and (made := _prepare(request, world)):
+            admitted = admit(request, world)
+            if isinstance(admitted, ApiCall) and self._prepared.has_seen(key) and (made := prepare(request, world)):
                 self._prepared.put(key, made, len(key[1]))
             return admitted
         self._keep_text(request, prepared)
-        return self._check_shared(request, world, prepared)
+        return self._admit_prepared(request, world, prepared)
 
-    def _check_shared(self, request: Request, world: Any, prepared: Prepared) -> ApiCall | Violation:
-        admitted = _check(request, world, prepared)
+    def _admit_prepared(self, request: Request, world: Any, prepared: Prepared) -> ApiCall | Violation:
+        admitted = prepared.admit(request, world)
         if isinstance(admitted, ApiCall) and admitted.prompt:
             self._keep_whole(request, admitted.prompt, prepared)
         return admitted
@@ -183,36 +243,10 @@ class PreparedRequests:
     def _keep_whole(self, request: Request, prompt: Prompt, prepared: Prepared) -> None:
         """Keep a request that was accepted before with the same bytes, unless it names something stored."""
         if len(request.raw) <= MAX_BODY and self._whole.has_seen(request.raw) and not _names_stored(prompt):
-            settled = prepared.settled
-            plan = settled.about_items if isinstance(request.body["input"], list) else settled.about_text
+            plan = prepared.plan_for(request.body)
             rules = [rule for rule, _ in (*plan.before, *plan.narrow(request, prompt.transcript))]
             whole = WholeRequest(request, prompt, prepared, not any(map(_reads_world, rules)))
             self._whole.put(request.raw, whole, len(request.raw))
-
-
-def _check(request: Request, world: Any, prepared: Prepared | None) -> ApiCall | Violation:
-    if prepared is None:
-        checked = check_request(request, world)
-        return checked.violation or ApiCall(checked.request, world, checked.transcript)
-    violation, transcript = check_input(request, world, prepared.settled)
-    return violation or ApiCall(request, world, transcript, _read_prompt(request, transcript, prepared, world))
-
-
-def _read_prompt(request: Request, transcript: Transcript | None, prepared: Prepared, world: Any) -> Prompt:
-    body, settings = drop_nulls(request.body), prepared.settings
-    transcript = transcript or world.store.transcript(body)
-    if brings_tools(transcript):
-        settings = read_settings(body, find_loaded(transcript), world.models, world.as_of)
-    return read_prompt(body, transcript, settings)
-
-
-def _prepare(request: Request, world: Any) -> Prepared | None:
-    """Decide what a request that was accepted shares with others; None if that is nothing."""
-    settled = settle(request, world)
-    if settled is None:
-        return None
-    settings = read_settings(drop_nulls(request.body), (), world.models, world.as_of)
-    return Prepared(settled, settings, world.account, world.models, world.as_of)
 
 
 def _names_stored(prompt: Prompt) -> bool:

@@ -11,14 +11,14 @@ from typing import Any
 from harness.api.http.dialects import OPENAI
 from harness.api.http.other_apis import find_other_api
 from harness.api.operations import OPERATIONS, Handler
-from harness.contract.check import Violation, check, check_request
+from harness.contract.check import Violation, check
 from harness.core.account import DEFAULT_ORGANIZATION
 from harness.core.delivery import DISCONNECT_AT_END
 from harness.core.errors import HarnessError
 from harness.core.exchange import Answer, Request
 from harness.endpoints import azure
 from harness.faults import ScriptedRefusal
-from harness.world.api_call import ApiCall
+from harness.world.api_call import ApiCall, admit
 from harness.world.routed import RoutedPath
 from harness.world.world import World
 
@@ -28,12 +28,6 @@ UNKNOWN_PATHS = ("unknown_url", "resource_not_found", "route_not_found")
 
 
 Admit = Callable[[Request, Any], ApiCall | Violation]
-
-
-def admit(request: Request, world: Any) -> ApiCall | Violation:
-    """Check a request: what its handler gets, or why it is refused."""
-    checked = check_request(request, world)
-    return checked.violation or ApiCall(checked.request, world, checked.transcript)
 
 
 def check_and_answer(request: Request, world: Any, handler: Handler, admit: Admit = admit) -> Answer:

@@ -28,7 +28,6 @@ from harness.endpoints.request import read_request
 from harness.fast_path import is_enabled
 from harness.fast_path.prepared import PreparedRequests
 from harness.server.answering import (
-    admit,
     answer_routed,
     call_handler,
     check_and_answer,
@@ -40,6 +39,7 @@ from harness.server.held_requests import HeldRequest, HeldRequests
 from harness.server.keyed_worlds import KeyedWorlds, key_of
 from harness.server.webhooks.courier import ThreadCourier
 from harness.server.websocket.session import SocketSession
+from harness.world.api_call import admit
 from harness.world.mock import Mock
 from harness.world.options import GivenOptions, WorldOptions
 from harness.world.routed import find_routed

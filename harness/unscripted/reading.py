@@ -13,7 +13,7 @@ from harness.api.resources.containers import CONTAINER_ID_PREFIX
 from harness.api.tools import declared_tools, loaded_tools
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Json
-from harness.items.history.transcript import Transcript, input_items
+from harness.items.history import Transcript, input_items
 from harness.world.api_call import ApiCall
 from harness.world.world import World
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from harness.answers.prompt import Prompt
+from harness.contract.check import Violation, check_request
 from harness.core.exchange import Request
-from harness.items.history.transcript import Transcript
+from harness.items.history import Transcript
 from harness.world.world import World
 
 
@@ -21,3 +22,9 @@ class ApiCall(NamedTuple):
     world: World
     transcript: Transcript | None = None
     prompt: Prompt | None = None
+
+
+def admit(request: Request, world: Any) -> ApiCall | Violation:
+    """Check a request: what its handler gets, or why it is refused."""
+    checked = check_request(request, world)
+    return checked.violation or ApiCall(checked.request, world, checked.transcript)

@@ -1,8 +1,12 @@
 """The events of each kind of item between `output_item.added` and `output_item.done`, and how it is announced."""
 
+from hashlib import blake2b
+from zlib import crc32
+
 import pytest
 
 from harness.answers.stream import render_events
+from harness.core.ids import ALPHANUMERIC_TABLE
 from harness.items import (
     apply_patch_call,
     apply_patch_call_output,
@@ -19,6 +23,7 @@ from harness.items import (
     mcp_approval_request,
     mcp_call,
     mcp_list_tools,
+    message,
     program,
     program_output,
     shell_call,
@@ -198,3 +203,16 @@ def test_every_image_that_was_to_be_seen_is_shown():
 def test_work_that_is_cut_is_neither_completed_nor_failed(made):
     told = between(list(render_events(response(made, status="incomplete"))))
     assert not [name for name in told if name.endswith((".completed", ".failed"))]
+
+
+NOISE = b"".join(blake2b(b"%d" % n).digest() for n in range(65)).translate(ALPHANUMERIC_TABLE).decode()
+
+
+@pytest.mark.parametrize("words", [1, 300, 5_000])
+def test_the_padding_is_noise_from_a_place_that_the_id_and_the_number_decide(words: int) -> None:
+    said = response(message([f"word{n} "[: n % 9] for n in range(words)]))
+    start = crc32(said["output"][0]["id"].encode()) % 16 * 256
+    deltas = [event for event in render_events(said) if event["type"].endswith(".delta")]
+    for event in deltas:
+        place = (start + 61 * event["sequence_number"]) % 4096
+        assert event["obfuscation"] == NOISE[place : place + -len(event["delta"]) % 16]

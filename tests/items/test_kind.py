@@ -13,8 +13,7 @@ from harness.contract import schema
 from harness.contract.rules.request.input_items.pairing import call_needs_output, output_needs_call
 from harness.core.errors import RegistrationError
 from harness.items.examples import after_message
-from harness.items.history.chain import EMPTY_CHAIN
-from harness.items.history.transcript import Transcript
+from harness.items.history import EMPTY_CHAIN, Transcript
 from harness.items.kind import INPUT_ITEMS, ITEMS, id_prefix, input_item, item, item_from_wire, item_types
 from harness.live.conformance.minimal_requests import minimal_requests
 from harness.server.websocket.steering_events import owed_outputs

@@ -6,7 +6,7 @@ import tracemalloc
 
 import pytest
 
-from harness.items.history.chain import EMPTY_CHAIN, ItemChain
+from harness.items.history import EMPTY_CHAIN, ItemChain
 from harness.server.mock_api import MockApi
 from harness.world.store import MemoryStore
 from tests.support.in_process import Client

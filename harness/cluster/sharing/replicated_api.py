@@ -11,7 +11,7 @@ from harness.core.account import DEFAULT_ORGANIZATION
 from harness.core.exchange import EMPTY_MAPPING, Answer, Request, Stray
 from harness.core.limits import UNLIMITED
 from harness.ending import DEFAULT_ENDING
-from harness.items.history.chain import EMPTY_CHAIN
+from harness.items.history import EMPTY_CHAIN
 from harness.server.answering import check_and_answer
 from harness.server.keyed_worlds import key_of, opens_world
 from harness.server.mock_api import CONTROL_ROOT, MockApi

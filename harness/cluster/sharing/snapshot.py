@@ -19,7 +19,7 @@ from harness.core.delivery import Gate
 from harness.core.garbage import paused_collection
 from harness.core.ids import Ids
 from harness.core.stored_content import StoredContent, read_content
-from harness.items.history.chain import ItemChain
+from harness.items.history import ItemChain
 from harness.server.websocket.session import SocketSession
 from harness.world.world import World
 

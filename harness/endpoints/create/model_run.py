@@ -1,4 +1,4 @@
-"""The model's answer to a prompt: the items of a turn as they stand in the response, with their ids, and its usage.
+"""What the model says to a prompt: the next turn of the script, its items as they stand in the response, and their usage.
 
 Of an output only what certainly exceeds `max_output_tokens` is cut: an estimate of tokens cuts nothing.
 """
@@ -9,21 +9,25 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate
+from typing import NamedTuple
 
+from harness.analysis.approval_ledger import concerns_approvals
 from harness.answers.parameters import items_of_day
-from harness.answers.prompt import Prompt
+from harness.answers.prompt import Prompt, find_loaded, read_prompt, read_settings
 from harness.api.http.dialects import AGENT_REFERENCE
-from harness.api.multi_agent import enables_agents
-from harness.api.project.agent_kinds import kind_of_agent
+from harness.api.project.agent_kinds import PROMPT, kind_of_agent
 from harness.api.resources.containers import CODE_CALL
 from harness.api.tokens import count_words, make_usage
 from harness.api.tools import declared_tools, namespace_of
+from harness.contract.check import drop_nulls
+from harness.contract.rules.request.limits import exceeds_window
 from harness.core.exchange import Json
-from harness.ending import Ending, incomplete
-from harness.endpoints.create.turn import Turn
+from harness.ending import Ending, failed, incomplete, split_ending
 from harness.items.agents import ROOT_AGENT, by_agent
-from harness.items.history.transcript import Transcript
+from harness.items.history import Transcript
 from harness.items.kind import ITEMS, Item, id_prefix, render_item
+from harness.world.api_call import ApiCall
+from harness.world.script import Taken
 from harness.world.store import PendingResponse
 from harness.world.world import World
 
@@ -31,13 +35,55 @@ TEXT_PREFIX = id_prefix("message")
 _WORD = re.compile(r"\S+")
 MAX_TOKENS_MEMBERS = incomplete("max_output_tokens").members
 """What a response says that had to stop at `max_output_tokens`."""
+OVERFLOW = Taken([failed("context_length_exceeded")])
+"""How a stream answers what cannot fit into the context window of its model."""
+
+
+class Turn(NamedTuple):
+    """The items of a turn, how the response with them ends, and the lines that wait until the calls in it are approved.
+
+    It `is_text` if it says texts and nothing else.
+    """
+
+    taken: Taken
+    items: Sequence[Item]
+    ending: Ending
+    held: Taken | None
+    is_text: bool
+
+
+def find_prompt(call: ApiCall) -> Prompt:
+    """Find what a request asks of a model of its World, of which nothing is changed."""
+    world, body = call.world, drop_nulls(call.request.body)
+    transcript = call.transcript or world.store.transcript(body)
+    return read_prompt(body, transcript, read_settings(body, find_loaded(transcript), world.models, world.as_of))
+
+
+def take_turn(prompt: Prompt, call: ApiCall) -> Turn:
+    """Take the turn that answers a prompt; NoTurn without one, ScriptError if no model could say it."""
+    taken, held = _take_lines(prompt, call)
+    items, ending = split_ending(taken.lines)
+    taken.check(prompt.body, items, ending, lambda: prompt.transcript.items)
+    return Turn(taken, items, ending, held, all(item.is_text for item in items))
+
+
+def _take_lines(prompt: Prompt, call: ApiCall) -> tuple[Taken, Taken | None]:
+    world = call.world
+    if prompt.body.get("stream") and exceeds_window(call.request, world):
+        return OVERFLOW, None
+    if not world.mcp_servers:
+        return world.script.next(call), None
+    taken, held = world.mcp_servers.plan_turn(prompt.body, prompt.transcript.items, lambda: world.script.next(call))
+    world.script.note_taken(taken)
+    return taken, held
 
 
 def run_model(prompt: Prompt, turn: Turn, world: World) -> PendingResponse:
     """Make of a turn the response to a prompt; the World's clock moves on."""
     now = world.tick()
     parent = prompt.body.get("previous_response_id") or prompt.conversation
-    id = world.ids.response(now, parent, kind_of_agent(world, prompt.body.get(AGENT_REFERENCE)).id_prefix)
+    agent = prompt.body.get(AGENT_REFERENCE)
+    id = world.ids.response(now, parent, (kind_of_agent(world, agent) if agent else PROMPT).id_prefix)
     started = {**prompt.settings.initial_response, "id": id, "created_at": now}
     rendered, ending = _render_output(prompt, turn, id, now, world)
     if own := turn.ending.own:
@@ -55,9 +101,18 @@ def run_model(prompt: Prompt, turn: Turn, world: World) -> PendingResponse:
     )
 
 
+def note_approvals(prompt: Prompt, turn: Turn, run: PendingResponse, world: World) -> None:
+    """Note the approvals in a request and in its response, and the lines that wait for them."""
+    if turn.held:
+        world.mcp_servers.hold_for_approval(run.output, turn.held)
+    if turn.taken is not OVERFLOW and concerns_approvals([*prompt.own_input, *run.output]):
+        number = world.exchange_count + 1
+        world.approval_ledger.add_exchange(number, run.previous, run.own_input, run.output)
+
+
 def _render_output(prompt: Prompt, turn: Turn, id: str, now: int, world: World) -> tuple[Sequence[Json], Ending]:
     """Render the output of a turn in the response `id`, and its ending."""
-    body, has_agents = prompt.body, enables_agents(prompt.body)
+    body, has_agents = prompt.body, prompt.settings.has_agents
     if turn.is_text and not has_agents:
         texts = [{**item.render_text(), "id": world.ids.item(TEXT_PREFIX, id, now)} for item in turn.items]
         return _limit_output(body, texts, turn.ending)

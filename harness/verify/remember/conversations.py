@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from harness.answers.response import render_input_items
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Json, Request
-from harness.items.history.chain import ItemChain
+from harness.items.history import ItemChain
 from harness.verify.remember.registry import remembers, typed_items
 from harness.world.store import Conversation
 from harness.world.world import World

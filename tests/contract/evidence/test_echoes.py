@@ -11,7 +11,7 @@ import pytest
 
 from harness.answers.response import build_initial_response, finish_response
 from harness.contract.check import drop_nulls
-from harness.items.history.transcript import conversation_id
+from harness.items.history import conversation_id
 from tests.support.shared import READS_RECORDINGS, exchanges
 
 pytestmark = READS_RECORDINGS

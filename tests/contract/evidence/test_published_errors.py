@@ -15,7 +15,7 @@ from harness.api.encrypted_content import ContentOwner, make_encrypted_content
 from harness.api.models import MODELS
 from harness.core.exchange import Answer, ReceivedRequest
 from harness.items import function_call, message, reasoning
-from harness.items.history.chain import EMPTY_CHAIN
+from harness.items.history import EMPTY_CHAIN
 from harness.server.mock_api import MockApi
 from harness.verify.examples import OK_TURN
 from harness.world.mock import Mock

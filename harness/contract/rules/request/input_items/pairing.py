@@ -11,7 +11,7 @@ from harness.contract.rules.example_requests import CALL, HI, OUTPUT
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 from harness.items import function_call, message
-from harness.items.history.transcript import Transcript
+from harness.items.history import Transcript
 from harness.items.image import ONE_PIXEL_PNG
 from harness.items.kind import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
 

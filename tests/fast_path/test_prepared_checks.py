@@ -1,4 +1,4 @@
-"""What is settled by one request is not checked again of others that differ by their input alone: with the same outcome."""
+"""What is decided by one request is not checked again of others that differ by their input alone: with the same outcome."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from harness.contract import check as contract
 from harness.contract.check import CheckedRequest, Violation, check, check_request
 from harness.contract.overrides import Overrides
 from harness.contract.rule_plan import RulePlan
-from harness.contract.settled import Settled, check_input, settle
 from harness.core.exchange import Json, Request
+from harness.fast_path.prepared import Prepared, prepare
 from harness.verify.examples import EXAMPLE_HEADERS, play_case
 from harness.verify.run import verify_recordings
 from harness.world.world import World
@@ -37,9 +37,9 @@ def with_input(request: Request, input: Any) -> Request:
     return request._replace(body=body, raw=orjson.dumps(body))
 
 
-def outcomes(request: Request, world: Any, settled: Settled) -> tuple[Violation | None, Violation | None]:
-    """Why a request is refused: checked as a whole, and by what is not settled."""
-    return check_request(request, world).violation, check_input(request, world, settled)[0]
+def outcomes(request: Request, world: Any, prepared: Prepared) -> tuple[Violation | None, Violation | None]:
+    """Why a request is refused: checked as a whole, and by what is not decided."""
+    return check_request(request, world).violation, prepared.check(request, world)[0]
 
 
 @pytest.fixture
@@ -49,8 +49,8 @@ def compared(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
     def compare(request: Request, world: Any, checked: CheckedRequest) -> None:
         other = with_input(request, "hi" if isinstance(request.body["input"], list) else MESSAGES)
-        if check_rules(other, world, None).violation is None and (settled := settle(other, world)):
-            violation, _ = check_input(request, world, settled)
+        if check_rules(other, world, None).violation is None and (prepared := prepare(other, world)):
+            violation, _ = prepared.check(request, world)
             assert violation == checked.violation
             counts["refused" if checked.violation else "accepted"] += 1
 
@@ -91,17 +91,17 @@ class TestTheOutcomeIsTheSame:
         request, world = request_for(*bodies, dialect=dialect), World()
         first, second = (with_input(request, input) for input in inputs)
         if check(first, world) is None:
-            settled = settle(first, world)
-            assert settled is not None
-            whole, rest = outcomes(second, world, settled)
+            prepared = prepare(first, world)
+            assert prepared is not None
+            whole, rest = outcomes(second, world, prepared)
             assert whole == rest
 
     @pytest.mark.parametrize("input", [*INPUTS, "x" * 10_485_761], ids=repeat(""))
     def test_for_each_input(self, input: Any) -> None:
         request, world = request_for({"tools": [{"type": "web_search"}], "instructions": "Be brief."}), World()
-        settled = settle(request, world)
-        assert settled is not None
-        whole, rest = outcomes(with_input(request, input), world, settled)
+        prepared = prepare(request, world)
+        assert prepared is not None
+        whole, rest = outcomes(with_input(request, input), world, prepared)
         assert whole == rest
 
 
@@ -110,20 +110,20 @@ class TestWhatIsSettled:
         return {declared.id for declared, _ in (*plan.before, *plan.after)}
 
     def test_are_the_rules_that_read_neither_input_nor_what_is_stored(self) -> None:
-        settled = settle(request_for({"tools": [], "reasoning": {}}), World())
-        assert settled is not None
-        assert self.rules(settled.about_text) >= {"input_empty", "context_length_exceeded"}
-        assert self.rules(settled.about_text).isdisjoint({"auth_missing", "model_not_found", "effort_unsupported"})
-        assert self.rules(settled.about_items) >= {"item_not_found", "call_needs_output", "images_unsupported"}
+        prepared = prepare(request_for({"tools": [], "reasoning": {}}), World())
+        assert prepared is not None
+        assert self.rules(prepared.about_text) >= {"input_empty", "context_length_exceeded"}
+        assert self.rules(prepared.about_text).isdisjoint({"auth_missing", "model_not_found", "effort_unsupported"})
+        assert self.rules(prepared.about_items) >= {"item_not_found", "call_needs_output", "images_unsupported"}
 
     def test_is_not_checked_again(self) -> None:
-        settled, wrong = settle(request_for(), World()), request_for({"seed": 1})
+        prepared, wrong = prepare(request_for(), World()), request_for({"seed": 1})
         assert check(wrong, World()) is not None
-        assert check_input(wrong, World(), settled)[0] is None
+        assert prepared.check(wrong, World())[0] is None
 
     def test_is_all_but_the_input_where_that_breaks_the_schema(self) -> None:
-        settled, wrong = settle(request_for(), World()), request_for({"seed": 1, "input": 7})
-        whole, rest = outcomes(wrong, World(), settled)
+        prepared, wrong = prepare(request_for(), World()), request_for({"seed": 1, "input": 7})
+        whole, rest = outcomes(wrong, World(), prepared)
         assert whole == rest
         assert whole is not None
         assert whole.facts["path"] == "seed"
@@ -135,16 +135,16 @@ class TestNothingIsSettled:
         return World()
 
     def test_by_a_request_without_a_world(self) -> None:
-        assert settle(request_for(), None) is None
+        assert prepare(request_for(), None) is None
 
     def test_where_recordings_overrule_the_contract(self, world: World) -> None:
         world.overrides = Overrides()
-        assert settle(request_for(), world) is None
+        assert prepare(request_for(), world) is None
 
     def test_of_a_project_whose_agents_add_what_is_stored(self, world: World) -> None:
-        assert settle(request_for(dialect="foundry"), world) is None
+        assert prepare(request_for(dialect="foundry"), world) is None
 
     def test_of_an_operation_without_input(self, world: World) -> None:
         request = Request("POST", "/conversations", EXAMPLE_HEADERS, body={}, operation="POST /conversations")
-        assert settle(request._replace(schema="CreateConversation"), world) is None
-        assert settle(request, world) is None
+        assert prepare(request._replace(schema="CreateConversation"), world) is None
+        assert prepare(request, world) is None
