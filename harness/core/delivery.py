@@ -1,6 +1,6 @@
 """How an answer is sent that is delayed or cut: after which event it pauses, and where the connection closes.
 
-Nothing here waits: `harness.server.transport.faulty_delivery` does.
+Nothing here waits: `harness.server.transport.deliver` does.
 """
 
 from __future__ import annotations

@@ -15,7 +15,6 @@ MODULES = (
     "shell",
     "computer",
     "reasoning",
-    "compaction",
     "agents",
     "project.calls",
     "project.steps",
@@ -28,7 +27,6 @@ import_modules(__name__, MODULES)
 from harness.items.agents import agent_message, by_agent, multi_agent_call, multi_agent_call_output
 from harness.items.calls import custom_tool_call, function_call
 from harness.items.code import code_interpreter_call, program, program_output
-from harness.items.compaction import compaction
 from harness.items.computer import (
     apply_patch_call,
     apply_patch_call_output,
@@ -75,7 +73,7 @@ from harness.items.project.steps import (
     structured_outputs,
     workflow_action,
 )
-from harness.items.reasoning import reasoning
+from harness.items.reasoning import compaction, reasoning
 from harness.items.search import (
     file_search_call,
     find_in_page,

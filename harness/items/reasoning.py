@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from harness.core.exchange import Json
-from harness.items.kind import item
-from harness.items.stream_grammar import Parts, StreamedText, TextOrDeltas
+from harness.items.kind import item, require_text
+from harness.items.stream_grammar import Parts, Phase, StreamedText, TextOrDeltas
 
 SUMMARY = Parts(
     "summary",
@@ -40,3 +40,10 @@ def reasoning(
 
 def _list_texts(texts: str | Sequence[TextOrDeltas]) -> Sequence[TextOrDeltas]:
     return [texts] if isinstance(texts, str) else texts
+
+
+# The SDK's types have an event that no recorded stream has.
+@item("cmp", Phase("compacting", is_written=False), status=False)
+def compaction(encrypted_content: str) -> Json:
+    """The API replaces all earlier items by their encrypted compaction."""
+    return {"encrypted_content": require_text("encrypted_content", encrypted_content)}

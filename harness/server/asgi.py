@@ -30,9 +30,9 @@ from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.server.observe.health import HEALTH_PATH, METRICS_PATH, answer_health
 from harness.server.tls.context import ServerContext
 from harness.server.tls.protocol import TlsProtocol
-from harness.server.transport.answer_bytes import carry_out, send_answer
 from harness.server.transport.asgi_types import CONNECTION, EDGE, AsgiApp, Receive, Scope, Send
 from harness.server.transport.connection import HttpConnection
+from harness.server.transport.deliver import carry_out, send_answer
 from harness.server.transport.presence import Presence
 from harness.server.transport.stoppable_server import StoppableServer, end_when_cancelled
 from harness.server.transport.upload_spool import read_form

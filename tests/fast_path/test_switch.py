@@ -16,7 +16,7 @@ from harness.answers.stream import render_events
 from harness.core.exchange import Answer
 from harness.fast_path import is_enabled
 from harness.items import message
-from harness.server.transport import answer_bytes
+from harness.server.transport import deliver
 from tests.support.streams import response
 
 
@@ -46,7 +46,7 @@ def send_stream() -> bytes:
     async def send(part: Mapping[str, Any]) -> None:
         body.extend(part.get("body", b""))
 
-    asyncio.run(answer_bytes.send_answer(send, Answer(200, said, events=render_events(said))))
+    asyncio.run(deliver.send_answer(send, Answer(200, said, events=render_events(said))))
     return bytes(body)
 
 
@@ -54,7 +54,7 @@ def test_a_stream_has_the_same_bytes_without_it(monkeypatch: pytest.MonkeyPatch)
     fast = [send_stream() for _ in range(3)]
     is_enabled.cache_clear()
     monkeypatch.setenv("HARNESS_FAST_PATH", "0")
-    monkeypatch.setattr(answer_bytes, "encode_stream", None)
+    monkeypatch.setattr(deliver, "encode_stream", None)
     assert [send_stream() for _ in range(3)] == fast
 
 

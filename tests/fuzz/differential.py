@@ -23,8 +23,8 @@ from harness.core.edge import EdgeRecord
 from harness.core.exchange import Answer
 from harness.fast_path.joined_writes import JoinedWrites
 from harness.fast_path.posts_at_once import PostsAtOnce
-from harness.server.transport.answer_bytes import send_answer
 from harness.server.transport.connection import HttpConnection
+from harness.server.transport.deliver import send_answer
 from tests.fuzz.parsers.connection import Wire
 
 METHODS = (

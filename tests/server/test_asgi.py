@@ -23,7 +23,7 @@ from harness.items import message
 from harness.server import asgi as module
 from harness.server.asgi import App, Server, bind, serve_in_thread
 from harness.server.mock_api import MockApi
-from harness.server.transport.answer_bytes import WRITE_SIZE, send_answer
+from harness.server.transport.deliver import WRITE_SIZE, send_answer
 from tests.support.processes import wait_until
 from tests.support.servers.live_server import request_head
 

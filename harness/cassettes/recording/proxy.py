@@ -22,9 +22,8 @@ from harness.cassettes.recording.websocket_proxy import OPEN_TIMEOUT, tunnel_web
 from harness.core.exchange import Answer
 from harness.core.headers import header_pairs, normalize_headers
 from harness.server.asgi import read_body, uvicorn_config
-from harness.server.transport.answer_bytes import send_answer
 from harness.server.transport.asgi_types import Receive, Scope, Send
-from harness.server.transport.faulty_delivery import disconnect
+from harness.server.transport.deliver import disconnect, send_answer
 from harness.server.transport.stoppable_server import STOP_SECONDS, StoppableServer
 
 REQUEST_HOP_HEADERS = frozenset(

@@ -24,9 +24,8 @@ from harness.core.errors import ConfigError
 from harness.core.exchange import Answer
 from harness.core.headers import encode_headers, normalize_headers
 from harness.server.asgi import read_body
-from harness.server.transport.answer_bytes import send_answer
 from harness.server.transport.asgi_types import Receive, Scope, Send
-from harness.server.transport.faulty_delivery import disconnect
+from harness.server.transport.deliver import disconnect, send_answer
 from harness.server.websocket.protocol import CLOSE_NORMAL, refuse_upgrade
 
 API_KEY_HEADERS = ("authorization", "api-key")

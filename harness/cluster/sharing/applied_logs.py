@@ -12,15 +12,19 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from harness.cluster.sharing.log_entries import LOST, LogLine, StoredSnapshot, StoreLost, Tail
-from harness.cluster.sharing.logged_request import (
+from harness.cluster.sharing.log_entries import (
     BYTES,
     CONTROL,
     HTTP,
     LEFT,
+    LOST,
     TEXT,
     UPGRADE,
     LoggedRequest,
+    LogLine,
+    StoredSnapshot,
+    StoreLost,
+    Tail,
     decode_request,
 )
 from harness.cluster.sharing.redis_log import SNAPSHOT_EVERY

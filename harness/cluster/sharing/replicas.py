@@ -27,20 +27,20 @@ from itertools import count
 from typing import Any
 
 from harness.cluster.sharing.applied_logs import AppliedLogs, ControlPlane, Submitted, fail
-from harness.cluster.sharing.gate_watch import GateWatch
-from harness.cluster.sharing.key_watch import LOOK_SECONDS, KeyWatch
 from harness.cluster.sharing.log_entries import (
+    LEFT,
     Append,
     LogDropped,
+    LoggedRequest,
     LogGone,
     LogMoved,
     RequestLog,
     StoreLost,
     Tail,
 )
-from harness.cluster.sharing.logged_request import LEFT, LoggedRequest
 from harness.cluster.sharing.replicated_api import ReplicatedApi
 from harness.cluster.sharing.snapshot import SnapshotError
+from harness.cluster.sharing.watches import LOOK_SECONDS, GateWatch, KeyWatch
 from harness.core.edge import EdgeRecord
 
 MOST_SENT = 64

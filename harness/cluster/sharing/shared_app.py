@@ -10,8 +10,16 @@ from time import perf_counter
 from typing import Any, cast
 
 from harness.cluster.sharing.applied_logs import ControlAnswer, SessionEvents
-from harness.cluster.sharing.log_entries import RequestLog, StoreLost
-from harness.cluster.sharing.logged_request import BYTES, CONTROL, HTTP, TEXT, UPGRADE, LoggedRequest
+from harness.cluster.sharing.log_entries import (
+    BYTES,
+    CONTROL,
+    HTTP,
+    TEXT,
+    UPGRADE,
+    LoggedRequest,
+    RequestLog,
+    StoreLost,
+)
 from harness.cluster.sharing.replicas import Replicas
 from harness.cluster.sharing.replicated_api import ReplicatedApi
 from harness.core.delivery import Delivery
@@ -24,8 +32,8 @@ from harness.server.api_observers import AnsweredRequest
 from harness.server.asgi import App, connection_of, edge_of, needs_asgi, read_body
 from harness.server.control_plane.access import LOOPBACK_ACCESS, ControlAccess
 from harness.server.mock_api import CONTROL_ROOT
-from harness.server.transport.answer_bytes import send_answer
 from harness.server.transport.asgi_types import AsgiApp, Receive, Scope, Send
+from harness.server.transport.deliver import send_answer
 
 LARGEST_BODY = 32 * 1024 * 1024
 """Bytes of a request that the store takes."""

@@ -12,7 +12,7 @@ import ssl
 from contextlib import suppress
 
 from harness.server.tls.context import PLAIN_ANSWER, ServerContext
-from harness.server.transport.faulty_delivery import NO_LINGER
+from harness.server.transport.deliver import NO_LINGER
 
 READ_SIZE = 64 * 1024
 """Bytes that are read at once, more than a record of TLS has."""

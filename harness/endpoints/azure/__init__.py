@@ -24,9 +24,8 @@ from harness.api.resources.files import MODEL_PURPOSES
 from harness.contract.dialect_body import apply_known_definition
 from harness.contract.rule import CREATE_RESPONSE
 from harness.core.exchange import Answer, Json, Request
-from harness.endpoints.azure.events import tell_whole
 from harness.endpoints.azure.headers import add_headers
-from harness.endpoints.azure.objects import show_object
+from harness.endpoints.azure.objects import show_object, tell_whole
 from harness.endpoints.azure.responses import View
 from harness.endpoints.project.agent_sessions import note_request
 from harness.world.api_call import ApiCall

@@ -1,4 +1,7 @@
-"""The objects of a project, written member by member as the tables of `members` have them."""
+"""The objects of a project, written member by member as the tables of `members` have them.
+
+Beside them the events of a stream as an agent tells them that writes its stream itself.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,7 @@ from harness.endpoints.azure.members import (
     OBJECTS,
     OLD_ITEM_END,
     OLD_ITEM_HEAD,
+    OWN_EVENT_ORDER,
     REWRITTEN,
     SHAPES,
     USAGE_WITHOUT,
@@ -134,3 +138,29 @@ def write_numbers(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: write_numbers(member) for name, member in value.items()}
     return [write_numbers(element) for element in value] if isinstance(value, list) else value
+
+
+DELTA = ".delta"
+
+
+def tell_whole(events: Sequence[Json]) -> list[Json]:
+    """Rewrite the events with each text in a single delta, numbered from 0."""
+    told: list[Json] = []
+    for event in events:
+        before = told[-1] if told else {}
+        if event["type"].endswith(DELTA) and _place_of(event) == _place_of(before):
+            told[-1] = {**before, "delta": before["delta"] + event["delta"]}
+        else:
+            told.append(event)
+    return [{**event, "sequence_number": number} for number, event in enumerate(told)]
+
+
+def _place_of(event: Json) -> tuple[object, ...]:
+    return tuple(event.get(name) for name in ("type", "output_index", "content_index", "summary_index"))
+
+
+def order_own(event: Json) -> Json:
+    """Order the members of an event as such a stream has them, without padding."""
+    shown = {name: event[name] for name in OWN_EVENT_ORDER if name in event}
+    shown |= {name: value for name, value in event.items() if name not in (*OWN_EVENT_ORDER, "logprobs", "obfuscation")}
+    return shown | ({"logprobs": event["logprobs"]} if "logprobs" in event else {})

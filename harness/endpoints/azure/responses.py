@@ -10,7 +10,6 @@ from harness.api.project.agent_kinds import AGENT_KINDS, HOSTED, PROMPT, AgentKi
 from harness.api.project.tools import order_tool
 from harness.api.tokens import CHARACTERS_PER_TOKEN
 from harness.core.exchange import Json
-from harness.endpoints.azure.events import order_own
 from harness.endpoints.azure.members import (
     ADDED_MEMBERS,
     CATEGORY_ORDER,
@@ -28,7 +27,7 @@ from harness.endpoints.azure.members import (
     REWRITTEN,
     VALUES_OF_KIND,
 )
-from harness.endpoints.azure.objects import pick, shape, show_item, show_members, show_usage, write_numbers
+from harness.endpoints.azure.objects import order_own, pick, shape, show_item, show_members, show_usage, write_numbers
 
 
 class View(NamedTuple):

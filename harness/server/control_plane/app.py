@@ -18,9 +18,14 @@ from harness.core.exchange import Json
 from harness.core.text.vocabulary import render_json
 from harness.server.control_plane import acts, changes, journal
 from harness.server.control_plane.decide import decide
-from harness.server.control_plane.docs_page import CONTENT_SECURITY_POLICY, render_control_page
 from harness.server.control_plane.live import events, worlds
-from harness.server.control_plane.openapi import REFUSALS, ControlApp, describe_body
+from harness.server.control_plane.openapi import (
+    CONTENT_SECURITY_POLICY,
+    REFUSALS,
+    ControlApp,
+    describe_body,
+    render_control_page,
+)
 from harness.server.control_plane.requests import api_of, mock_of
 from harness.server.control_plane.view import VIEW_PATH, view, view_case, view_run
 from harness.server.mock_api import CONTROL_ROOT, MockApi

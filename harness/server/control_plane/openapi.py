@@ -1,8 +1,10 @@
-"""What the control plane's OpenAPI document says beyond the parameters of its handlers: bodies and refusals."""
+"""The control plane described: its OpenAPI document, and `/_harness/docs`, a page of it that loads and runs nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from html import escape
 from typing import Any
 
 from fastapi import FastAPI
@@ -83,3 +85,48 @@ def describe_body(method: str, path: str) -> dict[str, Any] | None:
     if method != "POST" or path not in BODIES:
         return None
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": BODIES[path]}}}}
+
+
+CONTENT_SECURITY_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+_STYLE = (
+    "body{font:16px/1.5 sans-serif;max-width:50em;margin:2em auto;padding:0 1em;color-scheme:light dark}"
+    "h2{font-size:1em;margin-top:2em}code{font-size:.95em}"
+)
+_CODE = re.compile(r"`([^`]*)`")
+
+
+def render_control_page(openapi: Json) -> str:
+    """Render the page for an OpenAPI document: each request with its description and its parameters."""
+    title = escape(openapi["info"]["title"])
+    requests = "\n".join(
+        _render_request(method, path, operation)
+        for path, operations in openapi["paths"].items()
+        for method, operation in operations.items()
+    )
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+        f"<style>{_STYLE}</style></head>\n<body><h1>The control plane of {title}</h1>\n"
+        "<p>The bearer key of a request names its World. "
+        f'<a href="openapi.json">openapi.json</a> says the same for programs.</p>\n{requests}\n</body></html>\n'
+    )
+
+
+def _render_request(method: str, path: str, operation: Json) -> str:
+    paragraphs = operation.get("description", "").split("\n\n")
+    parameters = "".join(f"<li>{parameter}</li>" for parameter in _describe_parameters(operation))
+    return (
+        f"<h2><code>{method.upper()} {escape(path)}</code></h2>"
+        + "".join(f"<p>{_CODE.sub(_render_code, escape(text))}</p>" for text in paragraphs)
+        + (f"<ul>{parameters}</ul>" if parameters else "")
+    )
+
+
+def _describe_parameters(operation: Json) -> Iterator[str]:
+    for parameter in operation.get("parameters", ()):
+        schema = parameter["schema"]
+        values = " | ".join(schema.get("enum", ())) or schema.get("type", "")
+        yield f"<code>?{escape(parameter['name'])}={escape(values)}</code>, by default {escape(str(schema.get('default')))}"
+
+
+def _render_code(found: re.Match[str]) -> str:
+    return f"<code>{found[1]}</code>"

@@ -20,8 +20,7 @@ from harness.core.headers import encode_headers
 from harness.fast_path.joined_writes import JoinedWrites
 from harness.fast_path.posts_at_once import LateAnswer, ReadyAnswer
 from harness.server.transport.asgi_types import CONNECTION, EDGE, STOPPING, AsgiApp, Scope, connection_scope
-from harness.server.transport.exchange import STARTED, AsgiExchange
-from harness.server.transport.flow_control import FlowControl
+from harness.server.transport.exchange import STARTED, AsgiExchange, FlowControl
 from harness.server.transport.framing import STATUS_LINES, AnswerFraming, Headers, encode_lines, encode_text
 from harness.server.transport.presence import Presence
 from harness.server.transport.request_parser import CONNECT, BadRequest, RequestHead, RequestParser

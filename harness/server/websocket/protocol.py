@@ -18,7 +18,7 @@ from harness.core.edge import EdgeRecord
 from harness.core.exchange import Answer, Json
 from harness.core.headers import encode_headers
 from harness.server.transport.asgi_types import Message, Receive, Send
-from harness.server.transport.faulty_delivery import send_events
+from harness.server.transport.deliver import send_events
 
 CLOSE_NORMAL = 1000
 """The code with which a connection is closed that has come to its end."""

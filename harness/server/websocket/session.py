@@ -22,9 +22,13 @@ from harness.core.exchange import Answer, Json, ReceivedRequest, Request
 from harness.items.history import conversation_id, input_items
 from harness.server.api_observers import AnsweredRequest, ApiObserver
 from harness.server.websocket import steering_events
-from harness.server.websocket.injected_outputs import continue_events, merge_responses, unanswered
-from harness.server.websocket.injected_outputs import created_event as inject_created_event
-from harness.server.websocket.injected_outputs import failed_event as inject_failed_event
+from harness.server.websocket.steering_events import (
+    continue_events,
+    injected_event,
+    merge_responses,
+    not_injected_event,
+    unanswered,
+)
 from harness.world.api_call import ApiCall
 from harness.world.websocket_state import ConnectionWorld, LaneResponse, OpenResponse
 
@@ -155,14 +159,14 @@ class SocketSession:
         if answer.events is not None or answer.rule is None or answer.rule == "inject_malformed":
             return answer
         held = self._connection.held(request.body["response_id"])
-        return answer._replace(events=[inject_failed_event(held, request.body, answer.body["error"])])
+        return answer._replace(events=[not_injected_event(held, request.body, answer.body["error"])])
 
     def _accept_inject(self, call: ApiCall) -> Answer:
         """Take the outputs into the response, which goes on as soon as no output is missing."""
         request, connection = call.request, self._connection
         opened = connection.open_responses[request.body["response_id"]]
         opened.outputs += request.body["input"]
-        created = inject_created_event(opened)
+        created = injected_event(opened)
         if unanswered(opened):
             return Answer(200, {**opened.response, "output": []}, events=[created])
         answer = self._continue_response(request, opened)

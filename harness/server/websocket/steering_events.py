@@ -1,35 +1,39 @@
-"""The events about a steer: accepted, pending until the client sends outputs, or failed."""
+"""The events about what a client sends into an open response: a steer, and outputs that are injected.
+
+A steer is accepted, pending until the client sends outputs, or failed. A response with agents may wait for outputs of the
+client over its connection (`completed(awaits_outputs=True)`); when all are there it goes on, and ends as one response.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from harness.core.exchange import Json
 from harness.items.kind import CLIENT_CALL_NAMES, output_of_call
-from harness.world.websocket_state import LaneResponse
+from harness.world.websocket_state import LaneResponse, OpenResponse
 
 
 def accepted_event(held: LaneResponse, id: str) -> Json:
     """Say that the input is queued."""
-    return _event("accepted", held, steer={"id": id, "previous_response_id": held.response["id"]})
+    return _event("steer.accepted", held, steer={"id": id, "previous_response_id": held.response["id"]})
 
 
 def pending_event(held: LaneResponse, id: str, owed: Sequence[Json]) -> Json:
     """Say that the input waits for what the client owes to the response."""
     steer = {"id": id, "previous_response_id": held.response["id"]}
-    return _event("pending", held, reason="waiting_for_required_input", required_input=list(owed), steer=steer)
+    return _event("steer.pending", held, reason="waiting_for_required_input", required_input=list(owed), steer=steer)
 
 
 def failed_event(held: LaneResponse | None, body: Json, error: Json, id: str | None = None) -> Json:
     """Say that the input of this steer is rejected, and return the input; `id` is that of a steer accepted before."""
     steer = {name: body[name] for name in ("input", "previous_response_id") if name in body}
     members = {name: error[name] for name in ("type", "code", "message")}
-    return _event("failed", held, error=members, steer={"id": id, **steer} if id else steer)
+    return _event("steer.failed", held, error=members, steer={"id": id, **steer} if id else steer)
 
 
 def _event(kind: str, held: LaneResponse | None, **members: Any) -> Json:
-    event = {"type": f"response.steer.{kind}", **members, "sequence_number": held.event_count if held else 0}
+    event = {"type": f"response.{kind}", **members, "sequence_number": held.event_count if held else 0}
     if held is None:
         return event
     held.event_count += 1
@@ -51,3 +55,51 @@ def _output_stub(item: Json) -> Json | None:
     if kind == "function_call":
         return {**stub, "name": item["name"]}
     return {**stub, "execution": "client"} if kind == "tool_search_call" else stub
+
+
+def injected_event(opened: OpenResponse) -> Json:
+    """Say that injected outputs are part of the response now."""
+    return _event("inject.created", opened.held, response_id=opened.response["id"])
+
+
+def not_injected_event(held: LaneResponse | None, body: Json, error: Json) -> Json:
+    """Say that injected outputs are not part of the response, and return them."""
+    shown = {name: error[name] for name in ("code", "message")}
+    return _event("inject.failed", held, response_id=body["response_id"], input=body["input"], error=shown)
+
+
+def unanswered(opened: OpenResponse) -> list[Json]:
+    """List what the client still owes to a response, as stubs of outputs."""
+    given = [_answered_id(item) for item in opened.outputs]
+    owed = owed_outputs(opened.response["output"][opened.settled :])
+    return [stub for stub in owed if _answered_id(stub) not in given]
+
+
+def _answered_id(output: Json) -> Any:
+    return output.get("call_id") or output.get("approval_request_id")
+
+
+def merge_responses(first: Json, second: Json) -> Json:
+    """Merge two responses into one: the first, with what the second added."""
+    own = {name: first[name] for name in ("id", "created_at", "previous_response_id")}
+    output = [*first["output"], *second["output"]]
+    return {**second, **own, "output": output, "usage": _add_usage(first["usage"], second["usage"])}
+
+
+def _add_usage(first: Any, second: Any) -> Any:
+    if isinstance(first, dict) and isinstance(second, dict):
+        return {name: _add_usage(first.get(name), value) for name, value in second.items()}
+    return first + second if isinstance(first, int) and isinstance(second, int) else second
+
+
+def continue_events(opened: OpenResponse, events: Sequence[Json], merged: Json) -> Iterator[Json]:
+    """Yield the events of a second response as a continuation of the open one; the last has the merged response."""
+    place = len(opened.response["output"])
+    for event in list(events)[2:]:  # the response is created and in progress already
+        own: Json = {"sequence_number": opened.held.event_count}
+        if "output_index" in event:
+            own["output_index"] = event["output_index"] + place
+        if "response" in event:
+            own["response"] = merged
+        opened.held.event_count += 1
+        yield {**event, **own, **({"stream_id": opened.held.lane} if opened.held.lane else {})}

@@ -15,7 +15,7 @@ import pytest
 
 from harness.cluster.workers.tls_relay import MOST_HELD, SecuredSocket, TlsRelay
 from harness.server.tls.certificate import ServerCertificate, make_certificate
-from harness.server.transport.faulty_delivery import disconnect
+from harness.server.transport.deliver import disconnect
 
 MUCH = b"0123456789abcdef" * 200_000
 
