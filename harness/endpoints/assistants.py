@@ -6,18 +6,17 @@ from harness.api.operations import Cursors, operation
 from harness.api.paging import page
 from harness.api.resources import assistants
 from harness.contract.check import drop_nulls
-from harness.core.exchange import Answer, Json, Request
+from harness.core.exchange import Answer, Json
 from harness.world.api_call import ApiCall
-from harness.world.world import World
 
 
 @operation("POST", "/assistants", body="CreateAssistant", answer="Assistant")
 def create(call: ApiCall) -> Answer:
     """Make an assistant."""
     made = assistants.new_assistant(
-        drop_nulls(call.request.body), call.world.ids, call.world.tick(), call.world.uploads.add_store
+        drop_nulls(call.body), call.world.ids, call.world.tick(), call.world.uploads.add_store
     )
-    call.world.store.assistants[made["id"]] = made
+    call.store.assistants[made["id"]] = made
     return Answer(200, made)
 
 
@@ -30,31 +29,31 @@ def create(call: ApiCall) -> Answer:
 )
 def list_all(call: ApiCall) -> Answer:
     """List the assistants of the key, newest first unless `order=asc`."""
-    return Answer(200, page(list(call.world.store.assistants.values()), call.request.query))
+    return Answer(200, page(list(call.store.assistants.values()), call.query))
 
 
 @operation("GET", "/assistants/{assistant_id}", answer="Assistant")
 def retrieve(call: ApiCall) -> Answer:
     """Read one assistant."""
-    return Answer(200, _find_assistant(call.request, call.world))
+    return Answer(200, _find_assistant(call))
 
 
 @operation("POST", "/assistants/{assistant_id}", body="UpdateAssistant", answer="Assistant")
 def update(call: ApiCall) -> Answer:
     """Change an assistant as the body says; runs that are under way go on with the assistant as it was."""
-    known = _find_assistant(call.request, call.world)
-    changed = assistants.update_from_body(call.request.body, known)
-    call.world.store.assistants[known["id"]] = changed
+    known = _find_assistant(call)
+    changed = assistants.update_from_body(call.body, known)
+    call.store.assistants[known["id"]] = changed
     return Answer(200, changed)
 
 
 @operation("DELETE", "/assistants/{assistant_id}", answer="AssistantDeleted")
 def delete(call: ApiCall) -> Answer:
     """Forget an assistant; its threads and runs stay."""
-    id = call.request.params["assistant_id"]
-    del call.world.store.assistants[id]
+    id = call.params["assistant_id"]
+    del call.store.assistants[id]
     return Answer(200, {"id": id, "object": "assistant.deleted", "deleted": True})
 
 
-def _find_assistant(request: Request, world: World) -> Json:
-    return world.store.assistants[request.params["assistant_id"]]
+def _find_assistant(call: ApiCall) -> Json:
+    return call.store.assistants[call.params["assistant_id"]]

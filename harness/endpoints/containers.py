@@ -10,23 +10,22 @@ from harness.contract.check import drop_nulls
 from harness.core.exchange import Answer, Request
 from harness.core.stored_content import read_content
 from harness.world.api_call import ApiCall
-from harness.world.world import World
 
 CONTAINER_PATH = "/containers/{container_id}"
 FILE_PATH = f"{CONTAINER_PATH}/files/{{container_file_id}}"
 
 
-def _use(request: Request, world: World) -> str:
+def _use(call: ApiCall) -> str:
     """Use the container in the path, which keeps it from expiring, and return its id."""
-    id = request.params["container_id"]
-    world.containers.mark_used(id)
+    id = call.params["container_id"]
+    call.world.containers.mark_used(id)
     return id
 
 
 @operation("POST", "/containers", body="CreateContainer", answer="Container")
 def create(call: ApiCall) -> Answer:
     """Make a container, with copies of the uploaded files that it starts with."""
-    return Answer(200, call.world.containers.render(call.world.add_container(drop_nulls(call.request.body))))
+    return Answer(200, call.world.containers.render(call.world.add_container(drop_nulls(call.body))))
 
 
 @operation(
@@ -38,23 +37,21 @@ def create(call: ApiCall) -> Answer:
 )
 def list_containers(call: ApiCall) -> Answer:
     """List the containers, newest first unless `order=asc`, those of one `name` when asked for; expired ones stay."""
-    name = call.request.query.get("name")
-    containers = [call.world.containers.render(id) for id in list(call.world.store.containers)]
-    return Answer(
-        200, page([container for container in containers if name in (None, container["name"])], call.request.query)
-    )
+    name = call.query.get("name")
+    containers = [call.world.containers.render(id) for id in list(call.store.containers)]
+    return Answer(200, page([container for container in containers if name in (None, container["name"])], call.query))
 
 
 @operation("GET", CONTAINER_PATH, answer="Container")
 def retrieve(call: ApiCall) -> Answer:
     """Read one container."""
-    return Answer(200, call.world.containers.render(_use(call.request, call.world)))
+    return Answer(200, call.world.containers.render(_use(call)))
 
 
 @operation("DELETE", CONTAINER_PATH, answer="ContainerDeleted")
 def delete(call: ApiCall) -> Answer:
     """Forget a container and its files."""
-    id = call.request.params["container_id"]
+    id = call.params["container_id"]
     call.world.containers.delete(id)
     return Answer(200, {"id": id, "object": "container.deleted", "deleted": True})
 
@@ -63,9 +60,9 @@ def delete(call: ApiCall) -> Answer:
 def create_file(call: ApiCall) -> Answer:
     """Put a file into a container: the one of a form, or a copy of the uploaded file that a JSON body names."""
     call.world.tick()
-    id, file = _use(call.request, call.world), _sent_file(call.request)
+    id, file = _use(call), _sent_file(call.request)
     if file is None:
-        return Answer(200, call.world.copy_to_container(id, call.world.store.files[call.request.body["file_id"]]))
+        return Answer(200, call.world.copy_to_container(id, call.store.files[call.body["file_id"]]))
     name = f"{call.world.ids.hex('', 32)}-{file['filename']}"
     return Answer(200, call.world.containers.add_file(id, name, read_content(file["data"])))
 
@@ -86,28 +83,28 @@ def _sent_file(request: Request) -> Any:
 )
 def list_files(call: ApiCall) -> Answer:
     """List the files of a container, newest first unless `order=asc`."""
-    files = call.world.store.containers[_use(call.request, call.world)].files.values()
-    return Answer(200, page([file.object for file in files], call.request.query))
+    files = call.store.containers[_use(call)].files.values()
+    return Answer(200, page([file.object for file in files], call.query))
 
 
 @operation("GET", FILE_PATH, answer="ContainerFile")
 def retrieve_file(call: ApiCall) -> Answer:
     """Read one file of a container."""
-    container = call.world.store.containers[_use(call.request, call.world)]
-    return Answer(200, container.files[call.request.params["container_file_id"]].object)
+    container = call.store.containers[_use(call)]
+    return Answer(200, container.files[call.params["container_file_id"]].object)
 
 
 @operation("DELETE", FILE_PATH, answer="ContainerFileDeleted")
 def delete_file(call: ApiCall) -> Answer:
     """Forget a file of a container."""
-    id = call.request.params["container_file_id"]
-    call.world.containers.delete(_use(call.request, call.world), id)
+    id = call.params["container_file_id"]
+    call.world.containers.delete(_use(call), id)
     return Answer(200, {"id": id, "object": "container.file.deleted", "deleted": True})
 
 
 @operation("GET", f"{FILE_PATH}/content")
 def retrieve_file_content(call: ApiCall) -> Answer:
     """Read the bytes of a file of a container."""
-    container = call.world.store.containers[_use(call.request, call.world)]
+    container = call.store.containers[_use(call)]
     kind = {"content-type": "application/octet-stream"}
-    return Answer(200, container.files[call.request.params["container_file_id"]].data, kind)
+    return Answer(200, container.files[call.params["container_file_id"]].data, kind)

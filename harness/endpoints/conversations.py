@@ -10,7 +10,7 @@ from harness.api.http.dialects import FOUNDRY
 from harness.api.operations import ITEM_LIST, Cursors, operation
 from harness.api.paging import list_object, page
 from harness.contract.check import drop_nulls
-from harness.core.exchange import Answer, Json, Request
+from harness.core.exchange import Answer, Json
 from harness.world.api_call import ApiCall
 from harness.world.store import Conversation
 from harness.world.world import World
@@ -19,15 +19,10 @@ from harness.world.world import World
 @operation("POST", "/conversations", body="CreateConversation", answer="Conversation")
 def create(call: ApiCall) -> Answer:
     """Make a conversation, with the items it starts with."""
-    body = drop_nulls(call.request.body)
+    body = drop_nulls(call.body)
     id = call.world.ids.project_conversation() if call.request.dialect == FOUNDRY else call.world.ids.conversation()
-    made = {
-        "id": id,
-        "object": "conversation",
-        "created_at": call.world.tick(),
-        "metadata": body.get("metadata") or {},
-    }
-    call.world.store.conversations[id] = Conversation(made)
+    made = {"id": id, "object": "conversation", "created_at": call.world.tick(), "metadata": body.get("metadata") or {}}
+    call.store.conversations[id] = Conversation(made)
     _add_items(call.world, id, body)
     return Answer(200, made)
 
@@ -43,23 +38,23 @@ def _add_items(world: World, id: str, body: Json) -> list[Json]:
 @operation("GET", "/conversations/{conversation_id}", answer="Conversation")
 def retrieve(call: ApiCall) -> Answer:
     """Read a stored conversation."""
-    return Answer(200, _find_conversation(call.request, call.world).object)
+    return Answer(200, _find_conversation(call).object)
 
 
 @operation("POST", "/conversations/{conversation_id}", body="UpdateConversation", answer="Conversation")
 def update(call: ApiCall) -> Answer:
     """Set the metadata of a conversation; what it had before is gone."""
-    conversation = _find_conversation(call.request, call.world)
-    conversation.object = {**conversation.object, "metadata": call.request.body["metadata"] or {}}
-    call.world.store.conversations[call.request.params["conversation_id"]] = conversation
+    conversation = _find_conversation(call)
+    conversation.object = {**conversation.object, "metadata": call.body["metadata"] or {}}
+    call.store.conversations[call.params["conversation_id"]] = conversation
     return Answer(200, conversation.object)
 
 
 @operation("DELETE", "/conversations/{conversation_id}", answer="ConversationDeleted")
 def delete(call: ApiCall) -> Answer:
     """Forget a conversation; its items stay where else they are stored."""
-    id = call.request.params["conversation_id"]
-    del call.world.store.conversations[id]
+    id = call.params["conversation_id"]
+    del call.store.conversations[id]
     return Answer(200, {"id": id, "object": "conversation.deleted", "deleted": True})
 
 
@@ -69,15 +64,15 @@ def delete(call: ApiCall) -> Answer:
     query="ListInputItems",
     answer="ConversationItemList",
     cursors=Cursors(
-        "item", lambda request, world: [item.get("id") for item in _find_conversation(request, world).items], ITEM_LIST
+        "item",
+        lambda request, world: [item.get("id") for item in _find_conversation(ApiCall(request, world)).items],
+        ITEM_LIST,
     ),
 )
 def list_items(call: ApiCall) -> Answer:
     """List the items of a conversation, newest first unless `order=asc`."""
-    shown = page(_find_conversation(call.request, call.world).items, call.request.query)
-    return Answer(
-        200, include.filter_page(shown, call.request.query.get("include", ()), call.world.store.unfiltered_items)
-    )
+    shown = page(_find_conversation(call).items, call.query)
+    return Answer(200, include.filter_page(shown, call.query.get("include", ()), call.store.unfiltered_items))
 
 
 @operation(
@@ -86,19 +81,17 @@ def list_items(call: ApiCall) -> Answer:
 def create_items(call: ApiCall) -> Answer:
     """Append items to a conversation; the answer lists them in the order they came."""
     call.world.tick()
-    return Answer(200, list_object(_add_items(call.world, call.request.params["conversation_id"], call.request.body)))
+    return Answer(200, list_object(_add_items(call.world, call.params["conversation_id"], call.body)))
 
 
 @operation("GET", "/conversations/{conversation_id}/items/{item_id}", query="ListInputItems", answer="ConversationItem")
 def retrieve_item(call: ApiCall) -> Answer:
     """Read one item of a conversation."""
-    wanted = call.request.params["item_id"]
-    item = next(item for item in _find_conversation(call.request, call.world).items if item["id"] == wanted)
+    wanted = call.params["item_id"]
+    item = next(item for item in _find_conversation(call).items if item["id"] == wanted)
     return Answer(
         200,
-        include.filter_page({"data": [item]}, call.request.query.get("include", ()), call.world.store.unfiltered_items)[
-            "data"
-        ][0],
+        include.filter_page({"data": [item]}, call.query.get("include", ()), call.store.unfiltered_items)["data"][0],
     )
 
 
@@ -108,11 +101,11 @@ def delete_item(call: ApiCall) -> Answer:
 
     It can be referred to as long as a stored response has said or got it, or another conversation holds it.
     """
-    conversation, id = _find_conversation(call.request, call.world), call.request.params["item_id"]
+    conversation, id = _find_conversation(call), call.params["item_id"]
     conversation.remove_item(id)
-    call.world.store.conversations[call.request.params["conversation_id"]] = conversation
+    call.store.conversations[call.params["conversation_id"]] = conversation
     if id not in {item.get("id") for item in _stored_items(call.world)}:
-        call.world.store.items.pop(id, None)
+        call.store.items.pop(id, None)
     return Answer(200, conversation.object)
 
 
@@ -123,5 +116,5 @@ def _stored_items(world: World) -> Iterator[Json]:
         yield from (*stored.input, *stored.response["output"])
 
 
-def _find_conversation(request: Request, world: World) -> Conversation:
-    return world.store.conversations[request.params["conversation_id"]]
+def _find_conversation(call: ApiCall) -> Conversation:
+    return call.store.conversations[call.params["conversation_id"]]

@@ -16,12 +16,12 @@ FILES_PER_PAGE = 10_000
 @operation("POST", "/files", content="form", answer="FileObject")
 def create(call: ApiCall) -> Answer:
     """Keep an uploaded file; the server keeps a large one on disk."""
-    file, purpose = call.request.body["file"], call.request.body["purpose"]
-    lasts = call.request.body.get("expires_after")
+    file, purpose = call.body["file"], call.body["purpose"]
+    lasts = call.body.get("expires_after")
     seconds = int(lasts["seconds"]) if isinstance(lasts, dict) and "seconds" in lasts else None
     in_project = call.request.dialect == FOUNDRY
     id = call.world.uploads.add_uploaded(file["filename"], file["data"], purpose, seconds, in_project=in_project)
-    return Answer(200, call.world.store.files[id].object)
+    return Answer(200, call.store.files[id].object)
 
 
 @operation(
@@ -33,30 +33,30 @@ def create(call: ApiCall) -> Answer:
 )
 def list_files(call: ApiCall) -> Answer:
     """List the uploaded files, newest first unless `order=asc`, of one `purpose` when asked for."""
-    purpose = call.request.query.get("purpose")
-    objects = [file.object for id in list(call.world.store.files) if (file := call.world.uploads.file(id))]
+    purpose = call.query.get("purpose")
+    objects = [file.object for id in list(call.store.files) if (file := call.world.uploads.file(id))]
     selected = [shown for shown in objects if purpose in (None, shown["purpose"])]
-    return Answer(200, page(selected, call.request.query, limit=FILES_PER_PAGE))
+    return Answer(200, page(selected, call.query, limit=FILES_PER_PAGE))
 
 
 @operation("GET", "/files/{file_id}", answer="FileObject")
 def retrieve(call: ApiCall) -> Answer:
     """Read one uploaded file."""
-    return Answer(200, call.world.store.files[call.request.params["file_id"]].object)
+    return Answer(200, call.store.files[call.params["file_id"]].object)
 
 
 @operation("GET", "/files/{file_id}/content")
 def retrieve_content(call: ApiCall) -> Answer:
     """Read the bytes of an uploaded file."""
     kind = {"content-type": "application/octet-stream"}
-    file = call.world.store.files[call.request.params["file_id"]]
+    file = call.store.files[call.params["file_id"]]
     return Answer(200, file.text if isinstance(file.text, StoredContent) else file.data, kind)
 
 
 @operation("DELETE", "/files/{file_id}", answer="FileDeleted")
 def delete(call: ApiCall) -> Answer:
     """Forget a file; every vector store loses it."""
-    id = call.request.params["file_id"]
+    id = call.params["file_id"]
     call.world.uploads.delete(id)
     deleted: Json = {"object": "file", "deleted": True, "id": id}
     return Answer(200, deleted)

@@ -6,10 +6,9 @@ from harness.api.operations import Cursors, operation
 from harness.api.paging import page
 from harness.api.resources.assistants import keep_metadata
 from harness.contract.check import drop_nulls
-from harness.core.exchange import Answer, Json, Request
+from harness.core.exchange import Answer, Json
 from harness.endpoints.threads import add_messages, find_thread
 from harness.world.api_call import ApiCall
-from harness.world.world import World
 
 MESSAGES = "/threads/{thread_id}/messages"
 MESSAGE = f"{MESSAGES}/{{message_id}}"
@@ -19,7 +18,7 @@ MESSAGE = f"{MESSAGES}/{{message_id}}"
 def create(call: ApiCall) -> Answer:
     """Add a message to a thread."""
     call.world.tick()
-    (made,) = add_messages(find_thread(call.request, call.world), [drop_nulls(call.request.body)], call.world)
+    (made,) = add_messages(find_thread(call), [drop_nulls(call.body)], call.world)
     return Answer(200, made)
 
 
@@ -28,20 +27,20 @@ def create(call: ApiCall) -> Answer:
     MESSAGES,
     query="ListMessages",
     answer="MessageList",
-    cursors=Cursors("message", lambda request, world: find_thread(request, world).messages),
+    cursors=Cursors("message", lambda request, world: find_thread(ApiCall(request, world)).messages),
 )
 def list_all(call: ApiCall) -> Answer:
     """List the messages of a thread, newest first unless `order=asc`; with `run_id` those that the run made."""
-    found = list(find_thread(call.request, call.world).messages.values())
-    if run_id := call.request.query.get("run_id"):
+    found = list(find_thread(call).messages.values())
+    if run_id := call.query.get("run_id"):
         found = [message for message in found if message["run_id"] == run_id]
-    return Answer(200, page(found, call.request.query))
+    return Answer(200, page(found, call.query))
 
 
 @operation("GET", MESSAGE, answer="Message")
 def retrieve(call: ApiCall) -> Answer:
     """Read one message."""
-    return Answer(200, _find_message(call.request, call.world))
+    return Answer(200, _find_message(call))
 
 
 @operation("POST", MESSAGE, body="UpdateMessage", answer="Message")
@@ -50,11 +49,9 @@ def update(call: ApiCall) -> Answer:
 
     Recorded (2025-09 and 2025-10): this answer alone has `file_ids` in place of `attachments`.
     """
-    known = _find_message(call.request, call.world)
-    changed = known | (
-        {"metadata": keep_metadata(call.request.body["metadata"])} if "metadata" in call.request.body else {}
-    )
-    find_thread(call.request, call.world).messages[known["id"]] = changed
+    known = _find_message(call)
+    changed = known | ({"metadata": keep_metadata(call.body["metadata"])} if "metadata" in call.body else {})
+    find_thread(call).messages[known["id"]] = changed
     shown = {"file_ids" if name == "attachments" else name: value for name, value in changed.items()}
     return Answer(200, {**shown, "file_ids": []})
 
@@ -62,10 +59,10 @@ def update(call: ApiCall) -> Answer:
 @operation("DELETE", MESSAGE, answer="MessageDeleted")
 def delete(call: ApiCall) -> Answer:
     """Take a message out of its thread."""
-    id = call.request.params["message_id"]
-    del find_thread(call.request, call.world).messages[id]
+    id = call.params["message_id"]
+    del find_thread(call).messages[id]
     return Answer(200, {"id": id, "object": "thread.message.deleted", "deleted": True})
 
 
-def _find_message(request: Request, world: World) -> Json:
-    return find_thread(request, world).messages[request.params["message_id"]]
+def _find_message(call: ApiCall) -> Json:
+    return find_thread(call).messages[call.params["message_id"]]

@@ -22,13 +22,13 @@ def list_all(call: ApiCall) -> Answer:
 @operation("GET", "/models/{model}")
 def retrieve(call: ApiCall) -> Answer:
     """Read one model."""
-    return Answer(200, _render_model(call.request.params["model"]))
+    return Answer(200, _render_model(call.params["model"]))
 
 
 @operation("DELETE", "/models/{model}", answer="ModelDeleted")
 def delete(call: ApiCall) -> Answer:
     """Forget a fine-tuned model; the account lists it no more."""
-    name, account = call.request.params["model"], call.world.account
+    name, account = call.params["model"], call.world.account
     listed = None if account.models is None else account.models - {name}
     call.world.organization(models=listed, deleted_models=account.deleted_models | {name})
     return Answer(200, {"id": name, "object": "model", "deleted": True})

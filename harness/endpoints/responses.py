@@ -89,14 +89,14 @@ def retrieve(call: ApiCall) -> Answer:
     Reading a background response moves it on by one step first, unless the World is not `automatic`. A stream asked for
     past its end is empty.
     """
-    id = call.request.params["response_id"]
-    stored = call.world.store.responses[id]
-    if call.request.query.get("stream"):
+    id = call.params["response_id"]
+    stored = call.store.responses[id]
+    if call.query.get("stream"):
         events = stored.events or ()
-        return Answer(200, stored.response, events=events[max(0, call.request.query.get("starting_after", -1) + 1) :])
-    if call.world.automatic and id in call.world.store.pending:
+        return Answer(200, stored.response, events=events[max(0, call.query.get("starting_after", -1) + 1) :])
+    if call.world.automatic and id in call.store.pending:
         call.world.advance(id)
-    response = _reveal_included(call.world.store.responses[id].response, call.request, call.world)
+    response = _reveal_included(call.store.responses[id].response, call.request, call.world)
     return Answer(200, with_billing(response, call.world.as_of))
 
 
@@ -113,14 +113,14 @@ def _reveal_included(response: Json, request: Request, world: World) -> Json:
 @operation("POST", "/responses/{response_id}/cancel", answer="Response")
 def cancel(call: ApiCall) -> Answer:
     """End a background response that is under way."""
-    return Answer(200, call.world.cancel(call.request.params["response_id"]))
+    return Answer(200, call.world.cancel(call.params["response_id"]))
 
 
 @operation("DELETE", "/responses/{response_id}", answer="ResponseDeleted")
 def delete(call: ApiCall) -> Answer:
     """Forget a response; nothing can be chained to it any more."""
-    id = call.request.params["response_id"]
-    del call.world.store.responses[id]
+    id = call.params["response_id"]
+    del call.store.responses[id]
     return Answer(200, {"id": id, "object": "response.deleted", "deleted": True})
 
 
@@ -137,14 +137,9 @@ def _input_item_ids(request: Request, world: World) -> list[str | None]:
 )
 def list_input_items(call: ApiCall) -> Answer:
     """List the items that were the input of a stored response, newest first unless `order=asc`."""
-    stored = call.world.store.responses[call.request.params["response_id"]]
+    stored = call.store.responses[call.params["response_id"]]
     return Answer(
-        200,
-        filter_page(
-            page(stored.input, call.request.query),
-            call.request.query.get("include", ()),
-            call.world.store.unfiltered_items,
-        ),
+        200, filter_page(page(stored.input, call.query), call.query.get("include", ()), call.store.unfiltered_items)
     )
 
 
@@ -156,8 +151,8 @@ def compact(call: ApiCall) -> Answer:
 
     The result is not stored: it is sent back as `input`, never named as `previous_response_id`.
     """
-    body = drop_nulls(call.request.body)
-    transcript = call.transcript or call.world.store.transcript(body)
+    body = drop_nulls(call.body)
+    transcript = call.transcript or call.store.transcript(body)
     now = call.world.tick()
     id = call.world.ids.response(now, body.get("previous_response_id"))
     roles = ("system", "user") if call.request.dialect == FOUNDRY else ("user",)
@@ -181,6 +176,6 @@ def compact(call: ApiCall) -> Answer:
 @operation("POST", "/responses/input_tokens", body="InputTokenCount", answer="InputTokenCountResponse")
 def count_input_tokens(call: ApiCall) -> Answer:
     """How many tokens the model would read, as the same estimate that `usage` gives."""
-    body = drop_nulls(call.request.body)
-    count = estimate_settings_tokens(body) + (call.transcript or call.world.store.transcript(body)).tokens
+    body = drop_nulls(call.body)
+    count = estimate_settings_tokens(body) + (call.transcript or call.store.transcript(body)).tokens
     return Answer(200, {"object": "response.input_tokens", "input_tokens": count})

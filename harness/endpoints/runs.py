@@ -34,7 +34,7 @@ SEARCH_CONTENT = "step_details.tool_calls[*].file_search.results[*].content"
 @operation("POST", "/threads/runs", body="CreateThreadAndRun", answer="Run")
 def create_with_thread(call: ApiCall) -> Answer:
     """Make a thread, and a run on it."""
-    body = drop_nulls(call.request.body)
+    body = drop_nulls(call.body)
     thread = start_thread(body.get("thread") or {}, call.world)
     thread.object = {**thread.object, "tool_resources": thread.object["tool_resources"] or CODE_INTERPRETER_RESOURCES}
     return _create_run(thread, body, call.request, call.world, [make_event("thread.created", thread.object)])
@@ -43,7 +43,7 @@ def create_with_thread(call: ApiCall) -> Answer:
 @operation("POST", RUNS, body="CreateRun", answer="Run")
 def create(call: ApiCall) -> Answer:
     """Make a run on a thread, with the messages that the body adds to it first."""
-    body, thread = drop_nulls(call.request.body), find_thread(call.request, call.world)
+    body, thread = drop_nulls(call.body), find_thread(call)
     call.world.tick()
     before = dict(thread.messages)
     add_messages(thread, body.get("additional_messages") or (), call.world)
@@ -113,44 +113,42 @@ def _render_stream_event(event: Json, query: Mapping[str, Any]) -> Json:
     RUNS,
     query="ListRuns",
     answer="RunList",
-    cursors=Cursors("run", lambda request, world: find_thread(request, world).runs),
+    cursors=Cursors("run", lambda request, world: find_thread(ApiCall(request, world)).runs),
 )
 def list_all(call: ApiCall) -> Answer:
     """List the runs of a thread, newest first unless `order=asc`."""
-    return Answer(200, page(list(find_thread(call.request, call.world).runs.values()), call.request.query))
+    return Answer(200, page(list(find_thread(call).runs.values()), call.query))
 
 
 @operation("GET", RUN, answer="Run")
 def retrieve(call: ApiCall) -> Answer:
     """Read a run; if it is under way, move it on first, unless the World is not `automatic`."""
-    thread, id = find_thread(call.request, call.world), call.request.params["run_id"]
+    thread, id = find_thread(call), call.params["run_id"]
     if call.world.automatic and id in thread.pending_events:
-        return Answer(200, call.world.advance_run(call.request.params["thread_id"], id))
+        return Answer(200, call.world.advance_run(call.params["thread_id"], id))
     return Answer(200, thread.runs[id])
 
 
 @operation("POST", RUN, body="UpdateRun", answer="Run")
 def update(call: ApiCall) -> Answer:
     """Set the metadata of a run."""
-    runs, id = find_thread(call.request, call.world).runs, call.request.params["run_id"]
-    if "metadata" in call.request.body:
-        runs[id] = {**runs[id], "metadata": assistants.keep_metadata(call.request.body["metadata"])}
+    runs, id = find_thread(call).runs, call.params["run_id"]
+    if "metadata" in call.body:
+        runs[id] = {**runs[id], "metadata": assistants.keep_metadata(call.body["metadata"])}
     return Answer(200, runs[id])
 
 
 @operation("POST", f"{RUN}/cancel", answer="Run")
 def cancel(call: ApiCall) -> Answer:
     """Begin to end a run."""
-    return Answer(
-        200, find_thread(call.request, call.world).cancel_run(call.request.params["run_id"], call.world.tick())
-    )
+    return Answer(200, find_thread(call).cancel_run(call.params["run_id"], call.world.tick()))
 
 
 @operation("POST", f"{RUN}/submit_tool_outputs", body="SubmitToolOutputs", answer="Run")
 def submit_tool_outputs(call: ApiCall) -> Answer:
     """Give a run what it waits for: the outputs of its calls, or the approval to make the calls."""
-    thread, body = find_thread(call.request, call.world), drop_nulls(call.request.body)
-    run = {**thread.runs[call.request.params["run_id"]], "status": "queued", "required_action": None}
+    thread, body = find_thread(call), drop_nulls(call.body)
+    run = {**thread.runs[call.params["run_id"]], "status": "queued", "required_action": None}
     outputs = {output["tool_call_id"]: output.get("output", "") for output in body.get("tool_outputs") or ()}
     now, steps = call.world.tick(), thread.steps_of(run["id"])
     waiting = [step for step in steps if step["status"] == "in_progress"]
@@ -180,21 +178,18 @@ def _set_output(call: Json, outputs: Mapping[str, Any]) -> Json:
     STEPS,
     query="ListRunSteps",
     answer="RunStepList",
-    cursors=Cursors("run step", lambda request, world: find_thread(request, world).steps),
+    cursors=Cursors("run step", lambda request, world: find_thread(ApiCall(request, world)).steps),
 )
 def list_steps(call: ApiCall) -> Answer:
     """List the steps of a run, newest first unless `order=asc`."""
-    steps = find_thread(call.request, call.world).steps_of(call.request.params["run_id"])
-    return Answer(200, page([_render_step(step, call.request.query) for step in steps], call.request.query))
+    steps = find_thread(call).steps_of(call.params["run_id"])
+    return Answer(200, page([_render_step(step, call.query) for step in steps], call.query))
 
 
 @operation("GET", f"{STEPS}/{{step_id}}", query="RetrieveRunStep", answer="RunStep")
 def retrieve_step(call: ApiCall) -> Answer:
     """Read one step of a run."""
-    return Answer(
-        200,
-        _render_step(find_thread(call.request, call.world).steps[call.request.params["step_id"]], call.request.query),
-    )
+    return Answer(200, _render_step(find_thread(call).steps[call.params["step_id"]], call.query))
 
 
 def _render_step(step: Json, query: Mapping[str, Any]) -> Json:

@@ -8,7 +8,7 @@ from harness.api.operations import operation
 from harness.api.resources import assistants
 from harness.api.resources.threads import Thread
 from harness.contract.check import drop_nulls
-from harness.core.exchange import Answer, Json, Request
+from harness.core.exchange import Answer, Json
 from harness.world.api_call import ApiCall
 from harness.world.world import World
 
@@ -18,7 +18,7 @@ CODE_INTERPRETER_RESOURCES: Json = {"code_interpreter": {"file_ids": []}}
 @operation("POST", "/threads", body="CreateThread", answer="Thread")
 def create(call: ApiCall) -> Answer:
     """Make a thread, with the messages it starts with."""
-    return Answer(200, start_thread(drop_nulls(call.request.body), call.world).object)
+    return Answer(200, start_thread(drop_nulls(call.body), call.world).object)
 
 
 def start_thread(body: Json, world: World) -> Thread:
@@ -39,15 +39,15 @@ def add_messages(thread: Thread, messages: Sequence[Json], world: World) -> Sequ
 @operation("GET", "/threads/{thread_id}", answer="Thread")
 def retrieve(call: ApiCall) -> Answer:
     """Read a thread; recorded: without resources it shows those of a code interpreter."""
-    known = find_thread(call.request, call.world).object
+    known = find_thread(call).object
     return Answer(200, {**known, "tool_resources": known["tool_resources"] or CODE_INTERPRETER_RESOURCES})
 
 
 @operation("POST", "/threads/{thread_id}", body="UpdateThread", answer="Thread")
 def update(call: ApiCall) -> Answer:
     """Set the metadata or the resources of a thread; what the body does not name stays."""
-    thread = find_thread(call.request, call.world)
-    changes = {name: value or {} for name, value in call.request.body.items()}
+    thread = find_thread(call)
+    changes = {name: value or {} for name, value in call.body.items()}
     if "metadata" in changes:
         changes["metadata"] = assistants.keep_metadata(changes["metadata"])
     thread.object = thread.object | changes
@@ -57,11 +57,11 @@ def update(call: ApiCall) -> Answer:
 @operation("DELETE", "/threads/{thread_id}", answer="ThreadDeleted")
 def delete(call: ApiCall) -> Answer:
     """Forget a thread with its messages and runs."""
-    id = call.request.params["thread_id"]
-    del call.world.store.threads[id]
+    id = call.params["thread_id"]
+    del call.store.threads[id]
     return Answer(200, {"id": id, "object": "thread.deleted", "deleted": True})
 
 
-def find_thread(request: Request, world: World) -> Thread:
+def find_thread(call: ApiCall) -> Thread:
     """Find the thread that the path names."""
-    return world.store.threads[request.params["thread_id"]]
+    return call.store.threads[call.params["thread_id"]]

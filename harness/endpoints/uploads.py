@@ -17,40 +17,40 @@ UPLOAD_PATH = "/uploads/{upload_id}"
 def create(call: ApiCall) -> Answer:
     """Make a pending upload, to which parts are added within an hour."""
     now, id = call.world.tick(), call.world.ids.hex("upload_", 32)
-    call.world.store.parted_uploads[id] = made = new_upload(id, now, drop_nulls(call.request.body))
+    call.store.parted_uploads[id] = made = new_upload(id, now, drop_nulls(call.body))
     return Answer(200, made.object)
 
 
 @operation("POST", f"{UPLOAD_PATH}/parts", content="form", answer="UploadPart")
 def add_part(call: ApiCall) -> Answer:
     """Add a part; the order of the parts is given when the upload is completed."""
-    id = call.request.params["upload_id"]
-    upload, now, part = call.world.store.parted_uploads[id], call.world.tick(), call.world.ids.hex("part_", 32)
-    upload.parts[part] = read_content(call.request.body["data"]["data"])
-    call.world.store.parted_uploads[id] = upload
+    id = call.params["upload_id"]
+    upload, now, part = call.store.parted_uploads[id], call.world.tick(), call.world.ids.hex("part_", 32)
+    upload.parts[part] = read_content(call.body["data"]["data"])
+    call.store.parted_uploads[id] = upload
     return Answer(200, {"id": part, "object": "upload.part", "created_at": now, "upload_id": id})
 
 
 @operation("POST", f"{UPLOAD_PATH}/complete", body="CompleteUpload", answer="Upload")
 def complete(call: ApiCall) -> Answer:
     """Make the file of the parts, in the order of `part_ids`."""
-    id = call.request.params["upload_id"]
-    upload = call.world.store.parted_uploads[id]
-    data = join_parts(upload, call.request.body["part_ids"])
+    id = call.params["upload_id"]
+    upload = call.store.parted_uploads[id]
+    data = join_parts(upload, call.body["part_ids"])
     name, purpose, in_project = upload.object["filename"], upload.object["purpose"], call.request.dialect == FOUNDRY
     file = call.world.uploads.add_file(name, data, purpose, upload.file_expires_after, in_project=in_project)
-    upload.object = {**upload.object, "status": "completed", "file": call.world.store.files[file].object}
+    upload.object = {**upload.object, "status": "completed", "file": call.store.files[file].object}
     upload.parts.clear()
-    call.world.store.parted_uploads[id] = upload
+    call.store.parted_uploads[id] = upload
     return Answer(200, upload.object)
 
 
 @operation("POST", f"{UPLOAD_PATH}/cancel", answer="Upload")
 def cancel(call: ApiCall) -> Answer:
     """Give an upload up; no parts can be added any more."""
-    id = call.request.params["upload_id"]
-    upload = call.world.store.parted_uploads[id]
+    id = call.params["upload_id"]
+    upload = call.store.parted_uploads[id]
     upload.object = {**upload.object, "status": "cancelled"}
     upload.parts.clear()
-    call.world.store.parted_uploads[id] = upload
+    call.store.parted_uploads[id] = upload
     return Answer(200, upload.object)

@@ -22,9 +22,9 @@ STORED_FILES = Cursors(
 )
 
 
-def _find_store(request: Request, world: World) -> VectorStore:
+def _find_store(call: ApiCall) -> VectorStore:
     """Find the vector store of the path as it is read: what was in progress has come to its end."""
-    store = world.store.vector_stores[request.params["vector_store_id"]]
+    store = call.store.vector_stores[call.params["vector_store_id"]]
     store.finish_files("completed")
     return store
 
@@ -32,10 +32,10 @@ def _find_store(request: Request, world: World) -> VectorStore:
 @operation("POST", "/vector_stores", body="CreateVectorStore", answer="VectorStore")
 def create(call: ApiCall) -> Answer:
     """Make a vector store, with the files it starts with."""
-    body = drop_nulls(call.request.body)
+    body = drop_nulls(call.body)
     members = {name: body[name] for name in body if name != "file_ids"}
     id = call.world.uploads.add_store(body.get("file_ids", ()), members, in_project=call.request.dialect == FOUNDRY)
-    return Answer(200, render_store(call.world.store.vector_stores[id], call.world.now))
+    return Answer(200, render_store(call.store.vector_stores[id], call.world.now))
 
 
 @operation(
@@ -47,25 +47,21 @@ def create(call: ApiCall) -> Answer:
 )
 def list_stores(call: ApiCall) -> Answer:
     """List the vector stores, newest first unless `order=asc`."""
-    stores = [render_store(store, call.world.now) for store in call.world.store.vector_stores.values()]
-    return Answer(200, page(stores, call.request.query))
+    stores = [render_store(store, call.world.now) for store in call.store.vector_stores.values()]
+    return Answer(200, page(stores, call.query))
 
 
 @operation("GET", STORE_PATH, answer="VectorStore")
 def retrieve(call: ApiCall) -> Answer:
     """Read one vector store."""
-    return Answer(200, render_store(_find_store(call.request, call.world), call.world.now))
+    return Answer(200, render_store(_find_store(call), call.world.now))
 
 
 @operation("POST", STORE_PATH, body="UpdateVectorStore", answer="VectorStore")
 def update(call: ApiCall) -> Answer:
     """Change the name, the metadata or the time to live of a vector store."""
-    store = _find_store(call.request, call.world)
-    store.object = {
-        **store.object,
-        **call.request.body,
-        "metadata": call.request.body.get("metadata", store.object["metadata"]) or {},
-    }
+    store = _find_store(call)
+    store.object = {**store.object, **call.body, "metadata": call.body.get("metadata", store.object["metadata"]) or {}}
     store.mark_used(call.world.tick())
     return Answer(200, render_store(store, call.world.now))
 
@@ -73,7 +69,7 @@ def update(call: ApiCall) -> Answer:
 @operation("DELETE", STORE_PATH, answer="VectorStoreDeleted")
 def delete(call: ApiCall) -> Answer:
     """Forget a vector store; its files stay uploaded."""
-    id = call.request.params["vector_store_id"]
+    id = call.params["vector_store_id"]
     call.world.uploads.delete(id)
     return Answer(200, {"id": id, "object": "vector_store.deleted", "deleted": True})
 
@@ -81,15 +77,15 @@ def delete(call: ApiCall) -> Answer:
 @operation("POST", f"{STORE_PATH}/search", body="SearchVectorStore", answer="VectorStoreSearchResults")
 def search(call: ApiCall) -> Answer:
     """Find the chunks of a vector store that hold words of the query, the best first."""
-    store = _find_store(call.request, call.world)
+    store = _find_store(call)
     store.mark_used(call.world.tick())
     files = [(attached, file) for id, attached in store.files.items() if (file := call.world.uploads.file(id))]
     return Answer(
         200,
         {
             "object": "vector_store.search_results.page",
-            "search_query": queries_of(call.request.body),
-            "data": search_files(drop_nulls(call.request.body), files),
+            "search_query": queries_of(call.body),
+            "data": search_files(drop_nulls(call.body), files),
             "has_more": False,
             "next_page": None,
         },
@@ -100,10 +96,10 @@ def search(call: ApiCall) -> Answer:
 def create_file(call: ApiCall) -> Answer:
     """Take a file into a vector store."""
     call.world.tick()
-    body = drop_nulls(call.request.body)
+    body = drop_nulls(call.body)
     for asset in call.world.uploads.add_assets(body):
         body = {**body, "file_id": asset}
-    return Answer(200, _attach_file(call.world, _find_store(call.request, call.world), body))
+    return Answer(200, _attach_file(call.world, _find_store(call), body))
 
 
 def _attach_file(world: World, store: VectorStore, body: Json) -> Json:
@@ -111,15 +107,11 @@ def _attach_file(world: World, store: VectorStore, body: Json) -> Json:
 
 
 @operation(
-    "GET",
-    f"{STORE_PATH}/files",
-    query="ListVectorStoreFiles",
-    answer="VectorStoreFileList",
-    cursors=STORED_FILES,
+    "GET", f"{STORE_PATH}/files", query="ListVectorStoreFiles", answer="VectorStoreFileList", cursors=STORED_FILES
 )
 def list_files(call: ApiCall) -> Answer:
     """List the files of a vector store, newest first unless `order=asc`, those in one state when asked by `filter`."""
-    return Answer(200, _page_files(list(_find_store(call.request, call.world).files.values()), call.request))
+    return Answer(200, _page_files(list(_find_store(call).files.values()), call.request))
 
 
 def _page_files(files: Sequence[Json], request: Request) -> Json:
@@ -130,29 +122,29 @@ def _page_files(files: Sequence[Json], request: Request) -> Json:
 @operation("GET", f"{STORE_PATH}/files/{{file_id}}", answer="VectorStoreFile")
 def retrieve_file(call: ApiCall) -> Answer:
     """Read one file of a vector store."""
-    return Answer(200, _find_store(call.request, call.world).files[call.request.params["file_id"]])
+    return Answer(200, _find_store(call).files[call.params["file_id"]])
 
 
 @operation("POST", f"{STORE_PATH}/files/{{file_id}}", body="UpdateVectorStoreFile", answer="VectorStoreFile")
 def update_file(call: ApiCall) -> Answer:
     """Set the attributes of a file of a vector store; those it had before are gone."""
-    files, id = _find_store(call.request, call.world).files, call.request.params["file_id"]
-    files[id] = {**files[id], "attributes": call.request.body["attributes"] or {}}
+    files, id = _find_store(call).files, call.params["file_id"]
+    files[id] = {**files[id], "attributes": call.body["attributes"] or {}}
     return Answer(200, files[id])
 
 
 @operation("DELETE", f"{STORE_PATH}/files/{{file_id}}", answer="VectorStoreFileDeleted")
 def delete_file(call: ApiCall) -> Answer:
     """Take a file out of a vector store; it stays uploaded."""
-    id = call.request.params["file_id"]
-    del _find_store(call.request, call.world).files[id]
+    id = call.params["file_id"]
+    del _find_store(call).files[id]
     return Answer(200, {"id": id, "object": "vector_store.file.deleted", "deleted": True})
 
 
 @operation("GET", f"{STORE_PATH}/files/{{file_id}}/content", answer="VectorStoreFileContent")
 def retrieve_file_content(call: ApiCall) -> Answer:
     """Read the text of a file of a vector store, in the chunks it was cut into."""
-    attached = _find_store(call.request, call.world).files[call.request.params["file_id"]]
+    attached = _find_store(call).files[call.params["file_id"]]
     file = call.world.uploads.file(attached["id"])
     cut = split_chunks(file_text(file), attached["chunking_strategy"]) if file else ()
     data = [{"type": "text", "text": chunk} for chunk in cut]
@@ -163,7 +155,7 @@ def retrieve_file_content(call: ApiCall) -> Answer:
 @operation("POST", f"{STORE_PATH}/file_batches", body="CreateVectorStoreFileBatch", answer="VectorStoreFileBatch")
 def create_batch(call: ApiCall) -> Answer:
     """Take several files into a vector store at once."""
-    store, body = _find_store(call.request, call.world), drop_nulls(call.request.body)
+    store, body = _find_store(call), drop_nulls(call.body)
     now, id = call.world.tick(), call.world.ids.hex("vsfb_", 32)
     requested = body.get("files") or [{**body, "file_id": file} for file in body.get("file_ids", ())]
     requested += [{**body, "file_id": asset} for asset in call.world.uploads.add_assets(body)]
@@ -182,15 +174,15 @@ def create_batch(call: ApiCall) -> Answer:
 @operation("GET", f"{STORE_PATH}/file_batches/{{batch_id}}", answer="VectorStoreFileBatch")
 def retrieve_batch(call: ApiCall) -> Answer:
     """How far a batch is."""
-    store = _find_store(call.request, call.world)
-    return Answer(200, render_batch(store, store.batches[call.request.params["batch_id"]]))
+    store = _find_store(call)
+    return Answer(200, render_batch(store, store.batches[call.params["batch_id"]]))
 
 
 @operation("POST", f"{STORE_PATH}/file_batches/{{batch_id}}/cancel", answer="VectorStoreFileBatch")
 def cancel_batch(call: ApiCall) -> Answer:
     """Stop a batch; files that have been read already stay."""
-    store = call.world.store.vector_stores[call.request.params["vector_store_id"]]
-    batch = store.batches[call.request.params["batch_id"]]
+    store = call.store.vector_stores[call.params["vector_store_id"]]
+    batch = store.batches[call.params["batch_id"]]
     store.finish_files("cancelled", batch.files)
     return Answer(200, render_batch(store, batch))
 
@@ -204,6 +196,6 @@ def cancel_batch(call: ApiCall) -> Answer:
 )
 def list_batch_files(call: ApiCall) -> Answer:
     """List the files of a batch that are in the vector store, newest first unless `order=asc`."""
-    store = _find_store(call.request, call.world)
-    ids = store.batches[call.request.params["batch_id"]].files
+    store = _find_store(call)
+    ids = store.batches[call.params["batch_id"]].files
     return Answer(200, _page_files([store.files[id] for id in ids if id in store.files], call.request))

@@ -32,7 +32,7 @@ def _render(endpoint: WebhookEndpoint, *, with_secret: bool = False) -> Json:
 @operation("POST", PATH, body="CreateWebhookEndpoint", answer="WebhookEndpointWithSecret")
 def create(call: ApiCall) -> Answer:
     """Make an endpoint; the answer shows its secret."""
-    made = call.world.open_webhooks().register(drop_nulls(call.request.body), call.world.tick())
+    made = call.world.open_webhooks().register(drop_nulls(call.body), call.world.tick())
     return Answer(200, _render(made, with_secret=True))
 
 
@@ -46,26 +46,26 @@ def create(call: ApiCall) -> Answer:
 def list_endpoints(call: ApiCall) -> Answer:
     """List the endpoints, newest first, those of the test too."""
     endpoints = call.world.open_webhooks().endpoints.values()
-    return Answer(200, page(list(map(_render, endpoints)), call.request.query))
+    return Answer(200, page(list(map(_render, endpoints)), call.query))
 
 
 @operation("GET", ENDPOINT_PATH, answer="WebhookEndpoint")
 def retrieve(call: ApiCall) -> Answer:
     """Read one endpoint, without its secret."""
-    return Answer(200, _render(call.world.open_webhooks().endpoints[call.request.params["webhook_endpoint_id"]]))
+    return Answer(200, _render(call.world.open_webhooks().endpoints[call.params["webhook_endpoint_id"]]))
 
 
 @operation("POST", ENDPOINT_PATH, body="UpdateWebhookEndpoint", answer="WebhookEndpoint")
 def update(call: ApiCall) -> Answer:
     """Change the name, the URL or the events of an endpoint."""
-    id, body = call.request.params["webhook_endpoint_id"], drop_nulls(call.request.body)
+    id, body = call.params["webhook_endpoint_id"], drop_nulls(call.body)
     return Answer(200, _render(call.world.open_webhooks().update(id, body, call.world.tick())))
 
 
 @operation("DELETE", ENDPOINT_PATH, answer="WebhookEndpointDeleted")
 def delete(call: ApiCall) -> Answer:
     """Forget an endpoint; what is due at it is not delivered any more."""
-    id = call.request.params["webhook_endpoint_id"]
+    id = call.params["webhook_endpoint_id"]
     del call.world.open_webhooks().endpoints[id]
     return Answer(200, {"id": id, "object": "webhook_endpoint.deleted", "deleted": True})
 
@@ -73,8 +73,8 @@ def delete(call: ApiCall) -> Answer:
 @operation("POST", f"{ENDPOINT_PATH}/rotate_secret", body="RotateWebhookSecret", answer="WebhookEndpointWithSecret")
 def rotate_secret(call: ApiCall) -> Answer:
     """Give an endpoint another secret; the old one signs for a day, too, if the body says so."""
-    keep = bool(drop_nulls(call.request.body or {}).get("keep_old_secret_active_for_24_hours"))
-    id, now = call.request.params["webhook_endpoint_id"], call.world.tick()
+    keep = bool(drop_nulls(call.body or {}).get("keep_old_secret_active_for_24_hours"))
+    id, now = call.params["webhook_endpoint_id"], call.world.tick()
     return Answer(200, _render(call.world.open_webhooks().rotate(id, now, keep_old=keep), with_secret=True))
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from harness.answers.prompt import Prompt
 from harness.contract.check import Violation, check_request
 from harness.core.exchange import Request
 from harness.items.history import Transcript
+from harness.world.store import Store
 from harness.world.world import World
 
 
@@ -22,6 +24,26 @@ class ApiCall(NamedTuple):
     world: World
     transcript: Transcript | None = None
     prompt: Prompt | None = None
+
+    @property
+    def params(self) -> Mapping[str, str]:
+        """What the operation's template took from the path."""
+        return self.request.params
+
+    @property
+    def query(self) -> Mapping[str, Any]:
+        """The parameters of the query, typed."""
+        return self.request.query
+
+    @property
+    def body(self) -> Any:
+        """The parsed body."""
+        return self.request.body
+
+    @property
+    def store(self) -> Store:
+        """What the key has stored."""
+        return self.world.store
 
 
 def admit(request: Request, world: Any) -> ApiCall | Violation:

@@ -54,7 +54,7 @@ class Turn(NamedTuple):
 
 def find_prompt(call: ApiCall) -> Prompt:
     """Find what a request asks of a model of its World, of which nothing is changed."""
-    world, body = call.world, drop_nulls(call.request.body)
+    world, body = call.world, drop_nulls(call.body)
     transcript = call.transcript or world.store.transcript(body)
     return read_prompt(body, transcript, read_settings(body, find_loaded(transcript), world.models, world.as_of))
 

@@ -48,19 +48,19 @@ def note_request(request: Request, world: World, agent: Json, id: str) -> None:
     world.store.agent_sessions[session_key(agent["name"], id)] = session
 
 
-def _find(request: Request, world: World) -> AgentSession:
-    return world.store.agent_sessions[session_key(request.params["agent_name"], request.params["session_id"])]
+def _find(call: ApiCall) -> AgentSession:
+    return call.store.agent_sessions[session_key(call.params["agent_name"], call.params["session_id"])]
 
 
-def _keep(request: Request, world: World, session: AgentSession) -> None:
-    world.store.agent_sessions[session_key(request.params["agent_name"], request.params["session_id"])] = session
+def _keep(call: ApiCall, session: AgentSession) -> None:
+    call.store.agent_sessions[session_key(call.params["agent_name"], call.params["session_id"])] = session
 
 
 @operation("POST", SESSIONS, project=True)
 def create(call: ApiCall) -> Answer:
     """Open a session, of the version that the body names or that traffic is directed to."""
     call.world.tick()
-    name, body = call.request.params["agent_name"], as_object(call.request.body)
+    name, body = call.params["agent_name"], as_object(call.body)
     named = as_string(as_object(body.get("version_indicator")).get("agent_version"))
     answering = answering_version(call.world, {"name": name}, at_endpoint=True)
     version = named or (answering["version"] if answering else "1")
@@ -71,49 +71,47 @@ def create(call: ApiCall) -> Answer:
 @operation("GET", SESSIONS, project=True)
 def list_all(call: ApiCall) -> Answer:
     """List the sessions of an agent, newest first unless `order=asc`; on behalf of a user, that user's."""
-    own, user = session_key(call.request.params["agent_name"], ""), user_of(call.request)
-    known = [session for key, session in call.world.store.agent_sessions.items() if key.startswith(own)]
+    own, user = session_key(call.params["agent_name"], ""), user_of(call.request)
+    known = [session for key, session in call.store.agent_sessions.items() if key.startswith(own)]
     sessions = [session.object for session in known if user in ("", session.user)]
-    return Answer(200, page_of(sessions, call.request.query, SESSION_LIST, "agent_session_id"))
+    return Answer(200, page_of(sessions, call.query, SESSION_LIST, "agent_session_id"))
 
 
 @operation("GET", SESSION, project=True)
 def retrieve(call: ApiCall) -> Answer:
     """Read one session."""
-    return Answer(200, _find(call.request, call.world).object)
+    return Answer(200, _find(call).object)
 
 
 @operation("DELETE", SESSION, project=True)
 def delete(call: ApiCall) -> Answer:
     """Forget a session and its files."""
-    call.world.store.agent_sessions.pop(
-        session_key(call.request.params["agent_name"], call.request.params["session_id"]), None
-    )
+    call.store.agent_sessions.pop(session_key(call.params["agent_name"], call.params["session_id"]), None)
     return Answer(204, b"")
 
 
 @operation("POST", f"{SESSION}:stop", project=True)
 def stop(call: ApiCall) -> Answer:
     """Stop the container of a session."""
-    session = _find(call.request, call.world)
+    session = _find(call)
     stop_session(session, call.world.tick())
-    _keep(call.request, call.world, session)
+    _keep(call, session)
     return Answer(204, b"")
 
 
 @operation("GET", "/agents/{agent_name}/versions/{agent_version}/sessions/{session_id}:logstream", project=True)
 def stream_log(call: ApiCall) -> Answer:
     """Stream the log of a session as events, to its end."""
-    log = encode_log(_find(call.request, call.world), call.request.params["agent_name"], call.world.tick())
+    log = encode_log(_find(call), call.params["agent_name"], call.world.tick())
     return Answer(200, log, {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-store, no-cache"})
 
 
 @operation("PUT", f"{SESSION}/files/content", project=True, content="bytes")
 def upload_file(call: ApiCall) -> Answer:
     """Write a file of a session, by its path below the home of that."""
-    path, session = str(call.request.query["path"]), _find(call.request, call.world)
+    path, session = str(call.query["path"]), _find(call)
     session.files[normalize_path(path)] = call.request.raw
-    _keep(call.request, call.world, session)
+    _keep(call, session)
     written = {"path": path, "bytes_written": len(call.request.raw), "success": True, "source_type": "stream"}
     return Answer(201, written)
 
@@ -121,25 +119,25 @@ def upload_file(call: ApiCall) -> Answer:
 @operation("GET", f"{SESSION}/files/content", project=True)
 def download_file(call: ApiCall) -> Answer:
     """Read the bytes of a file of a session."""
-    path = normalize_path(str(call.request.query["path"]))
+    path = normalize_path(str(call.query["path"]))
     name = path.rpartition("/")[2]
     plain = name.encode("ascii", "replace").decode().translate({ord(sign): "_" for sign in '"\\\r\n?'})
     shown = f"attachment; filename={plain}; filename*=UTF-8''{quote(name)}"
-    return Answer(200, _find(call.request, call.world).files[path], {**_BINARY, "content-disposition": shown})
+    return Answer(200, _find(call).files[path], {**_BINARY, "content-disposition": shown})
 
 
 @operation("GET", f"{SESSION}/files", project=True)
 def list_files(call: ApiCall) -> Answer:
     """List what is directly in a directory of a session, by default its home."""
-    path = str(call.request.query.get("path") or ".")
-    return Answer(200, {"path": path, "entries": list_directory(_find(call.request, call.world), path)})
+    path = str(call.query.get("path") or ".")
+    return Answer(200, {"path": path, "entries": list_directory(_find(call), path)})
 
 
 @operation("DELETE", f"{SESSION}/files", project=True)
 def delete_file(call: ApiCall) -> Answer:
     """Delete a file of a session, or with `recursive=true` a directory."""
-    session = _find(call.request, call.world)
-    for name in files_below(session, str(call.request.query["path"])):
+    session = _find(call)
+    for name in files_below(session, str(call.query["path"])):
         del session.files[name]
-    _keep(call.request, call.world, session)
+    _keep(call, session)
     return Answer(204, b"")

@@ -15,9 +15,9 @@ from harness.world.project_resources import put_asset, table_of
 
 def _patch(kind: AssetKind, call: ApiCall) -> Answer:
     """Make a version, or change it by a merge patch."""
-    params = call.request.params
+    params = call.params
     stored = put_asset(
-        kind, call.world, params["name"], params["version"], call.request.body or {}, project_of(call.request.root)
+        kind, call.world, params["name"], params["version"], call.body or {}, project_of(call.request.root)
     )
     return Answer(200, kind.render(stored, True))
 
@@ -29,21 +29,21 @@ def _list_latest(kind: AssetKind, call: ApiCall) -> Answer:
 
 def _list_versions(kind: AssetKind, call: ApiCall) -> Answer:
     """List the versions of one asset, newest first (recorded)."""
-    versions = known_versions(table_of(kind, call.world), call.request.params["name"])
+    versions = known_versions(table_of(kind, call.world), call.params["name"])
     return Answer(200, value_list(kind.render(version, False) for version in reversed(list(versions.values()))))
 
 
 def _retrieve(kind: AssetKind, call: ApiCall) -> Answer:
     """Retrieve one version."""
-    stored = table_of(kind, call.world)[call.request.params["name"]].versions[call.request.params["version"]]
+    stored = table_of(kind, call.world)[call.params["name"]].versions[call.params["version"]]
     return Answer(200, kind.render(stored, False))
 
 
 def _delete(kind: AssetKind, call: ApiCall) -> Answer:
     """Forget a version; recorded: a missing one is forgotten as well."""
-    table, name = table_of(kind, call.world), call.request.params["name"]
+    table, name = table_of(kind, call.world), call.params["name"]
     if name in table:
-        table[name].remove(call.request.params["version"])
+        table[name].remove(call.params["version"])
         if not table[name].versions:
             del table[name]
     return Answer(204, b"")

@@ -19,10 +19,9 @@ from harness.api.project.blobs import (
     render_list,
 )
 from harness.api.project.connections import project_of
-from harness.core.exchange import Answer, Request
+from harness.core.exchange import Answer
 from harness.world.api_call import ApiCall
 from harness.world.project_resources import FILE_TYPE, origin_of
-from harness.world.world import World
 
 CONTAINER = f"{BLOB_ROOT}/{{container}}"
 BLOB = f"{CONTAINER}/{{+blob}}"
@@ -31,15 +30,11 @@ BLOB = f"{CONTAINER}/{{+blob}}"
 @operation("PUT", BLOB, project=True, content="bytes")
 def put_blob(call: ApiCall) -> Answer:
     """Keep a blob; with `comp=block` a block of one, with `comp=blocklist` the blob that these blocks make."""
-    container, name, part = (
-        _container_of(call.request, call.world),
-        call.request.params["blob"],
-        call.request.query.get("comp"),
-    )
+    container, name, part = _container_of(call), call.params["blob"], call.query.get("comp")
     if container is None:
         return _error("ContainerNotFound")
     if part == "block":
-        container.blocks.setdefault(name, {})[str(call.request.query.get("blockid"))] = call.request.raw
+        container.blocks.setdefault(name, {})[str(call.query.get("blockid"))] = call.request.raw
         return Answer(201, b"")
     if call.request.headers.get("if-none-match") == "*" and name in container.blobs:
         return _error("BlobAlreadyExists")
@@ -54,20 +49,20 @@ def put_blob(call: ApiCall) -> Answer:
 @operation("GET", CONTAINER, project=True)
 def list_blobs(call: ApiCall) -> Answer:
     """List the blobs of a container, those whose names begin with a `prefix` when asked for."""
-    container = _container_of(call.request, call.world)
+    container = _container_of(call)
     if container is None:
         return _error("ContainerNotFound")
     address = container_address(
-        origin_of(call.world, call.request.headers), project_of(call.request.root), call.request.params["container"]
+        origin_of(call.world, call.request.headers), project_of(call.request.root), call.params["container"]
     )
-    return Answer(200, render_list(address, container, str(call.request.query.get("prefix", ""))), XML)
+    return Answer(200, render_list(address, container, str(call.query.get("prefix", ""))), XML)
 
 
 @operation("GET", BLOB, project=True)
 def get_blob(call: ApiCall) -> Answer:
     """Read the bytes of a blob, or of a range of it."""
-    container = _container_of(call.request, call.world)
-    blob = container.blobs.get(call.request.params["blob"]) if container else None
+    container = _container_of(call)
+    blob = container.blobs.get(call.params["blob"]) if container else None
     if blob is None:
         return _error("BlobNotFound" if container else "ContainerNotFound")
     asked = call.request.headers.get("x-ms-range") or call.request.headers.get("range") or ""
@@ -81,14 +76,14 @@ def get_blob(call: ApiCall) -> Answer:
 @operation("DELETE", BLOB, project=True)
 def delete_blob(call: ApiCall) -> Answer:
     """Forget a blob."""
-    container = _container_of(call.request, call.world)
-    if container is None or container.blobs.pop(call.request.params["blob"], None) is None:
+    container = _container_of(call)
+    if container is None or container.blobs.pop(call.params["blob"], None) is None:
         return _error("BlobNotFound" if container else "ContainerNotFound")
     return Answer(202, b"")
 
 
-def _container_of(request: Request, world: World) -> BlobContainer | None:
-    return world.store.blobs.get(request.params["container"])
+def _container_of(call: ApiCall) -> BlobContainer | None:
+    return call.store.blobs.get(call.params["container"])
 
 
 def _error(code: str) -> Answer:

@@ -17,9 +17,9 @@ def list_connections(call: ApiCall) -> Answer:
     """List the connections without credentials, of one `connectionType`, or those that are `defaultConnection`."""
     shown = [
         hide_credentials(connection)
-        for connection in call.world.store.connections.values()
-        if fits_query(connection, call.request.query, {"connectionType": "type"})
-        and (connection["isDefault"] or call.request.query.get("defaultConnection") != "true")
+        for connection in call.store.connections.values()
+        if fits_query(connection, call.query, {"connectionType": "type"})
+        and (connection["isDefault"] or call.query.get("defaultConnection") != "true")
     ]
     return Answer(200, value_list(shown))
 
@@ -27,28 +27,25 @@ def list_connections(call: ApiCall) -> Answer:
 @operation("GET", CONNECTION, project=True)
 def retrieve_connection(call: ApiCall) -> Answer:
     """Read a connection without its credentials."""
-    return Answer(200, hide_credentials(call.world.store.connections[call.request.params["name"]]))
+    return Answer(200, hide_credentials(call.store.connections[call.params["name"]]))
 
 
 @operation("POST", f"{CONNECTION}/getConnectionWithCredentials", project=True)
 def retrieve_with_credentials(call: ApiCall) -> Answer:
     """Read a connection with its credentials; the request has no body."""
-    return Answer(200, call.world.store.connections[call.request.params["name"]])
+    return Answer(200, call.store.connections[call.params["name"]])
 
 
 @operation("GET", "/deployments", project=True)
 def list_deployments(call: ApiCall) -> Answer:
     """List the deployments, of one `modelPublisher`, `modelName` or `deploymentType` when asked for."""
-    every = call.world.store.deployments.values()
+    every = call.store.deployments.values()
     return Answer(
-        200,
-        value_list(
-            deployment for deployment in every if fits_query(deployment, call.request.query, DEPLOYMENT_FILTERS)
-        ),
+        200, value_list(deployment for deployment in every if fits_query(deployment, call.query, DEPLOYMENT_FILTERS))
     )
 
 
 @operation("GET", "/deployments/{name}", project=True)
 def retrieve_deployment(call: ApiCall) -> Answer:
     """Read one deployment."""
-    return Answer(200, call.world.store.deployments[call.request.params["name"]])
+    return Answer(200, call.store.deployments[call.params["name"]])

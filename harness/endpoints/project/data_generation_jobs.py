@@ -28,8 +28,8 @@ JOB = f"{JOBS}/{{job_id}}"
 @operation("POST", JOBS, project=True)
 def create(call: ApiCall) -> Answer:
     """Begin a job, which is polled until it has succeeded."""
-    job = new_job(call.world.ids.guid(), call.world.tick(), call.request.body)
-    call.world.store.generation_jobs[job["id"]] = job
+    job = new_job(call.world.ids.guid(), call.world.tick(), call.body)
+    call.store.generation_jobs[job["id"]] = job
     address = f"{origin_of(call.world, call.request.headers)}{call.request.root}{JOBS}/{job['id']}?api-version=v1"
     return Answer(201, job, {"operation-location": address, "location": address})
 
@@ -37,13 +37,13 @@ def create(call: ApiCall) -> Answer:
 @operation("GET", JOBS, project=True)
 def list_jobs(call: ApiCall) -> Answer:
     """List the jobs, newest first unless `order=asc`."""
-    return Answer(200, page_list(list(call.world.store.generation_jobs.values()), call.request.query))
+    return Answer(200, page_list(list(call.store.generation_jobs.values()), call.query))
 
 
 @operation("GET", JOB, project=True)
 def retrieve(call: ApiCall) -> Answer:
     """Move a job on by a step and return it: queued, in progress, succeeded."""
-    jobs, id = call.world.store.generation_jobs, call.request.params["job_id"]
+    jobs, id = call.store.generation_jobs, call.params["job_id"]
     job = jobs[id]
     if status := NEXT_STATUS.get(job["status"]):
         moved = {**job, "status": status}
@@ -56,7 +56,7 @@ def retrieve(call: ApiCall) -> Answer:
 @operation("POST", f"{JOB}:cancel", project=True)
 def cancel(call: ApiCall) -> Answer:
     """Cancel a job that is under way; any other stays as it is."""
-    jobs, id = call.world.store.generation_jobs, call.request.params["job_id"]
+    jobs, id = call.store.generation_jobs, call.params["job_id"]
     if jobs[id]["status"] in NEXT_STATUS:
         jobs[id] = {**jobs[id], "status": CANCELLED, "finished_at": call.world.tick()}
     return Answer(200, jobs[id])
@@ -65,7 +65,7 @@ def cancel(call: ApiCall) -> Answer:
 @operation("DELETE", JOB, project=True)
 def delete(call: ApiCall) -> Answer:
     """Forget a job; what it has made stays."""
-    del call.world.store.generation_jobs[call.request.params["job_id"]]
+    del call.store.generation_jobs[call.params["job_id"]]
     return Answer(204, b"")
 
 

@@ -18,14 +18,14 @@ def start_upload(call: ApiCall) -> Answer:
     """Make a container to upload the files of a version to; its address needs no key."""
     container = new_container(call.world)
     address = container_address(origin_of(call.world, call.request.headers), project_of(call.request.root), container)
-    asked = (call.request.body or {}).get("pendingUploadId")
+    asked = (call.body or {}).get("pendingUploadId")
     return Answer(
         200,
         {
             **_references(address, address, signed_query(call.world.api_key, "rcwl")),
             "pendingUploadId": asked,
-            "pendingUploadType": (call.request.body or {}).get("pendingUploadType", "BlobReference"),
-            "version": call.request.params["version"],
+            "pendingUploadType": (call.body or {}).get("pendingUploadType", "BlobReference"),
+            "version": call.params["version"],
         },
     )
 
@@ -33,7 +33,7 @@ def start_upload(call: ApiCall) -> Answer:
 @operation("POST", f"{VERSION}/credentials", project=True)
 def retrieve_credentials(call: ApiCall) -> Answer:
     """Return the address of the container of a version, for reading; the request has no body."""
-    stored = call.world.store.datasets[call.request.params["name"]].versions[call.request.params["version"]]
+    stored = call.store.datasets[call.params["name"]].versions[call.params["version"]]
     data = str(stored["members"].get("dataUri", ""))
     name = data.partition(f"{BLOB_ROOT}/")[2].partition("/")[0]
     container = container_address(origin_of(call.world, call.request.headers), project_of(call.request.root), name)

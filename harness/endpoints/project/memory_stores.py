@@ -5,11 +5,10 @@ from __future__ import annotations
 from harness.api.operations import operation
 from harness.api.project.memories import USER_PROFILE, Memories, render_update
 from harness.api.project.versions import page_list
-from harness.core.exchange import Answer, Request
+from harness.core.exchange import Answer
 from harness.core.loose_json import as_object
 from harness.world.api_call import ApiCall
 from harness.world.project_resources import new_memory_id, origin_of, put_memory_store, settle_updates
-from harness.world.world import World
 
 STORES = "/memory_stores"
 STORE = f"{STORES}/{{name}}"
@@ -22,30 +21,26 @@ UPDATE_VERSION = "2025-11-15-preview"
 @operation("POST", STORES, project=True)
 def create(call: ApiCall) -> Answer:
     """Make a memory store; of a known store change the description and the definition, and keep its memories."""
-    return Answer(200, put_memory_store(call.world, call.request.body).object)
+    return Answer(200, put_memory_store(call.world, call.body).object)
 
 
 @operation("GET", STORES, project=True)
 def list_stores(call: ApiCall) -> Answer:
     """List the memory stores, newest first unless `order=asc`."""
-    return Answer(
-        200, page_list([store.object for store in call.world.store.memory_stores.values()], call.request.query)
-    )
+    return Answer(200, page_list([store.object for store in call.store.memory_stores.values()], call.query))
 
 
 @operation("GET", STORE, project=True)
 def retrieve(call: ApiCall) -> Answer:
     """Read one memory store."""
-    return Answer(200, _store_of(call.request, call.world).object)
+    return Answer(200, _store_of(call).object)
 
 
 @operation("POST", STORE, project=True)
 def update(call: ApiCall) -> Answer:
     """Change the description or the metadata."""
-    store = _store_of(call.request, call.world)
-    changes = {
-        name: value for name, value in as_object(call.request.body).items() if name in ("description", "metadata")
-    }
+    store = _store_of(call)
+    changes = {name: value for name, value in as_object(call.body).items() if name in ("description", "metadata")}
     store.object = {**store.object, **changes, "updated_at": call.world.tick()}
     return Answer(200, store.object)
 
@@ -53,17 +48,17 @@ def update(call: ApiCall) -> Answer:
 @operation("DELETE", STORE, project=True)
 def delete(call: ApiCall) -> Answer:
     """Forget a memory store with all memories."""
-    name = call.request.params["name"]
-    del call.world.store.memory_stores[name]
+    name = call.params["name"]
+    del call.store.memory_stores[name]
     return Answer(200, {"object": "memory_store.deleted", "name": name, "deleted": True})
 
 
 @operation("POST", f"{STORE}:update_memories", project=True)
 def update_memories(call: ApiCall) -> Answer:
     """Begin to make memories of messages; the update is polled until it is completed."""
-    id, name = call.world.ids.guid(), call.request.params["name"]
+    id, name = call.world.ids.guid(), call.params["name"]
     call.world.tick()
-    _store_of(call.request, call.world).queue(id, call.request.body)
+    _store_of(call).queue(id, call.body)
     project = f"{origin_of(call.world, call.request.headers)}{call.request.root}"
     address = f"{project}{STORES}/{name}/updates/{id}?api-version={UPDATE_VERSION}"
     return Answer(202, {"update_id": id, "status": "queued"}, {"operation-location": address})
@@ -72,7 +67,7 @@ def update_memories(call: ApiCall) -> Answer:
 @operation("GET", f"{STORE}/updates/{{update_id}}", project=True)
 def retrieve_update(call: ApiCall) -> Answer:
     """Read an update: queued when it is polled first (recorded), from then on completed."""
-    store, id = _store_of(call.request, call.world), call.request.params["update_id"]
+    store, id = _store_of(call), call.params["update_id"]
     update = store.updates[id]
     update.polls += 1
     if update.polls > 1 and update.is_waiting:
@@ -83,15 +78,15 @@ def retrieve_update(call: ApiCall) -> Answer:
 @operation("POST", f"{STORE}:search_memories", project=True)
 def search_memories(call: ApiCall) -> Answer:
     """Find the memories of a scope that messages remind of; updates that still wait come first."""
-    store = _settled_store(call.request, call.world)
-    return Answer(200, store.search(call.world.ids.hex("", 32), call.request.body))
+    store = _settled_store(call)
+    return Answer(200, store.search(call.world.ids.hex("", 32), call.body))
 
 
 @operation("POST", f"{STORE}:delete_scope", project=True)
 def delete_scope(call: ApiCall) -> Answer:
     """Forget the memories of a scope; `deleted` says whether there were any (recorded)."""
-    store, scope = _settled_store(call.request, call.world), call.request.body["scope"]
-    name = call.request.params["name"]
+    store, scope = _settled_store(call), call.body["scope"]
+    name = call.params["name"]
     deleted = store.delete_scope(scope)
     return Answer(200, {"object": "memory_store.scope.deleted", "name": name, "scope": scope, "deleted": deleted})
 
@@ -99,48 +94,48 @@ def delete_scope(call: ApiCall) -> Answer:
 @operation("POST", ITEMS, project=True)
 def create_memory(call: ApiCall) -> Answer:
     """Put a memory in."""
-    body = call.request.body
+    body = call.body
     kind = body["kind"] if isinstance(body.get("kind"), str) else USER_PROFILE
-    store = _store_of(call.request, call.world)
+    store = _store_of(call)
     return Answer(200, store.add(new_memory_id(call.world), call.world.tick(), body["scope"], body["content"], kind))
 
 
 @operation("POST", f"{ITEMS}:list", project=True)
 def list_memories(call: ApiCall) -> Answer:
     """List the memories of a scope, newest first unless `order=asc`, of one `kind` when asked for."""
-    scope, kind = call.request.body["scope"], call.request.query.get("kind")
-    every = _settled_store(call.request, call.world).items.values()
+    scope, kind = call.body["scope"], call.query.get("kind")
+    every = _settled_store(call).items.values()
     shown = [memory for memory in every if memory["scope"] == scope and kind in (None, memory["kind"])]
-    return Answer(200, page_list(shown, call.request.query, id_member="memory_id"))
+    return Answer(200, page_list(shown, call.query, id_member="memory_id"))
 
 
 @operation("GET", ITEM, project=True)
 def retrieve_memory(call: ApiCall) -> Answer:
     """Read one memory."""
-    return Answer(200, _store_of(call.request, call.world).items[call.request.params["memory_id"]])
+    return Answer(200, _store_of(call).items[call.params["memory_id"]])
 
 
 @operation("POST", ITEM, project=True)
 def update_memory(call: ApiCall) -> Answer:
     """Change the text of a memory."""
-    items, id = _store_of(call.request, call.world).items, call.request.params["memory_id"]
-    items[id] = {**items[id], "updated_at": call.world.tick(), "content": call.request.body["content"]}
+    items, id = _store_of(call).items, call.params["memory_id"]
+    items[id] = {**items[id], "updated_at": call.world.tick(), "content": call.body["content"]}
     return Answer(200, items[id])
 
 
 @operation("DELETE", ITEM, project=True)
 def delete_memory(call: ApiCall) -> Answer:
     """Forget a memory."""
-    id = call.request.params["memory_id"]
-    del _store_of(call.request, call.world).items[id]
+    id = call.params["memory_id"]
+    del _store_of(call).items[id]
     return Answer(200, {"object": "memory_store.item.deleted", "memory_id": id, "deleted": True})
 
 
-def _store_of(request: Request, world: World) -> Memories:
-    return world.store.memory_stores[request.params["name"]]
+def _store_of(call: ApiCall) -> Memories:
+    return call.store.memory_stores[call.params["name"]]
 
 
-def _settled_store(request: Request, world: World) -> Memories:
-    store = _store_of(request, world)
-    settle_updates(world, store)
+def _settled_store(call: ApiCall) -> Memories:
+    store = _store_of(call)
+    settle_updates(call.world, store)
     return store

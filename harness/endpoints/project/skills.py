@@ -21,7 +21,7 @@ VERSION = f"{VERSIONS}/{{version}}"
 @operation("POST", VERSIONS, project=True, content="form or json")
 def create_version(call: ApiCall) -> Answer:
     """Add a version to a skill, from its content as JSON or from uploaded files: one zip, or several files."""
-    name, body = call.request.params["name"], call.request.body
+    name, body = call.params["name"], call.body
     if call.request.headers.get("content-type", "").startswith(CONTENT_TYPE):
         package = package_of((file["filename"], read_content(file["data"])) for file in body["files"])
         description = read_header(package).get("description", "")
@@ -37,61 +37,61 @@ def import_package(call: ApiCall) -> Answer:
     header = read_header(call.request.raw)
     name = header.get("name") or "skill"
     put_skill(call.world, name, call.request.raw, header.get("description", ""))
-    shown = render_skill(call.world.store.skills[name], call.world.as_of)
+    shown = render_skill(call.store.skills[name], call.world.as_of)
     return Answer(201, {member: value for member, value in shown.items() if member != "metadata"})
 
 
 @operation("GET", SKILLS, project=True)
 def list_skills(call: ApiCall) -> Answer:
     """List the skills, newest first unless `order=asc`."""
-    shown = [render_skill(skill, call.world.as_of) for skill in call.world.store.skills.values()]
+    shown = [render_skill(skill, call.world.as_of) for skill in call.store.skills.values()]
     id_member = "id" if call.world.as_of >= VERSIONED_SKILLS_SINCE else "skill_id"
-    return Answer(200, page_list(shown, call.request.query, SKILL_LIST, None, id_member))
+    return Answer(200, page_list(shown, call.query, SKILL_LIST, None, id_member))
 
 
 @operation("GET", SKILL, project=True)
 def retrieve(call: ApiCall) -> Answer:
     """Read one skill, by its default version."""
-    return Answer(200, render_skill(call.world.store.skills[call.request.params["name"]], call.world.as_of))
+    return Answer(200, render_skill(call.store.skills[call.params["name"]], call.world.as_of))
 
 
 @operation("POST", SKILL, project=True)
 def update(call: ApiCall) -> Answer:
     """Make another version the default; before skills had versions, change what one says (recorded 2026-04-17)."""
-    name, body = call.request.params["name"], as_object(call.request.body)
+    name, body = call.params["name"], as_object(call.body)
     if isinstance(version := body.get("default_version"), str):
-        call.world.store.skills[name].default = version
+        call.store.skills[name].default = version
     else:
         description = as_string(body.get("description"))
         put_skill(call.world, name, write_package(name, body), description, default=True)
-    return Answer(200, render_skill(call.world.store.skills[name], call.world.as_of))
+    return Answer(200, render_skill(call.store.skills[name], call.world.as_of))
 
 
 @operation("DELETE", SKILL, project=True)
 def delete(call: ApiCall) -> Answer:
     """Forget a skill with all its versions."""
-    name = call.request.params["name"]
-    named = {"id": call.world.store.skills.pop(name).id} if call.world.as_of >= VERSIONED_SKILLS_SINCE else {}
+    name = call.params["name"]
+    named = {"id": call.store.skills.pop(name).id} if call.world.as_of >= VERSIONED_SKILLS_SINCE else {}
     return Answer(200, {"object": "skill.deleted", **named, "name": name, "deleted": True})
 
 
 @operation("GET", VERSIONS, project=True)
 def list_versions(call: ApiCall) -> Answer:
     """List the versions of a skill, newest first unless `order=asc`."""
-    versions = call.world.store.skills[call.request.params["name"]].versions
-    return Answer(200, page_list(list(versions.values()), call.request.query, SKILL_LIST, None))
+    versions = call.store.skills[call.params["name"]].versions
+    return Answer(200, page_list(list(versions.values()), call.query, SKILL_LIST, None))
 
 
 @operation("GET", VERSION, project=True)
 def retrieve_version(call: ApiCall) -> Answer:
     """Read one version of a skill."""
-    return Answer(200, call.world.store.skills[call.request.params["name"]].versions[call.request.params["version"]])
+    return Answer(200, call.store.skills[call.params["name"]].versions[call.params["version"]])
 
 
 @operation("DELETE", VERSION, project=True)
 def delete_version(call: ApiCall) -> Answer:
     """Forget one version; without any a skill is gone."""
-    skills, name, version = call.world.store.skills, call.request.params["name"], call.request.params["version"]
+    skills, name, version = call.store.skills, call.params["name"], call.params["version"]
     id = skills[name].versions[version]["id"]
     skills[name].remove(version)
     if not skills[name].versions:
@@ -102,21 +102,21 @@ def delete_version(call: ApiCall) -> Answer:
 @operation("GET", f"{SKILL}/content", project=True)
 def download(call: ApiCall) -> Answer:
     """Read the package of the default version."""
-    skill = call.world.store.skills[call.request.params["name"]]
-    return _package_answer(skill, call.request.params["name"], skill.default)
+    skill = call.store.skills[call.params["name"]]
+    return _package_answer(skill, call.params["name"], skill.default)
 
 
 @operation("GET", f"{VERSION}/content", project=True)
 def download_version(call: ApiCall) -> Answer:
     """Read the package of a version."""
-    name = call.request.params["name"]
-    return _package_answer(call.world.store.skills[name], name, call.request.params["version"])
+    name = call.params["name"]
+    return _package_answer(call.store.skills[name], name, call.params["version"])
 
 
 @operation("GET", f"{SKILL}:download", project=True)
 def download_as_before(call: ApiCall) -> Answer:
     """Read the package of a skill as clients up to azure-ai-projects 2.1 ask for it; recorded: said to be gzip."""
-    skill = call.world.store.skills[call.request.params["name"]]
+    skill = call.store.skills[call.params["name"]]
     return Answer(200, skill.packages[skill.default], {"content-type": "application/gzip"})
 
 
