@@ -114,18 +114,6 @@ def _echo_function(tool: Json) -> Json:
     }
 
 
-def _echo_namespace(tool: Json) -> Json:
-    return {**tool, "tools": [_echo_tool(member) for member in tool["tools"]]}
-
-
-def _echo_custom(tool: Json) -> Json:
-    return {**tool, "format": tool.get("format") or {"type": "text"}}
-
-
-def _echo_tool_search(tool: Json) -> Json:
-    return {"description": None, "parameters": None, **tool}
-
-
 def _echo_file_search(tool: Json) -> Json:
     ranking = {"ranker": "auto", "score_threshold": 0.0, **(tool.get("ranking_options") or {})}
     return {"filters": None, "max_num_results": 20, **tool, "ranking_options": ranking}
@@ -141,10 +129,6 @@ def _echo_web_search_preview(tool: Json) -> Json:
         name: value for name, value in tool.items() if name != "external_web_access"
     }  # recorded 2026-07: not echoed
     return {**searching, **given, "user_location": {**_EMPTY_LOCATION, **where}}
-
-
-def _echo_web_search(tool: Json) -> Json:
-    return {"return_token_budget": "default", **_echo_web_search_preview(tool)}
 
 
 def _echo_image_generation(tool: Json) -> Json:
@@ -181,16 +165,19 @@ def _echo_project_tool(tool: Json) -> Json:
 
 
 _TOOL_ECHOES: Mapping[str, Callable[[Json], Json]] = {
-    "custom": _echo_custom,
+    "custom": lambda tool: {**tool, "format": tool.get("format") or {"type": "text"}},
     "function": _echo_function,
-    "namespace": _echo_namespace,
-    "tool_search": _echo_tool_search,
+    "namespace": lambda tool: {**tool, "tools": [_echo_tool(member) for member in tool["tools"]]},
+    "tool_search": lambda tool: {"description": None, "parameters": None, **tool},
     "file_search": _echo_file_search,
     "image_generation": _echo_image_generation,
     "mcp": _echo_mcp,
     "code_interpreter": lambda tool: tool if tool.get("container") else {**tool, **PROJECT_DEFAULTS[tool["type"]]},
     **dict.fromkeys(PROJECT_TOOLS, _echo_project_tool),
-    **dict.fromkeys(("web_search", "web_search_2025_08_26"), _echo_web_search),
+    **dict.fromkeys(
+        ("web_search", "web_search_2025_08_26"),
+        lambda tool: {"return_token_budget": "default", **_echo_web_search_preview(tool)},
+    ),
     **dict.fromkeys(("web_search_preview", "web_search_preview_2025_03_11"), _echo_web_search_preview),
 }
 

@@ -87,16 +87,13 @@ def render_events(
     if response["status"] not in ENDED_STATUSES:
         raise StreamError(
             0,
-            f"the response is {response['status']!r}; only one that is {_join_with_or(ENDED_STATUSES)} is streamed",
+            f"the response is {response['status']!r}; only one that is "
+            f"{', '.join(ENDED_STATUSES[:-1])} or {ENDED_STATUSES[-1]} is streamed",
         )
     for wire in response["output"]:
         ITEMS.find(wire["type"])
     has_deltas = any(item is not None and (item.deltas or item.holds) for item in items)
     return ResponseEvents(response, items if has_deltas else (), obfuscate and not background, background)
-
-
-def _join_with_or(names: Sequence[str]) -> str:
-    return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 class StreamWriter(Protocol):

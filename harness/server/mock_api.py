@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter, time
 from types import MappingProxyType
-from typing import Unpack
+from typing import Any, Unpack
 from uuid import UUID
 
 import harness.endpoints  # noqa: F401  (registers every operation)
-from harness.api.http.dialects import OPENAI, ApiPath, parse_api_path
+from harness.api.http.dialects import AZURE, OPENAI, ApiPath, parse_api_path
 from harness.api.http.websocket_mode import UPGRADE
 from harness.api.models import MODELS
 from harness.api.operations import find_operation
@@ -197,6 +197,17 @@ class MockApi(KeyedWorlds):
         stray = Stray(request, answer, key, self.name_closed(key))
         self.strays.add(stray)
         return stray
+
+
+def key_at(
+    path: str, headers: Mapping[str, str], query: Mapping[str, Any], dialect: str | None
+) -> tuple[str | None, str]:
+    """Read the key of a request to a path, the control plane's or the API's in a dialect (None: any); and its dialect."""
+    if path.startswith(f"{CONTROL_ROOT}/"):
+        found = AZURE if "api-key" in headers else OPENAI
+    else:
+        found = parse_api_path(path, dialect).dialect
+    return key_of(headers, found, query), found
 
 
 def _with_headers(answer: Answer, request_id: str) -> Answer:

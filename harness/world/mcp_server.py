@@ -9,9 +9,9 @@ from typing import Any
 import orjson
 
 from harness.answers.response import check_item
-from harness.core.errors import ConfigError, HarnessError, ScriptError
+from harness.core.errors import ConfigError, ScriptError
 from harness.core.exchange import Json
-from harness.core.text.raised import describe_raised, user_frames
+from harness.core.text.raised import raise_as_script_error
 from harness.items import mcp_call, mcp_list_tools
 from harness.items.kind import Item
 
@@ -28,11 +28,8 @@ class ToolError(Exception):
 
     def __init__(self, reason: str | Json) -> None:
         super().__init__(reason)
-        self.error: Json = _execution_error(reason) if isinstance(reason, str) else reason
-
-
-def _execution_error(text: str) -> Json:
-    return {"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": text}]}
+        told = {"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": reason}]}
+        self.error: Json = told if isinstance(reason, str) else reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +66,8 @@ class McpServer:
             ended = {"output": _output_text(_run_tool(self.results[name], arguments, where))}
         except ToolError as failure:
             ended = {"error": failure.error}
-        except HarnessError as problem:
-            if not user_frames(problem):
-                raise
-            raise ScriptError(*describe_raised(problem)) from problem
         except Exception as problem:
-            what, frames, _ = describe_raised(problem)
-            raise ScriptError(f"{where}: it raised {what}", frames) from problem
+            raise_as_script_error(problem, f"{where}: it raised ")
         made = mcp_call(self.label, name, arguments, approval_request_id=approval_request_id, **ended)
         if finding := check_item(made):
             raise ScriptError(f"{where} is not what the API could say: {finding.message} (at {finding.at})")

@@ -17,10 +17,10 @@ from harness.answers.response import check_item, check_response_members
 from harness.api.http.body import copy_body
 from harness.core.arguments import named_arguments
 from harness.core.delivery import Fault
-from harness.core.errors import HarnessError, ScriptError
+from harness.core.errors import ScriptError
 from harness.core.exchange import Request
 from harness.core.plain import Dumpable
-from harness.core.text.raised import Place, describe_code, describe_raised, find_calling_place, user_frames
+from harness.core.text.raised import Place, describe_code, describe_raised, find_calling_place, raise_as_script_error
 from harness.core.text.vocabulary import PYTHON, Vocabulary
 from harness.ending import DEFAULT_ENDING, Ending, ResponseMembers, TurnLine, split_ending
 from harness.faults import Refusal, ScriptedRefusal
@@ -138,13 +138,8 @@ class Route:
         """Call a function or generator of the user; what it raises becomes a ScriptError with its place and frames."""
         try:
             return function(*args)
-        except HarnessError as problem:
-            if not user_frames(problem):
-                raise
-            raise ScriptError(*describe_raised(problem)) from problem
         except Exception as problem:
-            what, frames, _ = describe_raised(problem)
-            raise ScriptError(f"{self}: a turn raised {what}", frames) from problem
+            raise_as_script_error(problem, f"{self}: a turn raised ")
 
     def has_begun(self, turn: Turn) -> bool:
         """Tell whether a turn of this route that plays several has played one."""

@@ -21,11 +21,11 @@ from harness.api.http.multipart import parse_form
 from harness.api.http.providers import root_of
 from harness.api.operations import find_operation
 from harness.core.delivery import DISCONNECT_AT_END
-from harness.core.errors import ConfigError, HarnessError, ScriptError
+from harness.core.errors import ConfigError, ScriptError
 from harness.core.exchange import EMPTY_MAPPING, ROUTED, Answer, Request
 from harness.core.plain import dump_set, is_model
 from harness.core.registry import suggest_name
-from harness.core.text.raised import NOWHERE, Place, describe_code, describe_raised, find_calling_place, user_frames
+from harness.core.text.raised import NOWHERE, Place, describe_code, find_calling_place, raise_as_script_error
 from harness.core.text.shorten import shorten_repr
 from harness.faults import Refusal
 
@@ -81,14 +81,8 @@ class RoutedPath:
                 returned.close()
                 raise ScriptError(f"{self}: {describe_code(made)} is async. Give a plain function.")
             return self.make_answer(_join(returned))
-        except HarnessError as problem:
-            if not user_frames(problem):
-                raise
-            what, frames, _ = describe_raised(problem)
-            raise ScriptError(f"{self}: {what}", frames) from problem
         except Exception as problem:
-            what, frames, _ = describe_raised(problem)
-            raise ScriptError(f"{self}: its function raised {what}", frames) from problem
+            raise_as_script_error(problem, f"{self}: its function raised ", f"{self}: ")
 
     def make_answer(self, made: Any) -> Answer:
         """Turn a value into an answer; ScriptError for one that cannot be sent."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness.api.http.dialects import AZURE, OPENAI, parse_api_path
 from harness.api.models import MODELS
 from harness.core.account import DEFAULT_ORGANIZATION
 from harness.core.exchange import EMPTY_MAPPING, Answer, Request, Stray
@@ -14,7 +13,7 @@ from harness.ending import DEFAULT_ENDING
 from harness.items.history import EMPTY_CHAIN
 from harness.server.answering import check_and_answer
 from harness.server.keyed_worlds import key_of, opens_world
-from harness.server.mock_api import CONTROL_ROOT, MockApi
+from harness.server.mock_api import MockApi, key_at
 from harness.world.websocket_state import SILENT_SCRIPT
 
 
@@ -66,11 +65,7 @@ class ReplicatedApi(MockApi):
 
     def world_key(self, path: str, headers: Mapping[str, str], query: Mapping[str, Any] = EMPTY_MAPPING) -> str:
         """Find the key of the World that a request belongs to; empty for a request without a World."""
-        if path.startswith(f"{CONTROL_ROOT}/"):
-            dialect = AZURE if "api-key" in headers else OPENAI
-        else:
-            dialect = parse_api_path(path, self.dialect).dialect
-        key = key_of(headers, dialect, query)
+        key, dialect = key_at(path, headers, query, self.dialect)
         if key is None:
             return ""
         key = self._aliases.get(key, key)

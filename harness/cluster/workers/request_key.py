@@ -9,11 +9,10 @@ from urllib.parse import unquote
 import httptools
 
 from harness.api.http.body import parse_query
-from harness.api.http.dialects import AZURE, OPENAI, parse_api_path
 from harness.core.exchange import EMPTY_MAPPING
 from harness.core.headers import ENCODING
-from harness.server.keyed_worlds import key_of, opens_world
-from harness.server.mock_api import CONTROL_ROOT
+from harness.server.keyed_worlds import opens_world
+from harness.server.mock_api import key_at
 
 _KEY_HEADERS = frozenset({b"authorization", b"api-key"})
 
@@ -82,9 +81,5 @@ class KeyReader:
 
     def find(self, path: str, headers: Mapping[str, str], query: Mapping[str, Any] = EMPTY_MAPPING) -> str:
         """Find the key of a request by its path, its headers and its query."""
-        if path.startswith(f"{CONTROL_ROOT}/"):
-            dialect = AZURE if "api-key" in headers else OPENAI
-        else:
-            dialect = parse_api_path(path, self._dialect).dialect
-        key = key_of(headers, dialect, query)
+        key, dialect = key_at(path, headers, query, self._dialect)
         return key if key is not None and opens_world(key, dialect, self._keys) else ""

@@ -7,9 +7,9 @@ import re
 import sys
 from traceback import StackSummary, walk_tb
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
-from harness.core.errors import HarnessError, Problem
+from harness.core.errors import HarnessError, Problem, ScriptError
 
 MAX_FRAMES = 4
 """How many frames are shown, the last ones."""
@@ -58,6 +58,17 @@ def describe_raised(problem: BaseException) -> Problem:
         for frame in frames[-MAX_FRAMES:]
     ]
     return Problem(head, [*(f"  {line}" for line in shown), *(f"  | {line}" for line in more)])
+
+
+def raise_as_script_error(problem: Exception, what: str, where: str = "") -> NoReturn:
+    """Raise what code of the user has raised as a ScriptError with its place and frames: `what` it raised `KeyError: …`.
+
+    An error of the harness that no such code caused stays as it is; `where` stands before one that it caused.
+    """
+    if isinstance(problem, HarnessError) and not user_frames(problem):
+        raise problem
+    said, frames, _ = describe_raised(problem)
+    raise ScriptError(f"{where if isinstance(problem, HarnessError) else what}{said}", frames) from problem
 
 
 def describe_code(code: Any) -> str:

@@ -7,7 +7,7 @@ from math import ceil
 
 from harness.answers.prompt import Prompt
 from harness.api.http.dialects import OPENAI
-from harness.core.account import RateLimit, show_wait
+from harness.core.account import show_wait
 from harness.core.errors import ApiError
 from harness.core.exchange import Answer
 from harness.faults import Refusal, ScriptedRefusal
@@ -35,7 +35,8 @@ def spend_quota(prompt: Prompt, call: ApiCall, quotas: Quotas) -> None:
     if limit := quotas.spend(model, tokens, skipped):
         headers = _headers(call, model, quotas)
         if limit.requested > limit.limit and call.request.dialect == OPENAI:
-            error = TOO_LARGE.fill({**_facts(limit), "model": model, "organization": call.world.account.name})
+            facts = {"what": limit.what, "limit": limit.limit, "requested": limit.requested, "kind": limit.kind}
+            error = TOO_LARGE.fill({**facts, "model": model, "organization": call.world.account.name})
             raise ScriptedRefusal(Refusal(error=error, headers=headers))
         raise ScriptedRefusal(Refusal({"rate_limit": limit}, headers=headers))
 
@@ -60,7 +61,3 @@ def _headers(call: ApiCall, model: str, quotas: Quotas) -> Mapping[str, str]:
 def _model_of(prompt: Prompt) -> str:
     """Find the name of the model as the request has it; an agent or a template names its own."""
     return str(prompt.body.get("model") or prompt.settings.initial_response.get("model") or "default")
-
-
-def _facts(limit: RateLimit) -> dict[str, object]:
-    return {"what": limit.what, "limit": limit.limit, "requested": limit.requested, "kind": limit.kind}

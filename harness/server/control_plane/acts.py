@@ -11,13 +11,12 @@ from harness.core.errors import HarnessError, ScriptError
 from harness.core.exchange import Json
 from harness.core.text.raised import Place
 from harness.explain.turn import summarize_turn
-from harness.server.control_plane.requests import api_of, mock_of, read_object
-from harness.server.held_requests import HeldRequest
+from harness.server.control_plane.requests import api_of, mock_of, read_members
 from harness.server.mock_api import CONTROL_ROOT
 from harness.world.queued_turns import QueuedTurn, list_waiting, remove_waiting, replace_waiting
 from harness.world.route import Turn
 from harness.world.script import Script
-from harness.world.scripting.validation import BOOLEAN, TEXT, WHOLE_NUMBER, check_members
+from harness.world.scripting.validation import BOOLEAN, TEXT, WHOLE_NUMBER
 from harness.world.scripting.yaml_file import parse_yaml_turns
 
 _SENT = Place(f"POST {CONTROL_ROOT}/turns")
@@ -37,7 +36,10 @@ async def waiting(request: Request) -> Json:
     return {
         "turns": [_describe_turn(turn) for turn in list_waiting(world.script)],
         "holds": world.api_key in held.keys,
-        "requests": [_describe_held(waits) for waits in held.of(world)],
+        "requests": [
+            {"request": kept.number, "path": kept.received.path, "body": kept.received.raw.decode(errors="replace")}
+            for kept in held.of(world)
+        ],
         "stepped": gate.waiting if gate else None,
         "gates": [name for name, gate in world.gates.items() if not gate.is_open],
         "background": [*world.store.pending, *(run for stored in threads for run in stored.pending_events)],
@@ -51,7 +53,7 @@ async def turns(request: Request) -> Json:
     removed without `yaml`.
     """
     mock = mock_of(request)
-    sent = check_members(await read_object(request), "member", ("yaml", "turn", "was"))
+    sent = await read_members(request, "yaml", "turn", "was")
     script = mock.world.script
     if "turn" not in sent:
         added = parse_yaml_turns(TEXT.check("yaml", sent.get("yaml")))
@@ -67,7 +69,7 @@ async def turns(request: Request) -> Json:
 async def hold(request: Request) -> Json:
     """Hold the requests that ask the model, `{"on": true}`, until `answer` says what it answers; `false` lets all go."""
     mock, held = mock_of(request), api_of(request).held
-    if BOOLEAN.check("on", check_members(await read_object(request), "member", ("on",)).get("on")):
+    if BOOLEAN.check("on", (await read_members(request, "on")).get("on")):
         if not api_of(request).can_hold:
             raise HarnessError("hold: servers that share a store hold no request. Start the server without `--store`.")
         held.keys.add(mock.api_key)
@@ -79,7 +81,7 @@ async def hold(request: Request) -> Json:
 async def answer(request: Request) -> Json:
     """Answer a request that is held, `{"request": 1, "yaml": "- message: Sunny."}`; without `yaml` as the script says."""
     mock = mock_of(request)
-    sent = check_members(await read_object(request), "member", ("request", "yaml"))
+    sent = await read_members(request, "request", "yaml")
     turn = _parse_one(TEXT.check("yaml", sent["yaml"])) if "yaml" in sent else None
     number = WHOLE_NUMBER.check("request", sent.get("request"))
     api_of(request).held.answer(mock.world, number, turn)
@@ -92,7 +94,7 @@ async def step(request: Request) -> Json:
     An answer that is not streamed waits as a whole. Returns how many answers went on.
     """
     script = mock_of(request).world.script
-    sent = check_members(await read_object(request), "member", ("on",))
+    sent = await read_members(request, "on")
     gate = step_gate(script)
     if "on" not in sent:
         if gate is None:
@@ -135,7 +137,3 @@ def _describe_turn(waits: QueuedTurn) -> dict[str, Any]:
         "file": waits.place.file,
         "line": waits.place.line,
     }
-
-
-def _describe_held(held: HeldRequest) -> Json:
-    return {"request": held.number, "path": held.received.path, "body": held.received.raw.decode(errors="replace")}

@@ -9,11 +9,11 @@ from harness.core.errors import HarnessError
 from harness.core.exchange import Json
 from harness.core.text.raised import Place
 from harness.core.text.vocabulary import VOCABULARIES
-from harness.server.control_plane.requests import api_of, mock_of, read_object
+from harness.server.control_plane.requests import api_of, mock_of, read_members, read_object
 from harness.server.mock_api import CONTROL_ROOT
 from harness.world.scripting.document import parse_sent_script
 from harness.world.scripting.settings import ALLOW, refusal_texts
-from harness.world.scripting.validation import TEXT, WHOLE_NUMBER, ValueForm, check_members
+from harness.world.scripting.validation import TEXT, WHOLE_NUMBER, ValueForm
 
 _SENT = Place(f"POST {CONTROL_ROOT}/script")
 """Where a turn stands that came over HTTP."""
@@ -32,13 +32,13 @@ async def script(request: Request) -> Json:
 
 async def advance(request: Request) -> list[Json]:
     """Move a background response or a run on by one step, `{"id": "resp_…"}`, or with `{}` all of them."""
-    mock, sent = mock_of(request), check_members(await read_object(request), "member", ("id",))
+    mock, sent = mock_of(request), await read_members(request, "id")
     return mock.advance(TEXT.check("id", sent["id"]) if "id" in sent else None)
 
 
 async def skip(request: Request) -> Json:
     """Let time pass, `{"seconds": 3600}`; returns the World's time, in unix seconds."""
-    mock, sent = mock_of(request), check_members(await read_object(request), "member", ("seconds",))
+    mock, sent = mock_of(request), await read_members(request, "seconds")
     return {"now": mock.skip(WHOLE_NUMBER.check("seconds", sent.get("seconds")))}
 
 
@@ -48,7 +48,7 @@ async def expect(request: Request) -> Json:
     Of each at least one has to come. `"allow"` permits all, `[]` none any more. Returns what was expected before, each
     with the numbers of its exchanges; it has `ended`.
     """
-    mock, sent = mock_of(request), check_members(await read_object(request), "member", ("refusals",))
+    mock, sent = mock_of(request), await read_members(request, "refusals")
     texts, allowed = refusal_texts(sent.get("refusals")), sent.get("refusals") == ALLOW
     ended = mock.world.refusals.end_expected()
     for text in texts:
@@ -68,7 +68,7 @@ async def compare(request: Request) -> Json:
     `message` says what the client lost, doubled, cut or changed; it is null when it did not. A message is in the `verdict`
     of the report from then on, unless the body has `"losses": "allow"`.
     """
-    mock, sent = mock_of(request), check_members(await read_object(request), "member", ("result", "only", "losses"))
+    mock, sent = mock_of(request), await read_members(request, "result", "only", "losses")
     allowed = "losses" in sent and _ALLOWED.check("losses", sent["losses"]) == ALLOW
     message = describe_difference(sent.get("result"), mock.replies, sent.get("only", ()))
     if message and not allowed:
@@ -78,7 +78,7 @@ async def compare(request: Request) -> Json:
 
 async def open_gate(request: Request) -> Json:
     """Open a gate that a turn waits for: `{"gate": "shown"}`."""
-    name = check_members(await read_object(request), "member", ("gate",)).get("gate")
+    name = (await read_members(request, "gate")).get("gate")
     if not isinstance(name, str):
         raise HarnessError('`gate` must be the name of a gate: {"gate": "shown"}.')
     mock_of(request).gate(name).open()
@@ -98,7 +98,7 @@ async def begin(request: Request) -> Json:
 
     `"language": "javascript"` words the advice in reports for tests in vitest and jest.
     """
-    world, sent = mock_of(request).world, check_members(await read_object(request), "member", ("name", "language"))
+    world, sent = mock_of(request).world, await read_members(request, "name", "language")
     name, language = TEXT.check("name", sent.get("name")), _LANGUAGE.check("language", sent.get("language", "json"))
     api_of(request).held.end(world)
     api_of(request).close(world.api_key)

@@ -10,9 +10,9 @@ from fastapi import Request
 from harness.core.errors import HarnessError
 from harness.core.exchange import Exchange, Json, ReceivedRequest
 from harness.core.loose_json import as_object, objects_in
-from harness.server.control_plane.requests import api_of, mock_of, read_object
+from harness.server.control_plane.requests import api_of, mock_of, read_members
 from harness.world.mock import Mock
-from harness.world.scripting.validation import BOOLEAN, TEXT, check_members
+from harness.world.scripting.validation import BOOLEAN, TEXT
 
 USER_AGENT = "responses-harness"
 """Who sent such a request, for those who read the journal."""
@@ -25,7 +25,7 @@ async def decide(request: Request) -> Json:
     What the client would send next is asked of the World, and its script answers. Returns the `exchange` and its `status`.
     """
     api, mock = api_of(request), mock_of(request)
-    sent = check_members(await read_object(request), "member", ("approval", "approve", "reason"))
+    sent = await read_members(request, "approval", "approve", "reason")
     decision: Json = {
         "type": "mcp_approval_response",
         "approval_request_id": TEXT.check("approval", sent.get("approval")),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from typing import Any, Literal
+from typing import Literal
 
 from fastapi import Request
 
@@ -31,16 +31,12 @@ async def exchanges(request: Request) -> list[Json]:
                 "body": exchange.request.body,
             },
             "status": exchange.status,
-            "answer": _answer_json(exchange.answer.body),
+            # The bytes of a file become a text, a character a byte.
+            "answer": body.decode("latin-1") if isinstance(body := exchange.answer.body, bytes) else body,
             "rule": exchange.answer.rule,
         }
         for exchange in mock_of(request).exchanges
     ]
-
-
-def _answer_json(body: Any) -> Any:
-    """Make JSON of an answer: the bytes of a file become a text, a character a byte."""
-    return body.decode("latin-1") if isinstance(body, bytes) else body
 
 
 async def unused(request: Request) -> Json:

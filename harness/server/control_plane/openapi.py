@@ -92,7 +92,7 @@ _STYLE = (
     "body{font:16px/1.5 sans-serif;max-width:50em;margin:2em auto;padding:0 1em;color-scheme:light dark}"
     "h2{font-size:1em;margin-top:2em}code{font-size:.95em}"
 )
-_CODE = re.compile(r"`([^`]*)`")
+_CODE, _CODE_IN_HTML = re.compile(r"`([^`]*)`"), r"<code>\1</code>"
 
 
 def render_control_page(openapi: Json) -> str:
@@ -116,7 +116,7 @@ def _render_request(method: str, path: str, operation: Json) -> str:
     parameters = "".join(f"<li>{parameter}</li>" for parameter in _describe_parameters(operation))
     return (
         f"<h2><code>{method.upper()} {escape(path)}</code></h2>"
-        + "".join(f"<p>{_CODE.sub(_render_code, escape(text))}</p>" for text in paragraphs)
+        + "".join(f"<p>{_CODE.sub(_CODE_IN_HTML, escape(text))}</p>" for text in paragraphs)
         + (f"<ul>{parameters}</ul>" if parameters else "")
     )
 
@@ -126,7 +126,3 @@ def _describe_parameters(operation: Json) -> Iterator[str]:
         schema = parameter["schema"]
         values = " | ".join(schema.get("enum", ())) or schema.get("type", "")
         yield f"<code>?{escape(parameter['name'])}={escape(values)}</code>, by default {escape(str(schema.get('default')))}"
-
-
-def _render_code(found: re.Match[str]) -> str:
-    return f"<code>{found[1]}</code>"

@@ -14,6 +14,7 @@ from harness.core.headers import normalize_headers
 from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.server.world_names import find_by_name, shown_name
 from harness.world.mock import Mock
+from harness.world.scripting.validation import check_members
 from harness.world.world import World
 
 WORLD_HEADER = "x-harness-world"
@@ -56,3 +57,8 @@ async def read_object(request: Request) -> Json:
     if not isinstance(sent, dict):
         raise HarnessError('the body must be an object: {"turns": [[{"type": "message", …}]]}')
     return sent
+
+
+async def read_members(request: Request, *known: str) -> Json:
+    """Read the body of a request, a JSON object that has none but these members."""
+    return check_members(await read_object(request), "member", known)

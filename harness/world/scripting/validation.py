@@ -59,19 +59,16 @@ class ValueForm(NamedTuple):
         return value
 
 
-def _is_text_list(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(entry, str) for entry in value)
-
-
-def _is_whole_number(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
-
-
 BOOLEAN = ValueForm("true or false", lambda value: isinstance(value, bool))
 TEXT = ValueForm("a text", lambda value: isinstance(value, str))
-TEXT_LIST = ValueForm("a list of texts", _is_text_list)
+TEXT_LIST = ValueForm(
+    "a list of texts", lambda value: isinstance(value, list) and all(isinstance(entry, str) for entry in value)
+)
 OBJECT = ValueForm("an object", lambda value: isinstance(value, dict))
-WHOLE_NUMBER = ValueForm("a whole number from 0 on", _is_whole_number)
+WHOLE_NUMBER = ValueForm(
+    "a whole number from 0 on",
+    lambda value: isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53,
+)
 
 
 def check_members(value: Any, what: str, known: Collection[str]) -> Json:
