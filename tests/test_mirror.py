@@ -101,7 +101,6 @@ TESTED_WITH = {
         "server/judgement",
         "world/scripting/settings",
     },
-    "server/control_plane/test_view.py": {"server/world_names"},
     "server/test_mock_api.py": {
         "api/operations",
         "endpoints/request",

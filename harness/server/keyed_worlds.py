@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from hashlib import blake2b
 from time import time
 from typing import Any
 
@@ -13,6 +14,8 @@ from harness.api.http.dialects import FOUNDRY, OPENAI, check_dialect
 from harness.api.project.blobs import signing_key
 from harness.core.dates import parse_as_of
 from harness.core.exchange import EMPTY_MAPPING
+from harness.core.text.redact import redact
+from harness.core.text.shorten import shorten
 from harness.core.text.vocabulary import Vocabulary
 from harness.world.mock import Mock
 from harness.world.options import WorldOptions
@@ -160,3 +163,20 @@ class KeyedWorlds:
     def name_closed(self, key: str) -> str:
         """Return the name of the World that a key led to until it was closed; empty if it led to none."""
         return self._closed.get(key, "")
+
+
+MAX_NAME = 200
+"""Characters of a name that are shown."""
+
+
+def shown_name(world: World) -> str:
+    """Return the name of a World; one without a name of its own is called by a hash of its key."""
+    key = world.api_key
+    if world.name == key:
+        return f"key-{blake2b(key.encode(), digest_size=6).hexdigest()}"
+    return shorten(str(redact(world.name, [key])), MAX_NAME)
+
+
+def find_by_name(worlds: KeyedWorlds, name: str) -> World | None:
+    """Find the World that is shown by a name, the newest of several; None without one."""
+    return next((world for world in reversed(worlds.worlds.values()) if shown_name(world) == name), None)

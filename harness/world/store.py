@@ -1,4 +1,4 @@
-"""What one API key has stored: a table a kind, in memory unless another implementation of the tables is given.
+"""What one API key has stored: a table a kind.
 
 A table is a mutable mapping by id: it gets, puts, deletes and iterates in the order of creation. Endpoints change threads
 and vector stores in place, so a table that returns copies does not suffice for these two.
@@ -201,8 +201,6 @@ class Store:
                     self.reasoning_of[follower] = item["id"]
 
 
-class MemoryStore(Store):
-    """A store whose tables are dictionaries."""
-
-    def __init__(self) -> None:
-        super().__init__(**{table.name: {} for table in fields(Store)})
+def empty_store() -> Store:
+    """Make a store in memory, whose tables are dictionaries."""
+    return Store(**{table.name: {} for table in fields(Store)})

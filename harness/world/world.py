@@ -40,10 +40,9 @@ from harness.world.quotas import Quotas, make_quotas
 from harness.world.refusals import RefusalLedger
 from harness.world.route import Route
 from harness.world.routed import RoutedPath
-from harness.world.script import Script
-from harness.world.store import MemoryStore, PendingResponse, Store, StoredResponse
+from harness.world.script import Script, TurnLog
+from harness.world.store import PendingResponse, Store, StoredResponse, empty_store
 from harness.world.strays import MAX_SHOWN, NO_STRAYS, HeardStrays, StrayLog
-from harness.world.turn_log import TurnLog
 from harness.world.webhooks import Courier, Webhooks
 
 CLOCK_START = 1_790_000_000
@@ -94,7 +93,6 @@ class World:
         *,
         api_key: str = "",
         base_url: str = "",
-        store: Store | None = None,
         options: WorldOptions = DEFAULT_OPTIONS,
     ) -> None:
         self.name = name
@@ -112,7 +110,7 @@ class World:
         self.models = MODELS
         self.ids = Ids(name)
         self.set_date(options.as_of)
-        self.store = store or MemoryStore()
+        self.store: Store = empty_store()
         self.uploads = Uploads(self, self.store.files, self.store.vector_stores)
         self.containers = Containers(self, self.store.containers)
         self.script = Script(options.fallback, vocabulary=options.vocabulary, pace=options.pace)

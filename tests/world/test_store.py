@@ -8,7 +8,7 @@ import pytest
 
 from harness.items.history import EMPTY_CHAIN, ItemChain
 from harness.server.mock_api import MockApi
-from harness.world.store import MemoryStore
+from harness.world.store import empty_store
 from tests.support.in_process import Client
 
 
@@ -35,7 +35,7 @@ class TestAChain:
         del chain
 
     def test_costs_what_its_responses_add(self) -> None:
-        store, turns = MemoryStore(), 300
+        store, turns = empty_store(), 300
         tracemalloc.start()
         sizes = []
         for number in range(2 * turns):

@@ -16,9 +16,9 @@ from harness.items import mcp_call, message
 from harness.items.kind import Item
 from harness.server.mock_api import MockApi
 from harness.world.mock import Mock
+from harness.world.script import TurnOrigin
 from harness.world.scripting.document import parse_sent_script
 from harness.world.scripting.load import load_script_file
-from harness.world.turn_log import TurnOrigin
 from tests.support.in_process import post
 
 KEY = "sk-a"

@@ -16,7 +16,7 @@ from harness.items.history import EMPTY_CHAIN, ItemChain, conversation_id
 from harness.world.api_call import ApiCall
 from harness.world.mock import Mock
 from harness.world.options import WorldOptions
-from harness.world.store import Conversation, MemoryStore
+from harness.world.store import Conversation, empty_store
 from harness.world.world import CLOCK_START, World
 
 USER = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hi"}], "id": "msg_user"}
@@ -35,14 +35,14 @@ def ask(**members: Any) -> Request:
 
 class TestWhatIsStored:
     def test_can_be_continued(self) -> None:
-        store = MemoryStore()
+        store = empty_store()
         store.put_response(response("resp_1", SAID), [USER], EMPTY_CHAIN)
         store.put_response(response("resp_2", CALL), [], store.chain_of({"previous_response_id": "resp_1"}))
         assert list(store.chain_of({"previous_response_id": "resp_2"})) == [USER, SAID, CALL]
         assert store.responses["resp_1"].input == [USER]
 
     def test_is_resolved_with_what_a_request_adds(self) -> None:
-        store = MemoryStore()
+        store = empty_store()
         store.put_response(response("resp_1", SAID), [USER], EMPTY_CHAIN)
         body = {
             "previous_response_id": "resp_1",
@@ -57,7 +57,7 @@ class TestWhatIsStored:
         assert transcript.added == [USER]
 
     def test_can_be_referred_to_by_the_ids_of_its_items(self) -> None:
-        store = MemoryStore()
+        store = empty_store()
         store.put_response(
             response("resp_1", SAID), [USER, {"type": "message", "role": "user", "content": "no id"}], EMPTY_CHAIN
         )
@@ -65,7 +65,7 @@ class TestWhatIsStored:
 
     @pytest.mark.parametrize("named", ["conv_1", {"id": "conv_1"}])
     def test_may_be_a_conversation(self, named: Any) -> None:
-        store = MemoryStore()
+        store = empty_store()
         store.conversations["conv_1"] = Conversation({"id": "conv_1"}, ItemChain([USER]))
         assert list(store.chain_of({"conversation": named})) == [USER]
 
@@ -73,16 +73,16 @@ class TestWhatIsStored:
         "body", [{}, {"previous_response_id": "resp_0"}, {"conversation": "conv_0"}, {"conversation": 5}]
     )
     def test_is_nothing_for_a_request_that_continues_nothing(self, body: dict[str, Any]) -> None:
-        assert list(MemoryStore().chain_of(body)) == []
+        assert list(empty_store().chain_of(body)) == []
 
     def test_links_reasoning_with_the_item_that_follows(self) -> None:
-        store = MemoryStore()
+        store = empty_store()
         store.put_response(response("resp_1", THOUGHT, CALL, SAID), [], EMPTY_CHAIN)
         assert store.reasoning_of == {"fc_1": "rs_1"}
         assert store.follower_of == {"rs_1": "fc_1"}
 
     def test_remembers_reasoning_that_nothing_followed(self) -> None:
-        store = MemoryStore()
+        store = empty_store()
         store.put_response(response("resp_1", THOUGHT), [], EMPTY_CHAIN)
         assert (store.reasoning_of, store.follower_of) == ({}, {"rs_1": ""})
 

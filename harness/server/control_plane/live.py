@@ -12,10 +12,10 @@ from fastapi.responses import StreamingResponse
 
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json
+from harness.server.keyed_worlds import shown_name
 from harness.server.mock_api import MockApi
 from harness.server.observe.event_ring import EventRing, LiveEvent
 from harness.server.transport.asgi_types import STOPPING
-from harness.server.world_names import shown_name
 from harness.world.world import World
 
 POLL_SECONDS = 0.05

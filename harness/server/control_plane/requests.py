@@ -11,8 +11,8 @@ from harness.api.http.dialects import AZURE, OPENAI
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json
 from harness.core.headers import normalize_headers
+from harness.server.keyed_worlds import find_by_name, shown_name
 from harness.server.mock_api import CONTROL_ROOT, MockApi
-from harness.server.world_names import find_by_name, shown_name
 from harness.world.mock import Mock
 from harness.world.scripting.validation import check_members
 from harness.world.world import World

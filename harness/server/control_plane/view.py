@@ -21,9 +21,9 @@ from harness.explain.findings import collect_findings
 from harness.explain.verdict import find_verdict
 from harness.report.report import RunFacts
 from harness.server.control_plane.requests import named_world
+from harness.server.keyed_worlds import shown_name
 from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.server.observe.health import harness_version, uptime
-from harness.server.world_names import shown_name
 from harness.viewer.build_case import CaseHead, JudgedCase, build_case, build_row
 from harness.viewer.build_run import assemble_run
 from harness.viewer.model import CaseRow

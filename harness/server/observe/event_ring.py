@@ -16,8 +16,8 @@ from harness.core.exchange import Answer, Exchange, Json
 from harness.core.loose_json import as_object
 from harness.core.text.shorten import shorten
 from harness.server.api_observers import AnsweredRequest, ApiObserver
+from harness.server.keyed_worlds import shown_name
 from harness.server.mock_api import MockApi
-from harness.server.world_names import shown_name
 from harness.world.world import World
 
 MOST_EVENTS = 10_000

@@ -20,12 +20,30 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 class Metrics:
     """The metrics of one mock: `note` is their observer, `render` the text for Prometheus.
 
-    `open_streams` counts the streams that are on their way.
+    `open_streams` counts the streams that are on their way. What is read from the mock on request is a gauge: of several
+    processes only running ones count.
     """
 
     def __init__(self, api: MockApi, open_streams: Callable[[], int] = lambda: 0) -> None:
-        self._registry = CollectorRegistry()
-        self._state = _State(api, open_streams, self._registry)
+        self._api = api
+        self._open_streams = open_streams
+        self._registry = registry = CollectorRegistry()
+        settings = ("version", "as_of", "dialect")
+        build = Gauge("harness_build_info", "What serves.", settings, registry=registry, multiprocess_mode="livemax")
+        build.labels(harness_version(), api.as_of, api.dialect or "any").set(1)
+        self._uptime = Gauge(
+            "harness_uptime_seconds", "Seconds since the start.", registry=registry, multiprocess_mode="livemax"
+        )
+        self._dropped = Counter(
+            "harness_worlds_dropped", "Worlds dropped to keep no more than --worlds.", registry=registry
+        )
+        self._dropped_before = 0
+
+        def add_gauge(name: str, documentation: str) -> Gauge:
+            return Gauge(name, documentation, registry=registry, multiprocess_mode="livesum")
+
+        self._streams_open = add_gauge("harness_streams_open", "Streams that are on their way.")
+        self._gauges = [(add_gauge(name, documentation), count) for name, documentation, count in _COUNTS]
         labels = ("operation", "status", "dialect")
         self._requests = Counter("harness_requests", "Requests answered.", labels, registry=self._registry)
         self._refusals = Counter("harness_refusals", "Requests refused, by rule.", ("rule",), registry=self._registry)
@@ -51,7 +69,12 @@ class Metrics:
 
     def update(self) -> None:
         """Read of the mock what is not counted with its requests."""
-        self._state.read()
+        self._uptime.set(uptime())
+        self._dropped.inc(self._api.dropped_count - self._dropped_before)
+        self._dropped_before = self._api.dropped_count
+        self._streams_open.set(self._open_streams())
+        for gauge, count in self._gauges:
+            gauge.set(count(self._api))
 
     def render(self) -> bytes:
         """Render all metrics in the text format."""
@@ -98,36 +121,3 @@ _COUNTS: tuple[tuple[str, str, Callable[[MockApi], int]], ...] = (
     ("harness_unanswered", "Requests of open Worlds without a turn.", _count(lambda world: len(world.problems))),
 )
 """What is read of a mock: a gauge, what it tells, and its value."""
-
-
-class _State:
-    """The metrics that are read from a mock on request; of several processes only running ones count."""
-
-    def __init__(self, api: MockApi, open_streams: Callable[[], int], registry: CollectorRegistry) -> None:
-        self._api = api
-        self._open_streams = open_streams
-        settings = ("version", "as_of", "dialect")
-        build = Gauge("harness_build_info", "What serves.", settings, registry=registry, multiprocess_mode="livemax")
-        build.labels(harness_version(), api.as_of, api.dialect or "any").set(1)
-        self._uptime = Gauge(
-            "harness_uptime_seconds", "Seconds since the start.", registry=registry, multiprocess_mode="livemax"
-        )
-        self._dropped = Counter(
-            "harness_worlds_dropped", "Worlds dropped to keep no more than --worlds.", registry=registry
-        )
-        self._dropped_before = 0
-
-        def add_gauge(name: str, documentation: str) -> Gauge:
-            return Gauge(name, documentation, registry=registry, multiprocess_mode="livesum")
-
-        self._streams = add_gauge("harness_streams_open", "Streams that are on their way.")
-        self._gauges = [(add_gauge(name, documentation), count) for name, documentation, count in _COUNTS]
-
-    def read(self) -> None:
-        """Read the mock."""
-        self._uptime.set(uptime())
-        self._dropped.inc(self._api.dropped_count - self._dropped_before)
-        self._dropped_before = self._api.dropped_count
-        self._streams.set(self._open_streams())
-        for gauge, count in self._gauges:
-            gauge.set(count(self._api))

@@ -14,8 +14,8 @@ from harness.core.exchange import Json
 from harness.core.text.redact import redact, secrets_in_headers
 from harness.core.text.shorten import shorten
 from harness.server.api_observers import AnsweredRequest, ApiObserver
+from harness.server.keyed_worlds import shown_name
 from harness.server.mock_api import MockApi
-from harness.server.world_names import shown_name
 from harness.world.world import World
 
 UNKNOWN = "unknown"

@@ -51,12 +51,10 @@ class ServerContext(ssl.SSLContext):
         return reason == "HTTP_REQUEST"
 
 
-def server_context(
-    certificate: str, key: str | None, password: Callable[[], bytes], report: Callable[[str], None] = lambda _: None
-) -> ServerContext:
+def server_context(certificate: str, key: str | None, password: Callable[[], bytes]) -> ServerContext:
     """Make the context of a server with the certificate and the key in these files."""
     context = ServerContext(ssl.PROTOCOL_TLS_SERVER)
-    context.report, context.reported = report, set()
+    context.report, context.reported = lambda _: None, set()
     context.set_alpn_protocols(["http/1.1"])
     context.load_cert_chain(certificate, key, password)
     return context
