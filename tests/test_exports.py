@@ -39,8 +39,8 @@ def declared() -> list[str]:
 
 def source(name: str) -> str:
     base = HARNESS.parent.joinpath(*name.split("."))
-    file = base / "__init__.py" if base.is_dir() else base.with_suffix(".py")
-    return file.read_text(encoding="utf-8")
+    package = base / "__init__.py"
+    return (package if package.exists() else base.with_suffix(".py")).read_text(encoding="utf-8")
 
 
 def test_every_kind_of_item_is_a_builder_of_harness_items():

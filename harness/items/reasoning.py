@@ -1,4 +1,4 @@
-"""Reasoning of the model: summaries, raw text, encrypted content."""
+"""Reasoning of the model (summaries, raw text, encrypted content), and the compaction of earlier items."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def test_without_any_sdk_it_says_what_to_install(absent: Callable[[str], None]) 
 
 def test_a_mock_that_is_too_kind_fails_it(absent: Callable[[str], None], monkeypatch: pytest.MonkeyPatch) -> None:
     absent("agents")
-    monkeypatch.setattr("harness.server.answering.check_request", lambda request, world: CheckedRequest(None, request))
+    monkeypatch.setattr("harness.world.api_call.check_request", lambda request, world: CheckedRequest(None, request))
     result = run_cli("demo")
     assert result.exit_code == 1
     assert result.stderr == (

@@ -290,7 +290,7 @@ def loosened(monkeypatch):
     from harness import contract
     from harness.contract.check import CheckedRequest
     monkeypatch.setattr(contract, "check", lambda request, world: None)
-    monkeypatch.setattr("harness.server.answering.check_request", lambda request, world: CheckedRequest(None, request))
+    monkeypatch.setattr("harness.world.api_call.check_request", lambda request, world: CheckedRequest(None, request))
 """
     run(relying).assert_outcomes(passed=1)
     run(loosened + relying).assert_outcomes(failed=1)
