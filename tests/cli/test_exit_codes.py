@@ -37,7 +37,7 @@ def broken(folder: Path, patch: pytest.MonkeyPatch) -> list[str]:
 
 def too_kind(folder: Path, patch: pytest.MonkeyPatch) -> list[str]:
     patch.setattr("harness.server.demo.find_spec", lambda name: None if name == "agents" else True)
-    patch.setattr("harness.server.answering.check_request", lambda request, world: CheckedRequest(None, request))
+    patch.setattr("harness.world.api_call.check_request", lambda request, world: CheckedRequest(None, request))
     return ["demo"]
 
 
