@@ -5,6 +5,7 @@ It is kept beside the journal of a World and is in no answer. Times are unix sec
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,8 @@ class EdgeTimes:
     `events` is how many events of a stream went out whole, None for another answer; `size` counts the bytes that went out,
     head and framing too. The answer is `whole` when all of it went out; `left` is after how many seconds the client was gone
     before that. `connection` is the number of the connection in its process; without a network it is 0, and so is `size`.
+
+    `event_times` are when the events went out, as many as were whole before the last byte; the others went out with that.
     """
 
     arrived: float
@@ -29,6 +32,13 @@ class EdgeTimes:
     whole: bool = False
     ended: bool = False
     """Whether no more goes out: the answer is whole, the client has left, or the server has broken it off."""
+    event_times: Sequence[float] = ()
+
+    def event_time(self, index: int) -> float | None:
+        """Find when an event went out to its last byte; None if it did not, and for an answer that went to no socket."""
+        if index < len(self.event_times):
+            return self.event_times[index]
+        return self.last_byte if self.whole and self.connection else None
 
 
 class EdgeRecord:
@@ -45,11 +55,11 @@ class EdgeRecord:
         "arrived",
         "connection",
         "ended",
+        "event_times",
         "first_byte",
         "last_byte",
         "left",
         "on_end",
-        "sent_events",
         "size",
         "stream",
         "whole",
@@ -62,7 +72,7 @@ class EdgeRecord:
         self.last_byte: float | None = None
         self.left: float | None = None
         self.stream: Sequence[Any] | None = None
-        self.sent_events = 0
+        self.event_times: array[float] | tuple[()] = ()
         self.size = 0
         self.whole = False
         self.ended = False
@@ -74,6 +84,18 @@ class EdgeRecord:
             self.first_byte = now
         self.last_byte = now
         self.size += size
+
+    def add_events(self, count: int) -> None:
+        """Note that so many events of the stream have gone out whole, those that are new with the last part."""
+        new = count - len(self.event_times)
+        if new > 0 and self.last_byte is not None:
+            self.event_times = self.event_times or array("d")
+            self.event_times.extend([self.last_byte] * new)
+
+    @property
+    def sent_events(self) -> int:
+        """How many events are known to have gone out whole; those of the last part of a whole answer are not among them."""
+        return len(self.event_times)
 
     def end(self, *, whole: bool = False, left_at: float | None = None) -> None:
         """Note that no more goes out, as all did, the client has left, or the server breaks off; the first end counts."""
@@ -100,6 +122,7 @@ class EdgeRecord:
             self.connection,
             self.whole,
             self.ended,
+            tuple(self.event_times),
         )
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:

@@ -26,6 +26,8 @@ class Edge:
     cut: str = ""
     left: float | None = None
     connection: int | None = None
+    measured: bool = False
+    """Whether the times of its events were measured, not planned or recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +70,9 @@ class TranscriptItem:
 
 @dataclass(frozen=True, slots=True)
 class StreamEvent:
-    """An event of a stream: `at`, in milliseconds since the first byte, as planned by its turn or as recorded; else None.
+    """An event of a stream: `at`, in milliseconds since the first byte, it had gone out to its last byte.
 
+    That is measured where a server sent it, else as planned by its turn or as recorded; None is unknown.
     `chunks` are the sizes in bytes of the pieces in which it went out, where a turn says how; of one that was broken off, of
     what went out of it.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TypeGuard
 
 from harness.answers.encode import cut_into_pieces, encode_frames, encode_partial_event
 from harness.api.http.websocket_mode import SOCKET
@@ -35,6 +36,7 @@ def show_edge(exchange: Exchange, world: World, began: float | None) -> Edge:
         _describe_cut(exchange, seen),
         None if seen.left is None else _milliseconds(seen.arrived + seen.left, began),
         seen.connection or None,
+        is_measured(seen),
     )
 
 
@@ -52,11 +54,11 @@ def _milliseconds(at: float | None, began: float) -> float | None:
 
 
 def show_events(exchange: Exchange, world: World, pool: Pool) -> Iterator[StreamEvent]:
-    """Show the events of a stream: when each went out, whether it did, and the one that was broken off."""
+    """Show the events of a stream: when each went out, or was to go, whether it did, and the one that was broken off."""
     events, seen = exchange.answer.events or (), world.edge.get(exchange.number)
     delivery = exchange.answer.delivery or Delivery()
     went_out = seen.events or 0 if seen and seen.ended and not seen.whole else len(events)
-    times = plan_times(delivery, len(events))
+    times = measured_times(seen, len(events)) if is_measured(seen) else plan_times(delivery, len(events))
     is_socket = exchange.request.operation == SOCKET
     sizes = [] if is_socket else list(_piece_sizes(events, delivery))
     for index, event in enumerate(events):
@@ -66,6 +68,17 @@ def show_events(exchange: Exchange, world: World, pool: Pool) -> Iterator[Stream
     if delivery.partial_event is not None:
         part = b"" if is_socket or went_out < len(events) else encode_partial_event(delivery)
         yield StreamEvent(pool.inside(dict(delivery.partial_event)), None, [len(part)] if part else (), delivered=False)
+
+
+def is_measured(seen: EdgeTimes | None) -> TypeGuard[EdgeTimes]:
+    """Tell whether an answer went to a socket, so that each of its events has a time; a recording has its own times."""
+    return seen is not None and seen.connection > 0
+
+
+def measured_times(seen: EdgeTimes, count: int) -> list[float | None]:
+    """List when each event had gone out to its last byte, in milliseconds since the first byte; None if it did not."""
+    begun = seen.first_byte or seen.arrived
+    return [_milliseconds(seen.event_time(index), begun) for index in range(count)]
 
 
 def plan_times(delivery: Delivery, count: int) -> list[float | None]:

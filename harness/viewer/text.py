@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from itertools import pairwise
 from textwrap import indent
 from typing import Any
 
@@ -22,6 +23,8 @@ LINE = 160
 """The longest line of a card."""
 MAX_HEADS = 20
 """How many causes are named at the beginning, those of most cases."""
+LEAST_MILLISECONDS = 10
+"""From how many milliseconds on a stream is said to have taken time."""
 ITEM = 600
 """How much of a marked item is shown."""
 OpenCase = Callable[[str], ShownCase | None]
@@ -150,6 +153,8 @@ def _card(case: ShownCase, shown: ShownExchange, pool: PoolReader, *, is_wrong: 
     head = "  ".join(filter(None, [f"{shown.number:>3}", arrived, lane, f"{shown.method} {shown.path}"]))
     before = f"({pluralize(shown.before, 'item')} as before) " if shown.before else ""
     lines = [head, shorten(f"      {before}{shown.gist}", LINE), shorten(f"      → {shown.status} {shown.said}", LINE)]
+    if sent := _sending(shown):
+        lines.append(f"      {sent}")
     if shown.edge.cut:
         lines.append(f"      {shown.edge.cut}")
     if shown.answered_by and shown.answered_by.file:
@@ -159,6 +164,17 @@ def _card(case: ShownCase, shown: ShownExchange, pool: PoolReader, *, is_wrong: 
     if is_wrong:
         lines += [f"      {line}" for line in _marked(shown, pool)]
     return "\n".join(lines)
+
+
+def _sending(shown: ShownExchange) -> str:
+    """Say how long a stream took and where it paused longest, as measured; empty for one that went out at once."""
+    times = [event.at for event in shown.events or () if event.at is not None] if shown.edge.measured else []
+    if not times or times[-1] < LEAST_MILLISECONDS:
+        return ""
+    wait, place = max((at - before, place) for place, (before, at) in enumerate(pairwise([0.0, *times]), 1))
+    return (
+        f"{pluralize(len(times), 'event')} in {times[-1]:.0f} ms, the longest wait {wait:.0f} ms before event {place}"
+    )
 
 
 def _place(shown: ShownExchange) -> str:

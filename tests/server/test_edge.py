@@ -95,6 +95,46 @@ class TestAnAnswerThatWentOut:
         received = ask(wire, mock, stream=True).read()
         assert ended(mock).events == received.count(b"\n\n") > 4
 
+    def test_has_the_time_of_each_event_that_went_out_by_itself(
+        self, wire: http.client.HTTPConnection, mock: Mock
+    ) -> None:
+        mock.script(pause("Hi.", seconds=0.1, after=3))
+        before = time.time()
+        ask(wire, mock, stream=True).read()
+        seen, after = ended(mock), time.time()
+        times = [seen.event_time(index) or 0 for index in range(seen.events or 0)]
+        assert before < times[0] <= times[2] <= times[3] - 0.09 < times[-1] <= after
+        assert times == sorted(times)
+
+    def test_has_the_time_of_a_gate_that_was_opened(self, wire: http.client.HTTPConnection, mock: Mock) -> None:
+        gate = Gate()
+        mock.script(pause("Hi.", after=3, until=gate))
+        answer = ask(wire, mock, stream=True)
+        begun = b""
+        while begun.count(b"\n\n") < 3:
+            begun += answer.read1()
+        opened = time.time()
+        gate.open()
+        answer.read()
+        third, fourth = (ended(mock).event_time(index) or 0 for index in (2, 3))
+        assert third <= opened <= fourth
+
+    def test_has_one_time_for_the_events_that_went_out_together(
+        self, wire: http.client.HTTPConnection, mock: Mock
+    ) -> None:
+        mock.script("Hi.")
+        ask(wire, mock, stream=True).read()
+        seen = ended(mock)
+        assert seen.event_times == ()
+        assert {seen.event_time(index) for index in range(seen.events or 0)} == {seen.last_byte}
+
+    def test_that_is_long_has_a_time_for_each_write(self, wire: http.client.HTTPConnection, mock: Mock) -> None:
+        mock.script(LONG[:100_000])
+        ask(wire, mock, stream=True).read()
+        seen = ended(mock)
+        assert 0 < len(seen.event_times) < (seen.events or 0)
+        assert seen.event_time((seen.events or 0) - 1) == seen.last_byte
+
     def test_may_be_a_refusal(self, wire: http.client.HTTPConnection, mock: Mock) -> None:
         ask(wire, mock, temperature=9).read()
         assert ended(mock).whole
@@ -122,6 +162,7 @@ class TestAnAnswerThatIsCut:
             ask(wire, mock, stream=True).read()
         seen = ended(mock)
         assert (seen.events, seen.whole, seen.left) == (events, False, None)
+        assert [seen.event_time(index) is not None for index in range(10)] == [index < events for index in range(10)]
         assert seen.size > len(broken.value.partial)
 
     def test_counts_them_in_whatever_pieces_they_go_out(self, wire: http.client.HTTPConnection, mock: Mock) -> None:
@@ -210,6 +251,8 @@ class TestAWebSocket:
         assert first.connection == second.connection > 0
         assert (first.last_byte or 0) <= second.arrived
         assert first.size > 1000
+        assert [*first.event_times] == sorted(first.event_times)
+        assert (len(first.event_times), first.event_times[-1]) == (first.events, first.last_byte)
 
     def test_that_is_cut_counts_what_went_out(self, wire: ClientConnection, mock: Mock) -> None:
         mock.script(cut("Once.", after=3))
@@ -245,6 +288,7 @@ class TestWithoutANetwork:
         assert before <= first.arrived <= (first.first_byte or 0) == first.last_byte <= second.arrived <= time.time()
         assert (first.whole, first.events, first.size, first.connection) == (True, None, 0, 0)
         assert second.events == len(client.world.exchanges[1].answer.events or ())
+        assert second.event_time(0) is None
 
     def test_so_do_the_events_of_a_socket(self) -> None:
         socket = Socket()

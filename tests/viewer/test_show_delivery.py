@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -12,12 +17,20 @@ from harness.api.http.websocket_mode import SOCKET
 from harness.core.delivery import Delivery, Gate, Pause
 from harness.faults import chunks, cut, framing, pause
 from harness.items import message
+from harness.report.report import RunFacts
+from harness.server.asgi import serve_in_thread
+from harness.server.mock_api import MockApi
 from harness.verify.judging.to_journal import build_journal
 from harness.viewer.build_case import CaseHead, build_case
+from harness.viewer.build_run import assemble_run
 from harness.viewer.case_model import StreamEvent
 from harness.viewer.pool import PoolReader
 from harness.viewer.show_delivery import plan_times
+from harness.viewer.text import render_case
+from harness.viewer.trace import read_trace, write_trace
 from harness.world.route import Turn
+from harness.world.world import World
+from tests.support.processes import wait_until
 from tests.support.recordings import HI, over_http, sse
 from tests.support.shown import Asked
 
@@ -93,6 +106,40 @@ def test_of_an_event_that_is_broken_off_the_part_is_told_that_went_out() -> None
 def test_an_event_says_when_it_was_to_go_out() -> None:
     events = streamed(pause(message("Hi."), seconds=0.25, after=2))
     assert [event.at for event in events] == [0, 0, *[250] * (len(events) - 2)]
+
+
+@pytest.fixture
+def served() -> Iterator[World]:
+    """The World of a stream that a server has sent, with a pause of 50 ms before its third event."""
+    with serve_in_thread(MockApi()) as server, closing(HTTPConnection(server.host, server.port, timeout=5)) as wire:
+        mock = server.api.open("sk-paced")
+        mock.script(pause("Hi.", seconds=0.05, after=2))
+        body = json.dumps({"model": "gpt-4.1", "input": "hi", "stream": True})
+        wire.request("POST", "/v1/responses", body, {"authorization": "Bearer sk-paced"})
+        wire.getresponse().read()
+        assert wait_until(lambda: mock.world.edge[1].ended)
+        yield mock.world
+
+
+def test_what_a_server_sent_has_measured_times(served: World, tmp_path: Path) -> None:
+    case = build_case(CaseHead("paced"), served)
+    [shown] = case.exchanges
+    times = [event.at for event in shown.events or ()]
+    first, second, third, *_ = measured = [at for at in times if at is not None]
+    assert len(measured) == len(times)
+    assert 0 <= first <= second < third - 40
+    assert (first, second, third) != (0, 0, 50)  # as planned
+    assert shown.edge.measured
+    [traced] = read_trace(write_trace(tmp_path, RunFacts("test", "pytest", 0, 0), case)).case.exchanges
+    assert [event.at for event in traced.events or ()] == times
+    assert traced.edge.measured
+
+
+def test_the_text_of_a_case_says_where_a_stream_waited(served: World) -> None:
+    case = build_case(CaseHead("paced"), served)
+    run = assemble_run([case.row], RunFacts("test", "pytest", 0, 0))
+    waited = r"\d+ events in \d+ ms, the longest wait \d+ ms before event 3"
+    assert re.search(waited, render_case(run, case, 2000))
 
 
 @pytest.mark.parametrize(

@@ -161,6 +161,8 @@ export interface Edge {
   readonly cut: string;
   readonly left: number | null;
   readonly connection: number | null;
+  /** Whether the times of its events were measured, not planned or recorded. */
+  readonly measured: boolean;
 }
 
 /** A route that was tried: its conditions, and the first that failed; empty if none did. */
@@ -197,8 +199,9 @@ export interface TranscriptItem {
 }
 
 /**
- * An event of a stream: `at`, in milliseconds since the first byte, as planned by its turn or as recorded; else None.
+ * An event of a stream: `at`, in milliseconds since the first byte, it had gone out to its last byte.
  *
+ * That is measured where a server sent it, else as planned by its turn or as recorded; None is unknown.
  * `chunks` are the sizes in bytes of the pieces in which it went out, where a turn says how; of one that was broken off, of
  * what went out of it.
  */

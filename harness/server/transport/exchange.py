@@ -184,7 +184,8 @@ class AsgiExchange:
             self._send_head(message["status"], message.get("headers", ()))
         elif self.state is STARTED and kind == "http.response.body":
             self._send_part(message.get("body", b""), more=message.get("more_body", False))
-            self.edge.sent_events = message.get(EVENTS, self.edge.sent_events)
+            if EVENTS in message:
+                self.edge.add_events(message[EVENTS])
         else:
             raise RuntimeError(f"Unexpected ASGI message {kind!r} for an answer that is {self.state.name}.")
 

@@ -125,7 +125,7 @@ async def _send_event(edge: EdgeRecord, send: Send, event: Json) -> None:
     text = orjson.dumps(event)
     await send({"type": "websocket.send", "text": text.decode()})
     edge.add_part(len(text), time())
-    edge.sent_events += 1
+    edge.add_events(edge.sent_events + 1)
 
 
 @contextmanager

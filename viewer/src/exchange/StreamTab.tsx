@@ -13,6 +13,8 @@ import type { FoundAt } from "./places";
 import { placesOf } from "./Problems";
 import { duration } from "./times";
 
+const MEASURED = "Times since the first byte, measured when the last byte of each event was handed to the socket.";
+const PLANNED = "Times since the first byte, as its turn plans or a recording has them.";
 /** A wait as long as this fills the bar. */
 const LONGEST_BAR = 100;
 
@@ -51,9 +53,11 @@ function Stream({ exchange, events, wrong }: StreamProps) {
   const waits = useMemo(() => waitsOf(events), [events]);
   const longest = Math.max(...waits, 1);
   const undelivered = events.findIndex((event) => !event.delivered);
+  const isTimed = events.some(({ at }) => at !== null);
   return (
-    <div class={events.some(({ at }) => at !== null) ? "stream" : "stream stream-untimed"}>
+    <div class={isTimed ? "stream" : "stream stream-untimed"}>
       <section class="stream-events scrolls" tabIndex={0} aria-label="Events">
+        {isTimed && <p class="stream-times dim">{exchange.shown.edge.measured ? MEASURED : PLANNED}</p>}
         <VirtualList
           items={events}
           keyOf={(_, index) => String(index)}
