@@ -92,9 +92,3 @@ def test_what_is_right_is_counted(tmp_path: Path) -> None:
     tape.write_text(CASSETTE.replace("KEY", "Weather?"), encoding="utf-8")
     done = run_cli("check", script, tape, ROOT / "tests/cassettes/test_weather.yaml")
     assert (done.exit_code, done.stdout) == (0, "3 checked\n")
-
-
-def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    done = run_cli("check", tmp_path / "none.yaml")
-    assert done.exit_code == 2
-    assert "none.yaml: cannot be read" in done.stderr

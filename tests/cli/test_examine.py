@@ -46,29 +46,6 @@ def test_a_client_that_cannot_say_that_an_answer_was_cut_is_told_of(tmp_path: Pa
     assert "the adapter does not declare incomplete (tells its user that an answer was cut, and why)" in shown
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ((), "give one ADAPTER, or --command CMD."),
-        (("openai", "--command", "x"), "give one ADAPTER, or --command CMD."),
-        (("opnai",), "no adapter 'opnai'. Did you mean 'openai'?"),
-        (("openai", "--case", "answers/txt"), "no case 'answers/txt'. Did you mean 'answers/text'?"),
-        (("openai", "--cases", "answer/*"), "no case 'answer/*'."),
-        (("openai", "--case", "answers/text", "--cases", "tools/*"), "give --cases or --case."),
-        (("openai", "--modes", "stram"), "no mode 'stram'. Did you mean 'stream'?"),
-        (("openai", "--report", "a.txt"), "--report a.txt: its suffix must be one of .json"),
-        (("openai", "--baseline", "no.json"), "no.json: cannot be read: No such file"),
-        (("--command", "./no-such-program"), "cannot start './no-such-program'"),
-        (("--command", "'"), '--command "\'": No closing quotation'),
-        (("--merge",), "say of which files"),
-    ],
-)
-def test_a_wrong_command_line_ends_with_2(arguments: tuple[str, ...], said: str) -> None:
-    ended = examine(*arguments)
-    assert ended.exit_code == 2
-    assert said in " ".join(ended.stderr.split()).replace("│ ", "")
-
-
 def test_results_are_put_side_by_side(tmp_path: Path) -> None:
     red = cell("answers/text", "fail", "plain,replay", "must", "it is not said")
     write_results(results(red), tmp_path / "a.json")

@@ -18,11 +18,5 @@ def test_the_page_of_a_model_says_what_is_open() -> None:
     assert not set(page["open"]) & set(page["facts"])
 
 
-def test_a_name_that_is_no_model_gets_the_nearest_and_coverage_is_of_all() -> None:
-    assert "no model 'gpt-5.5-prp'. Did you mean 'gpt-5.5-pro'?" in run_cli("models", "gpt-5.5-prp").stderr
-    refused = run_cli("models", "gpt-5.5-pro", "--coverage")
-    assert (refused.exit_code, "--coverage is of all models" in refused.stderr) == (2, True)
-
-
 def test_every_family_is_listed() -> None:
     assert [row["family"] for row in json.loads(run_cli("models", "--json").stdout)] == list(MODELS)

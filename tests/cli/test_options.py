@@ -1,26 +1,87 @@
-"""No option of a command is given in vain: one that has no effect beside the others is refused, by its name."""
+"""No option of a command is given in vain: a wrong one, or one without effect beside the others, is refused in words."""
 
 from __future__ import annotations
+
+import shlex
+from pathlib import Path
 
 import pytest
 
 from tests.support.command_line import run_cli
 
+MISTAKES = [
+    ("verify a.yaml --timeout 3", "--model, --key-env and --timeout go with --server."),
+    ("verify --server http://a/v1 --respell", "goes with recordings, without --respell."),
+    ("verify --merge a.json --jobs 2", "give --merge with --json and -v alone, without --jobs."),
+    ("check none.yaml", "none.yaml: cannot be read"),
+    ("rules asistant_content", "harness: no rule 'asistant_content'. Did you mean 'assistant_content'?"),
+    ("rules --area pairng", "harness: no area 'pairng'. Did you mean 'pairing'?"),
+    ("rules --area zzz", "no area 'zzz'. The nearest of "),
+    ("models gpt-5.5-pro --coverage", "--coverage is of all models"),
+    ("report merge", "harness: merge: say of which files: harness report merge A.json B.json -o C.json."),
+    ("report merge -o c.json", "say of which files"),
+    ("report a.json --html - --markdown -", "only one form can go to stdout: give the others a file."),
+    ("report merge a.json --html -", "merge writes JSON there unless -o names a file; give the others a file."),
+    ("view . --text --json", "--text and --json: give one of them."),
+    ("view . --case a", "--case is one case as text, as JSON or as a test"),
+    ("view . --against . --text --case a", "--against compares whole runs: give it without --case"),
+    ("examine", "give one ADAPTER, or --command CMD."),
+    ("examine openai --command x", "give one ADAPTER, or --command CMD."),
+    ("examine opnai", "no adapter 'opnai'. Did you mean 'openai'?"),
+    ("examine openai --case answers/txt", "no case 'answers/txt'. Did you mean 'answers/text'?"),
+    ("examine openai --cases answer/*", "no case 'answer/*'."),
+    ("examine openai --case answers/text --cases tools/*", "give --cases or --case."),
+    ("examine openai --modes stram", "no mode 'stram'. Did you mean 'stream'?"),
+    ("examine openai --report a.txt", "--report a.txt: its suffix must be one of .json"),
+    ("examine openai --baseline no.json", "no.json: cannot be read: No such file"),
+    ("examine --command ./no-such-program", "cannot start './no-such-program'"),
+    ('examine --command "\'"', '--command "\'": No closing quotation'),
+    ("examine --merge", "say of which files"),
+    ("examine --init a --jobs 3", "run it with the command that it prints, without --jobs."),
+    ("examine openai --language js", "give --init DIR, too."),
+    ("examine openai -v", "give --case ID, too."),
+    ("examine openai --list", "give it with --cases, without ADAPTER."),
+    ("examine --merge a.json --baseline b.json", "give it with --report, without --baseline."),
+    ("serve --assistants soon", "soon"),
+    ("serve --dialect klingon", "klingon"),
+    ("serve --paced", "--paced is the pace of recordings: give --replay DIR, too."),
+    ("serve --replay . -- true", "without -- COMMAND"),
+    ("serve --store-seconds 5", "--store-seconds: it is for a shared --store"),
+    ("serve --metrics -- true", "--metrics is for a server without one"),
+    ("serve --refusals unknown_paramter", "no rule and no area is called 'unknown_paramter'. Did you mean"),
+    ("serve --refusals tools,toolz", "no rule and no area is called 'toolz'."),
+    (
+        "serve --client no-backoff,no-backof",
+        "--client no-backof: give strict, allow, or what clients may do. Did you mean",
+    ),
+    ("serve --unused allow", "give one after --"),
+    ("serve --report report.html", "give one after --"),
+    ("serve --losses maybe -- true", "--losses maybe: it is allow."),
+    ("serve --report report.doc -- true", "its suffix must be one of"),
+    ("serve --report no-such-folder/report.html -- true", "there is no folder no-such-folder"),
+    ("serve --webhook localhost", "give an address like http://localhost:8000/hook"),
+    ("serve --webhook http://localhost --webhook-secret s3cret", "a signing secret is whsec_"),
+    ("serve --webhook http://localhost --store redis://localhost/0", "share a store deliver nothing"),
+    ("serve --certificate absent.pem -- true", "--certificate absent.pem: cannot be read: No such file or directory."),
+    ("serve --key sk-mine -- true", "--key sk-mine: it is the key of a --certificate FILE; API keys are given by"),
+    *(
+        (
+            f"serve --replay . {option}",
+            f"give it with --host, --port, --paced and TLS alone, without {option.split()[0]}.",
+        )
+        for option in (
+            *("--assistants gone", "--store-seconds 5", "--control-token x", "--keys sk-a", "--workers 2"),
+            *("--refusals allow", "--log text", "--script a.yaml"),
+        )
+    ),
+]
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("verify", "a.yaml", "--timeout", "3"), "--model, --key-env and --timeout go with --server."),
-        (("verify", "--server", "http://a/v1", "--respell"), "goes with recordings, without --respell."),
-        (("verify", "--merge", "a.json", "--jobs", "2"), "give --merge with --json and -v alone, without --jobs."),
-        (("examine", "--init", "a", "--jobs", "3"), "run it with the command that it prints, without --jobs."),
-        (("examine", "openai", "--language", "js"), "give --init DIR, too."),
-        (("examine", "openai", "-v"), "give --case ID, too."),
-        (("examine", "openai", "--list"), "give it with --cases, without ADAPTER."),
-        (("examine", "--merge", "a.json", "--baseline", "b.json"), "give it with --report, without --baseline."),
-    ],
-)
-def test_an_option_without_effect_is_refused(arguments: tuple[str, ...], words: str) -> None:
-    ended = run_cli(*arguments)
-    assert ended.exit_code == 2, ended.output
+
+@pytest.mark.parametrize(("line", "words"), MISTAKES, ids=[line for line, _ in MISTAKES])
+def test_a_wrong_command_line_does_nothing_and_says_why(
+    line: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ended = run_cli(*shlex.split(line))
+    assert (ended.exit_code, ended.stdout, list(tmp_path.iterdir())) == (2, "", []), ended.output
     assert words in " ".join(word for word in ended.stderr.split() if word != "│")

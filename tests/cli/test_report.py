@@ -87,29 +87,6 @@ def test_the_gate_of_what_was_merged_leaves_the_json_alone(a: Path, b: Path) -> 
     assert "--fail-under asks for 50 %" in said.stderr
 
 
-@pytest.mark.parametrize("arguments", [["merge"], ["merge", "-o", "c.json"]])
-def test_a_merge_without_files_says_how(arguments: list[str]) -> None:
-    said = report(*arguments)
-    assert (said.exit_code, said.stderr) == (
-        2,
-        "harness: merge: say of which files: harness report merge A.json B.json -o C.json.\n"
-        "manual: docs/troubleshooting.md#options-and-files\n",
-    )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "why"),
-    [
-        (["--html", "-", "--markdown", "-"], "only one form can go to stdout: give the others a file."),
-        (["merge", "--html", "-"], "merge writes JSON there unless -o names a file; give the others a file."),
-    ],
-)
-def test_two_forms_on_stdout_are_refused(a: Path, arguments: list[str], why: str) -> None:
-    merge = [word for word in arguments if word == "merge"]
-    said = report(*merge, a, *arguments[len(merge) :])
-    assert (said.exit_code, said.stdout, why in said.stderr) == (2, "", True)
-
-
 @pytest.mark.parametrize(("least", "code"), [("0.1", 0), ("50", 1)])
 def test_the_gate(a: Path, least: str, code: int) -> None:
     said = report(a, "--fail-under", least)
@@ -121,12 +98,6 @@ def test_a_finding_with_a_line_of_its_own_is_told_there(tmp_path: Path) -> None:
     found = ReportFinding("disagreement", False, "No.", "refusals.missed", 3, line=41)
     said = report(saved(tmp_path / "a.json", make_report(passed("a.yaml", file="a.yaml", found=[found]))))
     assert "a.yaml:41  disagreement refusals.missed: No. (exchange 3)" in said.stdout
-
-
-def test_bad_input_is_one_message(tmp_path: Path) -> None:
-    said = report(tmp_path / "no.json")
-    assert (said.exit_code, said.stderr.count("\n")) == (2, 2)
-    assert "cannot be read" in said.stderr
 
 
 def test_annotations_are_printed_where_they_are_read(a: Path, monkeypatch: pytest.MonkeyPatch) -> None:

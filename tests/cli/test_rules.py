@@ -9,7 +9,6 @@ import pytest
 
 from harness.cli.rules import rules
 from harness.contract.rule import RULES
-from harness.core.manual import add_section
 from tests.support.command_line import run_cli
 from tests.support.slow import slow_except_every
 
@@ -92,23 +91,3 @@ def test_an_example_shows_all_that_makes_it_special() -> None:
 def test_a_rule_without_examples_or_advice_says_so() -> None:
     said = run_cli("rules", "string_below_min_length").stdout
     assert "Accepted\n  no example\n" in said
-
-
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        (["asistant_content"], "harness: no rule 'asistant_content'. Did you mean 'assistant_content'?"),
-        (["--area", "pairng"], "harness: no area 'pairng'. Did you mean 'pairing'?"),
-    ],
-)
-def test_an_unknown_name_gets_the_nearest(arguments: list[str], problem: str) -> None:
-    result = run_cli("rules", *arguments)
-    assert (result.exit_code, result.stdout, result.stderr) == (
-        2,
-        "",
-        add_section(problem, "options-and-files") + "\n",
-    )
-
-
-def test_without_a_near_name_three_are_named() -> None:
-    assert "no area 'zzz'. The nearest of " in run_cli("rules", "--area", "zzz").stderr

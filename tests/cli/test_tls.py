@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import run_cli
 from tests.support.served_commands import program, serve
 from tests.support.servers.live_server import certificate
 
@@ -30,17 +29,6 @@ class TestTls:
             "CERTIFICATE_VERIFY_FAILED"
             in serve("--script", script, *files, *program("os.environ.pop('SSL_CERT_FILE'); ask()")).stderr
         )
-
-    @pytest.mark.parametrize(
-        ("options", "problem"),
-        [
-            (("--certificate", "absent.pem"), "--certificate absent.pem: cannot be read: No such file or directory."),
-            (("--key", "sk-mine"), "--key sk-mine: it is the key of a --certificate FILE; API keys are given by"),
-        ],
-    )
-    def test_that_cannot_be_spoken_is_told(self, options: tuple[str, ...], problem: str) -> None:
-        ended = run_cli("serve", *options, "--", "true")
-        assert (ended.exit_code, problem in ended.stderr) == (2, True), ended.stderr
 
     @pytest.mark.slow
     def test_that_a_command_does_not_trust_is_told(self) -> None:

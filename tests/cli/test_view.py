@@ -169,14 +169,6 @@ def test_json_has_the_run_and_its_cases(traces: Path) -> None:
     assert len(document["cases"]) == 1
 
 
-@pytest.mark.parametrize(
-    "options",
-    [["--text", "--json"], ["--case", "a"], ["--against", ".", "--text", "--case", "a"]],
-)
-def test_options_that_do_not_go_together_are_refused(traces: Path, options: list[str]) -> None:
-    assert run_cli("view", str(traces), *options).exit_code == 2
-
-
 # Two runs
 
 
