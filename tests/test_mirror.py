@@ -42,11 +42,11 @@ TESTED_WITH = {
     "cli/test_examine.py": {"examine/cell"},
     "cli/test_rules.py": {"report/catalogue"},
     "cli/test_serve_command.py": {
-        "cli/support/collection",
         "cli/support/observers",
         "server/client_environment",
         "world/scripting/webhook_settings",
     },
+    "cli/test_stopping.py": {"cli/support/foreground"},
     "cli/test_view.py": {"viewer/build_run", "viewer/json_form", "viewer/page", "viewer/trace"},
     "contract/evidence/test_loss_examples.py": {
         "analysis/history/history",

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from harness.cli.support.app import make_console, print_json, print_text
-from harness.cli.support.exit_codes import ExitCode
+from harness.cli.support.app import ExitCode, make_console, print_json, print_text
 from harness.core.errors import ConfigError
 from harness.core.limits import STALE_DAYS
 from harness.core.registry import suggest_name

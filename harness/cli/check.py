@@ -10,8 +10,7 @@ from typing import Annotated
 import orjson
 import typer
 
-from harness.cli.support.app import print_text
-from harness.cli.support.exit_codes import ExitCode
+from harness.cli.support.app import ExitCode, print_text
 
 _IS_RECORDING = re.compile(r'^\s*\{?\s*"?(?:interactions|log|request)"?\s*:|^interactions:', re.M)
 """The members of recordings, at the beginning of a line: of a cassette, of HAR, of a line of JSON."""

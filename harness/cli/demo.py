@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from harness.cli.support.app import make_console, print_text
-from harness.cli.support.exit_codes import ExitCode
+from harness.cli.support.app import ExitCode, make_console, print_text
 
 
 def demo() -> None:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.cli.support.app import make_console, print_json
-from harness.cli.support.exit_codes import ExitCode
+from harness.cli.support.app import ExitCode, make_console, print_json
 from harness.cli.support.live_api import (
     KeyEnvOption,
     UpstreamOption,

@@ -9,9 +9,16 @@ from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
-from harness.cli.support.app import call_on_signals, print_json, print_rows, print_text, progress, require_known
+from harness.cli.support.app import (
+    ExitCode,
+    call_on_signals,
+    print_json,
+    print_rows,
+    print_text,
+    progress,
+    require_known,
+)
 from harness.cli.support.completion import complete_adapter, complete_case
-from harness.cli.support.exit_codes import ExitCode
 from harness.cli.support.options import argument, option, refuse_others, takes_options
 from harness.core.errors import ConfigError
 

@@ -7,7 +7,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -19,8 +19,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from harness.cli.support.app import call_on_signals, make_console, print_text
-from harness.cli.support.exit_codes import ExitCode
+from harness.cli.support.app import ExitCode, call_on_signals, make_console, print_note
 from harness.cli.support.options import argument, option, takes_options
 from harness.cli.support.run_command import run_command
 from harness.core.errors import ConfigError
@@ -117,7 +116,7 @@ def _run_behind_proxy(
     host, port = address
     listening = bind(host, port)
     here = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
-    _print_stderr(f"recording {here}{api.root} in front of {api.origin}{api.root}")
+    print_note(f"recording {here}{api.root} in front of {api.origin}{api.root}")
     environment = redirected_environment(api, here, os.environ)
     save = partial(cassette.save_if_due, lambda: recording.interactions_so_far)
     with run_proxy(api, recording, listening) as end_at_once:
@@ -176,7 +175,7 @@ def _open_watch(file: Path, api: Upstream, wanted: bool) -> Iterator[RecordingJu
 
     own = load_overrides(None, Path())
     with TemporaryDirectory(prefix="harness-record-") as folder:
-        yield RecordingJudge(file.as_posix(), api, Path(folder), _print_stderr, own)
+        yield RecordingJudge(file.as_posix(), api, Path(folder), print_note, own)
 
 
 def _record_until_signal(environment: Mapping[str, str], recording: Recording, meanwhile: Callable[[], None]) -> int:
@@ -185,7 +184,7 @@ def _record_until_signal(environment: Mapping[str, str], recording: Recording, m
     with call_on_signals(lambda _: stopped.set()):
         for name, value in environment.items():
             if name.upper() != "NO_PROXY":
-                _print_stderr(f"export {name}={value}")
+                print_note(f"export {name}={value}")
         while not stopped.wait(0.2):
             meanwhile()
     recording.interrupt()
@@ -201,23 +200,23 @@ def _print_result(recording: Recording, file: Path, watch: RecordingJudge | None
     interactions = recording.interactions
     cut = sum(interaction.cut for interaction in interactions)
     nothing = NOTHING_RECORDED if recording.problems else f"{NOTHING_RECORDED} {NO_REQUEST_HINT}"
-    _print_stderr(
+    print_note(
         f"{pluralize(len(interactions), 'exchange')} in {file}{f', {cut} of them cut' if cut else ''}"
         if interactions
         else nothing
     )
     for problem, times in recording.problems.items():
-        _print_stderr(f"{problem} ({times} ×)")
+        print_note(f"{problem} ({times} ×)")
     for status, times in (met := Counter(interaction.status for interaction in interactions)).items():
         if why := KEY_HINTS.get(status) or (ADDRESS_HINTS.get(status) if len(met) == 1 else None):
-            _print_stderr(f"{times} × {status}: {why}")
+            print_note(f"{times} × {status}: {why}")
     if watch:
         console = make_console(stderr=True)
         console.print(output.counts_table(watch.tally))
         for text in output.summary_lines(watch.tally):
             console.print(text)
         if interactions and watch.tally.is_clean and (why := explain_nothing_judged(watch.tally)):
-            _print_stderr(why)
+            print_note(why)
 
 
 def _offer_learning(file: Path, api: Upstream) -> None:
@@ -225,10 +224,4 @@ def _offer_learning(file: Path, api: Upstream) -> None:
     from harness.overrides.offer import offer_learning
 
     for line in offer_learning([file], Path(), [urlsplit(api.origin).hostname or ""]):
-        _print_stderr(line)
-
-
-def _print_stderr(text: str) -> None:
-    """Print a line on stderr, ignoring a closed one; stdout belongs to the command."""
-    with suppress(OSError):
-        print_text(f"harness: {text}", err=True)
+        print_note(line)

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from harness.cli.support.app import make_console, print_text
-from harness.cli.support.exit_codes import ExitCode
+from harness.cli.support.app import ExitCode, make_console, print_text
 from harness.core.errors import ConfigError
 from harness.core.text.shorten import pluralize
 from harness.report.formats import ACTIONS_VARIABLE, FORMATS, render_report, write_report

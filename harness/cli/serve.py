@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -14,18 +14,21 @@ import typer
 from harness.cli.serve_command import run_with_mock
 from harness.cli.serve_options import ANY_KEY, TOKEN_VARIABLE, ServeOptions, check_options
 from harness.cli.support.app import call_on_signals, print_text
-from harness.cli.support.collection import rare_collections
-from harness.cli.support.foreground import Entrance, listen, print_summary, serve_foreground
+from harness.cli.support.foreground import Entrance, listen, print_summary, rare_collections, serve_foreground
 from harness.cli.support.observers import add_observers, watch_app
 from harness.cli.support.options import takes_options
-from harness.cli.support.summaries import summarize_worlds
 from harness.cli.support.tls import Secured, context_of, secure
+from harness.core.text.shorten import pluralize, shorten
 
 if TYPE_CHECKING:
     from harness.server.asgi import App
     from harness.server.control_plane.access import ControlAccess
     from harness.server.mock_api import MockApi
     from harness.world.mock import Mock
+    from harness.world.world import World
+
+MAX_LOSSES = 5
+"""How many losses are listed at the end, the first ones."""
 
 
 @takes_options(ServeOptions)
@@ -54,7 +57,7 @@ def serve(context: typer.Context, options: ServeOptions) -> None:
         _serve_with_workers(options, app, watch, entrance, secured)
         return
     port = options.port_or_default
-    serve_foreground(watch(app), options.host, port, entrance, lambda: summarize_worlds(mock), secured)
+    serve_foreground(watch(app), options.host, port, entrance, lambda: _summarize_worlds(mock), secured)
 
 
 def _replay_recordings(options: ServeOptions, recordings: Path, secured: Secured | None) -> None:
@@ -96,7 +99,7 @@ def _serve_with_workers(
         print_text(f"harness: {line}", err=True)
 
     def summarize(app: App, cut_off: int) -> None:
-        print_summary(cut_off, summarize_worlds(app.api))
+        print_summary(cut_off, _summarize_worlds(app.api))
 
     listening, announce = listen(options.host, options.port_or_default, entrance, secured)
     cluster, tls = options.cluster, context_of(secured)
@@ -151,3 +154,36 @@ def _make_prepare(options: ServeOptions) -> Callable[[Mock], None]:
             part(mock)
 
     return prepare
+
+
+def _summarize_worlds(mock: MockApi) -> Iterator[str]:
+    """Summarize what the Worlds of a server had: a line for each that had problems, and how many were dropped."""
+    yield from filter(None, map(_summarize_world, mock.worlds.values()))
+    if count := mock.dropped_count:
+        yield f"dropped and not judged: {pluralize(count, 'World')}, to keep no more than --worlds"
+
+
+def _summarize_world(world: World) -> str:
+    """Summarize the problems of a World in one line; empty when there were none."""
+    from harness.analysis.flow_steps import is_unanswered
+    from harness.analysis.loss import losses_of
+
+    unanswered = sum(is_unanswered(exchange) for exchange in world.exchanges)
+    refused = sum(answered.status >= 400 and not answered.is_routed for answered in world.exchanges) - unanswered
+    lost = [f"{observed.loss} in {observed.exchange}" for observed in losses_of(world.exchanges)]
+    named = ", ".join([*lost[:MAX_LOSSES], *(["…"] if lost[MAX_LOSSES:] else [])])
+    losses = f"{len(lost)} {'loss' if len(lost) == 1 else 'losses'} ({named})" if lost else ""
+    unexpected = len(world.refusals.unasked)
+    note = f" ({unexpected} unexpected)" if unexpected else ""
+    shown = len(world.shown_otherwise)
+    wrong = [
+        f"{refused} refused{note}" if refused else "",
+        f"{unanswered} unanswered" if unanswered else "",
+        losses,
+        f"{shown} shown otherwise than said" if shown else "",
+    ]
+    if not any(wrong):
+        return ""
+    return ", ".join(
+        [f"{shorten(world.name, 24)}: {pluralize(world.exchange_count, 'exchange')}", *filter(None, wrong)]
+    )

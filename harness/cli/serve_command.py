@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from harness.cli.serve_options import TOKEN_VARIABLE, ServeOptions
-from harness.cli.support.app import print_text
-from harness.cli.support.collection import rare_collections
+from harness.cli.support.app import ExitCode, print_note
 from harness.cli.support.command_report import LOSSES, UNUSED, CommandReport
+from harness.cli.support.foreground import rare_collections
 from harness.cli.support.run_command import run_command
 from harness.cli.support.tls import EVERY_ADDRESS, Secured, context_of, origin_for_clients
 
@@ -25,7 +24,6 @@ NO_REQUEST = (
     "{them}.{more}"
 )
 PLAIN_PROJECT = " Azure's clients send no token over plain http: serve with --tls."
-NOTHING_JUDGED = 2
 
 
 def run_with_mock(options: ServeOptions, api: MockApi, access: ControlAccess, secured: Secured | None = None) -> int:
@@ -55,12 +53,12 @@ def run_with_mock(options: ServeOptions, api: MockApi, access: ControlAccess, se
     if report:
         report.write(reports)
     if not api.request_count and not api.strays.number:
-        _print_stderr(_describe_silence(dialect, is_plain=secured is None))
-        return code or NOTHING_JUDGED
+        print_note(_describe_silence(dialect, is_plain=secured is None))
+        return code or ExitCode.NOTHING_JUDGED
     problems = list(_problems(api, permitted))
     end = f"the command ended with {code}" if code else "nothing is wrong"
     for text in problems or [f"{pluralize(api.request_count, 'request')}, {end}"]:
-        _print_stderr(text)
+        print_note(text)
     return code or int(bool(problems))
 
 
@@ -101,9 +99,3 @@ def _problems(api: MockApi, permitted: Collection[str]) -> Iterator[str]:
         judged = judge_world(mock, unused=UNUSED not in permitted, losses=LOSSES not in permitted)
         if judged.verdict:
             yield f"{world.name}:\n\n{judged.report}\n"
-
-
-def _print_stderr(text: str) -> None:
-    """Print a text on stderr, ignoring a closed one; stdout belongs to the command."""
-    with suppress(OSError):
-        print_text(f"harness: {text}", err=True)

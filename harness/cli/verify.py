@@ -13,8 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from harness.cli.support.app import make_console, print_json, print_text, progress
-from harness.cli.support.exit_codes import ExitCode
+from harness.cli.support.app import ExitCode, make_console, print_json, print_text, progress
 from harness.cli.support.options import argument, given_options, option, refuse_others, takes_options
 from harness.core.errors import ConfigError
 from harness.report.formats import FORMATS

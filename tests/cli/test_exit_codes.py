@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli import COMMANDS
-from harness.cli.support.exit_codes import ExitCode
+from harness.cli.support.app import ExitCode
 from harness.cli.support.live_api import confirm_cost
 from harness.contract.check import CheckedRequest
 from harness.core.errors import ConfigError

@@ -13,7 +13,7 @@ import pytest
 
 from harness.cli import serve_command
 from harness.cli.serve_options import ServeOptions
-from harness.cli.support.collection import COLLECTION_THRESHOLDS
+from harness.cli.support.foreground import COLLECTION_THRESHOLDS
 from harness.core.webhooks import DEFAULT_SECRET
 from harness.server.control_plane.access import control_access
 from harness.server.mock_api import MockApi

@@ -12,8 +12,7 @@ import typer
 from rich.table import Table
 
 from harness.cli.record import OPENAI_URL
-from harness.cli.support.app import make_console, require_known
-from harness.cli.support.exit_codes import ExitCode
+from harness.cli.support.app import ExitCode, make_console, require_known
 from harness.cli.support.live_api import (
     KeyEnvOption,
     UpstreamOption,

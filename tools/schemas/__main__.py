@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from harness.cli.support.app import print_text
-from harness.cli.support.exit_codes import ExitCode
+from harness.cli.support.app import ExitCode, print_text
 from harness.contract import schema
 from tools.program import make_program
 from tools.schemas import sync as schemas_of

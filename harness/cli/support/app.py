@@ -1,4 +1,4 @@
-"""The typer app, and what its commands share: printing, progress, signals."""
+"""The typer app, and what its commands share: exit codes, printing, progress, signals."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import re
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from enum import IntEnum
 from time import monotonic
 from typing import IO, TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from harness.cli.support.exit_codes import ExitCode
 from harness.core.errors import ConfigError, HarnessError
 from harness.core.extras import DISTRIBUTION
 from harness.core.manual import add_section
@@ -32,6 +32,22 @@ PIPED_WIDTH = 1 << 30
 WHOLE_SENTENCE = 1 << 10
 """Characters of a command's summary: all of its first sentence."""
 _TRAILING_BLANKS = re.compile(r"[ \t]+$", re.M)
+
+
+class ExitCode(IntEnum):
+    """How a command ends; the page "The command line" says when each ends with which.
+
+    `harness record -- COMMAND` and other runners end as their command, unless that ended with 0.
+    """
+
+    OK = 0
+    """Done, and nothing was found."""
+    FOUND = 1
+    """Something was found, or a check failed."""
+    NOTHING_JUDGED = 2
+    """The command line or a file is wrong, or there was nothing to look at; one message on stderr says which."""
+    INTERRUPTED = 130
+    """Ctrl-C; of `serve` and `record`, which run until then, it is no error."""
 
 
 @contextmanager
@@ -129,6 +145,12 @@ def require_known(what: str, name: str, all_known: Iterable[str], listing: str =
 def print_text(text: str, *, err: bool = False, newline: bool = True) -> None:
     """Print a text, control characters as escapes: all that commands print goes through here or `make_console`."""
     typer.echo(escape_controls(text), err=err, nl=newline)
+
+
+def print_note(text: str) -> None:
+    """Print a line on stderr, ignoring a closed one: what stands beside a command, to which stdout belongs."""
+    with suppress(OSError):
+        print_text(f"harness: {text}", err=True)
 
 
 def print_json(value: Any) -> None:

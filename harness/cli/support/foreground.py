@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shlex
 import webbrowser
@@ -10,9 +11,7 @@ from contextlib import closing, contextmanager, suppress
 from threading import Timer
 from typing import TYPE_CHECKING, NamedTuple
 
-from harness.cli.support.app import call_on_signals, print_text
-from harness.cli.support.collection import rare_collections
-from harness.cli.support.exit_codes import ExitCode
+from harness.cli.support.app import ExitCode, call_on_signals, print_text
 from harness.cli.support.tls import Secured, context_of, origin_for_clients
 
 if TYPE_CHECKING:
@@ -22,6 +21,9 @@ if TYPE_CHECKING:
 
 LAST_RESORT_SECONDS = 1.0
 """Seconds after a second signal, after which the process ends as it is."""
+
+COLLECTION_THRESHOLDS = (50_000, 5, 500)
+"""New objects before a collection of the youngest generation, and how many of these before one of the next, and the next."""
 
 
 class Entrance(NamedTuple):
@@ -88,6 +90,23 @@ def listen(host: str, port: int, entrance: Entrance, secured: Secured | None) ->
             webbrowser.open(f"{origin}{entrance.view}")
 
     return listening, announce
+
+
+@contextmanager
+def rare_collections() -> Iterator[None]:
+    """Collect garbage seldom for the time of a `with` block, and what exists already not at all.
+
+    What a World stores only grows, and is no garbage: the whole of it is looked at seldom, and a part of it is small, as no
+    client is served meanwhile.
+    """
+    before = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(*COLLECTION_THRESHOLDS)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
 
 
 @contextmanager
