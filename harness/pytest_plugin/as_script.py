@@ -30,7 +30,6 @@ class _Played(NamedTuple):
 
 
 _PLAYED_STASH_KEY = pytest.StashKey[_Played]()
-_TOLD_STASH_KEY = pytest.StashKey[dict[str, list[str]]]()
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from harness.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from harness.contract.overrides import Overrides
+    from harness.world.world import World
 
 UNUSED_VALUES = ("fail", "allow")
 LOSSES_VALUES = ("fail", "allow", "strict")
@@ -115,6 +116,19 @@ def allowed_mistakes(node: pytest.Item) -> Sequence[str]:
     """List the mistakes that receivers of webhooks may make in a test, or `allow` for all."""
     option = read_marker_options(node).get("webhooks", WEBHOOKS_VALUES[0])
     return option if isinstance(option, list) else [option] if option != WEBHOOKS_VALUES[0] else []
+
+
+def judge_client(world: World, options: Mapping[str, Any]) -> None:
+    """Let a World judge its client as the options of its test say."""
+    from harness.core.client_judgement import FAIL, PATIENCE, AllowedMistakes, ClientJudgement
+
+    option = options.get("client", FAIL)
+    named = option if isinstance(option, list) else []
+    allowed = (AllowedMistakes(named, world.exchanges, always=True),) if named else ()
+    if option != FAIL or "patience" in options:
+        world.client = ClientJudgement(
+            FAIL if named or isinstance(option, list) else option, allowed, options.get("patience", PATIENCE)
+        )
 
 
 def project_refusals(config: pytest.Config) -> Sequence[str]:

@@ -18,7 +18,6 @@ import pytest
 from harness.core.errors import HarnessError
 from harness.core.garbage import paused_collection
 from harness.pytest_plugin.caught_errors import note_caught_errors
-from harness.pytest_plugin.client_option import judge_client
 from harness.pytest_plugin.environment import SESSION_KEY, session_server, set_environment
 from harness.pytest_plugin.exploring import WorldExplorer
 from harness.pytest_plugin.guard import is_live_api_refused
@@ -28,6 +27,7 @@ from harness.pytest_plugin.options import (
     add_ini_options,
     allowed_mistakes,
     allowed_refusals,
+    judge_client,
     overrides_of,
     read_marker_options,
 )
@@ -56,8 +56,7 @@ PARTS = (
     "tls",
     "cassettes",
     "as_script",
-    "pruning",
-    "offers",
+    "after_recording",
     "traces",
     "reports",
     "late",

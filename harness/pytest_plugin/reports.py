@@ -24,8 +24,7 @@ from harness.pytest_plugin.late import late_requests
 from harness.pytest_plugin.new_case import new_case
 from harness.pytest_plugin.options import read_marker_options
 from harness.pytest_plugin.plugin import WORLD_STASH_KEY, find_losses
-from harness.pytest_plugin.traces import TraceWriter
-from harness.pytest_plugin.views import show_test
+from harness.pytest_plugin.traces import TraceWriter, show_test
 from harness.report.formats import ACTIONS_VARIABLE, FORMATS, is_page, why_unwritable, write_report
 
 if TYPE_CHECKING:

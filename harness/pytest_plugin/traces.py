@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from harness.pytest_plugin.views import show_test
+from harness.pytest_plugin.plugin import CAUSES_STASH_KEY
 
 if TYPE_CHECKING:
     from harness.report.report import ReportCase
+    from harness.viewer.case_model import ShownCase
     from harness.world.world import World
 
 MODES = ("failed", "all", "off")
@@ -88,3 +89,11 @@ class TraceWriter:
         shown = os.path.relpath(self.folder, Path.cwd())
         lines = [f"{pluralize(len(written), 'trace')}: harness view {shown}"] if written else []
         return [*lines, *dict.fromkeys(summary[PROBLEM] for summary in summaries if PROBLEM in summary)]
+
+
+def show_test(item: pytest.Item, case: ReportCase, world: World) -> ShownCase:
+    """Show a test that has just ended; its findings are in its case."""
+    from harness.viewer.build_run import show_world
+
+    causes = item.stash.get(CAUSES_STASH_KEY, [])
+    return show_world(case, world, causes, time.time() - case.seconds, str(item.config.rootpath))

@@ -82,21 +82,6 @@ class TestWhatMayBeIntended:
         done.stdout.fnmatch_lines(["Client no-timeout: the client waited *.* s for request 1 without a byte; 0.1 s *"])
 
 
-@pytest.mark.parametrize(
-    ("mark", "words"),
-    [
-        ('client="strct"', "*give one of 'fail', 'allow', 'strict' or a list of mistakes to allow.*strict*"),
-        ('client=["no-backof"]', "*Did you mean *no-backoff*"),
-        ("patience=0", "*give the seconds that a client may wait for an answer, as in patience=2.*"),
-        ("patience=True", "*give the seconds that a client may wait*"),
-    ],
-)
-def test_a_mark_that_makes_no_sense_says_so(run: Run, mark: str, words: str) -> None:
-    done = judged(run, "pass", mark)
-    done.assert_outcomes(errors=1)
-    done.stdout.fnmatch_lines([words])
-
-
 def test_a_mistake_that_there_is_not_says_so(run: Run) -> None:
     done = judged(run, 'mock.allows("no-backof")')
     done.stdout.fnmatch_lines(

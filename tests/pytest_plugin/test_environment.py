@@ -8,7 +8,6 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.processes import SECONDS
-from tests.support.slow import slow_except
 
 SESSION = ("-o", "harness_env=session")
 APP = """
@@ -187,10 +186,3 @@ def pytest_sessionfinish():
         pytester.makepyfile("def test_it(): ...")
         result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-s", *SESSION, timeout=SECONDS)
         result.stdout.fnmatch_lines(["*loaded: []*"])
-
-
-@pytest.mark.parametrize("key", slow_except([0], ["", " ", 3, ["sk-test"]]))
-def test_a_key_that_is_none_is_refused(run: Callable[..., pytest.RunResult], key: object) -> None:
-    result = run(f"@pytest.mark.harness(key={key!r})\ndef test_it(mock): ...")
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*@pytest.mark.harness(key=*): give the API key that the program sends*"])

@@ -208,22 +208,6 @@ def test_it(mock): mock.script(message("hi"))
         run("def test_it(mock, openai_mock): assert mock is openai_mock").assert_outcomes(passed=1)
 
 
-def test_names_that_are_nearly_right_are_told_the_right_one(run: Run) -> None:
-    result = run("""
-@pytest.mark.harness(refusal="allow")
-def test_option(mock): ...
-
-@pytest.mark.harness(losses=["citation-droped"])
-def test_loss(mock): ...
-
-@pytest.mark.harness(unused="alow")
-def test_value(mock): ...
-""")
-    result.assert_outcomes(errors=3)
-    for name in ("refusals", "citation-dropped", "allow"):
-        result.stdout.fnmatch_lines([f"*Did you mean '{name}'?*"])
-
-
 def test_frames_of_the_sdk_are_not_shown(run: Run) -> None:
     source = """
 def answer(client): return client.responses.create(model="gpt-4.1", input="x", temperature=9)

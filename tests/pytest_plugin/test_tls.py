@@ -92,12 +92,6 @@ early = openai.DefaultHttpxClient(verify=ssl.create_default_context())
             ["*responses-harness: TLS*", "a client turned down the certificate of this server (unknown ca). *"]
         )
 
-    @pytest.mark.parametrize("value", slow_except([0], ["'yes'", "1", "None"]))
-    def test_is_marked_with_true_or_false(self, run: Run, value: str) -> None:
-        result = run(f"@pytest.mark.harness(tls={value})\ndef test_it(mock): ...")
-        result.assert_outcomes(errors=1)
-        result.stdout.fnmatch_lines([f"*@pytest.mark.harness(tls={value}): give True or False."])
-
     def test_needs_cryptography(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("harness.core.extras.find_spec", lambda _: None)
         result = run("@pytest.mark.harness(tls=True)\ndef test_it(mock): ...")

@@ -2,8 +2,6 @@
 
 import pytest
 
-from tests.support.slow import slow_except
-
 UNUSED = """
 def test_it(mock, client):
     mock.script(message("hi"), "at last", [message("there"), function_call("f", {"a": 1})])
@@ -240,39 +238,6 @@ class TestApp(unittest.TestCase):
 """)
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines(["Request 1, POST /responses, could not be answered*"])
-
-
-KNOWN = "unused, losses, refusals, webhooks, client, patience, dialect, key, as_of, contract, tls"
-
-
-@pytest.mark.parametrize(
-    ("marker", "words"),
-    slow_except(
-        (0, 2),
-        [
-            (
-                'unusd="allow"',
-                f"@pytest.mark.harness(unusd=…): it knows {KNOWN}, as in unused='allow'.",
-            ),
-            (
-                '"allow"',
-                f"@pytest.mark.harness('allow'): it knows {KNOWN}, as in unused='allow'.",
-            ),
-            ('dialect="aws"', "@pytest.mark.harness(dialect='aws'): give one of 'openai', 'azure', 'foundry'."),
-            ("unused=True", "@pytest.mark.harness(unused=True): give one of 'fail', 'allow'."),
-            (
-                'losses="some"',
-                "@pytest.mark.harness(losses='some'): give one of 'fail', 'allow', 'strict' or a list of losses to allow.",
-            ),
-            ('losses=["call-drop"]', "@pytest.mark.harness(losses=['call-drop']): give some of '"),
-            ("losses=[[]]", "@pytest.mark.harness(losses=[[]]): give some of '"),
-        ],
-    ),
-)
-def test_a_marker_that_does_not_fit_is_a_config_error(run, marker, words):
-    result = run(f"@pytest.mark.harness({marker})\ndef test_it(mock): ...")
-    result.assert_outcomes(errors=1)
-    assert f"harness.core.errors.ConfigError: {words}" in result.stdout.str()
 
 
 def test_a_mock_that_refuses_less_fails_the_test_that_relies_on_the_refusal(run):

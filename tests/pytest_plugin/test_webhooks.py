@@ -131,11 +131,6 @@ async def test_it(mock):
     result.assert_outcomes(passed=1)
 
 
-def test_a_marker_with_an_unknown_mistake_names_the_known_ones(run):
-    result = run("@pytest.mark.harness(webhooks=['webhook-lat'])\ndef test_it(mock): pass")
-    result.stdout.fnmatch_lines(["*webhooks=[[]'webhook-lat'[]]*Did you mean 'webhook-late'?*"])
-
-
 def test_the_secret_is_in_the_environment_of_each_test(run):
     run("""
 def test_it(mock):

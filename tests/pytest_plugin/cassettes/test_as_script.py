@@ -91,20 +91,6 @@ def test_with_xdist_changes_are_told_too(run):
     result.stdout.fnmatch_lines(["*::test_it: weather.yaml: 1 request differs from it"])
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ("as_script=1", "@pytest.mark.cassette: give it one name"),
-        ("as_script=True, pace=True", "a script has no pace"),
-        ("as_skript=True", "@pytest.mark.cassette: give it one name"),
-    ],
-)
-def test_a_marker_that_makes_no_sense_says_so(run, options: str, words: str):
-    result = run(marked("pass", options))
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines([f"*{words}*"])
-
-
 def test_a_cassette_without_an_answer_says_so(run, pytester: pytest.Pytester):
     (pytester.path / "cassettes/weather.yaml").write_text("version: 1\ninteractions: []\n")
     result = run(marked("pass"))

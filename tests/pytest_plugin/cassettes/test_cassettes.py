@@ -241,23 +241,37 @@ class TestRecord:
         assert "--record=some: it is one of new, all, rules" in "\n".join(result.errlines)
 
 
-@pytest.mark.parametrize(
-    ("marker", "says"),
-    slow_except_every(
-        3,
-        [
-            ("cassette", "@pytest.mark.cassette: give it one name"),
-            ("cassette('a', 'b')", "@pytest.mark.cassette: give it one name"),
-            ("cassette('../a')", r"cassette\('../a'\): give the name of a file below"),
-            ("cassette('')", r"cassette\(''\): give the name of a file below"),
-            ("cassette('none')", r"none.yaml: there is no such cassette\.[\s\S]*Record it: pytest --record"),
-        ],
-    ),
+ONE_NAME = (
+    '@pytest.mark.cassette: give it one name, as in cassette("openai/scenarios/weather"), pace=True to replay it as '
 )
-def test_a_marker_that_leads_nowhere(run, marker, says):
-    result = run(f"@pytest.mark.{marker}\ndef test_one(): pass")
+WRONG = {
+    "cassette": ONE_NAME,
+    "cassette('a', 'b')": ONE_NAME,
+    "cassette('a', True)": ONE_NAME,
+    "cassette(pace=True)": ONE_NAME,
+    "cassette('a', pace=2)": ONE_NAME,
+    "cassette('a', speed=True)": ONE_NAME,
+    "cassette('a', as_script=1)": ONE_NAME,
+    "cassette('a', as_skript=True)": ONE_NAME,
+    "cassette('a', as_script=True, pace=True)": "a script has no pace",
+    "cassette('../a')": "cassette('../a'): give the name of a file below",
+    "cassette('')": "cassette(''): give the name of a file below",
+}
+"""Marks that make no sense, and what is said of each."""
+
+
+def test_a_marker_that_makes_no_sense_says_so(run):
+    result = run("".join(f"@pytest.mark.{mark}\ndef test_{number}(): ...\n" for number, mark in enumerate(WRONG)))
+    result.assert_outcomes(errors=len(WRONG))
+    said = [line for line in result.outlines if line.startswith("E ") and "ConfigError: " in line]
+    assert len(said) == len(WRONG)
+    assert [(line, words) for line, words in zip(said, WRONG.values(), strict=True) if words not in line] == []
+
+
+def test_a_cassette_that_is_not_there_is_told_with_the_way_to_record_it(run):
+    result = run("@pytest.mark.cassette('none')\ndef test_one(): ...")
     result.assert_outcomes(errors=1)
-    assert re.search(says, result.stdout.str())
+    assert re.search(r"none.yaml: there is no such cassette\.[\s\S]*Record it: pytest --record", result.stdout.str())
 
 
 def test_a_cassette_and_a_script_are_two_things(run):

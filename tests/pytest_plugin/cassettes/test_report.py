@@ -231,12 +231,3 @@ def test_a_cassette_is_replayed_at_once_or_as_slowly_as_it_was_recorded(run, pyt
     )
     taped(pytester, stream)
     run(PACED.format(marker=marker, expected=expected)).assert_outcomes(passed=1)
-
-
-@pytest.mark.parametrize("marker", ['"it", pace=2', '"it", speed=True', "pace=True", '"it", True'])
-def test_other_arguments_are_refused(run, marker):
-    result = run(f"@pytest.mark.cassette({marker})\ndef test_it(): ...")
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(
-        ['*@pytest.mark.cassette: give it one name, as in cassette("openai/scenarios/weather"), pace=True to replay*']
-    )

@@ -1,7 +1,9 @@
-"""`pytest --record` leaves no exchange in a cassette that no test replays.
+"""What `pytest --record` does with the cassettes of a run when it ends.
+
+It leaves no exchange in a cassette that no test replays: a cassette is pruned if all tests that name it have run and passed;
+else it is said why it is not. It offers to learn where the live API did otherwise than the mock.
 
 Each test's last report carries which exchanges of its cassette it used, so that it works in the same way with pytest-xdist.
-At the end of the run a cassette is pruned if all tests that name it have run and passed; else it is said why it is not.
 """
 
 from __future__ import annotations
@@ -26,10 +28,10 @@ def pytest_configure(config: pytest.Config) -> None:
     """Watch a run that records."""
     if config.getoption("--record") is not None:
         config.stash[_DESELECTED_STASH_KEY] = set()
-        config.pluginmanager.register(_Pruner(config), "harness-pruner")
+        config.pluginmanager.register(_Recorded(config), "harness-recorded")
 
 
-class _Pruner:
+class _Recorded:
     """The uses of each cassette in a run, by test."""
 
     def __init__(self, config: pytest.Config) -> None:
@@ -77,8 +79,11 @@ class _Pruner:
                 self._said.append(f"not pruned: {problem}")
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Say what was pruned, and what was not."""
-        for line in self._said:
+        """Say what the cassettes hold against the mock, and how to learn it; what was pruned, and what was not."""
+        from harness.overrides.offer import offer_learning
+
+        written = [file for cassette in self._uses if (file := Path(cassette)).exists()]
+        for line in [*(offer_learning(written, self._config.rootpath) if written else ()), *self._said]:
             terminalreporter.write_line(line)
 
     def _prune(self, path: Path, uses: dict[str, dict[str, Any]]) -> Iterator[str]:
