@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -45,10 +45,9 @@ class KnownItems:
     keys: GrowingSequence[ItemKey]
     digests: GrowingSequence[int]
 
-    def extend(self, items: Iterable[Json]) -> KnownItems:
-        """Return the transcript with more items at its end."""
-        added = [*items]
-        keys = [key for item in added if (key := item_key(item))]
+    def extend(self, added: Sequence[Json], all_keys: Sequence[ItemKey | None] | None = None) -> KnownItems:
+        """Return the transcript with more items at its end; `all_keys` are theirs, where they are known."""
+        keys = [key for key in (map(item_key, added) if all_keys is None else all_keys) if key]
         digests = [self.digests[-1]]
         for key in keys:
             digests.append(extend_hash(digests[-1], key))
@@ -81,7 +80,12 @@ class HistoryRequest:
     @cached_property
     def transcript(self) -> KnownItems:
         """The whole transcript, as far as it is known."""
-        return self.previous.extend(item for _, item in self.placed_items)
+        return self.previous.extend([item for _, item in self.placed_items], self.placed_keys)
+
+    @cached_property
+    def placed_keys(self) -> Sequence[ItemKey | None]:
+        """The key of each input item."""
+        return [item_key(item) for _, item in self.placed_items]
 
     @property
     def previous_items(self) -> Sequence[Json]:
@@ -113,7 +117,7 @@ class HistoryRequest:
     @cached_property
     def _key_places(self) -> Sequence[int]:
         """The index among the input items of each key that belongs to them."""
-        return [index for index, (_, item) in enumerate(self.placed_items) if item_key(item) is not None]
+        return [index for index, key in enumerate(self.placed_keys) if key]
 
     @property
     def digests(self) -> Sequence[int]:

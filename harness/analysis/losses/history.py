@@ -17,6 +17,7 @@ from harness.analysis.history.items import (
     count_pairs,
     describe_item,
     is_assistant,
+    item_key,
     item_type,
     message_text,
 )
@@ -105,16 +106,29 @@ def history_replayed(request: HistoryRequest, history: History) -> Iterator[Loss
 
 def _find_repetitions(request: HistoryRequest, history: History) -> list[tuple[str, OutputItem]]:
     """Find the input items that occur more often than the model said them, each with its original."""
-    keys = [history.original_key(item) for _, item in request.placed_items]
+    placed = zip(request.placed_items, request.placed_keys, strict=True)
+    keys = [history.original_key(item, own) for (_, item), own in placed]
     if not any(key and history.allowed_counts[key] for key in keys):
         return []
-    seen = Counter(key for item in request.previous_items if (key := history.original_key(item)))
+    before = ((item, item_key(item)) for item in request.previous_items)
+    seen = Counter(key for item, own in before if (key := history.original_key(item, own)))
     pairs = _most_frequent_pairs(request)
-    return [
-        (place, history.find_originals(item)[0])
-        for place, item in request.placed_items
-        if _is_repetition(item, seen, pairs, history)
-    ]
+    found = []
+    for (place, item), key in zip(request.placed_items, keys, strict=True):
+        if key:
+            seen[key] += 1
+            right = history.allowed_counts[key]
+            if seen[key] > right and _is_repetition(item, key, right, pairs, history):
+                found.append((place, history.find_originals(item)[0]))
+    return found
+
+
+def _is_repetition(item: Json, key: ItemKey, right: int, pairs: Mapping[ItemKey, int], history: History) -> bool:
+    """Tell whether an item that stands there more often than the `right` number, if the model said it, is no chance."""
+    if not right or not key[1]:
+        return False
+    evident = not is_assistant(item) or len(key[1]) >= UNMISTAKABLE_LENGTH or as_string(item.get("id")) in history.by_id
+    return evident or pairs.get(key, 0) > right
 
 
 def _find_doubled_texts(request: HistoryRequest, history: History) -> Iterator[tuple[str, int, Json]]:
@@ -123,25 +137,11 @@ def _find_doubled_texts(request: HistoryRequest, history: History) -> Iterator[t
         words = message_text(item) if item.get("role") == "user" else ""
         for reply in history.replies[-RECENT_REQUESTS:] if len(words) >= 2 * SHORTEST_USER_TEXT else ():
             was = next((there for _, there in reply.request.placed_items[index : index + 1]), {})
-            if was != item and item_type(was) == MESSAGE and _is_text_doubled(message_text(was), words):
+            text = message_text(was)
+            is_half = SHORTEST_USER_TEXT <= len(text) <= len(words) // 2
+            if was != item and item_type(was) == MESSAGE and is_half and is_doubled(text, words):
                 yield place, reply.request.number, was
                 break
-
-
-def _is_text_doubled(was: str, now: str) -> bool:
-    return SHORTEST_USER_TEXT <= len(was) <= len(now) // 2 and is_doubled(was, now)
-
-
-def _is_repetition(item: Json, seen: Counter[ItemKey], pairs: Mapping[ItemKey, int], history: History) -> bool:
-    """Tell whether an item occurs more often in its transcript than the model returned it, and count it in `seen`."""
-    if (key := history.original_key(item)) is None:
-        return False
-    seen[key] += 1
-    right = history.allowed_counts[key]
-    if not right or not key[1] or seen[key] <= right:
-        return False
-    evident = not is_assistant(item) or len(key[1]) >= UNMISTAKABLE_LENGTH or as_string(item.get("id")) in history.by_id
-    return evident or pairs.get(key, 0) > right
 
 
 def _most_frequent_pairs(request: HistoryRequest) -> Mapping[ItemKey, int]:

@@ -203,11 +203,11 @@ def prompt_doubled(request: HistoryRequest, history: History) -> Iterator[LossFa
 def _find_repeated_prompts(request: HistoryRequest) -> Iterator[tuple[int, str, Json]]:
     """Find the user messages that repeat the one before: the number of keys before, place, item."""
     length, last = request.previous_key_count, Json()
-    for place, item in request.placed_items:
+    for (place, item), key in zip(request.placed_items, request.placed_keys, strict=True):
         if _is_prompt(item) and is_same_prompt(last, item):
             yield length, place, item
         last = item
-        length += item_key(item) is not None
+        length += key is not None
 
 
 def _is_prompt(item: Json) -> bool:
