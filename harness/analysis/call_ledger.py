@@ -79,7 +79,8 @@ class _CallLedger:
         request, answer = exchange.request, exchange.answer.body
         body = request.body if isinstance(request.body, dict) else {}
         conversation = request.params.get("conversation_id") or conversation_id(body)
-        self._add_tool_outputs(exchange.number, body)
+        for submitted in objects_in(body.get("tool_outputs")):  # to a run
+            self._record_output(exchange.number, submitted.get("tool_call_id"), submitted.get("output"))
         outputs = self._add_outputs(exchange.number, body, as_string(body.get("previous_response_id")) or conversation)
         if not isinstance(answer, dict):
             return
@@ -96,11 +97,6 @@ class _CallLedger:
                 id, Call(item["type"], as_string(item.get("name")), id, call_arguments(item), exchange)
             )
             self._call_ids.update((name, id) for name in ids_of_call(item))
-
-    def _add_tool_outputs(self, number: int, body: Json) -> None:
-        """Record the outputs that are submitted to a run."""
-        for tool_output in objects_in(body.get("tool_outputs")):
-            self._record_output(number, tool_output.get("tool_call_id"), tool_output.get("output"))
 
     def _add_outputs(self, number: int, body: Json, previous: str | None) -> Counter[CallOutput]:
         """Record the outputs of a request; returns those of its whole transcript, the previous ones included."""

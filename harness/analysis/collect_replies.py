@@ -57,26 +57,32 @@ class _ReplyCollector:
             self._add_thread_object(exchange.number, thing)
 
     def _add_response(self, exchange: Exchange, body: Json) -> None:
-        follows = self._find_followed(exchange.request)
+        request = exchange.request
+        answered = [
+            self._reply_ids_by_call.pop(id, None) for id in answered_call_ids(request)
+        ]  # the first to answer them
+        follows = next(filter(None, reversed(answered)), None)
         known = self._replies.setdefault(body["id"], ModelReply(body["id"], exchange.number, follows=follows))
-        if body["status"] in ENDED_STATUSES and not _has_content(known) and not _is_warm_up(exchange.request):
-            items: Json = {name: _select_items(body["output"], kinds) for name, kinds in ITEM_TYPES.items()}
+        is_told = known.messages or known.calls or known.reasoning or known.usage
+        is_warm_up = isinstance(request.body, dict) and request.body.get("generate") is False  # runs no model
+        if body["status"] in ENDED_STATUSES and not is_told and not is_warm_up:
+            output = [item for item in body["output"] if item.get("execution") != "server"]
+            items: Json = {
+                name: tuple(item for item in output if item["type"] in kinds) for name, kinds in ITEM_TYPES.items()
+            }
             self._store_reply(replace(known, exchange=exchange.number, usage=body.get("usage") or {}, **items))
 
     def _store_reply(self, reply: ModelReply) -> None:
         self._replies[reply.id] = reply
         self._reply_ids_by_call.update((id, reply.id) for call in reply.calls for id in ids_of_call(call))
 
-    def _find_followed(self, request: Request) -> str | None:
-        """Find the id of the reply whose calls a request is the first to answer, the last of several; else None."""
-        found = [self._reply_ids_by_call.pop(id) for id in answered_call_ids(request) if id in self._reply_ids_by_call]
-        return found[-1] if found else None
-
     def _add_thread_object(self, number: int, thing: Json) -> None:
         """Record an object of a thread: a run, a message of the assistant, or a delta of one."""
         kind = thing.get("object")
         if kind == "thread.run":
-            self._add_run(number, thing)
+            known = self._replies.get(thing["id"]) or ModelReply(thing["id"], number)
+            calls = {call["id"]: call for call in [*known.calls, *required_calls(thing)]}
+            self._store_reply(replace(known, calls=tuple(calls.values()), usage=thing["usage"] or known.usage))
         elif kind == "thread.message" and thing["run_id"]:
             self._replies.setdefault(thing["run_id"], ModelReply(thing["run_id"], number))
             messages = self._run_messages.setdefault(thing["run_id"], {})
@@ -84,24 +90,6 @@ class _ReplyCollector:
         elif kind == "thread.message.delta":
             messages = next(message for message in self._run_messages.values() if thing["id"] in message)
             messages[thing["id"]] = apply_delta(messages[thing["id"]], thing)
-
-    def _add_run(self, number: int, run: Json) -> None:
-        known = self._replies.get(run["id"]) or ModelReply(run["id"], number)
-        calls = {call["id"]: call for call in [*known.calls, *required_calls(run)]}
-        self._store_reply(replace(known, calls=tuple(calls.values()), usage=run["usage"] or known.usage))
-
-
-def _has_content(reply: ModelReply) -> bool:
-    return bool(reply.messages or reply.calls or reply.reasoning or reply.usage)
-
-
-def _is_warm_up(request: Request) -> bool:
-    """Tell whether a request only warms up a WebSocket, so that no model is run."""
-    return isinstance(request.body, dict) and request.body.get("generate") is False
-
-
-def _select_items(output: Iterable[Json], kinds: tuple[str, ...]) -> tuple[Json, ...]:
-    return tuple(item for item in output if item["type"] in kinds and item.get("execution") != "server")
 
 
 def answered_call_ids(request: Request) -> Iterator[str]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import dropwhile
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from harness.analysis.lanes import INSTRUCTION_ROLES, HandOff, LaneExchange, asks_model
 from harness.core.exchange import Answer, Exchange, Json, Request
@@ -46,7 +46,9 @@ def build_steps(sent: Sequence[LaneExchange]) -> Iterator[FlowStep]:
         before = sent_by_lane.get(lane, _SentItems())
         items = _request_items(request)
         now = _SentItems(items, before.keys_of(items))
-        new_items = items if _is_chained(request) else now.beyond(Counter(before.keys) | all_outputs, known_ids)
+        body = as_object(request.body)
+        is_chained = body.get("previous_response_id") or conversation_id(body)
+        new_items = items if is_chained else now.beyond(Counter(before.keys) | all_outputs, known_ids)
         output = [item for item in _answer_items(answer) if _item_id(item) not in known_ids]
         endpoint = "" if asks_model(request) else f"{request.method} {request.path}"
         yield FlowStep(
@@ -113,11 +115,6 @@ def _request_items(request: Request) -> list[Json]:
     return more or list(dropwhile(lambda item: item.get("role") in INSTRUCTION_ROLES, objects_in(input_items(body))))
 
 
-def _is_chained(request: Request) -> bool:
-    body = as_object(request.body)
-    return bool(body.get("previous_response_id") or conversation_id(body))
-
-
 def _item_key(item: Json) -> _Key:
     """Make a key of an item that a client may have rewritten: spaces, ids and types of parts do not count."""
     kind = as_string(item.get("role")) or as_string(item.get("type"))
@@ -130,19 +127,14 @@ def _answer_items(answer: Answer) -> Iterator[Json]:
     """Yield the output in an answer: items of a response, messages and calls of a run, messages of a list."""
     body = as_object(answer.body)
     yield from objects_in(body.get("output"))
-    messages = [*map(_completed_message, objects_in(list(answer.events or ()))), *objects_in(body.get("data"))]
-    yield from (
-        message
-        for message in messages
-        if message.get("object") == "thread.message" and message.get("role") == "assistant"
-    )
+    events = objects_in(list(answer.events or ()))
+    streamed = [as_object(event.get("data")) for event in events if event.get("event") == "thread.message.completed"]
+    for message in [*streamed, *objects_in(body.get("data"))]:
+        if message.get("object") == "thread.message" and message.get("role") == "assistant":
+            yield message
     waiting = as_object(as_object(body.get("required_action")).get("submit_tool_outputs")).get("tool_calls")
     for call in objects_in(waiting):
         yield {**call, **as_object(call.get("function")), "type": "function_call", "call_id": call.get("id")}
-
-
-def _completed_message(event: Mapping[str, Any]) -> Json:
-    return as_object(event.get("data")) if event.get("event") == "thread.message.completed" else {}
 
 
 def _item_id(item: Json) -> str:

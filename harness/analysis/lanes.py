@@ -124,11 +124,10 @@ class _LaneTracker:
 
     def _find_or_add_lane(self, declared_name: str, body: Json, origin: _Predecessor | None) -> _Lane:
         text, profile = _read_profile(body)
-        lane = (
-            self._lane_by_name(declared_name)
-            if declared_name
-            else self._continued_lane(body, text, profile, origin) or self._similar_lane(profile, origin)
-        )
+        if declared_name:
+            lane = next((lane for lane in self.lanes if lane.declared_name == declared_name), None)
+        else:
+            lane = self._continued_lane(body, text, profile, origin) or self._similar_lane(profile, origin)
         if lane is None:
             hand_off_tool = as_string(origin.call.get("name")) if origin and origin.call else ""
             self.lanes.append(lane := _Lane(declared_name, profile, text, hand_off_tool))
@@ -137,9 +136,6 @@ class _LaneTracker:
             profile.model or known.model, profile.instructions or known.instructions, known.tools | profile.tools
         )
         return lane
-
-    def _lane_by_name(self, name: str) -> _Lane | None:
-        return next((lane for lane in self.lanes if lane.declared_name == name), None)
 
     @staticmethod
     def _continued_lane(body: Json, text: str, profile: _AgentProfile, origin: _Predecessor | None) -> _Lane | None:

@@ -127,8 +127,8 @@ def losses_of(exchanges: Sequence[Exchange], strict: bool = False, tool_runs: To
     for exchange in exchanges:
         request = history.read_request(exchange)
         if request:
-            for loss_kind in _select_losses(strict):
-                for lost in loss_kind.find(request, history):
+            for kind in LOSSES.values():
+                for lost in kind.find(request, history) if strict or not kind.strict else ():
                     found.setdefault((lost.loss, lost.said, lost.message), lost)
         history.add_exchange(exchange, request)
     return list(found.values())
@@ -139,7 +139,3 @@ def losses_in_accepted(
 ) -> list[Lost]:
     """List the losses that fail a test: those of accepted requests; of a refused one the API has informed the client."""
     return losses_of([exchange for exchange in exchanges if exchange.status < 400], strict, tool_runs)
-
-
-def _select_losses(strict: bool) -> Iterator[Loss]:
-    return (loss for loss in LOSSES.values() if strict or not loss.strict)

@@ -18,8 +18,6 @@ ERROR_EVENT = "error"
 """The event that ends a stream because something went wrong."""
 _COUNT_HEADER = "x-stainless-retry-count"
 """In which OpenAI's SDKs say how often they have sent a request before."""
-
-
 VOLATILE_HEADERS = frozenset(
     {
         _COUNT_HEADER,
@@ -61,27 +59,16 @@ def find_retries(exchanges: Sequence[Exchange], edge: Mapping[int, EdgeTimes]) -
         has_failed = failure_of(exchange, edge[exchange.number])
         if not (failed or has_failed):
             continue
-        waiting = failed.setdefault(request_key(exchange.request), [])
-        again = _find_retried(exchange, waiting, edge)
-        if again is not None:
-            waiting.remove(again)
-            retries.append(_describe(exchange, again, edge))
+        waiting, arrived = failed.setdefault(request_key(exchange.request), []), edge[exchange.number].arrived
+        # A failure that is still on its way is no reason to ask again.
+        ended = [before for before in waiting if end_of(edge[before.number]) <= arrived + MOST_LATE]
+        if ended:
+            waiting.remove(of := ended[-1])
+            after, reason = max(0.0, arrived - end_of(edge[of.number])), failure_of(of, edge[of.number])
+            retries.append(Retry(exchange.number, of.number, after, reason, asked_delay(of.answer.headers)))
         if has_failed:
             waiting.append(exchange)
     return retries
-
-
-def _find_retried(exchange: Exchange, waiting: Sequence[Exchange], edge: Mapping[int, EdgeTimes]) -> Exchange | None:
-    """Find the newest failure that had ended when a request arrived: one still on its way is no reason to ask again."""
-    arrived = edge[exchange.number].arrived
-    ended = [before for before in waiting if end_of(edge[before.number]) <= arrived + MOST_LATE]
-    return ended[-1] if ended else None
-
-
-def _describe(exchange: Exchange, of: Exchange, edge: Mapping[int, EdgeTimes]) -> Retry:
-    after = max(0.0, edge[exchange.number].arrived - end_of(edge[of.number]))
-    reason = failure_of(of, edge[of.number])
-    return Retry(exchange.number, of.number, after, reason, asked_delay(of.answer.headers))
 
 
 def request_key(request: Request) -> RequestKey:
@@ -109,11 +96,9 @@ def failure_of(exchange: Exchange, times: EdgeTimes) -> str:
     if exchange.answer.disconnection:
         return "cut off"
     events = exchange.answer.events
-    has_end = not events or isinstance(
-        events, ResponseEvents
-    )  # which are whole, and made only when somebody reads them
-    status = as_object(exchange.answer.body).get("status")
-    return ("failed" if status == "failed" else "") if has_end else _failure_of_stream(exchange, events or ())
+    if events and not isinstance(events, ResponseEvents):  # those are whole, and made only when somebody reads them
+        return _failure_of_stream(exchange, events)
+    return "failed" if as_object(exchange.answer.body).get("status") == "failed" else ""
 
 
 def _failure_of_stream(exchange: Exchange, events: Sequence[Json]) -> str:

@@ -98,15 +98,17 @@ class _SurfaceComparison:
     def _find_used_messages(self) -> list[ReplyMessage] | None:
         """Find the messages that the text consists of; None when no message fits."""
         if self._shown.text is None:
-            return [message for message in self._messages if message.reply is self._last_reply]
-        newest = [
-            *self._named_messages[::-1],
-            *(message for message in reversed(self._messages) if message not in self._named_messages),
-        ]
+            return self._messages_of_last_reply
+        others = [message for message in self._messages if message not in self._named_messages]
+        newest = [*reversed(self._named_messages), *reversed(others)]
         used = find_messages_in(self._shown.text, newest, self._is_complete)
         if used and not self._named_messages:
             self._last_reply = max((message.reply for message in used), key=self._replies.index)
         return used
+
+    @property
+    def _messages_of_last_reply(self) -> list[ReplyMessage]:
+        return [message for message in self._messages if message.reply is self._last_reply]
 
     def _is_complete(self, used: Sequence[ReplyMessage]) -> bool:
         """Tell whether these messages include all that a result has to show."""
@@ -121,65 +123,40 @@ class _SurfaceComparison:
         if self._shown.text is None or self._used_messages is not None:
             return []
         named = [message.message for message in self._named_messages] or [self._nearest_message().message]
-        return [
-            describe_text_change(
-                "text", self._shown.text, "".join(text for message in named for text, _ in text_parts(message))
-            )
-        ]
+        said = "".join(text for message in named for text, _ in text_parts(message))
+        return [describe_text_change("text", self._shown.text, said)]
 
     def _nearest_message(self) -> ReplyMessage:
         """Find the message that a text probably shows: a final one that begins or ends alike, else the last."""
         shown = (self._shown.text or "").strip()
-        finals = [
-            message for message in reversed(self._messages) if message.is_last and message.reply in self._final_replies
-        ]
-        return next(
-            (final for final in finals if shown and is_similar(reply_message_text(final), shown)),
-            (finals or self._messages)[0],
-        )
+        newest = reversed(self._messages)
+        finals = [message for message in newest if message.is_last and message.reply in self._final_replies]
+        similar = (final for final in finals if shown and is_similar(reply_message_text(final), shown))
+        return next(similar, (finals or self._messages)[0])
 
     def annotations(self) -> list[str]:
         """Differences in the annotations."""
         if self._shown.annotations is None:
             return []
         left, lines, altered = list(self._shown.annotations), list[str](), list[Json]()
-        used = (
-            self._used_messages
-            or self._named_messages
-            or [message for message in self._messages if message.reply is self._last_reply]
-        )
+        used = self._used_messages or self._named_messages or self._messages_of_last_reply
         for message in used:
-            expected = [
-                note
-                for note in annotations_of(message.message)
-                if note["type"] in (self._shown.kinds or {note["type"]})
-            ]
-            lost = _remove_matching(expected, left, self._shown.text, reply_message_text(message))
-            lines += _describe_lost_annotations(lost, expected, reply_message_text(message), self._shown.annotations)
+            text, notes = reply_message_text(message), annotations_of(message.message)
+            expected = [note for note in notes if note["type"] in (self._shown.kinds or {note["type"]})]
+            lost = _remove_matching(expected, left, self._shown.text, text)
+            lines += _describe_lost_annotations(lost, expected, text, self._shown.annotations)
             altered += lost
-        _remove_matching(
-            [note for message in self._messages if message not in used for note in annotations_of(message.message)],
-            left,
-            None,
-            "",
-        )
+        others = [note for message in self._messages if message not in used for note in annotations_of(message.message)]
+        _remove_matching(others, left, None, "")
         for note in altered:
-            if (
-                near := next((expected_note for expected_note in left if _has_same_source(expected_note, note)), None)
-            ) is not None:
+            if near := next((shown for shown in left if _has_same_source(shown, note)), None):
                 left.remove(near)
-        every_annotation = [note for message in self._messages for note in annotations_of(message.message)]
-        doubled = [
-            found
-            for note in left
-            if (
-                found := next(
-                    (known_note for known_note in every_annotation if _has_same_source(note, known_note)), None
-                )
-            )
-        ]
+        said = [note for message in self._messages for note in annotations_of(message.message)]
+        doubled = (next((note for note in said if _has_same_source(shown, note)), None) for shown in left)
         return lines + [
-            f"annotations doubled: {_describe_annotation(note)} is in the result once too often" for note in doubled
+            f"annotations doubled: {_describe_annotation(note)} is in the result once too often"
+            for note in doubled
+            if note
         ]
 
     def calls(self) -> list[str]:
@@ -192,10 +169,11 @@ class _SurfaceComparison:
         )
         all_calls = Counter(_call_key(call) for call in self._replies.calls)
         lost, unmatched = expected - shown, shown - expected
-        lines = [
-            f"call {_describe_call(call)} not in the result{_describe_similar_call(call, unmatched)}"
-            for call in lost.elements()
-        ]
+        lines = []
+        for call in lost.elements():
+            similar = next((other for other in unmatched if other[0] == call[0]), None)
+            instead = f"; it has {_describe_call(similar)}" if similar else ""
+            lines.append(f"call {_describe_call(call)} not in the result{instead}")
         doubled = [call for call in shown - all_calls if call in all_calls]
         return lines + [f"call {_describe_call(call)} doubled: in the result {shown[call]} times" for call in doubled]
 
@@ -220,12 +198,8 @@ class _SurfaceComparison:
             ReplyMessage(reply, item, True) for reply in reversed(self._replies) for item in reversed(reply.reasoning)
         ]
         due = [message for message in newest if message.reply is self._last_reply]
-        if (
-            find_messages_in(self._shown.reasoning, newest, lambda used: all(message in used for message in due))
-            is not None
-        ):
-            return []
-        return [describe_text_change("reasoning", self._shown.reasoning, own)]
+        used = find_messages_in(self._shown.reasoning, newest, lambda found: all(message in found for message in due))
+        return [describe_text_change("reasoning", self._shown.reasoning, own)] if used is None else []
 
     def usage(self) -> list[str]:
         """Differences in the usage."""
@@ -253,30 +227,25 @@ def _remove_matching(
     """Remove the expected annotations that match an `unmatched` one, which is removed too, and return the rest."""
     lost = []
     for note in expected:
-        found = next(
-            (
-                candidate
-                for candidate in unmatched
-                if _has_same_source(candidate, note)
-                and _has_same_position(candidate, note, text, original_text)
-                and _has_same_quote(candidate, note)
-            ),
-            None,
-        )
-        lost += [note] if found is None else []
-        if found is not None:
-            unmatched.remove(found)
+        for candidate in unmatched:
+            is_same_place = _has_same_source(candidate, note) and _has_same_position(
+                candidate, note, text, original_text
+            )
+            if is_same_place and _has_same_quote(candidate, note):
+                unmatched.remove(candidate)
+                break
+        else:
+            lost.append(note)
     return lost
 
 
 def _has_same_source(shown: Json, original: Json) -> bool:
     """Tell whether an annotation of a result cites the same source as an original, whatever its members are called."""
-    strings, own = set(_string_values(shown)), dict(_leaf_members(original))
+    members, own = list(_leaf_members(shown)), dict(_leaf_members(original))
+    strings = {value for _, value in members if isinstance(value, str)}
     if "url" in own:
         return own["url"] in strings
-    return own.get("file_id") in strings or (
-        "file_id" not in dict(_leaf_members(shown)) and own.get("filename") in strings
-    )
+    return own.get("file_id") in strings or ("file_id" not in dict(members) and own.get("filename") in strings)
 
 
 def _has_same_position(shown: Json, note: Json, text: str | None, original_text: str) -> bool:
@@ -305,10 +274,6 @@ def _leaf_members(thing: Any) -> Iterator[tuple[str, Any]]:
         yield from ((name, value) for name, value in thing.items() if not isinstance(value, dict | list))
     for value in inside:
         yield from _leaf_members(value)
-
-
-def _string_values(thing: Json) -> Iterator[str]:
-    return (value for _, value in _leaf_members(thing) if isinstance(value, str))
 
 
 def _describe_lost_annotations(
@@ -355,8 +320,3 @@ def _call_key(call: Mapping[str, Any]) -> tuple[str, bytes | str]:
 def _describe_call(call: tuple[str, bytes | str]) -> str:
     name, arguments = call
     return f"{name}({shorten(arguments.decode() if isinstance(arguments, bytes) else arguments)})"
-
-
-def _describe_similar_call(call: tuple[str, Any], left: Iterable[tuple[str, Any]]) -> str:
-    found = next((unmatched for unmatched in left if unmatched[0] == call[0]), None)
-    return f"; it has {_describe_call(found)}" if found else ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
 
 from harness.core.exchange import Json
 from harness.core.loose_json import as_object
@@ -47,17 +46,14 @@ def sum_usage(replies: Iterable[ModelReply], agents: Mapping[int, str]) -> Usage
     """Sum the usage of replies; `agents` are the names by the numbers of the exchanges."""
     total, shares = Usage(), dict[str, Usage]()
     for reply in replies:
-        own = _usage_of(reply.usage)
+        counted = as_object(reply.usage)
+        details = {name: _detail(counted, name, members) for name, members in _DETAILS.items()}
+        counts: Json = token_counts(reply.usage) | details
+        own = Usage(**counts)
         total += own
         if agent := agents.get(reply.exchange):
             shares[agent] = shares.get(agent, Usage()) + own
     return replace(total, by_agent=shares)
-
-
-def _usage_of(usage: Any) -> Usage:
-    details = {name: _detail(as_object(usage), name, members) for name, members in _DETAILS.items()}
-    counts: Json = token_counts(usage) | details
-    return Usage(**counts)
 
 
 def _detail(usage: Json, name: str, members: Iterable[str]) -> int:
