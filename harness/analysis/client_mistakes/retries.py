@@ -44,9 +44,8 @@ _AGAIN = Sending(1, OK)
 def _is_final(exchange: Exchange) -> bool:
     """Tell whether the same request gets the same refusal again."""
     status, code = exchange.status, answer_error(exchange).get("code")
-    if _forbids_retry(exchange):
-        return True
-    return (400 <= status < 500 and status not in RETRYABLE) or (status == 429 and code in FINAL_CODES)
+    is_of_the_request = 400 <= status < 500 and status not in RETRYABLE
+    return _forbids_retry(exchange) or is_of_the_request or (status == 429 and code in FINAL_CODES)
 
 
 def _forbids_retry(exchange: Exchange) -> bool:
@@ -94,13 +93,8 @@ def retried_non_retryable(client: SeenClient) -> Iterator[MistakeFacts]:
             continue
         if certain or not _has_changed(client, retry):
             code = answer_error(before).get("code")
-            yield {
-                "number": retry.exchange,
-                "of": retry.of,
-                "status": before.status,
-                "code": f" ({code})" if code else "",
-                "certain": certain,
-            }
+            told = {"status": before.status, "code": f" ({code})" if code else ""}
+            yield {"number": retry.exchange, "of": retry.of, **told, "certain": certain}
 
 
 def _has_changed(client: SeenClient, retry: Retry) -> bool:
@@ -131,14 +125,8 @@ def retry_after_ignored(client: SeenClient) -> Iterator[MistakeFacts]:
     """A request is sent again sooner than the refusal has asked for."""
     for retry in client.retries:
         if retry.retry_after is not None and retry.after < retry.retry_after - TOLERANCE:
-            status = client.by_number[retry.of].status
-            yield {
-                "number": retry.exchange,
-                "of": retry.of,
-                "came": f"after {retry.after:.2f} s",
-                "asked": retry.retry_after,
-                "status": status,
-            }
+            told = {"asked": retry.retry_after, "status": client.by_number[retry.of].status}
+            yield {"number": retry.exchange, "of": retry.of, "came": f"after {retry.after:.2f} s", **told}
 
 
 def _attempts(status: int, *times: float) -> SeenClient:
@@ -220,13 +208,9 @@ def gave_up_early(client: SeenClient) -> Iterator[MistakeFacts]:
         if exchange.number in retried or reason in ("", "timeout", "failed") or exchange.status == UNANSWERED:
             continue
         is_final = exchange.status == CONFLICT or _is_final(exchange)
-        if not (is_final or _asks_for_long(exchange, client) or _goes_on(exchange, client)):
+        asks_for_long = (asked_delay(exchange.answer.headers) or 0) > client.patience
+        if not (is_final or asks_for_long or _goes_on(exchange, client)):
             yield {"number": exchange.number, "reason": reason}
-
-
-def _asks_for_long(exchange: Exchange, client: SeenClient) -> bool:
-    """Tell whether an answer asks to wait longer than a client would."""
-    return (asked_delay(exchange.answer.headers) or 0) > client.patience
 
 
 def _goes_on(exchange: Exchange, client: SeenClient) -> bool:

@@ -123,7 +123,9 @@ def _find_unanswered_calls(request: HistoryRequest, history: History, calls: Map
     places = _ContinuedReplies(request, history)
     for original in history.open_calls.values():
         if (
-            calls.keys().isdisjoint(_answerable_ids(original))
+            calls.keys().isdisjoint(
+                (client_call_id(original.item), as_string(original.item.get("id")))
+            )  # some send the `id`
             and (place := places.find(original))
             and _is_same_agent(request, original)
             and content_of(original.item) not in renamed
@@ -181,11 +183,6 @@ def _calls_of_the_loop(request: HistoryRequest, before: HistoryRequest, here: Se
     if all(kind != "user" for kind, _ in after) and (first > start or kept <= MOST_KEPT):
         answered = {id for kind, id in keys[first:] if kind == "output"}
         yield from (id for kind, id in keys[first:] if kind == "call" and id in answered and id not in here)
-
-
-def _answerable_ids(original: OutputItem) -> set[str]:
-    """List the ids by which a call may be answered: `call_id`, or `id`, which some clients send instead."""
-    return {client_call_id(original.item), as_string(original.item.get("id"))}
 
 
 class _ContinuedReplies:

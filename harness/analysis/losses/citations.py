@@ -99,17 +99,13 @@ def _names_its_sources(text: str, original: OutputItem) -> bool:
 
 
 def _notes_of(item: Json) -> list[Json]:
-    return [note for part in objects_in(item.get("content")) for note in _annotations(part)]
+    return [note for part in objects_in(item.get("content")) for note in objects_in(part.get("annotations"))]
 
 
 def _find_cited(text: str, item: Json, history: History) -> OutputItem | None:
     """Find the least annotated message that said a text, or one like it."""
     said = history.find_said(item)
     return said.least_cited if said else history.cited.find(text) if text else None
-
-
-def _annotations(part: Json) -> list[Json]:
-    return objects_in(part.get("annotations"))
 
 
 def _sources(note: Json) -> list[str]:

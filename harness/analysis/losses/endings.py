@@ -54,12 +54,8 @@ def partial_taken(request: HistoryRequest, history: History) -> Iterator[LossFac
     """What a response said that is incomplete, failed or cut off comes back as finished, and the talk goes on."""
     for place, item in request.placed_items:
         if item.get("status") in (None, "completed") and (original := _find_partial(item, history)):
-            yield {
-                "at": place,
-                "said": original.number,
-                "what": describe_item(original.item),
-                "status": original.reply.status,
-            }
+            what, status = describe_item(original.item), original.reply.status
+            yield {"at": place, "said": original.number, "what": what, "status": status}
 
 
 def _find_partial(item: Json, history: History) -> OutputItem | None:

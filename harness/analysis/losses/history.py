@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import orjson
 
@@ -222,12 +221,9 @@ def _coercion_facts(place: str, number: int, item: Json, became: str) -> LossFac
 
 def _is_empty_message(item: Json) -> bool:
     content = item.get("content")
-    bare = not content or (isinstance(content, list) and all(_is_blank_part(part) for part in content))
+    parts = content if isinstance(content, list) else [None]
+    bare = not content or all(isinstance(part, dict) and part.get("text") == "" for part in parts)
     return bare and item_type(item) == MESSAGE and item.get("role") != "assistant"
-
-
-def _is_blank_part(part: Any) -> bool:
-    return isinstance(part, dict) and part.get("text") == ""
 
 
 def _find_missing_item(
@@ -251,9 +247,6 @@ def _find_missing_item(
 
 
 def _item_ids(item: Json) -> list[str]:
-    return list(
-        filter(
-            None,
-            (as_string(item.get("id")), client_call_id(item), answered_id(item) and f"output of {answered_id(item)}"),
-        )
-    )
+    answered = answered_id(item)
+    ids = (as_string(item.get("id")), client_call_id(item), answered and f"output of {answered}")
+    return [id for id in ids if id]

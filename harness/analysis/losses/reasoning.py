@@ -55,23 +55,12 @@ def reasoning_dropped(request: HistoryRequest, history: History) -> Iterator[Los
     here = {mark for item in request.other_items if item_type(item) == "reasoning" for mark in _identifiers(item)}
     for place, item in () if request.is_chained else _calls_since_user(request):
         original = history.find_original(item)
-        if (
-            original
-            and original.reply.request.body.get("model") == request.body.get("model")
-            and _is_usable(original, item)
-        ):
+        if original and _is_usable(original, item, request):
             for thought in original.reply.output[: original.index]:
-                if (
-                    item_type(thought) == "reasoning"
-                    and here.isdisjoint(_identifiers(thought))
-                    and not _has_unknown_reasoning(request, history)
-                ):
-                    yield {
-                        "at": place,
-                        "said": original.number,
-                        "what": describe_item(thought),
-                        "call": describe_item(original.item),
-                    }
+                is_missing = item_type(thought) == "reasoning" and here.isdisjoint(_identifiers(thought))
+                if is_missing and not _has_unknown_reasoning(request, history):
+                    what, call = describe_item(thought), describe_item(original.item)
+                    yield {"at": place, "said": original.number, "what": what, "call": call}
 
 
 def _has_unknown_reasoning(request: HistoryRequest, history: History) -> bool:
@@ -90,11 +79,13 @@ def _calls_since_user(request: HistoryRequest) -> list[tuple[str, Json]]:
     ]
 
 
-def _is_usable(original: OutputItem, sent: Json) -> bool:
+def _is_usable(original: OutputItem, sent: Json, request: HistoryRequest) -> bool:
+    """Tell whether the API would have used the reasoning before a call that is `sent` back."""
     body = original.reply.request.body
     include = body.get("include")
-    request = isinstance(include, list) and ENCRYPTED_CONTENT in include
-    return request or (body.get("store") is not False and as_string(sent.get("id")) == original.item.get("id"))
+    is_asked_for = isinstance(include, list) and ENCRYPTED_CONTENT in include
+    is_stored = body.get("store") is not False and as_string(sent.get("id")) == original.item.get("id")
+    return body.get("model") == request.body.get("model") and (is_asked_for or is_stored)
 
 
 def _identifiers(item: Json) -> list[str]:

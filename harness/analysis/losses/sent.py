@@ -195,13 +195,10 @@ def _find_changed_message(item: Json, key: _MessageKey, arrived: _Arrived, sent:
     """Find a message of the user that arrived more often than `sent`, or is gone from its `place`."""
     role, letters = key
     if (times := arrived.count(key)) > sent and len(letters) >= 2 * SHORTEST_TOLD and role == "user":
-        yield _Change(arrived.place_of(key), item, f"stands there {times} times, sent {_times(sent)}")
+        often = "once" if sent == 1 else f"{sent} times"
+        yield _Change(arrived.place_of(key), item, f"stands there {times} times, sent {often}")
     elif place and not times and not arrived.tells(message_text(item)):
         yield _Change(place, item, _GONE)
-
-
-def _times(number: int) -> str:
-    return "once" if number == 1 else f"{number} times"
 
 
 def _find_changed_call(item: Json, arrived: _Arrived, place: str) -> Iterator[_Change]:

@@ -81,13 +81,8 @@ def text_edited(request: HistoryRequest, history: History) -> Iterator[LossFacts
 
 
 def _change_facts(place: str, item: Json, original: OutputItem, how: str) -> LossFacts:
-    return {
-        "at": place,
-        "said": original.number,
-        "what": describe_item(original.item),
-        "how": how,
-        "now": quote(message_text(item), 80),
-    }
+    what, now = describe_item(original.item), quote(message_text(item), 80)
+    return {"at": place, "said": original.number, "what": what, "how": how, "now": now}
 
 
 def _find_edited_messages(request: HistoryRequest, history: History) -> Iterator[tuple[str, Json, OutputItem]]:
@@ -155,10 +150,5 @@ def phase_dropped(request: HistoryRequest, history: History) -> Iterator[LossFac
         if phases and "" not in phases and as_string(item.get("phase")) not in phases:
             became = f"is {item['phase']} now" if item.get("phase") else "is gone"
             was, original = next(reversed(phases.items()))
-            yield {
-                "at": place,
-                "said": original.number,
-                "was": was,
-                "what": describe_item(original.item),
-                "became": became,
-            }
+            what = describe_item(original.item)
+            yield {"at": place, "said": original.number, "was": was, "what": what, "became": became}

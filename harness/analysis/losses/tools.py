@@ -117,13 +117,8 @@ def output_placeholder(request: HistoryRequest, history: History) -> Iterator[Lo
 
 
 def _facts(place: str, original: OutputItem, text: str, instead: str) -> LossFacts:
-    return {
-        "at": place,
-        "said": original.number,
-        "what": describe_item(original.item),
-        "now": quote(" ".join(text.split())),
-        "instead": instead,
-    }
+    what, now = describe_item(original.item), quote(" ".join(text.split()))
+    return {"at": place, "said": original.number, "what": what, "now": now, "instead": instead}
 
 
 def _find_answered_ahead(request: HistoryRequest, history: History) -> Iterator[PlacedItem]:

@@ -132,11 +132,10 @@ def _answers(reply: HistoryReply) -> Sequence[Json]:
     """List the messages of a reply that has words only; none for a refusal."""
     if any(client_call_id(item) for item in reply.output):
         return ()
-    return [item for item in reply.output if is_assistant(item) and _text_of_parts(item)]
-
-
-def _text_of_parts(item: Json) -> str:
-    return "".join(as_string(part.get("text")) for part in objects_in(item.get("content"))).strip()
+    words = {
+        id(item): [as_string(part.get("text")) for part in objects_in(item.get("content"))] for item in reply.output
+    }
+    return [item for item in reply.output if is_assistant(item) and "".join(words[id(item)]).strip()]
 
 
 def _is_surely_lost(

@@ -31,7 +31,7 @@ def read_message(one: Any) -> Surface:
         annotations=[note for block in text_blocks for note in block.get("annotations") or ()],
         calls=[
             *({"name": call["name"], "arguments": call["args"]} for call in one.tool_calls),
-            *_approval_requests(blocks),
+            *(block for block in blocks if block.get("type") == APPROVAL_REQUEST),
         ],
         reasoning="".join(_reasoning_texts([*blocks, get_member(one.additional_kwargs, "reasoning", {})])),
         usage=one.usage_metadata,
@@ -48,11 +48,6 @@ def read_other_message(one: Any) -> Surface:
 def _unwrap_block(block: Json) -> Json:
     """Unwrap the API's own block inside a `non_standard` one; other blocks unchanged."""
     return block["value"] if block.get("type") == "non_standard" else block
-
-
-def _approval_requests(blocks: Iterable[Json]) -> list[Json]:
-    """List the approval requests, which are not among the tool calls."""
-    return [block for block in blocks if block.get("type") == APPROVAL_REQUEST]
 
 
 def _reasoning_texts(blocks: Iterable[Json]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from inspect import isroutine
 from typing import Any
 
@@ -17,7 +18,7 @@ def read_run(result: Any) -> Surface:
     """Read the surface of a run: its messages and their total usage."""
     usage = result.usage() if isroutine(result.usage) else result.usage
     shown = merge_surfaces(read for message in result.new_messages() if (read := _read_response(message)))
-    return Surface(**{**_members(shown), "usage": to_plain_json(usage) | {"total_tokens": usage.total_tokens}})
+    return replace(shown, usage=to_plain_json(usage) | {"total_tokens": usage.total_tokens})
 
 
 @register_reader("pydantic_ai.ModelResponse", "pydantic_ai.ModelRequest")
@@ -35,7 +36,11 @@ def _read_response(one: Any) -> Surface | None:
     return Surface(
         text="".join(part.content for part in texts),
         annotations=[note for notes in cited for note in notes] if cited else None,
-        calls=[_call_json(part) for part in one.parts if part.part_kind == "tool-call"],
+        calls=[
+            {"name": part.tool_name, "arguments": get_member(part, "args", "{}")}
+            for part in one.parts
+            if part.part_kind == "tool-call"
+        ],
         reasoning="".join(part.content for part in one.parts if part.part_kind == "thinking"),
         usage=to_plain_json(one.usage) | {"total_tokens": one.usage.total_tokens},
         ids=frozenset({get_member(one, "provider_response_id", "")}),
@@ -49,11 +54,3 @@ def _annotations(part: Any) -> list[Json] | None:
     if raw is not None:
         return [to_plain_json(note) for note in raw]
     return [to_plain_json(note) for note in get_member(part, "citations", ())] if hasattr(part, "citations") else None
-
-
-def _call_json(part: Any) -> Json:
-    return {"name": part.tool_name, "arguments": get_member(part, "args", "{}")}
-
-
-def _members(surface: Surface) -> dict[str, Any]:
-    return {name: getattr(surface, name) for name in Surface.__slots__}

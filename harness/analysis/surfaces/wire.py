@@ -89,7 +89,8 @@ def _is_event(thing: Any) -> bool:
 def _read_object(thing: Json) -> Surface:
     kind = thing.get("object")
     if kind == "response":
-        return _read_response(thing)
+        own = Surface(usage=thing.get("usage"), ids=frozenset({thing.get("id") or ""}))
+        return merge_surfaces([read_items(thing.get("output") or ()), own])
     if kind == "thread.message":
         return _read_thread_message(thing)
     if "choices" in thing:
@@ -99,11 +100,6 @@ def _read_object(thing: Json) -> Surface:
     if thing.get("type") in (*ITEM_TYPES["messages"], *ITEM_TYPES["calls"], *ITEM_TYPES["reasoning"]):
         return read_items([thing])
     return surface_from_mapping(thing)
-
-
-def _read_response(response: Json) -> Surface:
-    shown = read_items(response.get("output") or ())
-    return merge_surfaces([shown, Surface(usage=response.get("usage"), ids=frozenset({response.get("id") or ""}))])
 
 
 def read_items(output: Iterable[Any]) -> Surface:
