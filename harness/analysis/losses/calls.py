@@ -122,10 +122,9 @@ def _find_unanswered_calls(request: HistoryRequest, history: History, calls: Map
     renamed = {content_of(item) for id, item in calls.items() if id not in history.by_call}
     places = _ContinuedReplies(request, history)
     for original in history.open_calls.values():
+        ids = (client_call_id(original.item), as_string(original.item.get("id")))  # some clients send the `id` instead
         if (
-            calls.keys().isdisjoint(
-                (client_call_id(original.item), as_string(original.item.get("id")))
-            )  # some send the `id`
+            calls.keys().isdisjoint(ids)
             and (place := places.find(original))
             and _is_same_agent(request, original)
             and content_of(original.item) not in renamed

@@ -132,10 +132,11 @@ def _answers(reply: HistoryReply) -> Sequence[Json]:
     """List the messages of a reply that has words only; none for a refusal."""
     if any(client_call_id(item) for item in reply.output):
         return ()
-    words = {
-        id(item): [as_string(part.get("text")) for part in objects_in(item.get("content"))] for item in reply.output
-    }
-    return [item for item in reply.output if is_assistant(item) and "".join(words[id(item)]).strip()]
+    return [item for item in reply.output if is_assistant(item) and _has_words(item)]
+
+
+def _has_words(item: Json) -> bool:
+    return any(as_string(part.get("text")).strip() for part in objects_in(item.get("content")))
 
 
 def _is_surely_lost(
