@@ -75,11 +75,7 @@ def parameter(
 parameter("instructions", default=None, decided_by=[TEMPLATE], example={"instructions": "Be brief."})
 parameter("metadata", echo=echo_metadata, default={}, example={"metadata": {"run": "1"}})
 parameter(
-    "temperature",
-    echo=float,
-    default=1.0,
-    decided_by=[MODEL, TEMPLATE],
-    example={"temperature": 0.5, "top_p": 0.9},
+    "temperature", echo=float, default=1.0, decided_by=[MODEL, TEMPLATE], example={"temperature": 0.5, "top_p": 0.9}
 )
 parameter("top_p", echo=float, default=lambda family: family.top_p, decided_by=[MODEL, TEMPLATE])
 parameter("frequency_penalty", echo=float, default=0.0, since="2026-02-14")

@@ -42,12 +42,7 @@ def computer_call(
     tool_types=("apply_patch",),
     examples={
         "apply_patch_call": after_message(
-            typed(
-                "apply_patch_call",
-                call_id="call_1",
-                operation=typed("delete_file", path="a"),
-                status="completed",
-            ),
+            typed("apply_patch_call", call_id="call_1", operation=typed("delete_file", path="a"), status="completed"),
             typed("apply_patch_call_output", call_id="call_1", output="done", status="completed"),
         )
     },

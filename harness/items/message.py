@@ -17,10 +17,7 @@ CONTENT = Parts(
     "content",
     "content_part",
     "content_index",
-    {
-        "output_text": AnnotatedText("text", "output_text"),
-        "refusal": StreamedText("refusal", "refusal"),
-    },
+    {"output_text": AnnotatedText("text", "output_text"), "refusal": StreamedText("refusal", "refusal")},
 )
 
 PHASES = ("commentary", "final_answer")

@@ -158,12 +158,7 @@ def shell_call(
     return {**members, "environment": {"type": "container_reference", "container_id": container_id}}
 
 
-@item(
-    "sho",
-    StreamedOutputs("output"),
-    defaults={"max_output_length": None},
-    output_of="shell_call",
-)
+@item("sho", StreamedOutputs("output"), defaults={"max_output_length": None}, output_of="shell_call")
 def shell_call_output(call_id: str, *output: str | Json, max_output_length: int | None = None) -> Json:
     """The outputs of a call's commands in the API's container: for each a text (`stdout`) or `shell_output(…)`."""
     outputs = [shell_output(shown) if isinstance(shown, str) else shown for shown in output]

@@ -27,13 +27,7 @@ from harness.endpoints import azure
 from harness.endpoints.request import read_request
 from harness.fast_path import is_enabled
 from harness.fast_path.prepared import PreparedRequests
-from harness.server.answering import (
-    answer_routed,
-    call_handler,
-    check_and_answer,
-    refusal_answer,
-    teapot_answer,
-)
+from harness.server.answering import answer_routed, call_handler, check_and_answer, refusal_answer, teapot_answer
 from harness.server.api_observers import AnsweredRequest, ApiObservers
 from harness.server.held_requests import HeldRequest, HeldRequests
 from harness.server.keyed_worlds import KeyedWorlds, key_of

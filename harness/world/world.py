@@ -88,12 +88,7 @@ class World:
     skipped_seconds = 0
 
     def __init__(
-        self,
-        name: str = "world",
-        *,
-        api_key: str = "",
-        base_url: str = "",
-        options: WorldOptions = DEFAULT_OPTIONS,
+        self, name: str = "world", *, api_key: str = "", base_url: str = "", options: WorldOptions = DEFAULT_OPTIONS
     ) -> None:
         self.name = name
         self.api_key = api_key

@@ -243,11 +243,7 @@ def test_whether_a_search_reaches_the_web_is_not_repeated() -> None:
             {"context": "auto"},
             {"context": "all_turns", "effort": "medium", "mode": "standard", "summary": None},
         ),
-        (
-            "gpt-6-luna",
-            {},
-            {"context": "all_turns", "effort": "medium", "mode": "standard", "summary": None},
-        ),
+        ("gpt-6-luna", {}, {"context": "all_turns", "effort": "medium", "mode": "standard", "summary": None}),
         (
             "gpt-5",
             {"summary": "auto", "effort": "low"},

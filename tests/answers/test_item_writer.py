@@ -118,19 +118,13 @@ def test_the_events_of_a_kind(made, told):
         (mcp_call("docs", "a", error="No."), {"arguments": "", "error": None}),
         (mcp_approval_request("docs", "a", '{"a":1}'), {}),
         (computer_call({"type": "screenshot"}), {}),
-        (
-            local_shell_call(["ls"], env={"A": "b"}),
-            {"action": {"type": "exec", "command": [], "env": {}}},
-        ),
+        (local_shell_call(["ls"], env={"A": "b"}), {"action": {"type": "exec", "command": [], "env": {}}}),
         (
             shell_call("ls", max_output_length=9),
             {"action": {"commands": [], "max_output_length": None, "timeout_ms": None}},
         ),
         (shell_call_output("call_1", "a"), {"status": "in_progress", "output": []}),
-        (
-            apply_patch_call(create_file("a", "+")),
-            {"operation": {"type": "create_file", "diff": "", "path": "a"}},
-        ),
+        (apply_patch_call(create_file("a", "+")), {"operation": {"type": "create_file", "diff": "", "path": "a"}}),
         (apply_patch_call_output("call_1", "a"), {"status": "completed"}),
         (tool_search_call({"paths": ["f"]}), {"arguments": {}}),
         (tool_search_output([{"type": "web_search"}]), {}),

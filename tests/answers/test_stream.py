@@ -76,12 +76,7 @@ def test_raw_reasoning_is_content():
 
 
 def test_parallel_calls_come_one_after_the_other():
-    call = [
-        "output_item.added",
-        "function_call_arguments.delta",
-        "function_call_arguments.done",
-        "output_item.done",
-    ]
+    call = ["output_item.added", "function_call_arguments.delta", "function_call_arguments.done", "output_item.done"]
     stream = streamed(function_call("f", {"a": 1}), function_call("g", {"b": 2}))
     assert between(stream) == [*call, *call]
     assert [event["output_index"] for event in stream if "output_index" in event] == sorted(

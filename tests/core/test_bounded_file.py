@@ -97,8 +97,7 @@ HOSTILE = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("reader", "name"),
-    slow_except((3, 15), [(reader, name) for reader in ("verify", "cassette") for name in HOSTILE]),
+    ("reader", "name"), slow_except((3, 15), [(reader, name) for reader in ("verify", "cassette") for name in HOSTILE])
 )
 def test_no_file_fills_the_memory(reader: str, name: str, tmp_path: Path) -> None:
     file, write, why = HOSTILE[name]

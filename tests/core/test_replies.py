@@ -113,7 +113,7 @@ class TestAll:
         shown = client.mock.said[0].as_json()
         assert (shown["text"], shown["annotations"], shown["calls"]) == ("See the report.", [LOGGED], [])
         assert set(shown) == {
-            *("id", "exchange", "text", "annotations", "calls", "reasoning", "usage", "messages", "follows"),
+            *("id", "exchange", "text", "annotations", "calls", "reasoning", "usage", "messages", "follows")
         }
 
 

@@ -186,10 +186,7 @@ class TestAToolOfTheProject:
         ),
         (
             "bing_grounding",
-            (
-                bing_grounding_call("https://bing.example/?q=x"),
-                bing_grounding_call_output("{'num_docs': 5}"),
-            ),
+            (bing_grounding_call("https://bing.example/?q=x"), bing_grounding_call_output("{'num_docs': 5}")),
             {"requesturl": "https://bing.example/?q=x", "response_metadata": "{'num_docs': 5}"},
         ),
     )

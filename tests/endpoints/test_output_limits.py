@@ -6,14 +6,7 @@ from typing import Any
 
 from harness.core.exchange import Answer
 from harness.ending import failed, incomplete
-from harness.items import (
-    mcp_call,
-    message,
-    output_text,
-    reasoning,
-    refusal,
-    url_citation,
-)
+from harness.items import mcp_call, message, output_text, reasoning, refusal, url_citation
 from tests.support.in_process import Client
 from tests.support.tools import mcp_tool
 

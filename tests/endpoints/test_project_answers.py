@@ -123,7 +123,7 @@ class TestAnItem:
         project.mock.script([function_call("deploy", {})])
         item = project.respond("helper").body["output"][0]
         assert list(item) == [
-            *("type", "id", "agent_reference", "response_id", "call_id", "name", "arguments", "status"),
+            *("type", "id", "agent_reference", "response_id", "call_id", "name", "arguments", "status")
         ]
 
     def test_of_some_kinds_has_its_status_elsewhere(self) -> None:
@@ -245,7 +245,7 @@ class TestAWorkflow:
         deltas = [event for event in told if event["type"] == "response.output_text.delta"]
         assert [event["delta"] for event in deltas] == ["Hello there."]
         assert list(deltas[0]) == [
-            *("type", "sequence_number", "item_id", "output_index", "content_index", "delta", "logprobs"),
+            *("type", "sequence_number", "item_id", "output_index", "content_index", "delta", "logprobs")
         ]
         first = told[0]["response"]
         assert first["completed_at"] == first["created_at"]
@@ -300,7 +300,7 @@ class TestAFile:
     def test_has_an_id_of_the_project(self) -> None:
         file = upload(Project())
         assert list(file) == [
-            *("object", "id", "purpose", "filename", "bytes", "created_at", "expires_at", "status", "status_details"),
+            *("object", "id", "purpose", "filename", "bytes", "created_at", "expires_at", "status", "status_details")
         ]
         assert (file["id"][:10], len(file["id"])) == ("assistant-", 32)
         for_model = upload(Project(), "fine-tune", name="planets.jsonl")

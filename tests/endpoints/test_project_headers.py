@@ -20,7 +20,7 @@ SIX_LIMITS = {
     f"x-ratelimit-{name}-{what}" for name in ("limit", "remaining", "reset") for what in ("requests", "tokens")
 }
 THREE_MORE = {
-    *("x-ratelimit-abusepenalty-active", "x-ratelimit-renewalperiod-requests", "x-ratelimit-renewalperiod-tokens"),
+    *("x-ratelimit-abusepenalty-active", "x-ratelimit-renewalperiod-requests", "x-ratelimit-renewalperiod-tokens")
 }
 SINCE_MAY = {
     *("azureai-fe-is-streaming", "x-ms-aoai-configured-data-retention-days", "x-ms-is-spilled-over"),

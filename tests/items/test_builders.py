@@ -312,12 +312,7 @@ def test_a_wire_item_written_by_hand_may_leave_things_out():
     assert item_from_wire({"type": "reasoning"}) == reasoning()
     assert list(
         wire(item_from_wire({"type": "message", "content": [{"text": "a", "type": "output_text"}]}))["content"][0]
-    ) == [
-        "type",
-        "annotations",
-        "logprobs",
-        "text",
-    ]
+    ) == ["type", "annotations", "logprobs", "text"]
 
 
 # Declaring kinds
@@ -377,14 +372,7 @@ def test_every_builder_is_public_and_documented():
 class TestAMessageOfTextAlone:
     """`is_text`: whatever the request and the World are, it stays as it is."""
 
-    @pytest.mark.parametrize(
-        "said",
-        [
-            message("hi"),
-            message(["h", "i"]),
-            message(refusal("No.")),
-        ],
-    )
+    @pytest.mark.parametrize("said", [message("hi"), message(["h", "i"]), message(refusal("No."))])
     def test_is_one(self, said: Item) -> None:
         assert said.is_text
 

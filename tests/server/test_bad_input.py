@@ -161,10 +161,7 @@ class TestABody:
         said = f"Invalid body: duplicate JSON key '{name}' at '{path}'. Duplicate JSON keys are not supported."
         assert (reply.status, reply.error["message"], reply.error["code"]) == (400, said, "invalid_json")
 
-    @pytest.mark.parametrize(
-        "text",
-        ['":', '\\":', "a : b", ':-) "x" :', '\\\\":', "\n:", '{"input":"x","input":"y"}'],
-    )
+    @pytest.mark.parametrize("text", ['":', '\\":', "a : b", ':-) "x" :', '\\\\":', "\n:", '{"input":"x","input":"y"}'])
     def test_may_hold_any_text_that_looks_like_a_name(self, server: Server, text: str) -> None:
         body = {"model": "gpt-4.1", "input": text, "metadata": {text: text}}
         for spaced in ((",", ":"), (" , ", " : "), None):
@@ -202,10 +199,7 @@ class TestABody:
                 {"temperature": 1e300},
                 "Invalid 'temperature': decimal above maximum value. Expected a value <= 2, but got 1e+300 instead.",
             ),
-            (
-                {"stream": 10**40},
-                "Invalid type for 'stream': expected a boolean, but got a decimal number instead.",
-            ),
+            ({"stream": 10**40}, "Invalid type for 'stream': expected a boolean, but got a decimal number instead."),
         ],
     )
     def test_with_a_number_out_of_range_is_told_the_range(
@@ -336,12 +330,7 @@ class TestAQuery:
             ("limit=-1", LIMIT.format("below minimum", ">= 1", -1), "limit", "integer_below_min_value"),
             ("limit=101", LIMIT.format("above maximum", "<= 100", 101), "limit", "integer_above_max_value"),
             ("limit=1&limit=0", LIMIT.format("below minimum", ">= 1", 0), "limit", "integer_below_min_value"),
-            (
-                f"limit={10**40}",
-                LIMIT.format("above maximum", "<= 100", 10**40),
-                "limit",
-                "integer_above_max_value",
-            ),
+            (f"limit={10**40}", LIMIT.format("above maximum", "<= 100", 10**40), "limit", "integer_above_max_value"),
             ("limit=abc", TYPE.format("limit", "an integer", "a string"), "limit", "invalid_type"),
             ("limit=", TYPE.format("limit", "an integer", "a string"), "limit", "invalid_type"),
             ("limit=1.5", TYPE.format("limit", "an integer", "a string"), "limit", "invalid_type"),

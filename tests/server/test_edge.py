@@ -302,10 +302,7 @@ def test_reports_word_a_client_that_left(server: Server, mock: Mock) -> None:
     from harness.explain.unanswered import hang_up_causes
 
     mock.script(pause("Once.", until=Gate()))
-    with (
-        closing(http.client.HTTPConnection(server.host, server.port, timeout=0.1)) as wire,
-        suppress(TimeoutError),
-    ):
+    with closing(http.client.HTTPConnection(server.host, server.port, timeout=0.1)) as wire, suppress(TimeoutError):
         ask(wire, mock)
     ended(mock)
     (cause,) = hang_up_causes(mock.world)

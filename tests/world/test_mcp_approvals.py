@@ -23,13 +23,7 @@ CALLED = "mcp_call"
 
 def prod(require_approval: Any = "always", **members: Any) -> Json:
     url = "https://mcp.example.org/sse"
-    return {
-        "type": "mcp",
-        "server_label": "prod",
-        "server_url": url,
-        "require_approval": require_approval,
-        **members,
-    }
+    return {"type": "mcp", "server_label": "prod", "server_url": url, "require_approval": require_approval, **members}
 
 
 class Team(Client):

@@ -31,12 +31,7 @@ def test_its_tools_are_shown_as_the_list_of_the_wire():
             "input_schema": schema,
             "name": "deploy",
         },
-        {
-            "annotations": {"read_only": False},
-            "description": "",
-            "input_schema": {"type": "object"},
-            "name": "status",
-        },
+        {"annotations": {"read_only": False}, "description": "", "input_schema": {"type": "object"}, "name": "status"},
     ]
 
 

@@ -299,10 +299,7 @@ script:
                 "organization:\n  zdr: true\n  verified: often",
                 'script.yaml:3: verified is "often". Give true or false.',
             ),
-            (
-                "mcp:\n  prod:\n    deploy:\n      error: 4",
-                "script.yaml:4: error is 4. Give a text or an object.",
-            ),
+            ("mcp:\n  prod:\n    deploy:\n      error: 4", "script.yaml:4: error is 4. Give a text or an object."),
             (
                 "files: {a.txt: b}\nvector_stores:\n  docs:\n    - a.txt\n    - c.txt",
                 "script.yaml:3: vector_store('c.txt'): this key has no file of this id; make one: mock.file(…).",

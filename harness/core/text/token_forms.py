@@ -31,10 +31,7 @@ _PREFIXES: tuple[tuple[str, str], ...] = (
     (r"(?:nvapi-|pypi-|pcsk_|ya29\.|hv[bs]\.)", rf"{_HAS_DIGIT}{_W}{{40,}}"),
     # code hosts, registries, builds
     (r"(?:gh[oprsu]_|github_pat_|xox[abeoprs]-|xoxe\.xox[bp]-)", rf"{_W}{{12,}}"),
-    (
-        r"gl(?:pat|cbt|dt|rt|ptt|soat|ft|imt|agent|oas|ffct|wt)-",
-        rf"(?:{_HAS_DIGIT}[A-Za-z0-9_\-.]{{20,}}|{_W}{{12,}})",
-    ),
+    (r"gl(?:pat|cbt|dt|rt|ptt|soat|ft|imt|agent|oas|ffct|wt)-", rf"(?:{_HAS_DIGIT}[A-Za-z0-9_\-.]{{20,}}|{_W}{{12,}})"),
     (r"_gitlab_session=", r"[0-9a-f]{32}"),
     (r"GR1348941", rf"{_W}{{20,}}"),
     (r"npm_", rf"{_HAS_DIGIT}[A-Za-z0-9]{{20,}}"),

@@ -144,12 +144,6 @@ async def report(
 async def rules() -> list[Json]:
     """Every rule: id, area, summary, evidence level, words."""
     return [
-        {
-            "id": rule.id,
-            "area": rule.area,
-            "summary": rule.summary,
-            "level": rule.level,
-            "message": rule.error.message,
-        }
+        {"id": rule.id, "area": rule.area, "summary": rule.summary, "level": rule.level, "message": rule.error.message}
         for rule in RULES.values()
     ]

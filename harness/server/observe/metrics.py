@@ -103,11 +103,7 @@ _COUNTS: tuple[tuple[str, str, Callable[[MockApi], int]], ...] = (
         "Scripted turns, and listed answers of routes, that no request has taken.",
         _count(lambda world: len(world.unused)),
     ),
-    (
-        "harness_exchanges_kept",
-        "Exchanges in the journals of open Worlds.",
-        _count(lambda world: len(world.exchanges)),
-    ),
+    ("harness_exchanges_kept", "Exchanges in the journals of open Worlds.", _count(lambda world: len(world.exchanges))),
     (
         "harness_exchanges_dropped",
         "Exchanges of open Worlds that journals dropped.",

@@ -311,9 +311,7 @@ class HttpConnection(asyncio.Protocol):
         """Go on with the protocol of WebSockets, which begins with a head."""
         self._server_state.connections.discard(self)
         protocol = self._config.ws_protocol_class(
-            config=self._config,
-            server_state=self._server_state,
-            app_state={**self._app_state, CONNECTION: self.number},
+            config=self._config, server_state=self._server_state, app_state={**self._app_state, CONNECTION: self.number}
         )
         protocol.connection_made(self.transport)
         protocol.data_received(head._replace(version="1.1").encode())

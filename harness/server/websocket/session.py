@@ -65,11 +65,7 @@ class SocketSession:
     """
 
     def __init__(
-        self,
-        connection: ConnectionWorld,
-        headers: Mapping[str, str],
-        judge: CheckAndAnswer,
-        observer: ApiObserver,
+        self, connection: ConnectionWorld, headers: Mapping[str, str], judge: CheckAndAnswer, observer: ApiObserver
     ) -> None:
         self.closed = False
         self.delivery: Delivery | None = None

@@ -167,12 +167,7 @@ class TestAFile:
         id = opened(project)
         written = put(project, id, "remote/a.txt", b"Paris")
         assert written.status == 201
-        assert written.body == {
-            "path": "remote/a.txt",
-            "bytes_written": 5,
-            "success": True,
-            "source_type": "stream",
-        }
+        assert written.body == {"path": "remote/a.txt", "bytes_written": 5, "success": True, "source_type": "stream"}
         files = f"{SESSIONS}/{id}/files"
         listed: Json = project.ask("GET", files, query={**V1, "path": "remote"}).body
         assert listed == {

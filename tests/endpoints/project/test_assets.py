@@ -14,10 +14,7 @@ INDEX = {"type": "AzureSearch", "connectionName": "search", "indexName": "docs"}
 class TestAnIndex:
     def test_is_made_and_changed_by_the_same_request(self, project: ProjectClient) -> None:
         made = project.ask("PATCH /indexes/i/versions/1.2", INDEX, {"content-type": "application/merge-patch+json"})
-        assert (made.status, list(made.body.items())) == (
-            200,
-            [*INDEX.items(), ("name", "i"), ("version", "1.2")],
-        )
+        assert (made.status, list(made.body.items())) == (200, [*INDEX.items(), ("name", "i"), ("version", "1.2")])
         assert project.get("/indexes/i/versions/1.2") == made.body
         changed = project.ask("PATCH /indexes/i/versions/1.2", {"indexName": None, "tags": {"a": "b"}}).body
         assert changed == {

@@ -160,11 +160,7 @@ class TestTheJournal:
         client.ask("one")
         client.ask(temperature="hot")
         one, other = client.send("GET", "/_harness/exchanges")[1]
-        assert one["request"] == {
-            "method": "POST",
-            "path": "/responses",
-            "body": {"model": "gpt-4.1", "input": "one"},
-        }
+        assert one["request"] == {"method": "POST", "path": "/responses", "body": {"model": "gpt-4.1", "input": "one"}}
         assert (one["number"], one["status"], one["rule"], one["answer"]["object"]) == (1, 200, None, "response")
         assert (other["number"], other["status"], other["rule"]) == (2, 400, "invalid_type")
         assert other["answer"]["error"]["param"] == "temperature"
@@ -217,8 +213,7 @@ class TestTheServer:
 
     @pytest.mark.parametrize("key", [None, "pk-1", "sk-"])
     @pytest.mark.parametrize(
-        ("method", "path"),
-        [("GET", "exchanges"), ("GET", "unused"), ("DELETE", "world"), ("POST", "script")],
+        ("method", "path"), [("GET", "exchanges"), ("GET", "unused"), ("DELETE", "world"), ("POST", "script")]
     )
     def test_asks_for_a_key_that_names_a_world(self, server: Server, key: str | None, method: str, path: str) -> None:
         status, said = Client(server, key).send(method, f"/_harness/{path}", {"turns": [HI]})
@@ -282,10 +277,7 @@ class TestWhatWasSaid:
     def test_is_compared_with_a_result(self, client: Client) -> None:
         client.send("POST", "/_harness/script", {"turns": [list(self.TURN)]})
         client.ask(tools=functions("f"))
-        for result, words in (
-            ("See it.", None),
-            ({"text": "See"}, "text truncated: the result has the first 3 of 7"),
-        ):
+        for result, words in (("See it.", None), ({"text": "See"}, "text truncated: the result has the first 3 of 7")):
             status, told = client.send("POST", "/_harness/surfaced", {"result": result})
             assert (status, told["message"] and told["message"][:47]) == (200, words)
         asked = {"result": "See it.", "only": ["annotations"]}
