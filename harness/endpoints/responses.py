@@ -17,8 +17,7 @@ from harness.api.tokens import make_usage
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Answer, Json, Request
 from harness.ending import TurnLine, to_api_error
-from harness.endpoints.create.model_run import Turn, find_prompt, note_approvals, run_model, take_turn
-from harness.endpoints.create.quota import add_quota_headers, spend_quota
+from harness.endpoints.model_run import Turn, find_prompt, note_approvals, run_model, take_turn
 from harness.faults import ends_early
 from harness.faults.broken_off import apply_faults
 from harness.items.kind import Item
@@ -33,12 +32,14 @@ def create(call: ApiCall) -> Answer:
     prompt = call.prompt or find_prompt(call)
     quotas = call.world.quotas
     if quotas is not None:
-        spend_quota(prompt, call, quotas)
+        quotas.take(prompt, call.request.dialect, call.world.account.name, call.world.skipped_seconds)
     turn = take_turn(prompt, call)
     run = run_model(prompt, turn, call.world)
     note_approvals(prompt, turn, run, call.world)
     answer = _build_answer(run, prompt, turn, call.world)
-    return answer if quotas is None else add_quota_headers(answer, prompt, call, quotas)
+    if quotas is not None:
+        answer = answer._replace(headers={**answer.headers, **quotas.headers(prompt, call.request.dialect)})
+    return answer
 
 
 def _build_answer(run: PendingResponse, prompt: Prompt, turn: Turn, world: World) -> Answer:

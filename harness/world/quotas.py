@@ -1,4 +1,7 @@
-"""What is used of the limits per minute of an account, and when a request would exceed one."""
+"""The quota of the account: a request to a model spends of its limits per minute, or is refused.
+
+The answer says what remains.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import ceil, floor
 
-from harness.core.account import Organization, RateLimit, whole_number
+from harness.answers.prompt import Prompt
+from harness.api.http.dialects import OPENAI
+from harness.core.account import Organization, RateLimit, show_wait, whole_number
+from harness.core.errors import ApiError
+from harness.faults import Refusal, ScriptedRefusal
 
 _WHAT = {"requests": "requests per min (RPM)", "tokens": "tokens per min (TPM)"}
 """What the API calls the limits, by their kind."""
@@ -15,6 +22,15 @@ _ROUNDING = 1e-6
 """What fractions may differ by that are the same."""
 _EARLY = 0.005
 """Seconds by which a client may come back before it was told to: clocks and timers differ."""
+TOO_LARGE = ApiError(
+    429,
+    "Request too large for {model} in organization {organization} on {what}: Limit {limit}, Requested {requested}. The "
+    "input or output tokens must be reduced in order to run successfully. Visit "
+    "https://platform.openai.com/account/rate-limits to learn more.",
+    code="rate_limit_exceeded",
+    type="{kind}",
+)
+"""How OpenAI refuses a request that is larger than the limit, for which no waiting helps; several clients report it."""
 
 
 @dataclass(slots=True)
@@ -53,15 +69,6 @@ class _ModelUse:
     told: _Told | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """How a limit stands after a request: so much of it remains, and it is whole again in so many seconds."""
-
-    limit: int
-    remaining: int
-    seconds: float
-
-
 @dataclass(slots=True)
 class Quotas:
     """The limits per minute of an account, for each model by itself.
@@ -75,6 +82,31 @@ class Quotas:
     arrived: float | None = None
     _uses: dict[str, _ModelUse] = field(default_factory=dict)
 
+    def take(self, prompt: Prompt, dialect: str, organization: str, skipped: float) -> None:
+        """Count a request; a ScriptedRefusal when it exceeds a limit of the account.
+
+        It counts the tokens of its prompt, or those that it allows for its output if they are more.
+        """
+        model = _model_of(prompt)
+        tokens = max(prompt.tokens, prompt.body.get("max_output_tokens") or 0)
+        if limit := self.spend(model, tokens, skipped):
+            headers = self.headers(prompt, dialect)
+            if limit.requested > limit.limit and dialect == OPENAI:
+                facts = {"what": limit.what, "limit": limit.limit, "requested": limit.requested, "kind": limit.kind}
+                error = TOO_LARGE.fill({**facts, "model": model, "organization": organization})
+                raise ScriptedRefusal(Refusal(error=error, headers=headers))
+            raise ScriptedRefusal(Refusal({"rate_limit": limit}, headers=headers))
+
+    def headers(self, prompt: Prompt, dialect: str) -> Mapping[str, str]:
+        """Say in headers what remains for the model of a prompt; Azure counts whole seconds."""
+        headers: dict[str, str] = {}
+        for kind, limit in self._find_use(_model_of(prompt)).limits.items():
+            seconds = limit.seconds_until(0)
+            headers[f"x-ratelimit-limit-{kind}"] = str(limit.limit)
+            headers[f"x-ratelimit-remaining-{kind}"] = str(max(0, floor(limit.limit - limit.used + _ROUNDING)))
+            headers[f"x-ratelimit-reset-{kind}"] = show_wait(seconds) if dialect == OPENAI else str(ceil(seconds))
+        return headers
+
     def spend(self, model: str, tokens: int, skipped: float) -> RateLimit | None:
         """Count a request of so many tokens for a model; returns the limit that it exceeds, and then counts nothing."""
         use = self._find_use(model)
@@ -86,13 +118,6 @@ class Quotas:
         for kind, limit in use.limits.items():
             limit.used += wanted[kind]
         return None
-
-    def standings(self, model: str) -> Mapping[str, Standing]:
-        """How the limits of a model stand, by their kind."""
-        return {
-            kind: Standing(limit.limit, max(0, floor(limit.limit - limit.used + _ROUNDING)), limit.seconds_until(0))
-            for kind, limit in self._find_use(model).limits.items()
-        }
 
     def _find_use(self, model: str) -> _ModelUse:
         use = self._uses.get(model)
@@ -112,6 +137,11 @@ class Quotas:
         if self.arrived is not None and use.told is None and wanted <= limit.limit:
             use.told = _Told(self.arrived, seconds)
         return RateLimit(limit.limit, ceil(limit.used - _ROUNDING), wanted, _WHAT[kind], seconds)
+
+
+def _model_of(prompt: Prompt) -> str:
+    """Find the name of the model as the request has it; an agent or a template names its own."""
+    return str(prompt.body.get("model") or prompt.settings.initial_response.get("model") or "default")
 
 
 def make_quotas(account: Organization, known: Quotas | None) -> Quotas | None:

@@ -1,1 +1,0 @@
-"""What `POST /responses` does between its request and its answer."""
