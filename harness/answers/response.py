@@ -140,9 +140,12 @@ def with_billing(response: Json, day: str) -> Json:
     """Return a response of this day with what it says of its bill. Recorded: only after its end, and never in a stream."""
     if response["status"] not in ("completed", "incomplete") or day < RESULT_SINCE["billing"]:
         return response
-    members = list(response.items())
-    after = list(response).index("background") + 1
-    return {**dict(members[:after]), **BILLING, **dict(members[after:])}
+    shown: Json = {}
+    for name, value in response.items():
+        shown[name] = value
+        if name == "background":
+            shown |= BILLING
+    return shown
 
 
 def check_item(item: Item) -> Finding | None:
