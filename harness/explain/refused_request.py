@@ -116,7 +116,8 @@ class _RefusedRequest:
 
     def describe_cause(self) -> str:
         """Name the place in the request, and what the client did there."""
-        named = next((lost for lost in self.losses if self._has_id_of(lost)), None)
+        ids = [id for id in self.ids if "_" in id]
+        named = next((lost for lost in self.losses if not set(_ID.findall(lost.message)).isdisjoint(ids)), None)
         if named and len(self.unpaired) < 2 and not any(item.other_kind for item in self.unpaired):
             return f"{named.at or self.param or 'input'}: {_loss_line(named)}"
         where = self._trace_ids() or self._describe_place()
@@ -124,10 +125,6 @@ class _RefusedRequest:
             return f"{where}; {_loss_line(lost)}"
         rule = self.rules.get(self.exchange.answer.rule or "")
         return f"{where}; {rule.summary}" if rule and rule.id not in PAIRING_RULES else where
-
-    def _has_id_of(self, lost: Lost) -> bool:
-        """Tell whether the error names an id in the message of a loss."""
-        return any(id in _ID.findall(lost.message) for id in self.ids if "_" in id)
 
     def _is_at_item_of(self, lost: Lost) -> bool:
         """Tell whether the error points to the same input item as a loss."""
@@ -173,7 +170,8 @@ class _RefusedRequest:
         """Show what was sent outside of the items, and name the exchange whose answer it continues."""
         request = self.exchange.request
         head = "" if self.param or request.fault or request.body is None else f"{request.method} {request.path}: "
-        answers = (exchange.number for exchange in self.exchanges if _response_id(exchange) in self.ids)
+        known = ((exchange.number, as_object(exchange.answer.body).get("id")) for exchange in self.exchanges)
+        answers = (number for number, id in known if id and id in self.ids)
         continued = next((f", the answer of exchange {number}" for number in answers), "")
         return f"{head}{describe_sent_part(request, self.param)}{continued}"
 
@@ -194,7 +192,3 @@ def _describe_item(item: Json) -> str:
     role = as_string(item.get("role"))
     article = "an" if role.startswith("a") else "a"
     return f"{article} {role} message" if role and item_type(item) == "message" else describe_item(item) or "an item"
-
-
-def _response_id(exchange: Exchange) -> str:
-    return as_string(as_object(exchange.answer.body).get("id")) or "-"

@@ -14,7 +14,6 @@ from typing import Any
 from harness.analysis.flow import Flow
 from harness.analysis.lanes import CLIENT_LANE, is_probe
 from harness.analysis.loss import Lost
-from harness.contract.rule import Rule
 from harness.core.exchange import Exchange
 from harness.core.loose_json import as_object
 from harness.core.text.printable import escape_controls
@@ -143,14 +142,10 @@ def _render_details(world: World, causes: Sequence[Cause]) -> Iterator[str]:
     yield render_journal(world.exchanges, Mock(world).lanes)
     exchanges = {exchange.number: exchange for exchange in world.exchanges}
     shown = [exchanges[cause.exchange] for cause in causes[:MAX_DETAILED] if cause.exchange in exchanges]
-    rules = dict.fromkeys(exchange.answer.rule or "" for exchange in shown)
-    yield from (_render_evidence(world.rules[rule]) for rule in rules if rule in world.rules)
-    yield from (_render_bodies(exchange) for exchange in shown[:1])
-
-
-def _render_evidence(rule: Rule) -> str:
-    """Render the documentation of a rule and all its sources, the best first."""
-    return "\n".join([f"{rule.id}:", *(indent(text, "  ") for text in [rule.doc, *describe_sources(rule)])])
+    for id in dict.fromkeys(exchange.answer.rule or "" for exchange in shown):
+        if rule := world.rules.get(id):
+            yield "\n".join([f"{id}:", *(indent(text, "  ") for text in [rule.doc, *describe_sources(rule)])])
+    yield from map(_render_bodies, shown[:1])
 
 
 def _render_bodies(exchange: Exchange) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from harness.analysis.lanes import asks_model
 from harness.core.delivery import Fault
-from harness.core.exchange import Answer, Exchange
+from harness.core.exchange import Answer
 from harness.core.plain import is_model
 from harness.core.text.raised import describe_code
 from harness.core.text.shorten import pluralize, shorten_repr, summarize_item
@@ -28,13 +28,13 @@ def unused_cause(world: World) -> Cause:
     """Explain turns and answers that no request took: their routes and items, how to allow them."""
     turns = len(world.script.unused)
     answers = len(world.unused) - turns
-    counted = [
-        f"{pluralize(turns, 'turn')} of the script" if turns else "",
-        f"{pluralize(answers, 'answer')} of mock.route" if answers else "",
-    ]
-    refused = _last_refused_request(world)
+    counted = [pluralize(turns, "turn") + " of the script"] if turns else []
+    counted += [pluralize(answers, "answer") + " of mock.route"] if answers else []
+    asked = [exchange for exchange in world.exchanges if asks_model(exchange.request)]
+    last = asked[-1] if asked else None
+    refused = last if last and last.status >= 400 and not has_problem(world, last) else None
     return Cause(
-        f"{' and '.join(filter(None, counted))} no request took.",
+        f"{' and '.join(counted)} no request took.",
         kind="unused",
         where=list_unused(world),
         why=f"request {refused.number}, the last one, was refused, and so took no turn" if refused else "",
@@ -75,13 +75,6 @@ def list_unused(world: World) -> str:
     lines = [summarize_unused(route, turn) for route, turn in world.unused[:MAX_UNUSED]]
     hidden = len(world.unused) - len(lines)
     return "\n".join([*lines, *([f"… {hidden} more"] if hidden else [])])
-
-
-def _last_refused_request(world: World) -> Exchange | None:
-    """Find the last request to the model if it was refused, so that it took no turn; else None."""
-    model_requests = [exchange for exchange in world.exchanges if asks_model(exchange.request)]
-    last = model_requests[-1] if model_requests and model_requests[-1].status >= 400 else None
-    return None if last and has_problem(world, last) else last
 
 
 def summarize_unused(route: Route | RoutedPath, turn: Any) -> str:

@@ -88,12 +88,10 @@ def is_same_request(exchange: Exchange, request: Request) -> bool:
 
 def _find_same_request(world: World, request: Request, number: int) -> Exchange | None:
     """Find the newest exchange before number `number` that answered the same request."""
+    asked = (request.method, request.path, request.body)
     earlier = (exchange for exchange in reversed(world.exchanges) if exchange.number < number and exchange.status < 400)
-    return next((exchange for exchange in earlier if _asks_the_same(exchange.request, request)), None)
-
-
-def _asks_the_same(request: Request, other: Request) -> bool:
-    return (request.method, request.path, request.body) == (other.method, other.path, other.body)
+    sent = ((exchange, exchange.request) for exchange in earlier)
+    return next((exchange for exchange, own in sent if (own.method, own.path, own.body) == asked), None)
 
 
 def _sent_gist(request: Request) -> str:

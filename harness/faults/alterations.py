@@ -25,7 +25,11 @@ class Alteration(Fault):
     __slots__ = ()
 
     def alter(self, answer: Answer) -> Answer:
-        """Alter the answer."""
+        """Alter the answer: its events, while one that is no stream stays as it is."""
+        return answer if answer.events is None else answer._replace(events=self.alter_events(list(answer.events)))
+
+    def alter_events(self, events: list[Json]) -> list[Json]:
+        """Alter the events of a stream."""
         raise NotImplementedError
 
 
@@ -41,12 +45,9 @@ class InsertEvent(Alteration):
             _check_typed("insert_event: event", self.event)
         _check_count("insert_event", self.after)
 
-    def alter(self, answer: Answer) -> Answer:
-        """Answers that are no stream stay as they are."""
-        if answer.events is None:
-            return answer
-        events = list(answer.events)
-        return answer._replace(events=_number([*events[: self.after], dict(self.event), *events[self.after :]]))
+    def alter_events(self, events: list[Json]) -> list[Json]:
+        """Insert the event."""
+        return _number([*events[: self.after], dict(self.event), *events[self.after :]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +96,14 @@ class AddItem(Alteration):
             (index for index, event in enumerate(events) if event.get("output_index", -1) >= self.at), len(events) - 1
         )
         own = [{"type": f"response.output_item.{kind}", "output_index": self.at, "item": item} for kind in _ITEM_EVENTS]
-        return [*events[:place], *own, *map(self._move, (self._close(event, item) for event in events[place:]))]
+        return [*events[:place], *own, *(self._follow(event, item) for event in events[place:])]
 
-    def _move(self, event: Json) -> Json:
-        return (
-            {**event, "output_index": event["output_index"] + 1} if event.get("output_index", -1) >= self.at else event
-        )
-
-    def _close(self, event: Json, item: Json) -> Json:
-        closes = event["type"] in CLOSING_EVENTS
-        return {**event, "response": self._extend(event["response"], item)} if closes else event
+    def _follow(self, event: Json, item: Json) -> Json:
+        """Write an event after the item: its items have moved on by one, its whole response has the item."""
+        if event["type"] in CLOSING_EVENTS:
+            return {**event, "response": self._extend(event["response"], item)}
+        is_later = event.get("output_index", -1) >= self.at
+        return {**event, "output_index": event["output_index"] + 1} if is_later else event
 
     def _extend(self, response: Any, item: Json) -> Any:
         if not isinstance(response, dict) or "output" not in response:
@@ -127,13 +126,10 @@ class SkipNumbers(Alteration):
         _check_count("skip_numbers", self.after)
         _check_count("skip_numbers", self.by, "by")
 
-    def alter(self, answer: Answer) -> Answer:
-        """Answers that are no stream stay as they are."""
-        if answer.events is None:
-            return answer
-        events = list(answer.events)
+    def alter_events(self, events: list[Json]) -> list[Json]:
+        """Raise the numbers of the later events."""
         later = [{**event, "sequence_number": event["sequence_number"] + self.by} for event in events[self.after :]]
-        return answer._replace(events=[*events[: self.after], *later])
+        return [*events[: self.after], *later]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,13 +147,11 @@ class ErrorInStream(Alteration):
     def __post_init__(self) -> None:
         _check_count("stream_error", self.after)
 
-    def alter(self, answer: Answer) -> Answer:
-        """Answers that are no stream stay as they are."""
-        if answer.events is None:
-            return answer
+    def alter_events(self, events: list[Json]) -> list[Json]:
+        """End with the error."""
         error: Json = {"code": self.code, "message": self.message, "param": None}
         event = error if self.flat else {"error": {"type": self.code, **error}}
-        return answer._replace(events=_number([*list(answer.events)[: self.after], {"type": "error", **event}]))
+        return _number([*events[: self.after], {"type": "error", **event}])
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +163,9 @@ class EndOfStream(Alteration):
     def __post_init__(self) -> None:
         _check_count("end_stream", self.after)
 
-    def alter(self, answer: Answer) -> Answer:
-        """Answers that are no stream stay as they are."""
-        return answer if answer.events is None else answer._replace(events=list(answer.events)[: self.after])
+    def alter_events(self, events: list[Json]) -> list[Json]:
+        """Leave out the later events."""
+        return events[: self.after]
 
 
 def alter_answer(answer: Answer, turn: Sequence[TurnLine]) -> Answer:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from harness.core.delivery import Delivery, Fault, FrameForm, is_non_negative_number
 from harness.core.errors import ScriptError
@@ -70,19 +69,13 @@ class Delay(Fault):
     seconds: float
 
 
-def describe_transport(turn: Sequence[TurnLine]) -> dict[str, Any]:
-    """Describe the members of a `Delivery` that these faults of a turn set."""
-    found: dict[str, Any] = {}
+def with_transport(delivery: Delivery, turn: Sequence[TurnLine]) -> Delivery:
+    """Change a delivery as the faults of a turn say; of several of a kind the last counts."""
     for line in turn:
         if isinstance(line, Chunks):
-            found["chunk_size"] = line.size
+            delivery = delivery._replace(chunk_size=line.size)
         elif isinstance(line, Framing):
-            found["frames"] = line.form
+            delivery = delivery._replace(frames=line.form)
         elif isinstance(line, Delay):
-            found["delay"] = line.seconds
-    return found
-
-
-def with_transport(delivery: Delivery, turn: Sequence[TurnLine]) -> Delivery:
-    """Change a delivery as the faults of a turn say."""
-    return delivery._replace(**describe_transport(turn))
+            delivery = delivery._replace(delay=line.seconds)
+    return delivery

@@ -18,7 +18,7 @@ from harness.api.operations import OPERATIONS
 from harness.contract import check, schema
 from harness.contract.dialect_body import read_by_schema
 from harness.contract.first_violation import NAMED_RULE_KEYWORDS
-from harness.contract.rule import CREATE_RESPONSE, RULES, Rule
+from harness.contract.rule import CREATE_RESPONSE, RULES
 from harness.contract.rule_plan import AREAS_BEFORE_SCHEMA, applicable_rules
 from harness.contract.schema import JSON_TYPES, allowed_types, deref, discriminator_values
 from harness.core.exchange import Exchange, Json, Request
@@ -75,7 +75,12 @@ def measure_coverage(exchanges: Sequence[Exchange], world: Any) -> Coverage:
             for answer in answers
             for item in objects_in(as_object(answer.body).get("output"))
         ),
-        "sent": (kind for request in requests for kind in _sent_item_types(request)),
+        "sent": (
+            as_string(item.get("type", "message"))
+            for request in requests
+            if asks_model(request) and isinstance(request.body, dict)
+            for item in objects_in(input_items(request.body))
+        ),
         "events": (
             as_string(event.get("event") or event.get("type")) for answer in answers for event in answer.events or ()
         ),
@@ -105,7 +110,9 @@ def _checked_rules(exchange: Exchange, world: Any) -> Iterator[str]:
     """Yield the rules that were applied to a request, up to a rule that refused it."""
     request, refusing_rule = exchange.request, exchange.answer.rule or ""
     for checked in _requests_to_check(request):
-        before, after = _split_at_schema(applicable_rules(checked, world))
+        rules = applicable_rules(checked, world)
+        before = [rule.id for rule in rules if rule.area in AREAS_BEFORE_SCHEMA]
+        after = [rule.id for rule in rules if rule.area not in AREAS_BEFORE_SCHEMA]
         yield from _ids_until(before, refusing_rule)
         if refusing_rule in before:
             return
@@ -125,19 +132,8 @@ def _requests_to_check(request: Request) -> Iterator[Request]:
         yield request._replace(operation=CREATE_RESPONSE, body=carried, schema=OPERATIONS[CREATE_RESPONSE].body_schema)
 
 
-def _split_at_schema(rules: Sequence[Rule]) -> tuple[list[str], list[str]]:
-    """Split the ids of rules into those checked before the schema and those checked after it."""
-    early = [rule.id for rule in rules if rule.area in AREAS_BEFORE_SCHEMA]
-    return early, [rule.id for rule in rules if rule.area not in AREAS_BEFORE_SCHEMA]
-
-
 def _ids_until(ids: Sequence[str], last: str | None) -> Sequence[str]:
     return ids[: ids.index(last) + 1] if last in ids else ids
-
-
-def _sent_item_types(request: Request) -> Iterator[str]:
-    if asks_model(request) and isinstance(request.body, dict):
-        yield from (as_string(item.get("type", "message")) for item in objects_in(input_items(request.body)))
 
 
 def _schema_rules(request: Request) -> set[str]:

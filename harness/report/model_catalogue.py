@@ -57,15 +57,10 @@ def model_sections(family: str) -> Iterator[tuple[str, list[str]]]:
 def model_json(family: str) -> Json:
     """Write a family as JSON: its facts with their sources, and the names of the open ones."""
     facts = load_model_facts().families[family]
-    known = {
-        name: {
-            "value": fact.value,
-            "sources": [
-                dict(zip(("level", "where", "date"), split_source(source), strict=True)) for source in fact.sources
-            ],
-        }
-        for name, fact in facts.items()
-    }
+    known: Json = {}
+    for name, fact in facts.items():
+        sources = [dict(zip(("level", "where", "date"), split_source(source), strict=True)) for source in fact.sources]
+        known[name] = {"value": fact.value, "sources": sources}
     return {"family": family, "facts": known, "open": open_facts(facts)}
 
 

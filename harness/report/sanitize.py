@@ -46,8 +46,5 @@ def sanitize_finding(finding: ReportFinding, secrets: frozenset[str] = frozenset
 def _sanitize_text(text: str, secrets: frozenset[str]) -> str:
     """Truncate and mask a text, and escape characters that UTF-8 cannot encode."""
     redacted: str = redact(text if text.isascii() else text.encode("utf-8", "backslashreplace").decode(), secrets)
-    return (
-        redacted
-        if len(redacted) <= MAX_TEXT_LENGTH
-        else f"{redacted[:MAX_TEXT_LENGTH]}… {len(redacted) - MAX_TEXT_LENGTH} more characters"
-    )
+    hidden = len(redacted) - MAX_TEXT_LENGTH
+    return redacted if hidden <= 0 else f"{redacted[:MAX_TEXT_LENGTH]}… {hidden} more characters"

@@ -118,9 +118,8 @@ def _run_program(tool: Json, reading: Reading) -> list[Item]:
 
 def _interpret_code(tool: Json, reading: Reading) -> list[Item]:
     where = tool.get("container")
-    return [
-        code_interpreter_call("print('ok')", container_id=where if isinstance(where, str) else None, outputs=["ok"])
-    ]
+    container = where if isinstance(where, str) else None
+    return [code_interpreter_call("print('ok')", container_id=container, outputs=["ok"])]
 
 
 def _search_web(tool: Json, reading: Reading) -> list[Item]:

@@ -21,13 +21,13 @@ def make_logprobs(text: str, body: Json) -> list[Json]:
         return []
     tokens, number = split_into_tokens(text), int(body.get("top_logprobs") or 0)
     size = -(-len(tokens) // MAX_TOKENS) or 1
-    joined = ["".join(tokens[start : start + size]) for start in range(0, len(tokens), size)]
-    return [{**_entry(token, 0), "top_logprobs": _most_likely(token, number)} for token in joined]
-
-
-def _most_likely(token: str, number: int) -> list[Json]:
-    tokens = [token, *(likely for likely in OTHER_TOKENS if likely != token)][:number]
-    return [_entry(likely, place) for place, likely in enumerate(tokens)]
+    entries = []
+    for start in range(0, len(tokens), size):
+        token = "".join(tokens[start : start + size])
+        likely = [token, *(other for other in OTHER_TOKENS if other != token)][:number]
+        top = [_entry(one, place) for place, one in enumerate(likely)]
+        entries.append({**_entry(token, 0), "top_logprobs": top})
+    return entries
 
 
 def _entry(token: str, place: int) -> Json:

@@ -6,7 +6,7 @@ recorded 2026-02 to 2026-06; those of a browser and of a function in Azure are a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from harness.api.project.tools import MEMORY_TOOLS
@@ -75,21 +75,22 @@ def _call_operation(tool: Json, reading: Reading) -> list[Item]:
 
 
 def _pick_function(tool: Json, reading: Reading) -> Json:
+    """Pick one of the functions of an `azure_function` or an `openapi`, declared as those of a client are."""
     functions = _functions_of(tool)
     picked = pick_tool([CallableTool(function) for function in functions], "required", reading.user_text)
     return picked.tool if picked else functions[0]
 
 
 def _functions_of(tool: Json) -> list[Json]:
-    """List the functions of an `azure_function` or an `openapi`, declared as those of a client are."""
     if tool["type"] == "azure_function":
         own = as_object(as_object(tool.get("azure_function")).get("function"))
         return [_function(as_string(own.get("name")) or "function", own.get("parameters"))]
     own = as_object(tool.get("openapi"))
-    prefix = as_string(own.get("name")) or "api"
+    prefix, paths = as_string(own.get("name")) or "api", as_object(as_object(own.get("spec")).get("paths"))
+    operations = [as_object(as_object(path).get(method)) for path in paths.values() for method in _METHODS]
     return [
         _function(f"{prefix}_{as_string(operation.get('operationId')) or 'call'}", _parameters_of(operation))
-        for operation in [*_operations(own)] or [{}]
+        for operation in list(filter(None, operations)) or [{}]
     ]
 
 
@@ -106,11 +107,6 @@ def _parameters_of(operation: Json) -> Json:
         if parameter.get("required") is True
     }
     return {"type": "object", "properties": properties, "required": [*properties]}
-
-
-def _operations(definition: Json) -> Iterator[Json]:
-    for path in as_object(as_object(definition.get("spec")).get("paths")).values():
-        yield from (found for method in _METHODS if (found := as_object(as_object(path).get(method))))
 
 
 def _capture(tool: Json, reading: Reading) -> list[Item]:

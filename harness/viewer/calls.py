@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import orjson
 
@@ -11,7 +10,6 @@ from harness.analysis.approval_ledger import Approval, ApprovalLedger, concerns_
 from harness.analysis.call_ledger import Call, collect_calls
 from harness.analysis.flow_steps import FlowStep
 from harness.analysis.history.history import History
-from harness.core.exchange import Exchange
 from harness.core.loose_json import as_object, objects_in
 from harness.core.tool_runs import ToolRuns
 from harness.viewer.case_model import ShownCall
@@ -29,7 +27,8 @@ def show_calls(world: World, steps: Sequence[FlowStep], pool: Pool) -> list[Show
 def _show_call(call: Call, runs: ToolRuns, pool: Pool) -> ShownCall:
     answered = [number for number, _ in call.outputs]
     executed = _count_runs(call, runs) if call.name in runs.names else len(call.outputs)
-    output = _text(call.outputs[-1][1]) if call.outputs else ""
+    value = call.outputs[-1][1] if call.outputs else ""
+    output = value if isinstance(value, str) else orjson.dumps(value, default=str).decode()
     return ShownCall(
         pool.label(call.call_id),
         pool.label(call.name or call.type.removesuffix("_call")),
@@ -43,15 +42,9 @@ def _show_call(call: Call, runs: ToolRuns, pool: Pool) -> ShownCall:
 
 def _count_runs(call: Call, runs: ToolRuns) -> int:
     """Count the executions of a tool with the arguments of a call."""
-    try:
-        wanted: Any = orjson.loads(call.arguments)
-    except orjson.JSONDecodeError:
-        wanted = None
-    return sum(run.name == call.name and _is_same(run.arguments, wanted) for run in runs.finished)
-
-
-def _is_same(arguments: Mapping[str, Any], wanted: Any) -> bool:
-    return not isinstance(wanted, dict) or dict(arguments) == wanted
+    wanted = call.parsed_arguments
+    own = [run for run in runs.finished if run.name == call.name]
+    return sum(not isinstance(wanted, dict) or dict(run.arguments) == wanted for run in own)
 
 
 def _show_approval(approval: Approval, pool: Pool) -> ShownCall:
@@ -77,7 +70,8 @@ def _approvals(world: World, steps: Sequence[FlowStep]) -> Iterable[Approval]:
     ledger, history = ApprovalLedger(), History()
     for exchange in world.exchanges:
         request = history.read_request(exchange)
-        output = [item for item in _output(exchange) if isinstance(item.get("type"), str)]
+        said = objects_in(as_object(exchange.answer.body).get("output"))
+        output = [item for item in said if isinstance(item.get("type"), str)]
         if request and exchange.status == 200:
             added = [item for _, item in request.placed_items]
             if concerns_approvals([*added, *output]):
@@ -87,11 +81,3 @@ def _approvals(world: World, steps: Sequence[FlowStep]) -> Iterable[Approval]:
                     continue
         history.add_exchange(exchange, request)
     return ledger
-
-
-def _output(exchange: Exchange) -> list[dict[str, Any]]:
-    return objects_in(as_object(exchange.answer.body).get("output"))
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else orjson.dumps(value, default=str).decode()

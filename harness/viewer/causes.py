@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 
 from harness.core.text.shorten import shorten
@@ -80,10 +80,4 @@ def _group(id: str, members: Sequence[tuple[CaseRow, ShownCause]]) -> CauseGroup
 
 
 def _group_id(*parts: str) -> str:
-    return ":".join(_parts(parts))
-
-
-def _parts(parts: Sequence[str]) -> Iterator[str]:
-    for part in parts:
-        if part:
-            yield _INDEX.sub("[]", part)
+    return ":".join(_INDEX.sub("[]", part) for part in parts if part)

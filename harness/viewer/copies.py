@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -23,13 +23,14 @@ def copies_of(exchange: Exchange, rule: str, error: str) -> dict[str, str]:
     """Write everything that can be copied of an exchange, by its name."""
     request, answer = exchange.request, exchange.answer
     output = objects_in(as_object(answer.body).get("output")) if answer.status < 400 else []
-    is_json = isinstance(request.body, dict | list)
+    is_writable = request.method != "WS" and isinstance(request.body, dict | list | None)
+    said = f"  # {' '.join(error.split())}" if error else ""
     found = {
-        "curl": _curl(request) if request.method != "WS" and (is_json or request.body is None) else "",
-        "pytest": _test(exchange, output, rule) if request.method != "WS" and (is_json or request.body is None) else "",
+        "curl": _curl(request) if is_writable else "",
+        "pytest": _test(exchange, output, rule) if is_writable else "",
         "turn_yaml": _yaml_turn(output) if output else "",
         "turn_python": _python_turn(output) if output else "",
-        "refusal": _expected_refusal(rule, error) if answer.status >= 400 and rule else "",
+        "refusal": f"with mock.refuses({rule!r}) as refused:{said}\n    ..." if answer.status >= 400 and rule else "",
     }
     return {name: text for name, text in found.items() if text}
 
@@ -73,11 +74,6 @@ def _test(exchange: Exchange, output: Sequence[Json], rule: str) -> str:
     return "\n".join([*imports, "", "", f"def test_request_{exchange.number}(mock):", *body, ""])
 
 
-def _expected_refusal(rule: str, error: str) -> str:
-    said = f"  # {' '.join(error.split())}" if error else ""
-    return f"with mock.refuses({rule!r}) as refused:{said}\n    ..."
-
-
 def _python_turn(output: Sequence[Json]) -> str:
     items = python_items(output)
     return f"mock.script({items[0]})" if len(items) == 1 else f"mock.script([{', '.join(items)}])"
@@ -110,12 +106,7 @@ def _used_builders(output: Sequence[Json]) -> list[str]:
 
 def _yaml_turn(output: Sequence[Json]) -> str:
     lines = [*map(_yaml_item, output)]
-    return f"- {lines[0]}" if len(lines) == 1 else "\n".join(_nested(lines))
-
-
-def _nested(lines: Sequence[str]) -> Iterator[str]:
-    for index, line in enumerate(lines):
-        yield f"{'  ' if index else '- '}- {line}"
+    return f"- {lines[0]}" if len(lines) == 1 else "- - " + "\n  - ".join(lines)
 
 
 def _yaml_item(item: Json) -> str:

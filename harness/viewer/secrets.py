@@ -29,12 +29,9 @@ def cleaner_of(exchanges: Iterable[Exchange], more: Iterable[str] = ()) -> Calla
 
 def show_headers(headers: Mapping[str, str], clean: Callable[[str], str]) -> list[tuple[str, str]]:
     """Show headers in their order; of a secret one only its scheme."""
-    return [
-        (clean(name), _hide(value) if name.lower() in SECRET_HEADERS else clean(value))
-        for name, value in headers.items()
-    ]
-
-
-def _hide(value: str) -> str:
-    scheme, space, _ = value.strip().partition(" ")
-    return f"{scheme} {HIDDEN}" if space and scheme.isalpha() else HIDDEN
+    shown = []
+    for name, value in headers.items():
+        scheme, space, _ = value.strip().partition(" ")
+        hidden = f"{scheme} {HIDDEN}" if space and scheme.isalpha() else HIDDEN
+        shown.append((clean(name), hidden if name.lower() in SECRET_HEADERS else clean(value)))
+    return shown

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from harness.analysis.flow_steps import FlowStep, item_line
@@ -74,10 +73,17 @@ class ExchangeShower:
             request_headers=show_headers(request.headers, label),
             answer_headers=show_headers(answer.headers, label),
             edge=show_edge(exchange, world, self._began),
-            answered_by=_show_origin(world, exchange.number, self._root, label),
+            answered_by=self._show_origin(exchange.number),
             tried=[Tried(label(route.route), label(route.why)) for route in tried_routes(world, exchange)],
             copies={name: pool.clean(text) for name, text in copies.items()},
         )
+
+    def _show_origin(self, number: int) -> AnsweredBy | None:
+        """Show which turn answered, and where it was scripted."""
+        if (origin := self._world.answered_by.get(number)) is None:
+            return None
+        label = self._pool.label
+        return AnsweredBy(origin.turn, label(origin.route), label(relative_path(origin.file, self._root)), origin.line)
 
 
 def summarize_step(step: FlowStep) -> str:
@@ -89,13 +95,6 @@ def _sent(request: Request) -> Any:
     if request.fault or (request.body is None and request.raw):
         return request.raw.decode("utf-8", "replace")
     return request.body
-
-
-def _show_origin(world: World, number: int, root: str, label: Callable[[str], str]) -> AnsweredBy | None:
-    """Show which turn answered, and where it was scripted."""
-    if (origin := world.answered_by.get(number)) is None:
-        return None
-    return AnsweredBy(origin.turn, label(origin.route), label(relative_path(origin.file, root)), origin.line)
 
 
 def _gist(step: FlowStep) -> str:

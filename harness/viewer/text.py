@@ -158,7 +158,8 @@ def _card(case: ShownCase, shown: ShownExchange, pool: PoolReader, *, is_wrong: 
     if shown.edge.cut:
         lines.append(f"      {shown.edge.cut}")
     if shown.answered_by and shown.answered_by.file:
-        lines.append(f"      by {shown.answered_by.route}, turn {shown.answered_by.turn}, {_place(shown)}")
+        by = shown.answered_by
+        lines.append(f"      by {by.route}, turn {by.turn}, {by.file}:{by.line}")
     elif shown.tried:
         lines += [f"      not by {route.route}: {route.failed}" for route in shown.tried if route.failed]
     if is_wrong:
@@ -175,11 +176,6 @@ def _sending(shown: ShownExchange) -> str:
     return (
         f"{pluralize(len(times), 'event')} in {times[-1]:.0f} ms, the longest wait {wait:.0f} ms before event {place}"
     )
-
-
-def _place(shown: ShownExchange) -> str:
-    assert shown.answered_by
-    return f"{shown.answered_by.file}:{shown.answered_by.line}"
 
 
 def _marked(shown: ShownExchange, pool: PoolReader) -> Iterator[str]:

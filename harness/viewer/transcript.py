@@ -64,7 +64,9 @@ class TranscriptReader:
         before = sum(element.origin != "input" for element in elements)
         for number, finding, origin in marked:
             elements = self._mark(elements, exchange, number, finding, origin)
-        stable = next((index for index, element in enumerate(elements) if _is_own(element)), len(elements))
+        # What is new or marked is shown so in this request alone: a later one shows it as sent again.
+        own = (index for index, element in enumerate(elements) if element.origin == "input" or element.mark)
+        stable = next(own, len(elements))
         shown = [self._store(element) for element in elements]
         return self._pool.put_list(shown[:stable], shown[stable:]), before
 
@@ -161,22 +163,12 @@ class TranscriptReader:
         ]
 
     def _store(self, element: _Element) -> Any:
-        key = (self._identity(element.item), *_members(element), element.was is not None)
+        rest = {name: getattr(element, name) for name in ("origin", "said", "at", "mark", "finding")}
+        key = (self._identity(element.item), *rest.values(), element.was is not None)
         if key not in self._stored:
             item, was = self._pool.put(element.item), self._pool.put(element.was)
-            members = ("origin", "said", "at", "mark", "finding")
-            rest = dict(zip(members, _members(element), strict=True))
             self._stored[key] = self._pool.put_shown({"item": item, **rest, "was": was})
         return self._stored[key]
-
-
-def _is_own(element: _Element) -> bool:
-    """Tell whether an element is shown so in one request alone: a later one shows it as sent again."""
-    return element.origin == "input" or bool(element.mark)
-
-
-def _members(element: _Element) -> tuple[Any, ...]:
-    return element.origin, element.said, element.at, element.mark, element.finding
 
 
 def _replace(elements: list[_Element], index: int, mark: str, number: int, was: Any = None) -> list[_Element]:

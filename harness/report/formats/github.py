@@ -17,7 +17,8 @@ def annotation_commands(report: Report) -> Iterator[str]:
     for case, finding in pairs[:MAX_ANNOTATIONS]:
         file, line = case.location_of(finding)
         named = {"file": file, "line": str(line), "title": finding.title}
-        members = ",".join(f"{name}={_escape_property(value)}" for name, value in named.items())
+        escaped = {name: _escape_data(value).replace(":", "%3A").replace(",", "%2C") for name, value in named.items()}
+        members = ",".join(f"{name}={value}" for name, value in escaped.items())
         yield f"::error {members}::{_escape_data(finding.text)}"
     if (hidden := len(pairs) - MAX_ANNOTATIONS) > 0:
         yield f"::notice title=contract::{hidden} more findings are in the report."
@@ -25,7 +26,3 @@ def annotation_commands(report: Report) -> Iterator[str]:
 
 def _escape_data(text: str) -> str:
     return escape_controls(text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A"))
-
-
-def _escape_property(text: str) -> str:
-    return _escape_data(text).replace(":", "%3A").replace(",", "%2C")

@@ -58,12 +58,8 @@ def _add_case(suite: Xml.Element, case: ReportCase) -> None:
     if element_name := _OUTCOME_ELEMENTS.get(case.outcome):
         message = next((finding.message for finding in case.unexpected), case.why)
         outcome = Xml.SubElement(test, element_name, {"message": replace_invalid(message.partition("\n")[0])})
-        outcome.text = replace_invalid(_failure_text(case))
-
-
-def _failure_text(case: ReportCase) -> str:
-    lines = [f"{case.file}:{case.line}", case.why, *(f"{finding.title}: {finding.text}" for finding in case.unexpected)]
-    return "\n".join(filter(None, lines))
+        found = [f"{finding.title}: {finding.text}" for finding in case.unexpected]
+        outcome.text = replace_invalid("\n".join(filter(None, [f"{case.file}:{case.line}", case.why, *found])))
 
 
 def replace_invalid(text: str) -> str:

@@ -37,10 +37,8 @@ def render(report: Report) -> str:
         "columnKind": "unicodeCodePoints",
         "results": [_result(case, finding, ids.index(_rule_id(finding))) for case, finding in pairs],
     }
-    return (
-        orjson.dumps({"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}, option=orjson.OPT_INDENT_2).decode()
-        + "\n"
-    )
+    log = {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
+    return orjson.dumps(log, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
 
 
 def _rule_id(finding: ReportFinding) -> str:
