@@ -90,7 +90,7 @@ def render_events(
             f"the response is {response['status']!r}; only one that is "
             f"{', '.join(ENDED_STATUSES[:-1])} or {ENDED_STATUSES[-1]} is streamed",
         )
-    for wire in response["output"]:
+    for wire in response["output"]:  # events are written when they are read: too late to say that they cannot be
         ITEMS.find(wire["type"])
     has_deltas = any(item is not None and (item.deltas or item.holds) for item in items)
     return ResponseEvents(response, items if has_deltas else (), obfuscate and not background, background)

@@ -37,7 +37,7 @@ class Ids:
     def _next_chunk(self) -> str:
         """Return the next 24 hex digits."""
         end = self._left
-        if not end:
+        if not end:  # a hash is dear, and cheap to make long: one serves many ids
             hashed = self._hash.copy()
             hashed.update(b"\0%d" % self._round)
             self._digits = hashed.hexdigest(_CHUNK * _CHUNKS // 2)

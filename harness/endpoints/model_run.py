@@ -69,6 +69,7 @@ def take_turn(prompt: Prompt, call: ApiCall) -> Turn:
 
 def _take_lines(prompt: Prompt, call: ApiCall) -> tuple[Taken, Taken | None]:
     world = call.world
+    # The rule about the window lets streams through: the API begins them, and they fail.
     if prompt.body.get("stream") and exceeds_window(call.request, world):
         return OVERFLOW, None
     if not world.mcp_servers:

@@ -31,7 +31,7 @@ def create(call: ApiCall) -> Answer:
     """Run the model once: the next turn of the script, as one JSON object or as a stream of events."""
     prompt = call.prompt or find_prompt(call)
     quotas = call.world.quotas
-    if quotas is not None:
+    if quotas is not None:  # before a turn is taken, so that a refused request leaves the script as it was
         quotas.take(prompt, call.request.dialect, call.world.account.name, call.world.skipped_seconds)
     turn = take_turn(prompt, call)
     run = run_model(prompt, turn, call.world)
@@ -56,6 +56,7 @@ def _build_answer(run: PendingResponse, prompt: Prompt, turn: Turn, world: World
 
 def _build_whole(run: PendingResponse, prompt: Prompt, items: Sequence[Item], world: World) -> Answer:
     ending, streams, background = run.ending, prompt.body.get("stream"), prompt.body.get("background")
+    # Who waits for the whole response gets its failure as an error, not as a response; nothing is stored.
     if ending.status == "failed" and not streams and not background:
         error = to_api_error(ending.members["error"])
         return Answer(error.status, error.body())

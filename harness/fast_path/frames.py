@@ -69,7 +69,7 @@ class FrameWriter:
         encoded = orjson.dumps({**wire, **dict.fromkeys(slots, "")})
         exact = tuple([(name, tuple(pieces)) for name, pieces in deltas.items()]) if deltas else ()
         is_kept = len(encoded) <= MAX_KEPT_SIZE and _ENCODED_MARK not in encoded
-        if is_kept and next(count_uses(encoded, slots, exact, place)):
+        if is_kept and next(count_uses(encoded, slots, exact, place)):  # 0 the first time
             template = make_template(encoded, slots, exact, place)
             self.pieces.append(fill_template(template, wire))
             self.number += template.number

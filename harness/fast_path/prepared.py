@@ -213,6 +213,7 @@ class PreparedRequests:
         if world is None or request.operation != CREATE_RESPONSE or request.dialect != OPENAI or request.query:
             return admit(request, world)
         body, found = self._read
+        # The same object: this is the request that was read last, as it was read.
         if found and body is request.body and found.prepared.holds_in(world):
             if isinstance(found, WholeRequest):
                 return found.admit(request, world)

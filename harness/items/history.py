@@ -59,7 +59,7 @@ class ItemChain:
         self._facts: ChainFacts | None = None
 
     def __iter__(self) -> Iterator[Json]:
-        links = []
+        links = []  # no recursion: a conversation may have more links than Python has frames
         link: ItemChain | None = self
         while link is not None:
             links.append(link.own)

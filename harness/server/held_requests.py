@@ -97,6 +97,7 @@ def answer_held(handle: Callable[..., Answer], held: HeldRequest) -> Answer:
     script = held.world.script
     by_hand = Route({}, vocabulary=script.vocabulary)
     if held.turn is not None:
+        # In front of all routes for this request alone: it goes again, taken or not.
         script.routes.insert(0, by_hand.add_turns([held.turn], [[BY_HAND]]))
     try:
         return handle(held.received, edge=held.edge)

@@ -113,6 +113,7 @@ class MockApi(KeyedWorlds):
         """Find what a path means, in the dialect of the World that the key leads to."""
         place = parse_api_path(received.path, self.dialect)
         world = self.world_of(received.headers, place.dialect, received.query)
+        # A script may have said the dialect of its World, which then decides what the path means.
         if world is not None and world.dialect not in (None, place.dialect):
             place = parse_api_path(received.path, world.dialect)
         return place, world

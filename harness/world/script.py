@@ -164,10 +164,11 @@ class Script:
         for route in routes:
             while route.turns and not (route.conditions and route.unmet_conditions(request)):
                 before, places, replayed = self.taken_now, route.places[0], route.replayed
+                # Noted before the turn is played, since what its function raises is told with its place.
                 self.taken_now = before or (route, route.taken + 1, places, replayed)
                 if lines := route.next(request):
                     return Taken(self._at_pace(lines) if self.pace or self.step else lines, route, route.taken, places)
-                self.taken_now = before
+                self.taken_now = before  # a generator that had no turn left, as only its call could show
         if self.fallback and not routes:
             return Taken(self._at_pace(list(self.fallback(call))))
         raise NoTurn(*self.explain_no_turn(request))

@@ -172,7 +172,7 @@ class AppliedLogs:
         self._replicas.move_to_end(key)
         for number, line in enumerate(tail.lines, tail.start + 1):
             if number != replica.position + 1:
-                continue
+                continue  # the tails of requests that were sent together overlap
             self._api.strays.number = line.strays
             replica.position, replica.last_mark = number, line.mark
             if line.mark == LOST:

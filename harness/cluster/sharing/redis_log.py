@@ -197,7 +197,7 @@ class RedisLog:
             return StoreLost(f"{self._place}: other servers have taken the prefix {self._prefix!r} meanwhile.")
         epoch, base, start, tail, own, last, strays_before, stray_epoch, stray_start, strays = rest
         lines = [parse_line(line) for line in tail]
-        if own == start + len(lines) + 1:
+        if own == start + len(lines) + 1:  # the store does not send back what it was just given
             lines.append(LogLine(call.mark, strays_before, call.request))
         return Tail(
             *(epoch.decode(), base, start, lines, own, last),
@@ -216,7 +216,7 @@ class RedisLog:
                     except redis_errors.ResponseError as problem:
                         answers.append(problem)
         except BaseException as problem:
-            await self.close()
+            await self.close()  # else the next request would read the answers to this one
             if isinstance(problem, redis_errors.RedisError | OSError):
                 raise _Broken(self._describe(problem), is_sent=True, is_late=_is_late(problem)) from problem
             raise

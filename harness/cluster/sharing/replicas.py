@@ -229,6 +229,7 @@ class Replicas:
         """Apply what is new in the log of a request, up to the request itself, or without one to its end."""
         last = None
         tail = await self._follow(submitted, tail, deadline)
+        # A tail may end before the request: the store sends no more entries at once than a page has.
         while not isinstance(tail, StoreLost):
             last = last or tail.own or tail.last
             await self._applied.apply(submitted.key, tail)

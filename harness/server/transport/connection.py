@@ -149,6 +149,7 @@ class HttpConnection(asyncio.Protocol):
         if self.state is ENDING:
             return
         start = 0
+        # Bytes that come together may be several requests, of which the last is not whole.
         while self._answer_at_once and start < len(data) and self.may_answer_at_once:
             answer = self._answer_at_once(data, start, self.number)
             if answer is None:

@@ -52,6 +52,7 @@ async def send_answer(send: Send, answer: Answer) -> None:
     if answer.events is None:
         headers.append((b"content-length", str(len(body)).encode()))
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+    # The last piece is the only one that may be empty, and it is only of an empty body.
     last = max(0, len(body) - 1) // WRITE_SIZE * WRITE_SIZE
     events = 0
     for start in range(0, last, WRITE_SIZE):
