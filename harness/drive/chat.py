@@ -59,7 +59,7 @@ class Chat:
         self._last_response_id: str | None = None
         self._mode, self._stream = mode, stream
         self._request = {"model": model, **request}
-        self._client = _openai_client(base_url, api_key)
+        self._client = import_openai("Chat").OpenAI(base_url=base_url, api_key=api_key, max_retries=0)
 
     def __enter__(self) -> Chat:
         return self
@@ -107,10 +107,6 @@ class Chat:
         deltas = [event["delta"] for event in events if event["type"] == "response.output_text.delta"]
         reply = _reply_from({**ended[0], "output": ended[0].get("output") or done})
         return ChatReply("".join(deltas) or reply.text, reply.items, reply.response)
-
-
-def _openai_client(base_url: str, api_key: str) -> Any:
-    return import_openai("Chat").OpenAI(base_url=base_url, api_key=api_key, max_retries=0)
 
 
 def _dump_json(model: Any) -> Json:

@@ -54,7 +54,12 @@ class Done(NamedTuple):
 
 
 class ClientProcess:
-    """A running adapter. After `Crashed` or `Hung` it is ended; make another one."""
+    """A running adapter: it does one task after the other, until `Crashed` or `Hung`; then make another one.
+
+        starting -- its declaration --> idle -- a task --> busy -- its outcome --> idle
+        starting, busy -- the process ends, or its time is over --> ended
+    Whoever holds it may end it at any time.
+    """
 
     def __init__(self, command: Sequence[str]) -> None:
         self._errors = TemporaryFile()  # noqa: SIM115  (closed with the process)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 from harness.api.http.dialects import API_ROOTS
@@ -11,6 +11,7 @@ from harness.core.errors import ConfigError
 from harness.core.registry import suggest_name
 from harness.examine.case import STATES, ClientCase
 from harness.examine.declaration import Declaration
+from harness.examine.task import Task
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -24,6 +25,11 @@ class Mode:
     def __str__(self) -> str:
         own = ("stream" if self.stream else "plain", self.state)
         return ",".join(own if self.dialect == "openai" else (*own, self.dialect))
+
+    def lead(self, task: Task, base_url: str, api_key: str) -> Task:
+        """Lead a task to the API at an address, in this mode."""
+        own = replace(task, stream=self.stream, state=self.state, dialect=self.dialect)
+        return replace(own, base_url=base_url, api_key=api_key)
 
 
 def parse_mode(text: str) -> Mode:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from hashlib import blake2b
 from queue import Empty, SimpleQueue
@@ -161,14 +161,7 @@ def run_case(case: ClientCase, mode: Mode, do: DoTask, server: Server, tools: To
     case.script(mock)
     for rule in case.refused:
         mock.world.refusals.expect(rule, required=False)
-    task = replace(
-        tools.offer(run, case.task),
-        stream=mode.stream,
-        state=mode.state,
-        dialect=mode.dialect,
-        base_url=base_url,
-        api_key=mock.api_key,
-    )
+    task = mode.lead(tools.offer(run, case.task), base_url, mock.api_key)
     began = time.monotonic()
     ended = _do(case, task, do)
     seconds = time.monotonic() - began

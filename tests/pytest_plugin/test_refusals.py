@@ -59,25 +59,20 @@ def test_it(mock):
 
 @pytest.mark.parametrize("text", ["call_needs_output", "pairing", "No tool output found"])
 def test_a_test_expects_a_refusal_by_rule_area_or_text(run, text):
-    result = run(
-        AGENT
-        + f"""
+    result = run(f"""{AGENT}
 def test_it(mock):
     with mock.refuses({text!r}) as refused:
         agent()
     assert refused.exchange is mock.exchanges[1]
     assert refused.rule == "call_needs_output"
     assert refused.error["param"] == "input"
-"""
-    )
+""")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["contract: 2 exchanges, 1 refusal expected, *"])
 
 
 def test_another_refusal_in_the_block_is_not_expected(run):
-    result = run(
-        AGENT
-        + """
+    result = run(f"""{AGENT}
 def test_it(mock):
     with mock.refuses("call_needs_output"):
         agent()
@@ -85,8 +80,7 @@ def test_it(mock):
             openai.OpenAI().responses.create(model="gpt-4.1", input="x", temperature=3)
         except openai.BadRequestError:
             pass
-"""
-    )
+""")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         ["Request 3 was refused (400)*", "contract: 3 exchanges, 1 refusal expected, 1 unexpected, *"]
@@ -145,14 +139,11 @@ def test_a_block_without_any_refusal_says_so(run, body, words):
 
 
 def test_an_error_that_leaves_the_block_does_not_hide_that_the_refusal_did_not_come(run):
-    result = run(
-        AGENT
-        + """
+    result = run(f"""{AGENT}
 def test_it(mock):
     with pytest.raises(openai.BadRequestError), mock.refuses("tools"):
         agent(swallows=False)
-"""
-    )
+""")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
@@ -172,9 +163,7 @@ def test_a_text_is_what_is_expected(run):
 
 
 def test_requests_of_other_threads_and_loops_are_in_the_block(run):
-    run(
-        AGENT
-        + """
+    run(f"""{AGENT}
 def test_thread(mock):
     from concurrent.futures import ThreadPoolExecutor
     with mock.refuses("call_needs_output"), ThreadPoolExecutor(1) as pool:
@@ -185,14 +174,11 @@ def test_loop(mock):
         with mock.refuses("call_needs_output"):
             await asyncio.to_thread(agent)
     asyncio.run(main())
-"""
-    ).assert_outcomes(passed=2)
+""").assert_outcomes(passed=2)
 
 
 def test_an_error_that_the_test_has_caught_itself_was_asked_for(run):
-    result = run(
-        AGENT
-        + """
+    result = run(f"""{AGENT}
 import unittest
 
 class AppError(Exception): ...
@@ -240,8 +226,7 @@ class TestCase(unittest.TestCase):
 
     def test_assert_raises_function(self):
         self.assertRaisesRegex(openai.BadRequestError, "No tool output", agent, swallows=False)
-"""
-    )
+""")
     result.assert_outcomes(passed=8)
     result.stdout.fnmatch_lines(["contract: *, 8 refusals expected, *"])
 
@@ -256,17 +241,14 @@ def test_it(mock):
 
 
 def test_another_error_that_the_test_catches_excuses_no_refusal(run):
-    result = run(
-        AGENT
-        + """
+    result = run(f"""{AGENT}
 def test_it(mock):
     agent()
     with pytest.raises(ValueError):
         raise ValueError
     with pytest.raises(openai.BadRequestError):
         openai.OpenAI().responses.create(model="gpt-4.1", input="x", temperature=3)
-"""
-    )
+""")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines([REFUSED, "*1 refusal expected, 1 unexpected*"])
 

@@ -111,7 +111,13 @@ def rare_collections() -> Iterator[None]:
 
 @contextmanager
 def _stopped_by_signals(server: StoppableServer, secured: Secured | None) -> Iterator[None]:
-    """Stop a server at the first signal, at once at the second, even when a script keeps it from noticing."""
+    """Stop a server at the first signal, at once at the second, even when a script keeps it from noticing.
+
+        serving -- a signal --> stopping -- another one --> forced
+        stopping -- STOP_SECONDS + LAST_RESORT_SECONDS without a turn of its loop --> the process ends as it is
+        forced -- LAST_RESORT_SECONDS --> the process ends as it is
+    A server that ends by itself meanwhile has nothing of this.
+    """
     from harness.server.transport.stoppable_server import STOP_SECONDS
 
     timers = list[Timer]()

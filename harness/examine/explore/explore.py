@@ -178,7 +178,11 @@ def _count_events(mock: Mock) -> Iterator[int]:
 class VariedScript(Script):
     """The turns of a script, each with the faults of the steps for its answer.
 
-    A refused request has taken no turn, and one that is sent again after its answer broke off gets the same turn whole.
+    A refused request has taken no turn; one whose answer broke off is sent again, and then gets the same turn whole:
+
+        none or broken off -- a step refuses --> the same
+        none or broken off -- any other request takes a turn --> the same, or broken off if faults end that turn early
+        broken off -- the same body again --> none
     """
 
     __slots__ = ("_broken_off", "_given", "_steps")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
 from harness.api.http.dialects import API_ROOTS
 from harness.examine.adapter import ADAPTERS, command_for, split_command
@@ -41,14 +40,7 @@ def run_task(
     mock.world.dialect = way.dialect
     base_url = mock.azure_endpoint + API_ROOTS[way.dialect]
     with serve_tools() as tools:
-        offered = replace(
-            tools.offer(RUN, task),
-            stream=way.stream,
-            state=way.state,
-            dialect=way.dialect,
-            base_url=base_url,
-            api_key=mock.api_key,
-        )
+        offered = way.lead(tools.offer(RUN, task), base_url, mock.api_key)
         outcome = _run(offered, adapter, command, seconds)
         return ObservedRun(offered, outcome, mock, tools.close(RUN))
 
