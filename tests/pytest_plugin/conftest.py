@@ -12,6 +12,7 @@ import pytest_asyncio.plugin
 from _pytest._code.source import Source, getstatementrange_ast
 
 import harness.pytest_plugin.plugin
+from tests.support.inner_run import InnerRun, Run
 
 APART_SECONDS = 200
 """How long a run in another process may take, on a machine that is busy."""
@@ -92,19 +93,20 @@ def run(
     write: Callable[[str], None],
     kept_modules: KeptModules,
     monkeypatch: pytest.MonkeyPatch,
-) -> Callable[..., pytest.RunResult]:
+) -> Run:
     """Run tests given as source in this process, or `apart` in another; the lines of output are the result's."""
 
-    def run(source: str, *args: str, apart: bool = False) -> pytest.RunResult:
+    def run(source: str, *args: str, apart: bool = False) -> InnerRun:
         write(source)
         options = ("-p", "no:cacheprovider", *args)
         if apart:  # hypothesis costs seconds each time
-            return pytester.runpytest_subprocess("-p", "no:hypothesispytest", *options, timeout=APART_SECONDS)
+            apart_run = ("-p", "no:hypothesispytest", *options)
+            return InnerRun(pytester.runpytest_subprocess(*apart_run, timeout=APART_SECONDS))
         kept_modules.restore()
         with monkeypatch.context() as patch:
             patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
             patch.setattr(pytest.PytestPluginManager, "load_setuptools_entrypoints", lambda *_, **__: 0)
             patch.setattr("_pytest._code.code.getstatementrange_ast", _find_statement)
-            return pytester.runpytest_inprocess(*options, plugins=[*PLUGINS, kept_modules])
+            return InnerRun(pytester.runpytest_inprocess(*options, plugins=[*PLUGINS, kept_modules]))
 
     return run

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import pytest
-
-Run = Callable[..., pytest.RunResult]
+from tests.support.inner_run import Run
 
 TEST = """
 @pytest.mark.harness({mark})
@@ -22,6 +18,4 @@ def test_what_the_api_took_that_day_is_taken(run: Run) -> None:
 
 
 def test_without_it_the_newest_contract_holds(run: Run) -> None:
-    result = run(TEST.format(mark="", created_at=0))
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*The local_shell tool is no longer supported.*"])
+    run(TEST.format(mark="", created_at=0)).shows("*The local_shell tool is no longer supported.*", failed=1)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
+
+from tests.support.inner_run import InnerRun, Run
 
 ASKING = """
 import httpx
@@ -20,28 +20,22 @@ REFUSED = 'mock.script(http_error(400, "No."), repeat=True)'
 IGNORED = 'mock.script(rate_limit(after="5s"), "ok"); ask(mock)'
 
 
-Run = Callable[..., pytest.RunResult]
-
-
-def judged(run: Run, body: str, mark: str = "") -> pytest.RunResult:
+def judged(run: Run, body: str, mark: str = "") -> InnerRun:
     marked = f"@pytest.mark.harness({mark})" if mark else ""
     return run(f"{ASKING}\n{marked}\ndef test_it(mock):\n    {body}\n")
 
 
 class TestWhatCanBeNoIntention:
     def test_fails_a_test(self, run: Run) -> None:
-        done = judged(run, f"{REFUSED}; {COUNTED}")
-        done.assert_outcomes(failed=1)
-        done.stdout.fnmatch_lines(
-            [
-                "Client retried-non-retryable: request 2 is request 1 again, which was refused with 400*",
-                "  where   POST /responses, request 2",
-                "  fix     Ask again only after 408, 409, 429, 5xx*",
-                '  allow   with mock.allows("retried-non-retryable"): …, or for a whole test',
-                '          @pytest.mark.harness(client=[[]"retried-non-retryable"[]])',
-                "  manual  docs/troubleshooting.md#how-the-client-asks",
-                "*1 mistake of a client*",
-            ]
+        judged(run, f"{REFUSED}; {COUNTED}").shows(
+            "Client retried-non-retryable: request 2 is request 1 again, which was refused with 400*",
+            "  where   POST /responses, request 2",
+            "  fix     Ask again only after 408, 409, 429, 5xx*",
+            '  allow   with mock.allows("retried-non-retryable"): …, or for a whole test',
+            '          @pytest.mark.harness(client=[[]"retried-non-retryable"[]])',
+            "  manual  docs/troubleshooting.md#how-the-client-asks",
+            "*1 mistake of a client*",
+            failed=1,
         )
 
     @pytest.mark.parametrize("mark", ['client="allow"', 'client=["retried-non-retryable"]'])
@@ -51,9 +45,9 @@ class TestWhatCanBeNoIntention:
     def test_is_allowed_in_a_block_alone(self, run: Run) -> None:
         block = f'with mock.allows("retried-non-retryable"): {COUNTED}'
         judged(run, f"{REFUSED}\n    {block}").assert_outcomes(passed=1)
-        done = judged(run, f"{REFUSED}\n    {block}\n    {COUNTED}")
-        done.assert_outcomes(failed=1)
-        done.stdout.fnmatch_lines(["Client retried-non-retryable: request 3 *"])
+        judged(run, f"{REFUSED}\n    {block}\n    {COUNTED}").shows(
+            "Client retried-non-retryable: request 3 *", failed=1
+        )
 
 
 class TestWhatMayBeIntended:
@@ -61,13 +55,10 @@ class TestWhatMayBeIntended:
         judged(run, IGNORED).assert_outcomes(passed=1)
 
     def test_fails_on_demand(self, run: Run) -> None:
-        done = judged(run, IGNORED, 'client="strict"')
-        done.assert_outcomes(failed=1)
-        done.stdout.fnmatch_lines(
-            [
-                "Client retry-after-ignored: request 2 did not wait the 5 s that the 429 to request 1 asked for.",
-                "  came    after *.* s",
-            ]
+        judged(run, IGNORED, 'client="strict"').shows(
+            "Client retry-after-ignored: request 2 did not wait the 5 s that the 429 to request 1 asked for.",
+            "  came    after *.* s",
+            failed=1,
         )
 
     def test_may_be_allowed_from_some_place_on(self, run: Run) -> None:
@@ -77,13 +68,12 @@ class TestWhatMayBeIntended:
     def test_counts_from_a_patience_on(self, run: Run) -> None:
         slow = 'mock.script(pause("ok", seconds=0.3)); ask(mock, 1)'
         judged(run, slow, 'client="strict"').assert_outcomes(passed=1)
-        done = judged(run, slow, 'client="strict", patience=0.1')
-        done.assert_outcomes(failed=1)
-        done.stdout.fnmatch_lines(["Client no-timeout: the client waited *.* s for request 1 without a byte; 0.1 s *"])
+        judged(run, slow, 'client="strict", patience=0.1').shows(
+            "Client no-timeout: the client waited *.* s for request 1 without a byte; 0.1 s *", failed=1
+        )
 
 
 def test_a_mistake_that_there_is_not_says_so(run: Run) -> None:
-    done = judged(run, 'mock.allows("no-backof")')
-    done.stdout.fnmatch_lines(
-        ["*ConfigError: allows('no-backof'): clients make no such mistake. Did you mean*no-backoff*"]
+    judged(run, 'mock.allows("no-backof")').shows(
+        "*ConfigError: allows('no-backof'): clients make no such mistake. Did you mean*no-backoff*"
     )

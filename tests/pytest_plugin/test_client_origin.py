@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import pytest
-
-Run = Callable[..., pytest.RunResult]
+from tests.support.inner_run import Run
 
 
 def test_a_program_with_a_key_of_its_own_is_let_in_by_the_mark(run: Run) -> None:
@@ -19,9 +15,9 @@ def test_it(mock):
     mock.script(message("hi"))
     assert program() == "hi"
 """
-    result = run(source.format(mark=""))
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["E *AuthenticationError: Error code: 401 - Incorrect API key provided: sk-test.*"])
+    result = run(source.format(mark="")).shows(
+        "E *AuthenticationError: Error code: 401 - Incorrect API key provided: sk-test.*", failed=1
+    )
     assert [line for line in result.outlines if line.startswith(("A request came", "  where", "  fix"))] == [
         "A request came with another key, sk-test, and was refused (401).",
         "  where   POST /responses, before any of its own",
@@ -32,7 +28,7 @@ def test_it(mock):
 
 
 def test_a_client_of_a_test_that_has_ended_is_named_with_that_test(run: Run) -> None:
-    result = run("""
+    run("""
 kept = []
 
 def test_first(mock):
@@ -42,15 +38,13 @@ def test_second(mock, openai_client):
     mock.script(message("hi"), message("left"))
     openai_client.responses.create(model="gpt-4.1", input="x")
     kept[0].responses.create(model="gpt-4.1", input="x")
-""")
-    result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(
-        [
-            "A request came with another key, sk-harne***************????, and was refused (401).",
-            "  where   POST /responses, after request 1",
-            "  fix     The client was made in test_a_client_*.py::test_first, which",
-            "          has ended. Make one in each test, or set `harness_env = session`: *",
-        ]
+""").shows(
+        "A request came with another key, sk-harne***************????, and was refused (401).",
+        "  where   POST /responses, after request 1",
+        "  fix     The client was made in test_a_client_*.py::test_first, which",
+        "          has ended. Make one in each test, or set `harness_env = session`: *",
+        passed=1,
+        failed=1,
     )
 
 
@@ -63,9 +57,7 @@ def test_it(mock):
             openai.OpenAI(api_key=key, max_retries=0).models.list()
         except openai.OpenAIError:
             pass
-""")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["A request came *"])
+""").shows("A request came *", failed=1)
     assert "sk-a-key-that-is-long-enough" not in result.stdout.str().partition("A request came")[2]
 
 
@@ -79,7 +71,7 @@ def ask(key):
 
 
 def test_a_401_that_the_code_swallows_fails_its_test_though_its_script_was_used(run: Run) -> None:
-    result = run(f"""
+    run(f"""
 {SWALLOWS}
 def test_it(mock, openai_client):
     mock.script(message("hi"))
@@ -88,9 +80,7 @@ def test_it(mock, openai_client):
 
 def test_next(mock):
     pass
-""")
-    result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["A request came with another key, sk-strange, and was refused (401)."])
+""").shows("A request came with another key, sk-strange, and was refused (401).", passed=1, failed=1)
 
 
 def test_one_caught_401_excuses_no_other(run: Run) -> None:

@@ -62,18 +62,17 @@ def test_a_plain_answer_is_the_same_without_a_connection(run):
     ],
 )
 def test_what_may_take_its_time_goes_over_http(run, script: str):
-    result = run(f"""{ASK}
+    run(f"""{ASK}
 def test_it(mock, client, connections):
     from harness.faults import delay
     {script}
     assert ask(client).output_text == "Hi."
     assert len(connections) == 1
-""")
-    result.assert_outcomes(passed=1)
+""").assert_outcomes(passed=1)
 
 
 def test_a_stream_and_a_fault_are_those_of_a_connection(run):
-    result = run(f"""{ASK}
+    run(f"""{ASK}
 def test_it(mock, client, connections):
     from harness.faults import cut, hang_up
     mock.script(cut(message("Hi."), after=2), hang_up())
@@ -82,12 +81,11 @@ def test_it(mock, client, connections):
     with pytest.raises(openai.APIConnectionError):
         ask(client)
     assert len(connections) == 2
-""")
-    result.assert_outcomes(passed=1)
+""").assert_outcomes(passed=1)
 
 
 def test_refusals_are_the_same_and_fail_their_test(run):
-    result = run(f"""{ASK}
+    run(f"""{ASK}
 def test_it(mock, client, connections):
     with mock.refuses("previous_response_not_found"), pytest.raises(openai.BadRequestError):
         ask(client, previous_response_id="resp_1")
@@ -98,14 +96,13 @@ def test_unexpected(mock, client):
         ask(client, temperature=9)
     except openai.BadRequestError:
         pass
-""")
-    result.assert_outcomes(passed=1, failed=1)
+""").assert_outcomes(passed=1, failed=1)
 
 
 @pytest.mark.slow
 def test_without_the_fast_path_everything_goes_over_http(run, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HARNESS_FAST_PATH", "0")
-    result = run(
+    run(
         f"""{ASK}
 def test_it(mock, client, connections):
     mock.script("Hi.")
@@ -113,23 +110,21 @@ def test_it(mock, client, connections):
     assert len(connections) == 1
 """,
         apart=True,
-    )
-    result.assert_outcomes(passed=1)
+    ).assert_outcomes(passed=1)
 
 
 def test_what_only_a_connection_can_refuse_is_refused(run):
-    result = run(f"""{ASK}
+    run(f"""{ASK}
 def test_it(mock, client):
     mock.script("Hi.")
     with pytest.raises(openai.APIConnectionError):
         ask(client, extra_headers={{"x-mine": "a\\nb"}})
     assert ask(client).output_text == "Hi."
-""")
-    result.assert_outcomes(passed=1)
+""").assert_outcomes(passed=1)
 
 
 def test_threads_of_a_test_may_share_the_client(run):
-    result = run(f"""{ASK}
+    run(f"""{ASK}
 def test_it(mock, client):
     from concurrent.futures import ThreadPoolExecutor
     mock.script(*["Hi."] * 40)
@@ -137,12 +132,11 @@ def test_it(mock, client):
         list(pool.map(lambda _: ask(client), range(40)))
     assert [exchange.number for exchange in mock.exchanges] == list(range(1, 41))
     assert len({{exchange.answer.body["id"] for exchange in mock.exchanges}}) == 40
-""")
-    result.assert_outcomes(passed=1)
+""").assert_outcomes(passed=1)
 
 
 def test_no_thread_takes_a_turn_while_another_looks_at_the_script(run):
-    result = run(f"""{ASK}
+    run(f"""{ASK}
 def test_it(mock, client, monkeypatch):
     import time
     from concurrent.futures import ThreadPoolExecutor
@@ -152,12 +146,11 @@ def test_it(mock, client, monkeypatch):
     mock.script(*["Hi."] * 12)
     with ThreadPoolExecutor(4) as pool:
         assert {{answer.output_text for answer in pool.map(lambda _: ask(client), range(12))}} == {{"Hi."}}
-""")
-    result.assert_outcomes(passed=1)
+""").assert_outcomes(passed=1)
 
 
 def test_a_fresh_mock_of_explore_is_asked_as_well(run):
-    result = run(f"""{ASK}
+    run(f"""{ASK}
 def test_it(mock, client):
     def scenario(fresh):
         fresh.script("Hi.")
@@ -165,5 +158,4 @@ def test_it(mock, client):
     explored = mock.explore(scenario, "errors/*")
     assert explored.tried > 0
     assert mock.exchanges == []
-""")
-    result.assert_outcomes(passed=1)
+""").assert_outcomes(passed=1)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 
 import pytest
 
+from tests.support.inner_run import Run
 from tests.support.processes import SECONDS
 
 SESSION = ("-o", "harness_env=session")
@@ -55,19 +55,19 @@ def _app(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("_app")
 class TestAClientMadeAtImport:
-    def test_asks_the_world_of_the_running_test(self, run: Callable[..., pytest.RunResult]) -> None:
+    def test_asks_the_world_of_the_running_test(self, run: Run) -> None:
         run(AT_IMPORT, *SESSION).assert_outcomes(passed=3)
         assert not {"OPENAI_API_KEY", "OPENAI_BASE_URL"} & set(os.environ), "the environment is as it was"
 
     @pytest.mark.slow
-    def test_does_so_in_the_workers_of_xdist(self, run: Callable[..., pytest.RunResult]) -> None:
+    def test_does_so_in_the_workers_of_xdist(self, run: Run) -> None:
         run(AT_IMPORT, *SESSION, "-n", "2", apart=True).assert_outcomes(passed=3)
 
-    def test_may_be_made_in_a_conftest(self, pytester: pytest.Pytester, run: Callable[..., pytest.RunResult]) -> None:
+    def test_may_be_made_in_a_conftest(self, pytester: pytest.Pytester, run: Run) -> None:
         pytester.makeconftest("import app")
         run(AT_IMPORT, *SESSION).assert_outcomes(passed=3)
 
-    def test_is_used_with_any_key_of_its_own_beside(self, run: Callable[..., pytest.RunResult]) -> None:
+    def test_is_used_with_any_key_of_its_own_beside(self, run: Run) -> None:
         run(
             """
 import app
@@ -83,8 +83,8 @@ def test_it(mock, client):
             *SESSION,
         ).assert_outcomes(passed=1)
 
-    def test_that_asks_while_no_test_uses_the_mock_is_told_so(self, run: Callable[..., pytest.RunResult]) -> None:
-        result = run(
+    def test_that_asks_while_no_test_uses_the_mock_is_told_so(self, run: Run) -> None:
+        run(
             """
 import app
 
@@ -98,28 +98,26 @@ def test_it():
 """,
             *SESSION,
             "-s",
-        )
-        result.assert_outcomes(passed=2)
-        result.stdout.fnmatch_lines(["*POST /responses: no test uses `mock` now, *Request the fixture `mock`*"])
+        ).shows("*POST /responses: no test uses `mock` now, *Request the fixture `mock`*", passed=2)
 
-    def test_that_asks_at_import_is_told_so(self, run: Callable[..., pytest.RunResult]) -> None:
-        result = run("import app\napp.answer()\ndef test_it(mock): ...", *SESSION)
-        result.assert_outcomes(errors=1)
-        result.stdout.fnmatch_lines(["E *APIStatusError: Error code: 418 - *no test uses `mock` now*"])
+    def test_that_asks_at_import_is_told_so(self, run: Run) -> None:
+        run("import app\napp.answer()\ndef test_it(mock): ...", *SESSION).shows(
+            "E *APIStatusError: Error code: 418 - *no test uses `mock` now*", errors=1
+        )
 
 
 @pytest.mark.usefixtures("_app")
 class TestASharedAsyncClient:
     """Each test has an event loop of its own, and connections of the tests before are of loops that have ended."""
 
-    def test_works_with_the_loops_of_pytest_asyncio(self, run: Callable[..., pytest.RunResult]) -> None:
+    def test_works_with_the_loops_of_pytest_asyncio(self, run: Run) -> None:
         run(SHARED.format(mark="@pytest.mark.asyncio", fixtures=""), *SESSION).assert_outcomes(passed=3)
 
-    def test_works_with_anyio_on_asyncio_and_on_trio(self, run: Callable[..., pytest.RunResult]) -> None:
+    def test_works_with_anyio_on_asyncio_and_on_trio(self, run: Run) -> None:
         both = SHARED.format(mark="@pytest.mark.anyio", fixtures=", anyio_backend")
         run(both, *SESSION).assert_outcomes(passed=6)
 
-    def test_works_although_a_stream_was_left_open(self, run: Callable[..., pytest.RunResult]) -> None:
+    def test_works_although_a_stream_was_left_open(self, run: Run) -> None:
         source = """
 import app
 
@@ -135,7 +133,7 @@ async def test_leaves(mock):
 
 
 class TestTheEnvironment:
-    def test_keeps_the_key_of_the_session_during_a_test(self, run: Callable[..., pytest.RunResult]) -> None:
+    def test_keeps_the_key_of_the_session_during_a_test(self, run: Run) -> None:
         """A client that one test makes and keeps is of use to the next."""
         run(
             """
@@ -152,7 +150,7 @@ def test_it(mock, n):
         ).assert_outcomes(passed=2)
 
     @pytest.mark.parametrize("dialect", ["azure", "foundry"])
-    def test_is_that_of_the_dialect_during_a_test(self, run: Callable[..., pytest.RunResult], dialect: str) -> None:
+    def test_is_that_of_the_dialect_during_a_test(self, run: Run, dialect: str) -> None:
         make = "openai.AzureOpenAI()" if dialect == "azure" else "openai.OpenAI()"
         run(
             f"""
@@ -165,13 +163,13 @@ def test_it(mock):
             *SESSION,
         ).assert_outcomes(passed=1)
 
-    def test_is_not_set_before_a_test_without_the_option(self, run: Callable[..., pytest.RunResult]) -> None:
+    def test_is_not_set_before_a_test_without_the_option(self, run: Run) -> None:
         run("""
 assert "OPENAI_BASE_URL" not in os.environ
 def test_it(mock): ...
 """).assert_outcomes(passed=1)
 
-    def test_of_an_unknown_kind_is_refused(self, run: Callable[..., pytest.RunResult]) -> None:
+    def test_of_an_unknown_kind_is_refused(self, run: Run) -> None:
         result = run("def test_it(): ...", "-o", "harness_env=module")
         result.stderr.fnmatch_lines(["ERROR: harness_env = module: it is one of test, session."])
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-Run = Callable[..., pytest.RunResult]
+from tests.support.inner_run import Run
 
 PLUGIN = """
 import pytest
@@ -31,9 +29,9 @@ class TestClientsWithoutAKey:
             monkeypatch.delenv(name, raising=False)
 
     def test_in_a_module(self, run: Run) -> None:
-        result = run("client = openai.OpenAI()\ndef test_it(mock): ...")
-        result.assert_outcomes(errors=1)
-        result.stdout.fnmatch_lines(["E *OpenAIError: *", MADE_TOO_EARLY, REMEDY])
+        run("client = openai.OpenAI()\ndef test_it(mock): ...").shows(
+            "E *OpenAIError: *", MADE_TOO_EARLY, REMEDY, errors=1
+        )
 
     def test_in_a_conftest(self, pytester: pytest.Pytester, run: Run) -> None:
         pytester.makeconftest("import openai\nclient = openai.OpenAI()")
@@ -41,18 +39,17 @@ class TestClientsWithoutAKey:
         result.stderr.fnmatch_lines(["*OpenAIError: *", MADE_TOO_EARLY, REMEDY])
 
     def test_in_a_fixture(self, run: Run) -> None:
-        result = run("""
+        run("""
 @pytest.fixture(scope="session")
 def made(): return openai.OpenAI()
 
 def test_it(made, mock): ...
-""")
-        result.assert_outcomes(errors=1)
-        result.stdout.fnmatch_lines(["E *OpenAIError: *", f"E {MADE_TOO_EARLY}", f"E {REMEDY}"])
+""").shows("E *OpenAIError: *", f"E {MADE_TOO_EARLY}", f"E {REMEDY}", errors=1)
 
     def test_for_azure(self, run: Run) -> None:
-        result = run("client = openai.AzureOpenAI(api_version='1')\ndef test_it(mock): ...")
-        result.stdout.fnmatch_lines(["*A client for Azure is made before the mock is there. *", '*(dialect="azure").'])
+        run("client = openai.AzureOpenAI(api_version='1')\ndef test_it(mock): ...").shows(
+            "*A client for Azure is made before the mock is there. *", '*(dialect="azure").'
+        )
 
     def test_need_no_hint_with_the_environment_of_the_session(self, run: Run) -> None:
         run("client = openai.OpenAI()\ndef test_it(mock): ...", "-o", "harness_env=session").assert_outcomes(passed=1)
@@ -68,17 +65,14 @@ class TestAFixtureOfAnotherPlugin:
     @pytest.mark.parametrize("name", ["client", "async_client"])
     def test_that_is_taken_for_the_sdks_is_named(self, run: Run, name: str) -> None:
         own = name.replace("client", "openai_client")
-        result = run(f"def test_it({name}, mock): {name}.responses.create(model='gpt-4.1', input='x')")
-        result.assert_outcomes(failed=1)
-        result.stdout.fnmatch_lines(
-            [
-                "E *AttributeError: 'Client' object has no attribute 'responses'",
-                f"E *`{name}` is a fixture of web_plugin here, a web_plugin.Client. The client of the mock is `{own}`.",
-            ]
+        run(f"def test_it({name}, mock): {name}.responses.create(model='gpt-4.1', input='x')").shows(
+            "E *AttributeError: 'Client' object has no attribute 'responses'",
+            f"E *`{name}` is a fixture of web_plugin here, a web_plugin.Client. The client of the mock is `{own}`.",
+            failed=1,
         )
 
     def test_is_named_when_the_application_takes_it_for_the_sdks(self, run: Run) -> None:
-        result = run("""
+        run("""
 def answer(api):
     try:
         return api.responses.create(model="gpt-4.1", input="x")
@@ -86,8 +80,7 @@ def answer(api):
         raise RuntimeError("no answer") from problem
 
 def test_it(client, mock): answer(client)
-""")
-        result.stdout.fnmatch_lines(["E *The client of the mock is `openai_client`."])
+""").shows("E *The client of the mock is `openai_client`.")
 
     def test_is_used_in_peace(self, run: Run) -> None:
         """A test of a web application uses its framework's client, and the mock behind it."""
@@ -150,8 +143,7 @@ class TestATestWithoutRequests:
         "body", ["assert 0", "openai.OpenAI(base_url='http://127.0.0.1:9', max_retries=0).models.list()"]
     )
     def test_is_told_so_where_it_may_be(self, run: Run, body: str) -> None:
-        result = run(f"def test_it(mock):\n    mock.script(message('hi'))\n    {body}")
-        result.stdout.fnmatch_lines(["No request came*"])
+        run(f"def test_it(mock):\n    mock.script(message('hi'))\n    {body}").shows("No request came*")
 
     def test_for_want_of_a_plugin_for_coroutines(self, run: Run) -> None:
         result = run("async def test_it(mock): mock.script(message('hi'))", "-p", "no:asyncio", "-p", "no:anyio")
@@ -176,8 +168,7 @@ def test_it(mock, monkeypatch):
     mock.script(message('hi'))
     monkeypatch.setattr(socket.socket, "connect", {plugin}.block)
     openai.OpenAI(max_retries=0).responses.create(model="gpt-4.1", input="x")
-""")
-        result.stdout.fnmatch_lines([f"E *blocks the mock's address, too. Let loopback through: pytest {option}"])
+""").shows(f"E *blocks the mock's address, too. Let loopback through: pytest {option}")
         result.stdout.no_fnmatch_line("*No request came*")
 
 
@@ -194,15 +185,12 @@ def test_it(mock, openai_mock, openai_client):
 """).assert_outcomes(passed=1)
 
     def test_that_is_taken_for_the_mocks_is_named(self, run: Run) -> None:
-        result = run("""
+        run("""
 @pytest.fixture
 def mock(): return object()
 
 def test_it(mock): mock.script(message("hi"))
-""")
-        result.stdout.fnmatch_lines(
-            ["E *`mock` is a fixture of test_* here, *. The mock of responses-harness is `openai_mock`."]
-        )
+""").shows("E *`mock` is a fixture of test_* here, *. The mock of responses-harness is `openai_mock`.")
 
     def test_is_the_same_where_nobody_has_one(self, run: Run) -> None:
         run("def test_it(mock, openai_mock): assert mock is openai_mock").assert_outcomes(passed=1)
@@ -214,8 +202,7 @@ def answer(client): return client.responses.create(model="gpt-4.1", input="x", t
 
 def test_it(mock, openai_client): answer(openai_client)
 """
-    result = run(source)
-    result.stdout.fnmatch_lines([">   def test_it(*", ">   def answer(*", "E *BadRequestError: *"])
+    result = run(source).shows(">   def test_it(*", ">   def answer(*", "E *BadRequestError: *")
     result.stdout.no_fnmatch_line("*_base_client.py*")
     assert len(result.outlines) < 60
-    run(source, "--full-trace").stdout.fnmatch_lines(["*_base_client.py:*"])
+    run(source, "--full-trace").shows("*_base_client.py:*")

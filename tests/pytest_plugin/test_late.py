@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from xml.etree import ElementTree as Xml
 
 import jsonschema
@@ -11,9 +10,8 @@ import pytest
 
 from harness.contract.schema import schemas_directory
 from harness.report.formats import FORMATS
+from tests.support.inner_run import Run
 from tests.support.pages import in_page
-
-Run = Callable[..., pytest.RunResult]
 
 ASK = """
 import threading

@@ -28,18 +28,15 @@ SECTION = "*- responses-harness -*"
 
 
 def test_a_loss_fails_a_test_whose_own_assertions_held(run):
-    result = run(LOSSY + TEST)
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        [
-            FIRST,
-            "  where   input[[]1].content[[]0]",
-            "  fix     Send `annotations` of each *",
-            '  allow   @pytest.mark.harness(losses=[[]"citation-dropped"])',
-            "  source  exchange 1 said it; `harness losses citation-dropped` explains it",
-            SECTION,
-            '  1  agent 1  user "Report?"',
-        ],
+    result = run(LOSSY + TEST).shows(
+        FIRST,
+        "  where   input[[]1].content[[]0]",
+        "  fix     Send `annotations` of each *",
+        '  allow   @pytest.mark.harness(losses=[[]"citation-dropped"])',
+        "  source  exchange 1 said it; `harness losses citation-dropped` explains it",
+        SECTION,
+        '  1  agent 1  user "Report?"',
+        failed=1,
     )
     result.stdout.no_fnmatch_line("*INTERNALERROR*")
 
@@ -54,21 +51,18 @@ def test_the_diagram_the_journal_and_the_bodies_are_shown_on_demand(run):
     brief.stdout.no_fnmatch_line("*Mermaid*")
     brief.stdout.no_fnmatch_line('*"annotations"*')
     brief.stdout.no_fnmatch_line("*POST /responses*")
-    result = run(LOSSY + TEST, "-v")
-    result.stdout.fnmatch_lines(
-        [
-            FIRST,
-            SECTION,
-            '*1  agent 1  user "Report?"',
-            '*→ assistant "See the report, page 3."',
-            '  1  POST /responses  gpt-4.1  "Report?" *200',
-            "Request 2:",
-            '*"annotations": [[][]]',
-            "Answer 2:",
-            "*- responses-harness: the flow as a Mermaid diagram -*",
-            "sequenceDiagram",
-            "  P0->>P1: user *",
-        ]
+    run(LOSSY + TEST, "-v").shows(
+        FIRST,
+        SECTION,
+        '*1  agent 1  user "Report?"',
+        '*→ assistant "See the report, page 3."',
+        '  1  POST /responses  gpt-4.1  "Report?" *200',
+        "Request 2:",
+        '*"annotations": [[][]]',
+        "Answer 2:",
+        "*- responses-harness: the flow as a Mermaid diagram -*",
+        "sequenceDiagram",
+        "  P0->>P1: user *",
     )
 
 
@@ -122,32 +116,24 @@ def test_what_the_api_itself_refused_is_no_loss_more(run):
 
 
 def test_a_failure_after_a_refusal_begins_with_it_and_the_loss_that_explains_it(run):
-    result = run(
-        REFUSED.replace('    with pytest.raises(openai.BadRequestError, match="No tool call found"):\n    ', "")
-    )
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        [
-            "E*openai.BadRequestError*",
-            SECTION,
-            "Request 2 was refused (400): No tool call found for function call output with call_id call_1.",
-            "  where   input[[]1]: function_call deploy (call_1), said in exchange 1, *",
-            "  source  output_needs_call: *",
-            "",
-            '  1  agent 1  user "Ship v2."',
-        ]
+    run(REFUSED.replace('    with pytest.raises(openai.BadRequestError, match="No tool call found"):\n    ', "")).shows(
+        "E*openai.BadRequestError*",
+        SECTION,
+        "Request 2 was refused (400): No tool call found for function call output with call_id call_1.",
+        "  where   input[[]1]: function_call deploy (call_1), said in exchange 1, *",
+        "  source  output_needs_call: *",
+        "",
+        '  1  agent 1  user "Ship v2."',
+        failed=1,
     )
 
 
 def test_a_turn_left_over_after_a_refusal_that_was_asked_for_says_so(run):
-    result = run(REFUSED.replace("off_schema=True))\n", 'off_schema=True), message("Up."))\n'))
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        [
-            "1 turn of the script no request took.",
-            '  where   script: message "Up."',
-            "  why     request 2, the last one, was refused, and so took no turn",
-        ]
+    run(REFUSED.replace("off_schema=True))\n", 'off_schema=True), message("Up."))\n')).shows(
+        "1 turn of the script no request took.",
+        '  where   script: message "Up."',
+        "  why     request 2, the last one, was refused, and so took no turn",
+        failed=1,
     )
 
 
@@ -165,47 +151,39 @@ def test_it(mock, client):
     output = {"type": "function_call_output", "call_id": "call_1", "output": "up"}
     ask(client, [{"role": "user", "content": "Ship v2."}, output])
 """
-    result = run(swallowing)
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        [
-            "Request 2 was refused (400): No tool call found for function call output with call_id call_1.",
-            "  where   input[[]1]: function_call_output (call_1) answers function_call deploy (call_1), said in exchange *",
-            SECTION,
-            '  1  agent 1  user "Ship v2."',
-        ]
+    result = run(swallowing).shows(
+        "Request 2 was refused (400): No tool call found for function call output with call_id call_1.",
+        "  where   input[[]1]: function_call_output (call_1) answers function_call deploy (call_1), said in exchange *",
+        SECTION,
+        '  1  agent 1  user "Ship v2."',
+        failed=1,
     )
     result.stdout.no_fnmatch_line("*no request took*")
 
 
 def test_the_flow_names_the_agents_when_there_are_several(run):
-    result = run("""
+    run("""
 def test_it(mock, client):
     mock.script(message("Plan."), message("Done."))
     client.responses.create(model="gpt-4.1", instructions="You are the planner.", input="Ship v2.")
     client.responses.create(model="gpt-4.1", instructions="You are ops.", input="Ship v2.")
     client.models.list()
     assert list(mock.lanes) == ["ops"]
-""")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        [
-            SECTION,
-            '  1  planner  user "Ship v2."',
-            '              → assistant "Plan."',
-            '  2  ops      user "Ship v2."',
-            '              → assistant "Done."',
-            "  3  client   GET /models",
-        ],
+""").shows(
+        SECTION,
+        '  1  planner  user "Ship v2."',
+        '              → assistant "Plan."',
+        '  2  ops      user "Ship v2."',
+        '              → assistant "Done."',
+        "  3  client   GET /models",
+        failed=1,
     )
 
 
 @pytest.mark.slow
 def test_losses_in_parallel_processes(run):
     several = "".join(f"def test_{n}(mock, client): lossy(mock, client)\n" for n in range(4))
-    result = run(LOSSY + several, "-n", "2", apart=True)
-    result.assert_outcomes(failed=4)
-    result.stdout.fnmatch_lines([FIRST, SECTION])
+    run(LOSSY + several, "-n", "2", apart=True).shows(FIRST, SECTION, failed=4)
 
 
 def test_an_output_that_no_counted_tool_returned_is_named(run):

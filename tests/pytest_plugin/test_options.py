@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import pytest
+from tests.support.inner_run import Run
 
 NAMES = "unused, losses, refusals, webhooks, client, patience, dialect, key, as_of, contract, tls"
 KNOWN = f"it knows {NAMES}, as in unused='allow'."
@@ -41,7 +39,7 @@ WRONG = {
 """Marks, and what is said of each."""
 
 
-def test_each_says_what_may_stand_there(run: Callable[..., pytest.RunResult]) -> None:
+def test_each_says_what_may_stand_there(run: Run) -> None:
     tests = (f"@pytest.mark.harness({mark})\ndef test_{number}(mock): ...\n" for number, mark in enumerate(WRONG))
     result = run("".join(tests))
     result.assert_outcomes(errors=len(WRONG))

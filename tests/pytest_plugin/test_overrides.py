@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from tests.support.inner_run import Run
 
 TEST = """
 {mark}
@@ -14,9 +15,6 @@ def test_it(mock, openai_client):
     openai_client.responses.create(model="gpt-4.1", input="x", extra_body={{"colour": "blue"}})
 """
 CONTRACT = "format: 1\nexemptions:\n- rule: unknown_parameter\n  at: colour\n"
-
-
-Run = Callable[..., pytest.RunResult]
 
 
 @pytest.fixture
@@ -47,10 +45,8 @@ def test_the_mark_goes_before_the_option(project: Path, run: Run) -> None:
 
 def test_two_files_that_overrule_are_an_error(project: Path, run: Run) -> None:
     (project / "pyproject.toml").write_text('[tool.harness]\ncontract = "own.yaml"\n')
-    result = run(TEST.format(mark=""), "-o", "harness_contract=other.yaml")
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(
-        ["*two contracts: [[]tool.harness] in * names 'own.yaml', harness_contract *'other.yaml'*"]
+    run(TEST.format(mark=""), "-o", "harness_contract=other.yaml").shows(
+        "*two contracts: [[]tool.harness] in * names 'own.yaml', harness_contract *'other.yaml'*", errors=1
     )
 
 
@@ -66,16 +62,12 @@ def test_two_files_that_overrule_are_an_error(project: Path, run: Run) -> None:
 )
 def test_a_mistake_is_said_with_its_line(project: Path, run: Run, text: str, problem: str) -> None:
     (project / "own.yaml").write_text(text)
-    result = run(TEST.format(mark=""), "--contract", "own.yaml")
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines([problem])
+    run(TEST.format(mark=""), "--contract", "own.yaml").shows(problem, errors=1)
 
 
 def test_a_wrong_setting_of_the_project_is_named(project: Path, run: Run) -> None:
     (project / "pyproject.toml").write_text('[tool.harness]\ncontrat = "own.yaml"\n')
-    result = run(TEST.format(mark=""))
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*[[]tool.harness] has no 'contrat'. Did you mean 'contract'?*"])
+    run(TEST.format(mark="")).shows("*[[]tool.harness] has no 'contrat'. Did you mean 'contract'?*", errors=1)
 
 
 class TestARefusalOfTheContract:
@@ -101,21 +93,19 @@ def test_it(mock, openai_client):
 
     def test_is_reported_with_its_recording_its_line_and_the_fix(self, run: Run) -> None:
         source = self.TEST.format(block="with __import__('contextlib').suppress(openai.BadRequestError)", value="auto")
-        result = run(source, "--contract", "own.yaml")
-        result.assert_outcomes(failed=1)
-        result.stdout.fnmatch_lines(
-            [
-                "Request 1 was refused (400): No 'auto' with gpt-4.1.",
-                '  where   truncation = "auto"; Your recordings say so (own.yaml:3).',
-                "  fix     Send what the API takes. If it takes this now, delete own.yaml:3, or record*",
-                '  expect  with mock.refuses("yours_400_truncation"): …*',
-                "  source  yours_400_truncation: recorded, tests/plan.yaml#2 (own.yaml:3), 2026-05-05",
-            ]
+        run(source, "--contract", "own.yaml").shows(
+            "Request 1 was refused (400): No 'auto' with gpt-4.1.",
+            '  where   truncation = "auto"; Your recordings say so (own.yaml:3).',
+            "  fix     Send what the API takes. If it takes this now, delete own.yaml:3, or record*",
+            '  expect  with mock.refuses("yours_400_truncation"): …*',
+            "  source  yours_400_truncation: recorded, tests/plan.yaml#2 (own.yaml:3), 2026-05-05",
+            failed=1,
         )
 
     def test_without_a_recording_its_source_is_the_line(self, run: Run) -> None:
-        result = run(self.TEST.format(block="if True", value="disabled"), "--contract", "own.yaml")
-        result.stdout.fnmatch_lines(["  source  yours_400_truncation_2: recorded, own.yaml:6"])
+        run(self.TEST.format(block="if True", value="disabled"), "--contract", "own.yaml").shows(
+            "  source  yours_400_truncation_2: recorded, own.yaml:6"
+        )
 
     @pytest.mark.parametrize("text", ["yours_400_truncation", "yours", "with gpt-4.1"])
     def test_is_expected_by_its_id_its_area_and_its_words(self, run: Run, text: str) -> None:

@@ -14,9 +14,9 @@ PATH = "planner → get_weather(city=Paris) unanswered"
 
 
 def test_a_claim_says_how_it_was(run):
-    result = run(CALL + "    assert mock.calls.named('get_weather').times(2)")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines([f"E *assert 1 call of get_weather, not 2; the path: {PATH}"])
+    run(CALL + "    assert mock.calls.named('get_weather').times(2)").shows(
+        f"E *assert 1 call of get_weather, not 2; the path: {PATH}", failed=1
+    )
 
 
 def test_a_claim_that_holds_passes(run):
@@ -25,21 +25,18 @@ def test_a_claim_that_holds_passes(run):
 
 class TestAClaimWithoutAnAssertion:
     def test_fails_the_test_when_it_does_not_hold(self, run):
-        result = run(CALL + "    mock.calls.named('get_weather').times(2)")
-        result.assert_outcomes(failed=1)
-        result.stdout.fnmatch_lines(
-            [
-                "A claim that nothing asserts does not hold: 1 call of get_weather, not 2; the path: planner → *",
-                "  where   test_fails_the_test_when_it_does_not_hold.py:*",
-                "  fix     Write `assert` before it, to fail in that line, and look at the path.",
-                "  manual  docs/troubleshooting.md#a-claim-does-not-hold",
-            ]
+        run(CALL + "    mock.calls.named('get_weather').times(2)").shows(
+            "A claim that nothing asserts does not hold: 1 call of get_weather, not 2; the path: planner → *",
+            "  where   test_fails_the_test_when_it_does_not_hold.py:*",
+            "  fix     Write `assert` before it, to fail in that line, and look at the path.",
+            "  manual  docs/troubleshooting.md#a-claim-does-not-hold",
+            failed=1,
         )
 
     def test_that_does_not_hold_fails_it_among_others_that_do(self, run):
-        result = run(CALL + "    mock.calls.times(1)\n    mock.calls.before('book')")
-        result.assert_outcomes(failed=1)
-        result.stdout.fnmatch_lines(["*there is no call of book; the path:*"])
+        run(CALL + "    mock.calls.times(1)\n    mock.calls.before('book')").shows(
+            "*there is no call of book; the path:*", failed=1
+        )
 
     def test_passes_when_it_holds(self, run):
         run(CALL + "    mock.calls.named('get_weather').times(1)").assert_outcomes(passed=1)
@@ -52,10 +49,11 @@ class TestAClaimWithoutAnAssertion:
 
 
 def test_a_comparison_is_followed_by_the_path(run):
-    result = run(CALL + "    assert mock.agents == ['planner', 'ops']")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        ["E *assert ?'planner'? == ?'planner', 'ops'?", "E*Right contains one more item: 'ops'", f"E *the path: {PATH}"]
+    run(CALL + "    assert mock.agents == ['planner', 'ops']").shows(
+        "E *assert ?'planner'? == ?'planner', 'ops'?",
+        "E*Right contains one more item: 'ops'",
+        f"E *the path: {PATH}",
+        failed=1,
     )
 
 

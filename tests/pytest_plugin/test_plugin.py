@@ -18,14 +18,13 @@ def test_one(mock, client):
 
 def test_an_unmodified_app_finds_the_mock_by_its_environment(run, monkeypatch):
     monkeypatch.setenv("OPENAI_BASE_URL", "https://example.invalid/v1")
-    result = run("""
+    run("""
 def test_app(mock):
     mock.script(message("hi"))
     assert openai.OpenAI().responses.create(model="gpt-4.1", input="x").output_text == "hi"
     assert (os.environ["OPENAI_BASE_URL"], os.environ["OPENAI_API_KEY"]) == (mock.base_url, mock.api_key)
     assert [exchange.status for exchange in mock.exchanges] == [200]
-""")
-    result.assert_outcomes(passed=1)
+""").assert_outcomes(passed=1)
 
 
 def test_a_proxy_of_the_environment_is_not_asked(run, monkeypatch):
@@ -148,7 +147,7 @@ def test_another_test_gives_other_ids(run):
 
 
 def test_a_client_without_the_sdk_says_what_to_install(run):
-    result = run("""
+    run("""
 import sys
 
 @pytest.fixture
@@ -158,9 +157,7 @@ def without(monkeypatch):
 def test_sync(without, client): ...
 def test_async(without, async_client): ...
 def test_other(without, mock): ...
-""")
-    result.assert_outcomes(errors=2, passed=1)
-    result.stdout.fnmatch_lines(['*pip install "responses-harness[[]openai]"*'])
+""").shows('*pip install "responses-harness[[]openai]"*', errors=2, passed=1)
 
 
 @pytest.mark.parametrize("fixture", ["openai_client", "async_openai_client"])

@@ -23,56 +23,48 @@ REFUSED = "Request 2 was refused (400): No tool output found for function call c
 
 
 def test_code_that_swallows_a_refusal_fails_its_test(run):
-    result = run(AGENT + "def test_it(mock): agent()")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        [
-            REFUSED,
-            "  where   input: function_call f *, said in exchange 1, is answered nowhere in this",
-            "  fix     Answer every call of the turn before*",
-            '  expect  with mock.refuses("call_needs_output"): …, or for a whole test',
-            '          @pytest.mark.harness(refusals=["[]"call_needs_output"])',
-            "  source  call_needs_output: *",
-            "contract: 2 exchanges, 0 refusals expected, 1 unexpected, *",
-        ]
+    run(AGENT + "def test_it(mock): agent()").shows(
+        REFUSED,
+        "  where   input: function_call f *, said in exchange 1, is answered nowhere in this",
+        "  fix     Answer every call of the turn before*",
+        '  expect  with mock.refuses("call_needs_output"): …, or for a whole test',
+        '          @pytest.mark.harness(refusals=["[]"call_needs_output"])',
+        "  source  call_needs_output: *",
+        "contract: 2 exchanges, 0 refusals expected, 1 unexpected, *",
+        failed=1,
     )
 
 
 def test_every_rule_is_named_when_several_refuse(run):
-    result = run("""
+    run("""
 def test_it(mock):
     import httpx
     for path in ("/nothing", "/responses/resp_none", "/nowhere"):
         httpx.get(mock.base_url + path, headers={"authorization": f"Bearer {mock.api_key}"})
-""")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        [
-            "Request 1 was refused (404): Invalid URL (GET /v1/nothing)",
-            '*@pytest.mark.harness(refusals=["[]"unknown_url", "response_not_found"])',
-            "and 2 more; -v shows them:",
-            "  Request 2 was refused (404): Response with id 'resp_none' not found.",
-            "  Request 3 was refused (404): Invalid URL (GET /v1/nowhere)",
-        ]
+""").shows(
+        "Request 1 was refused (404): Invalid URL (GET /v1/nothing)",
+        '*@pytest.mark.harness(refusals=["[]"unknown_url", "response_not_found"])',
+        "and 2 more; -v shows them:",
+        "  Request 2 was refused (404): Response with id 'resp_none' not found.",
+        "  Request 3 was refused (404): Invalid URL (GET /v1/nowhere)",
+        failed=1,
     )
 
 
 @pytest.mark.parametrize("text", ["call_needs_output", "pairing", "No tool output found"])
 def test_a_test_expects_a_refusal_by_rule_area_or_text(run, text):
-    result = run(f"""{AGENT}
+    run(f"""{AGENT}
 def test_it(mock):
     with mock.refuses({text!r}) as refused:
         agent()
     assert refused.exchange is mock.exchanges[1]
     assert refused.rule == "call_needs_output"
     assert refused.error["param"] == "input"
-""")
-    result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["contract: 2 exchanges, 1 refusal expected, *"])
+""").shows("contract: 2 exchanges, 1 refusal expected, *", passed=1)
 
 
 def test_another_refusal_in_the_block_is_not_expected(run):
-    result = run(f"""{AGENT}
+    run(f"""{AGENT}
 def test_it(mock):
     with mock.refuses("call_needs_output"):
         agent()
@@ -80,15 +72,11 @@ def test_it(mock):
             openai.OpenAI().responses.create(model="gpt-4.1", input="x", temperature=3)
         except openai.BadRequestError:
             pass
-""")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        ["Request 3 was refused (400)*", "contract: 3 exchanges, 1 refusal expected, 1 unexpected, *"]
-    )
+""").shows("Request 3 was refused (400)*", "contract: 3 exchanges, 1 refusal expected, 1 unexpected, *", failed=1)
 
 
 def test_the_same_refusal_after_the_block_is_not_expected(run):
-    result = run(
+    run(
         AGENT
         + """
 def test_it(mock):
@@ -97,9 +85,7 @@ def test_it(mock):
     mock.script(function_call("g", {}, off_schema=True))
     agent()
 """
-    )
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["Request 4 was refused (400)*"])
+    ).shows("Request 4 was refused (400)*", failed=1)
 
 
 @pytest.mark.parametrize(
@@ -114,14 +100,11 @@ def test_it(mock):
     ),
 )
 def test_a_refusal_that_was_expected_and_does_not_come_fails_the_block(run, text, words):
-    result = run(AGENT + f"def test_it(mock):\n    with mock.refuses({text!r}):\n        agent()")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        [
-            f">*with mock.refuses({text!r}):",
-            f'E*AssertionError: No request was refused by "{text}", which was expected: request 2 was refused (400) by '
-            f"call_needs_output: No tool output found for function call call_*. {words}".rstrip(),
-        ]
+    result = run(AGENT + f"def test_it(mock):\n    with mock.refuses({text!r}):\n        agent()").shows(
+        f">*with mock.refuses({text!r}):",
+        f'E*AssertionError: No request was refused by "{text}", which was expected: request 2 was refused (400) by '
+        f"call_needs_output: No tool output found for function call call_*. {words}".rstrip(),
+        failed=1,
     )
     result.stdout.no_fnmatch_line("*refusals.py*")
 
@@ -134,22 +117,20 @@ def test_a_refusal_that_was_expected_and_does_not_come_fails_the_block(run, text
     ],
 )
 def test_a_block_without_any_refusal_says_so(run, body, words):
-    result = run(AGENT + f"def test_it(mock):\n    with mock.refuses('tools'):\n        {body}")
-    result.stdout.fnmatch_lines([f'E*No request was refused by "tools", which was expected: {words}.'])
+    run(AGENT + f"def test_it(mock):\n    with mock.refuses('tools'):\n        {body}").shows(
+        f'E*No request was refused by "tools", which was expected: {words}.'
+    )
 
 
 def test_an_error_that_leaves_the_block_does_not_hide_that_the_refusal_did_not_come(run):
-    result = run(f"""{AGENT}
+    run(f"""{AGENT}
 def test_it(mock):
     with pytest.raises(openai.BadRequestError), mock.refuses("tools"):
         agent(swallows=False)
-""")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        [
-            'No request was refused by "tools", which was expected.',
-            "  came    request 2 was refused (400) by call_needs_output: No tool output found for function call",
-        ]
+""").shows(
+        'No request was refused by "tools", which was expected.',
+        "  came    request 2 was refused (400) by call_needs_output: No tool output found for function call",
+        failed=1,
     )
 
 
@@ -158,8 +139,9 @@ def test_a_block_without_a_with_expects_until_the_end_of_the_test(run):
 
 
 def test_a_text_is_what_is_expected(run):
-    result = run("def test_it(mock):\n    mock.refuses(404)")
-    result.stdout.fnmatch_lines(["E*ConfigError: refuses(404): give the id of a rule, an area of rules, or a part*"])
+    run("def test_it(mock):\n    mock.refuses(404)").shows(
+        "E*ConfigError: refuses(404): give the id of a rule, an area of rules, or a part*"
+    )
 
 
 def test_requests_of_other_threads_and_loops_are_in_the_block(run):
@@ -178,7 +160,7 @@ def test_loop(mock):
 
 
 def test_an_error_that_the_test_has_caught_itself_was_asked_for(run):
-    result = run(f"""{AGENT}
+    run(f"""{AGENT}
 import unittest
 
 class AppError(Exception): ...
@@ -226,9 +208,7 @@ class TestCase(unittest.TestCase):
 
     def test_assert_raises_function(self):
         self.assertRaisesRegex(openai.BadRequestError, "No tool output", agent, swallows=False)
-""")
-    result.assert_outcomes(passed=8)
-    result.stdout.fnmatch_lines(["contract: *, 8 refusals expected, *"])
+""").shows("contract: *, 8 refusals expected, *", passed=8)
 
 
 def test_an_error_of_raw_http_counts_as_caught_when_it_carries_the_answer(run):
@@ -241,20 +221,18 @@ def test_it(mock):
 
 
 def test_another_error_that_the_test_catches_excuses_no_refusal(run):
-    result = run(f"""{AGENT}
+    run(f"""{AGENT}
 def test_it(mock):
     agent()
     with pytest.raises(ValueError):
         raise ValueError
     with pytest.raises(openai.BadRequestError):
         openai.OpenAI().responses.create(model="gpt-4.1", input="x", temperature=3)
-""")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines([REFUSED, "*1 refusal expected, 1 unexpected*"])
+""").shows(REFUSED, "*1 refusal expected, 1 unexpected*", failed=1)
 
 
 def test_a_scripted_fault_was_asked_for(run):
-    result = run("""
+    run("""
 from harness.faults import rate_limit, server_error
 from harness.ending import failed
 
@@ -265,8 +243,7 @@ def test_it(mock, turn):
         openai.OpenAI(max_retries=0).responses.create(model="gpt-4.1", input="x")
     except openai.APIStatusError:
         pass
-""")
-    result.assert_outcomes(passed=3)
+""").assert_outcomes(passed=3)
 
 
 ACCOUNT = """
@@ -285,17 +262,13 @@ def test_what_the_account_was_told_to_refuse_was_asked_for(run):
 
 
 def test_what_any_account_would_refuse_was_not(run):
-    result = run(ACCOUNT % ("gpt-4.1", 3))
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["Request 1 was refused (400)*temperature*"])
+    run(ACCOUNT % ("gpt-4.1", 3)).shows("Request 1 was refused (400)*temperature*", failed=1)
 
 
 @pytest.mark.parametrize("option", ['"allow"', '["call_needs_output"]', '["tools", "pairing"]'])
 def test_a_marker_allows_refusals(run, option):
     marker = f"@pytest.mark.harness(refusals={option})\n"
-    result = run(AGENT + marker + "def test_it(mock): agent()")
-    result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["contract: 2 exchanges, 1 refusal expected, *"])
+    run(AGENT + marker + "def test_it(mock): agent()").shows("contract: 2 exchanges, 1 refusal expected, *", passed=1)
 
 
 def test_a_marker_allows_no_other_rule(run):
@@ -321,7 +294,7 @@ def test_an_ini_option_that_does_not_fit_is_a_config_error(run):
 
 
 def test_a_refusal_after_the_body_is_an_error_of_the_teardown(run):
-    result = run("""
+    run("""
 @pytest.fixture
 def app(mock):
     yield
@@ -331,9 +304,7 @@ def app(mock):
         pass
 
 def test_it(app): ...
-""")
-    result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines(["Request 1 was refused (400)*"])
+""").shows("Request 1 was refused (400)*", passed=1, errors=1)
 
 
 def test_a_skip_hides_no_refusal(run):
@@ -370,7 +341,7 @@ class TestCase(unittest.TestCase):
 
 
 def test_a_skip_needs_no_request(run):
-    result = run("""
+    run("""
 def test_skips(mock):
     mock.script(message("unused"))
     pytest.skip("nothing to do here")
@@ -379,27 +350,22 @@ def test_expects(mock):
     with mock.refuses("number_above_maximum"), pytest.raises(openai.BadRequestError):
         openai.OpenAI(max_retries=0).responses.create(model="gpt-4.1", input="x", temperature=3)
     pytest.skip("nothing more to do here")
-""")
-    result.assert_outcomes(skipped=2)
+""").assert_outcomes(skipped=2)
 
 
 def test_a_failing_test_is_not_judged_twice(run):
-    result = run(AGENT + "def test_it(mock):\n    agent()\n    assert 1 == 2")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        ["E*assert 1 == 2", REFUSED, "contract: 2 exchanges, 0 refusals expected, 1 unexpected, *"]
+    run(AGENT + "def test_it(mock):\n    agent()\n    assert 1 == 2").shows(
+        "E*assert 1 == 2", REFUSED, "contract: 2 exchanges, 0 refusals expected, 1 unexpected, *", failed=1
     )
 
 
 def test_a_refusal_over_a_websocket_fails_too(run):
-    result = run("""
+    run("""
 def test_it(mock):
     with openai.OpenAI().responses.connect() as connection:
         connection.send({"type": "response.create", "model": "gpt-4.1", "input": "x", "temperature": 3})
         assert connection.recv().type == "error"
-""")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["Request 1 was refused (400)*"])
+""").shows("Request 1 was refused (400)*", failed=1)
 
 
 PROBING = """
@@ -417,14 +383,11 @@ def test_it(mock):
     for path in ("/api/tags", "/props", "/v1/props", "/version"):
         ask(mock, "GET", path)
     ask(mock, "POST", "/v1/responses")
-""")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        [
-            "Request 6 was refused (400): *",
-            "and 1 more; -v shows them:",
-            "  5 requests for what only other servers have were refused (404).",
-        ]
+""").shows(
+        "Request 6 was refused (400): *",
+        "and 1 more; -v shows them:",
+        "  5 requests for what only other servers have were refused (404).",
+        failed=1,
     )
     result.stdout.no_fnmatch_line("*base URL must end*")
 
@@ -437,23 +400,19 @@ def test_it(mock):
         ask(mock, "GET", path)
 """
     run(source).assert_outcomes(passed=1)
-    alone = run(source.replace("@pytest", "# @pytest"))
-    alone.assert_outcomes(failed=1)
-    alone.stdout.fnmatch_lines(
-        [
-            "  where   GET /api/tags, GET /props, GET /v1/props, GET /version",
-            '*@pytest.mark.harness(refusals=[[]"unknown_url"])',
-        ]
+    run(source.replace("@pytest", "# @pytest")).shows(
+        "  where   GET /api/tags, GET /props, GET /v1/props, GET /version",
+        '*@pytest.mark.harness(refusals=[[]"unknown_url"])',
+        failed=1,
     )
 
 
 def test_an_address_that_lacks_its_v1_is_told_so(run):
-    result = run(f"{PROBING}\ndef test_it(mock): ask(mock, 'POST', '/responses')")
-    result.stdout.fnmatch_lines(["*base URL must end in `/v1`*"])
+    run(f"{PROBING}\ndef test_it(mock): ask(mock, 'POST', '/responses')").shows("*base URL must end in `/v1`*")
 
 
 def test_a_flow_of_hundreds_shows_the_request_that_is_blamed(run):
-    result = run("""
+    run("""
 def test_it(mock, openai_client):
     mock.script(*[message(f"answer {n}") for n in range(60)])
     for n in range(60):
@@ -463,7 +422,4 @@ def test_it(mock, openai_client):
             except openai.BadRequestError:
                 pass
         openai_client.responses.create(model="gpt-4.1", input=f"question {n}")
-""")
-    result.stdout.fnmatch_lines(
-        ["… 2 earlier requests", "  3 *", "  8 *", "*see above*", " 12 *", "… 39 earlier requests", " 52 *", " 61 *"]
-    )
+""").shows("… 2 earlier requests", "  3 *", "  8 *", "*see above*", " 12 *", "… 39 earlier requests", " 52 *", " 61 *")

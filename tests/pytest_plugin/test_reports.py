@@ -58,14 +58,13 @@ def _nobody_reads_annotations(monkeypatch):
 
 
 def test_a_run_ends_with_a_line(run):
-    result = run(SUITE)
-    result.stdout.fnmatch_lines(['model "gpt-5.9": no table knows it, 1 request under it', LINE])
+    result = run(SUITE).shows('model "gpt-5.9": no table knows it, 1 request under it', LINE)
     result.stdout.no_fnmatch_line("::error*")
 
 
 def test_a_run_that_fails_for_a_key_of_no_test_says_so_in_every_form(run, pytester):
     files = [pytester.path / f"report{suffix}" for suffix in FORMATS]
-    result = run(
+    run(
         """
 def test_stray(mock, openai_client):
     mock.script(message("hi"))
@@ -76,8 +75,7 @@ def test_stray(mock, openai_client):
         pass
 """,
         *(f"--harness-report={file}" for file in files),
-    )
-    result.stdout.fnmatch_lines(["contract: 1 exchange, 0 refusals expected, 1 unexpected, *"])
+    ).shows("contract: 1 exchange, 0 refusals expected, 1 unexpected, *")
     for file in files:
         text = file.read_text()
         assert "✅" not in text
@@ -195,8 +193,7 @@ def test_a_report_tells_each_test_that_used_the_mock(run, pytester):
 @pytest.mark.slow
 def test_workers_tell_the_same(run, pytester):
     here = run(SUITE, "--harness-report=a.json")
-    apart = run(SUITE, "-n2", "--harness-report=b.json", apart=True)
-    apart.stdout.fnmatch_lines([LINE])
+    apart = run(SUITE, "-n2", "--harness-report=b.json", apart=True).shows(LINE)
     told = [{name: (t.found, t.exchanges) for name, t in read_cases(pytester.path / f"{x}.json").items()} for x in "ab"]
     assert told[0] == told[1]
     assert line_of(here) == line_of(apart)
@@ -284,8 +281,7 @@ def test_a_test_that_runs_again_counts_by_its_last_run(run, pytester):
             return True
         """
     )
-    result = run(GOOD, "--harness-report=a.json")
-    result.stdout.fnmatch_lines(["contract: 1 exchange,*"])
+    run(GOOD, "--harness-report=a.json").shows("contract: 1 exchange,*")
     assert read_cases(pytester.path / "a.json")["test_it"].outcome == "passed"
 
 

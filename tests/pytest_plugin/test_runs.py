@@ -72,14 +72,12 @@ def test_the_async_client_under_trio(run):
 
 @pytest.mark.slow
 def test_in_parallel_processes(run):
-    result = run(TWO, "-n", "2", apart=True)
-    result.assert_outcomes(passed=8, failed=1)
-    result.stdout.fnmatch_lines(
-        [
-            "1 turn of the script no request took.",
-            "*- responses-harness -*",
-            "*refused: 400 Unknown parameter: *",
-        ]
+    run(TWO, "-n", "2", apart=True).shows(
+        "1 turn of the script no request took.",
+        "*- responses-harness -*",
+        "*refused: 400 Unknown parameter: *",
+        passed=8,
+        failed=1,
     )
 
 
@@ -102,8 +100,7 @@ def pytest_sessionfinish():
 
 
 def test_the_marker_is_declared(run):
-    result = run("", "--markers")
-    result.stdout.fnmatch_lines(['@pytest.mark.harness(unused="fail"): *'])
+    run("", "--markers").shows('@pytest.mark.harness(unused="fail"): *')
 
 
 def test_the_plugin_imports_nothing_slow():

@@ -5,15 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import ssl
-from collections.abc import Callable
 
 import pytest
 
 from harness.drive import FoundryCredential
 from harness.pytest_plugin import tls
+from tests.support.inner_run import Run
 from tests.support.slow import slow_except
-
-Run = Callable[..., pytest.RunResult]
 
 SECURE = '@pytest.mark.harness(tls=True, losses="allow")\n'
 
@@ -80,23 +78,19 @@ early = openai.OpenAI()
         ).assert_outcomes(passed=1)
 
     def test_says_which_clients_do_not_trust_it(self, run: Run) -> None:
-        result = run(f"""
+        run(f"""
 import ssl
 early = openai.DefaultHttpxClient(verify=ssl.create_default_context())
 {SECURE}def test_it(mock):
     with openai.OpenAI(http_client=early, max_retries=0) as made:
         made.responses.create(model="gpt-4.1", input="x")
-""")
-        result.assert_outcomes(failed=1)
-        result.stdout.fnmatch_lines(
-            ["*responses-harness: TLS*", "a client turned down the certificate of this server (unknown ca). *"]
-        )
+""").shows("*responses-harness: TLS*", "a client turned down the certificate of this server (unknown ca). *", failed=1)
 
     def test_needs_cryptography(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("harness.core.extras.find_spec", lambda _: None)
-        result = run("@pytest.mark.harness(tls=True)\ndef test_it(mock): ...")
-        result.assert_outcomes(errors=1)
-        result.stdout.fnmatch_lines(['*needs cryptography: pip install "responses-harness?tls?"'])
+        run("@pytest.mark.harness(tls=True)\ndef test_it(mock): ...").shows(
+            '*needs cryptography: pip install "responses-harness?tls?"', errors=1
+        )
 
 
 class TestTheCredential:
@@ -131,8 +125,7 @@ def test_it(project):
         ),
     )
     def test_is_of_no_use_over_plain_http(self, run: Run, test: str) -> None:
-        result = run(test)
-        result.stdout.fnmatch_lines(["*ConfigError: `foundry_credential`: the mock of this test speaks plain http*"])
+        run(test).shows("*ConfigError: `foundry_credential`: the mock of this test speaks plain http*")
 
     def test_serves_synchronous_and_asynchronous_clients(self) -> None:
         credential = FoundryCredential("sk-1")

@@ -29,8 +29,7 @@ def traces(pytester, folder="harness-traces"):
 
 
 def test_a_failing_test_leaves_a_trace(run, pytester):
-    result = run(SUITE, "--harness-trace=failed")
-    result.stdout.fnmatch_lines(["1 trace: harness view harness-traces"])
+    run(SUITE, "--harness-trace=failed").shows("1 trace: harness view harness-traces")
     [(name, file)] = traces(pytester).items()
     trace = read_trace(file)
     assert name.endswith("::test_bad")
@@ -65,13 +64,11 @@ def test_in_ci_failing_tests_leave_traces_unless_told_otherwise(run, pytester, m
 
 @pytest.mark.slow
 def test_workers_of_xdist_write_theirs(run, pytester):
-    result = run(SUITE, "--harness-trace=failed", "-n2", apart=True)
-    result.stdout.fnmatch_lines(["1 trace: harness view harness-traces"])
+    run(SUITE, "--harness-trace=failed", "-n2", apart=True).shows("1 trace: harness view harness-traces")
     assert len(traces(pytester)) == 1
 
 
 def test_a_trace_that_cannot_be_written_is_told(run, pytester):
     (pytester.path / "harness-traces").write_text("a file")
-    result = run(SUITE, "--harness-trace=failed")
-    result.stdout.fnmatch_lines(["--harness-trace: *harness-traces: cannot be written: *"])
+    result = run(SUITE, "--harness-trace=failed").shows("--harness-trace: *harness-traces: cannot be written: *")
     result.assert_outcomes(passed=1, failed=1)

@@ -17,18 +17,15 @@ def test_it(mock):
 
 
 def test_a_turn_that_no_request_took_fails_the_test(run):
-    result = run(UNUSED)
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        [
-            "3 turns of the script no request took.",
-            "  where   when(instructions='ops'): the function <lambda> (test_*.py:*)",
-            '          script: message "at last"',
-            '          script: message "there" + function_call f {"a":1}',
-            '  allow   @pytest.mark.harness(unused="allow")',
-            "*- responses-harness -*",
-            '  1  agent 1  user "x"',
-        ]
+    result = run(UNUSED).shows(
+        "3 turns of the script no request took.",
+        "  where   when(instructions='ops'): the function <lambda> (test_*.py:*)",
+        '          script: message "at last"',
+        '          script: message "there" + function_call f {"a":1}',
+        '  allow   @pytest.mark.harness(unused="allow")',
+        "*- responses-harness -*",
+        '  1  agent 1  user "x"',
+        failed=1,
     )
     result.stdout.no_fnmatch_line("*INTERNALERROR*")
 
@@ -38,34 +35,28 @@ def test_only_the_first_unused_turns_are_named(run):
 def test_it(mock, client):
     mock.script(*map(message, "abcdefghijklm"))
     client.responses.create(model="gpt-4.1", input="x")
-""")
-    result.stdout.fnmatch_lines(["12 turns of the script no request took.", '*script: message "g"', "*… 6 more"])
+""").shows("12 turns of the script no request took.", '*script: message "g"', "*… 6 more")
     result.stdout.no_fnmatch_line('*message "h"*')
 
 
 def test_a_script_that_no_request_reached_says_how_clients_find_the_mock(run):
-    result = run("def test_it(mock): mock.script(message('hi'))")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        [
-            "No request came with this test's key sk-harness-*",
-            '  unused  script: message "hi"',
-            "  fix *OPENAI_BASE_URL*",
-        ]
+    run("def test_it(mock): mock.script(message('hi'))").shows(
+        "No request came with this test's key sk-harness-*",
+        '  unused  script: message "hi"',
+        "  fix *OPENAI_BASE_URL*",
+        failed=1,
     )
 
 
 def test_a_mistake_of_the_script_is_its_own_cause(run):
-    result = run("def test_it(mock): mock.script([7])")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["E *ScriptError: *7*"])
+    result = run("def test_it(mock): mock.script([7])").shows("E *ScriptError: *7*", failed=1)
     result.stdout.no_fnmatch_line("*No request came*")
 
 
 def test_a_cassette_that_is_missing_is_its_own_cause(run):
-    result = run("def test_it(mock, cassette): mock.script(*cassette('nothing'))")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["E *nothing.yaml: there is no such cassette*"])
+    result = run("def test_it(mock, cassette): mock.script(*cassette('nothing'))").shows(
+        "E *nothing.yaml: there is no such cassette*", failed=1
+    )
     result.stdout.no_fnmatch_line("*No request came*")
 
 
@@ -74,25 +65,22 @@ def test_unused_turns_can_be_allowed(run):
 
 
 def test_the_closest_marker_wins(run):
-    result = run(f"""
+    run(f"""
 pytestmark = pytest.mark.harness(unused="allow")
 
 {UNUSED}
 
 @pytest.mark.harness(unused="fail")
 {UNUSED.replace("test_it", "test_strict").strip()}
-""")
-    result.assert_outcomes(passed=1, failed=1)
+""").assert_outcomes(passed=1, failed=1)
 
 
 def test_an_unused_turn_is_no_second_failure(run):
-    result = run("""
+    run("""
 def test_it(mock):
     mock.script(message("hi"))
     assert 1 == 2
-""")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["E*assert 1 == 2", "*- responses-harness -*", "No request came with*"])
+""").shows("E*assert 1 == 2", "*- responses-harness -*", "No request came with*", failed=1)
 
 
 def test_an_allowed_unused_turn_is_not_mentioned(run):
@@ -119,16 +107,13 @@ def test_an_expected_failure_covers_the_verdict(run):
 
 
 def test_a_request_no_turn_answers_fails_the_test_even_when_the_app_swallows_it(run):
-    result = run(UNANSWERED, "--tb=short")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        [
-            "Request 1, POST /responses, could not be answered: No turn answers this request. The closest is",
-            "when(instructions='planner'), 1 turn left:",
-            "*- responses-harness -*",
-            '  1  *user "x"',
-            "*→ no answer, see above",
-        ]
+    result = run(UNANSWERED, "--tb=short").shows(
+        "Request 1, POST /responses, could not be answered: No turn answers this request. The closest is",
+        "when(instructions='planner'), 1 turn left:",
+        "*- responses-harness -*",
+        '  1  *user "x"',
+        "*→ no answer, see above",
+        failed=1,
     )
     result.stdout.fnmatch_lines(
         [
@@ -152,23 +137,20 @@ def test_it(mock):
 
 
 def test_several_unanswered_requests_are_counted(run):
-    result = run("""
+    run("""
 def test_it(mock):
     for _ in range(3):
         with pytest.raises(openai.APIStatusError):
             openai.OpenAI().responses.create(model="gpt-4.1", input="x")
-""")
-    result.stdout.fnmatch_lines(
-        [
-            "Request 1, POST /responses, could not be answered: No turn is left*",
-            "and 2 more; -v shows them:",
-            "  Request 2, POST /responses, could not be answered: No turn is left*",
-        ]
+""").shows(
+        "Request 1, POST /responses, could not be answered: No turn is left*",
+        "and 2 more; -v shows them:",
+        "  Request 2, POST /responses, could not be answered: No turn is left*",
     )
 
 
 def test_a_turn_that_raises_fails_the_test_with_its_words(run):
-    result = run("""
+    run("""
 def reply(request):
     assert request.body["input"] == "y", "the app must say y"
 
@@ -181,20 +163,17 @@ def test_it(mock, turn):
     mock.script(turn)
     with pytest.raises(openai.APIStatusError):
         openai.OpenAI().responses.create(model="gpt-4.1", input="x")
-""")
-    result.assert_outcomes(failed=2)
-    result.stdout.fnmatch_lines(
-        [
-            "*AssertionError: the app must say y*",
-            "  where   at *, in reply: assert request.body*",
-            "*a turn raised KeyError: 'city', at*",
-            '  where   at *, in turns: raise KeyError("city")',
-        ]
+""").shows(
+        "*AssertionError: the app must say y*",
+        "  where   at *, in reply: assert request.body*",
+        "*a turn raised KeyError: 'city', at*",
+        '  where   at *, in turns: raise KeyError("city")',
+        failed=2,
     )
 
 
 def test_a_request_that_fails_after_the_body_is_reported_too(run):
-    result = run("""
+    run("""
 @pytest.fixture
 def app(mock):
     yield
@@ -202,15 +181,17 @@ def app(mock):
         openai.OpenAI().responses.create(model="gpt-4.1", input="bye")
 
 def test_it(app): ...
-""")
-    result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines(
-        ["Request 1, POST /responses, could not be answered*", '  sent    user "bye"', "*→ no answer, see above"]
+""").shows(
+        "Request 1, POST /responses, could not be answered*",
+        '  sent    user "bye"',
+        "*→ no answer, see above",
+        passed=1,
+        errors=1,
     )
 
 
 def test_a_setup_that_fails_shows_the_flow(run):
-    result = run("""
+    run("""
 @pytest.fixture
 def app(mock):
     mock.script(message("hi"))
@@ -218,13 +199,11 @@ def app(mock):
     raise OSError("no disk")
 
 def test_it(app): ...
-""")
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*OSError: no disk", "*- responses-harness -*", '*"warm up"', '*"hi"'])
+""").shows("*OSError: no disk", "*- responses-harness -*", '*"warm up"', '*"hi"', errors=1)
 
 
 def test_a_unittest_case_fails_once(run):
-    result = run("""
+    run("""
 import unittest
 
 @pytest.mark.usefixtures("mock")
@@ -235,9 +214,7 @@ class TestApp(unittest.TestCase):
 
     def test_own(self):
         self.assertEqual(1, 2)
-""")
-    result.assert_outcomes(failed=2)
-    result.stdout.fnmatch_lines(["Request 1, POST /responses, could not be answered*"])
+""").shows("Request 1, POST /responses, could not be answered*", failed=2)
 
 
 def test_a_mock_that_refuses_less_fails_the_test_that_relies_on_the_refusal(run):
@@ -275,9 +252,7 @@ def test_linear(mock, client):
     mock.script(message("Paris it is."))
     client.responses.create(model="gpt-4.1", input=[{"role": "user", "content": " "}])
     linear(mock.exchanges)
-""")
-    result.assert_outcomes(failed=2)
-    result.stdout.fnmatch_lines(["E*AssertionError: text truncated: *", "test_*.py:*: AssertionError"])
+""").shows("E*AssertionError: text truncated: *", "test_*.py:*: AssertionError", failed=2)
     result.stdout.no_fnmatch_line("*harness/analysis/*")
     result.stdout.no_fnmatch_line("*harness/drive/*")
 
@@ -310,17 +285,14 @@ def test_asked_twice(mock, client):
 
 
 def test_a_call_that_was_never_awaited_is_told_of(run):
-    result = run("""
+    run("""
 @pytest.mark.filterwarnings("default")
 def test_forgotten(mock):
     mock.script(message("hi"))
     openai.AsyncOpenAI().responses.create(model="gpt-4.1", input="x")
-""")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        [
-            "No request came, and a call was never awaited.",
-            "  where   coroutine 'AsyncResponses.create' was never awaited",
-            "*Write `await` before the call of an async client*",
-        ]
+""").shows(
+        "No request came, and a call was never awaited.",
+        "  where   coroutine 'AsyncResponses.create' was never awaited",
+        "*Write `await` before the call of an async client*",
+        failed=1,
     )

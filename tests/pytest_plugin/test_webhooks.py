@@ -63,24 +63,21 @@ ANY_FAULT = '["doubled", "reordered", "forged", "unsigned", "stale"]'
 )
 def test_a_wrong_receiver_fails_its_test_unless_that_is_allowed(run, mistake, test):
     source = f"{JOB}\nMARK\ndef test_it(mock):\n    {test}\n    job(mock)\n"
-    result = run(source.replace("MARK", ""))
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        [
-            f"Webhook {mistake}: *",
-            "  where   delivery * to http://localhost/hook, webhook-id wh_*",
-            "  fix  *",
-            f'  allow   @pytest.mark.harness(webhooks=["{mistake}"])',
-            "  source  *",
-            "contract: *1 wrong webhook*",
-        ]
+    run(source.replace("MARK", "")).shows(
+        f"Webhook {mistake}: *",
+        "  where   delivery * to http://localhost/hook, webhook-id wh_*",
+        "  fix  *",
+        f'  allow   @pytest.mark.harness(webhooks=["{mistake}"])',
+        "  source  *",
+        "contract: *1 wrong webhook*",
+        failed=1,
     )
     run(source.replace("MARK", f'@pytest.mark.harness(webhooks=["{mistake}"])')).assert_outcomes(passed=1)
     run(source.replace("MARK", '@pytest.mark.harness(webhooks="allow")')).assert_outcomes(passed=1)
 
 
 def test_a_right_receiver_passes_whatever_goes_wrong_on_the_way(run):
-    result = run(f"""{JOB}
+    run(f"""{JOB}
 def test_it(mock):
     done = {{}}
     def work(id, event):
@@ -90,12 +87,11 @@ def test_it(mock):
     job(mock)
     assert list(done.values()) == ["Paris", "Paris"]
     assert len(mock.deliveries) == 10
-""")
-    result.assert_outcomes(passed=1)
+""").assert_outcomes(passed=1)
 
 
 def test_what_is_due_when_the_body_ends_is_delivered_and_judged(run):
-    result = run(f"""{JOB}
+    run(f"""{JOB}
 def test_it(mock):
     mock.webhooks(answering("500 Oops"), "/hook")
     mock.script(message("Paris"))
@@ -103,23 +99,21 @@ def test_it(mock):
     made = client.responses.create(model="gpt-4.1", input="capital?", background=True)
     while made.status != "completed":
         made = client.responses.retrieve(made.id)
-""")
-    result.stdout.fnmatch_lines(["Webhook webhook-never-taken: *the last one got 500*"])
+""").shows("Webhook webhook-never-taken: *the last one got 500*")
 
 
 def test_a_failing_test_names_the_receiver_as_a_suspect(run):
-    result = run(f"""{JOB}
+    run(f"""{JOB}
 def test_it(mock):
     mock.webhooks(answering("401 Unauthorized"), "/hook", secret="whsec_" + "c2VjcmV0" * 4)
     job(mock)
     assert "the answer was stored" == 1
-""")
-    result.stdout.fnmatch_lines(["*Webhook webhook-never-taken: *", "*OPENAI_WEBHOOK_SECRET*"])
+""").shows("*Webhook webhook-never-taken: *", "*OPENAI_WEBHOOK_SECRET*")
 
 
 @pytest.mark.slow
 def test_an_app_of_an_async_test_that_has_ended_is_no_mistake_of_the_app(run):
-    result = run(f"""{JOB}
+    run(f"""{JOB}
 @pytest.mark.asyncio
 async def test_it(mock):
     async def app(scope, receive, send):
@@ -127,8 +121,7 @@ async def test_it(mock):
         await send({{"type": "http.response.body"}})
     mock.webhooks(app, "/hook")
     job(mock)
-""")
-    result.assert_outcomes(passed=1)
+""").assert_outcomes(passed=1)
 
 
 def test_the_secret_is_in_the_environment_of_each_test(run):

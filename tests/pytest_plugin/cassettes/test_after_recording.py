@@ -13,6 +13,7 @@ from harness.cassettes.recording.writer import read_cassette
 from harness.items import message
 from harness.server.asgi import serve_in_thread
 from harness.server.mock_api import MockApi
+from tests.support.inner_run import Run
 from tests.support.slow import slow_except
 
 KEY = "sk-live-AbCd1234EfGh5678"
@@ -21,7 +22,6 @@ ASK = """
 def test_{name}(client):
     client.responses.create(model="gpt-4.1", input="{text}")
 """
-Run = Callable[..., pytest.RunResult]
 
 
 @pytest.fixture(autouse=True)

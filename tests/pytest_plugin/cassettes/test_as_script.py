@@ -36,44 +36,36 @@ def test_a_prompt_that_is_the_same_changes_nothing(run):
 
 
 def test_a_changed_prompt_passes_and_is_told(run):
-    result = run(marked("assert forecast(client, 'How warm is Paris?') == 'It is 18 degrees in Paris.'"))
-    result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(
-        [
-            "*changed since the recording*",
-            "*::test_it: weather.yaml: 1 request differs from it",
-            "-v shows the differences*",
-        ]
+    run(marked("assert forecast(client, 'How warm is Paris?') == 'It is 18 degrees in Paris.'")).shows(
+        "*changed since the recording*",
+        "*::test_it: weather.yaml: 1 request differs from it",
+        "-v shows the differences*",
+        passed=1,
     )
 
 
 def test_the_difference_is_shown_with_v(run):
-    result = run(marked("forecast(client, 'How warm is Paris?')"), "-v")
-    result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(
-        [
-            "  request 1, POST /responses, differs from the recording:",
-            '  -  "input": "Weather in Paris[?]",',
-            '  [+]  "input": "How warm is Paris[?]",',
-        ]
+    run(marked("forecast(client, 'How warm is Paris?')"), "-v").shows(
+        "  request 1, POST /responses, differs from the recording:",
+        '  -  "input": "Weather in Paris[?]",',
+        '  [+]  "input": "How warm is Paris[?]",',
+        passed=1,
     )
 
 
 def test_requests_are_judged_by_the_rules(run):
-    result = run(
+    run(
         marked(
             "first = client.responses.create(model='gpt-4.1', input='Hm?', tools=[TOOL])\n"
             "    client.responses.create(model='gpt-4.1', input='Well?', previous_response_id=first.id)"
         )
-    )
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*No tool output found for function call*", "*changed since the recording*"])
+    ).shows("*No tool output found for function call*", "*changed since the recording*", failed=1)
 
 
 def test_a_turn_that_is_not_taken_fails_as_any_other(run):
-    result = run(marked("client.responses.create(model='gpt-4.1', input='Weather in Paris?', tools=[TOOL])"))
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*of the script no request took*", "*1 request did not come"])
+    run(marked("client.responses.create(model='gpt-4.1', input='Weather in Paris?', tools=[TOOL])")).shows(
+        "*of the script no request took*", "*1 request did not come", failed=1
+    )
 
 
 def test_the_mock_is_at_hand(run):
@@ -86,13 +78,11 @@ def test_any_client_that_reads_the_environment_is_led_to_the_mock(run):
 
 
 def test_with_xdist_changes_are_told_too(run):
-    result = run(marked("forecast(client, 'How warm?')"), "-n1", apart=True)
-    result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["*::test_it: weather.yaml: 1 request differs from it"])
+    run(marked("forecast(client, 'How warm?')"), "-n1", apart=True).shows(
+        "*::test_it: weather.yaml: 1 request differs from it", passed=1
+    )
 
 
 def test_a_cassette_without_an_answer_says_so(run, pytester: pytest.Pytester):
     (pytester.path / "cassettes/weather.yaml").write_text("version: 1\ninteractions: []\n")
-    result = run(marked("pass"))
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*weather.yaml: it holds no response of a model*"])
+    run(marked("pass")).shows("*weather.yaml: it holds no response of a model*", errors=1)

@@ -100,24 +100,21 @@ def test_one():
 
     @pytest.mark.parametrize("expected", ["with pytest.raises(openai.APIStatusError):", "if True:"])
     def test_a_miss_fails_the_test_with_a_diff_and_the_way_to_record_it(self, run, expected: str):
-        result = run(f"""
+        run(f"""
 @pytest.mark.cassette("weather/one")
 def test_one(client):
     {expected}
         client.responses.create(model="gpt-4.1", input="ho")
-""")
-        result.assert_outcomes(failed=1)
-        result.stdout.fnmatch_lines(
-            [
-                "cassettes/weather/one.yaml: not recorded: the closest recording, POST /v1/responses, differs:",
-                '  where   -  "input": "hi",',
-                '          +  "input": "ho",',
-                "  fix     Record it: pytest --record *::test_one*",
-            ]
+""").shows(
+            "cassettes/weather/one.yaml: not recorded: the closest recording, POST /v1/responses, differs:",
+            '  where   -  "input": "hi",',
+            '          +  "input": "ho",',
+            "  fix     Record it: pytest --record *::test_one*",
+            failed=1,
         )
 
     def test_a_skip_hides_no_miss(self, run):
-        result = run("""
+        run("""
 @pytest.mark.cassette("weather/one")
 def test_one(client):
     try:
@@ -125,8 +122,7 @@ def test_one(client):
     except openai.OpenAIError:
         pass
     pytest.skip("the API is not there")
-""")
-        result.assert_outcomes(failed=1)
+""").assert_outcomes(failed=1)
 
     def test_a_long_diff_is_shown_in_full_on_demand(self, run):
         source = """
@@ -140,24 +136,21 @@ def test_one(client):
         assert '          +      "role": "user"' in lines[start : start + 12]
         assert "lines more" in "".join(lines[start : start + 12])
         assert any(line.startswith("  fix ") for line in lines[start : start + 12])
-        run(source, "-v").stdout.fnmatch_lines(["--- recorded", "+++ asked", '+      "content": "3",'])
+        run(source, "-v").shows("--- recorded", "+++ asked", '+      "content": "3",')
 
     def test_a_connection_elsewhere_fails_the_test_even_when_it_is_swallowed(self, run):
-        result = run("""
+        run("""
 import socket, contextlib
 
 @pytest.mark.cassette("weather/one")
 def test_one():
     with contextlib.suppress(Exception):
         socket.create_connection(("api.openai.com", 443))
-""")
-        result.assert_outcomes(failed=1)
-        result.stdout.fnmatch_lines(
-            [
-                "*::test_one asked for api.openai.com:443, but it*",
-                "replays cassettes/weather/one.yaml.",
-                "  fix     Record it: pytest --record*",
-            ]
+""").shows(
+            "*::test_one asked for api.openai.com:443, but it*",
+            "replays cassettes/weather/one.yaml.",
+            "  fix     Record it: pytest --record*",
+            failed=1,
         )
 
     def test_a_websocket_never_passes_silently(self, run):
@@ -166,9 +159,7 @@ def test_one():
 def test_one(client):
     with pytest.raises(Exception), client.responses.connect():
         pass
-""")
-        result.assert_outcomes(failed=1)
-        result.stdout.fnmatch_lines(["*asked for a WebSocket, but a cassette cannot record one*", "*harness record*"])
+""").shows("*asked for a WebSocket, but a cassette cannot record one*", "*harness record*", failed=1)
         result.stdout.no_fnmatch_line("*pytest --record*")
 
     def test_its_answers_are_a_script(self, run):
@@ -187,9 +178,7 @@ def test_one(mock, client, cassette):
 
     def test_a_newer_format_is_told(self, run, file):
         file.write_text(file.read_text(encoding="utf-8").replace("format: 1", "format: 9"), encoding="utf-8")
-        result = run(ONE)
-        result.assert_outcomes(errors=1)
-        result.stdout.fnmatch_lines(["*one.yaml: its format is 9, and this harness reads up to 1;*", "Record it: *"])
+        run(ONE).shows("*one.yaml: its format is 9, and this harness reads up to 1;*", "Record it: *", errors=1)
 
 
 class TestRecord:
@@ -224,9 +213,7 @@ class TestRecord:
     def test_a_key_is_needed(self, run, monkeypatch):
         for name in ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY"):
             monkeypatch.delenv(name, raising=False)
-        result = run(ONE, "--record")
-        result.assert_outcomes(errors=1)
-        result.stdout.fnmatch_lines(["*--record asks the live API, and there is no key: set OPENAI_API_KEY*"])
+        run(ONE, "--record").shows("*--record asks the live API, and there is no key: set OPENAI_API_KEY*", errors=1)
 
     def test_secrets_of_the_environment_are_not_written(self, run, live: Mock, file, monkeypatch):
         monkeypatch.setenv("MY_TOOL_PASSWORD", "correct-horse-battery")
@@ -336,17 +323,14 @@ def test_one(client):
         live.world.overrides = parse_overrides("format: 1\nexemptions: [{rule: unknown_parameter, at: colour}]")
 
     def test_the_run_says_what_differs_where_and_how_to_learn_it(self, run) -> None:
-        result = run(self.SOURCE, "--record")
-        result.assert_outcomes(passed=1)
-        result.stdout.fnmatch_lines(
-            [
-                "1 exchange, and the API did otherwise than the mock in 1:",
-                "  cassettes/weather/one.yaml#1, POST /responses: taken, the mock refuses it: Unknown parameter: 'colour'. "
-                "(unknown_parameter)",
-                "learn it: harness learn --contract cassettes/weather/contract.yaml cassettes/weather/one.yaml",
-                "  writes, and the mock does as the API did:",
-                "  - unknown_parameter does not hold at colour (colour: text)",
-            ]
+        run(self.SOURCE, "--record").shows(
+            "1 exchange, and the API did otherwise than the mock in 1:",
+            "  cassettes/weather/one.yaml#1, POST /responses: taken, the mock refuses it: Unknown parameter: 'colour'. "
+            "(unknown_parameter)",
+            "learn it: harness learn --contract cassettes/weather/contract.yaml cassettes/weather/one.yaml",
+            "  writes, and the mock does as the API did:",
+            "  - unknown_parameter does not hold at colour (colour: text)",
+            passed=1,
         )
 
     def test_what_the_project_has_learned_is_not_offered_again(self, run, pytester) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from tests.support.inner_run import Run
 from tests.support.slow import slow_except, slow_except_every
 
 SESSION = ("-o", "harness_env=session")
@@ -57,9 +58,6 @@ def _live(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Iterato
     assert resolved == []
 
 
-Run = Callable[..., pytest.RunResult]
-
-
 def test_a_client_made_at_import_is_named_with_its_line_and_two_remedies(run: Run) -> None:
     result = run(
         "import app\ndef test_a_client_made_at_import_is_named_with_its_line_and_two_remedies(mock): app.answer()"
@@ -90,7 +88,7 @@ def test_a_client_made_at_import_is_named_with_its_line_and_two_remedies(run: Ru
     ids=["attribute", "dict", "cache", "fixture"],
 )
 def test_the_line_is_found_wherever_the_client_is_held(run: Run, body: str, made: str) -> None:
-    result = run(f"""
+    run(f"""
 import app, functools
 
 held = {{'it': openai.OpenAI(max_retries=0)}}
@@ -107,18 +105,18 @@ def mine():
 
 def test_it(mine, mock):
     {body}
-""")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines([f"  made  {made.replace('[', '[[]')}", "  asked app.py:13, in answer: *", *FIXES])
+""").shows(f"  made  {made.replace('[', '[[]')}", "  asked app.py:13, in answer: *", *FIXES, failed=1)
 
 
 @pytest.mark.parametrize("mark", ["asyncio", "anyio"])
 def test_async_clients_are_refused_on_every_loop(run: Run, mark: str) -> None:
     fixtures = ", anyio_backend" if mark == "anyio" else ""
     source = f"import app\n@pytest.mark.{mark}\nasync def test_it(mock{fixtures}): await app.answer_async()"
-    result = run(source)
-    result.assert_outcomes(failed=2 if mark == "anyio" else 1)
-    result.stdout.fnmatch_lines(["  made  app.py:4, at import: shared = openai.AsyncOpenAI(max_retries=0)", *FIXES])
+    run(source).shows(
+        "  made  app.py:4, at import: shared = openai.AsyncOpenAI(max_retries=0)",
+        *FIXES,
+        failed=2 if mark == "anyio" else 1,
+    )
 
 
 def test_a_refusal_that_the_code_swallows_fails_the_test(run: Run) -> None:
@@ -157,7 +155,7 @@ def test_at_its_end(ending, mock): ...
 
 
 def test_a_failure_that_has_another_cause_is_shown_with_it(run: Run) -> None:
-    result = run("""
+    run("""
 import app
 
 def test_it(mock):
@@ -166,11 +164,7 @@ def test_it(mock):
     except Exception:
         pass
     assert 1 == 2
-""")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        ["E *assert 1 == 2", "*responses-harness: the live API*", "A connection to the live API, *"]
-    )
+""").shows("E *assert 1 == 2", "*responses-harness: the live API*", "A connection to the live API, *", failed=1)
 
 
 def test_what_a_library_sends_in_the_background_is_refused_and_fails_no_test(run: Run) -> None:
@@ -188,18 +182,15 @@ def test_it(mock):
 
 
 def test_an_address_in_the_code_is_to_be_given_that_of_the_mock(run: Run) -> None:
-    result = run("""
+    run("""
 def test_it(mock):
     own = openai.OpenAI(base_url="https://eu.api.openai.com/v1", max_retries=0)
     own.models.list()
-""")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        [
-            "A connection to the live API, eu.api.openai.com:443, *",
-            "  made *, in test_it: own = openai.OpenAI(*",
-            ADDRESS_FIX,
-        ]
+""").shows(
+        "A connection to the live API, eu.api.openai.com:443, *",
+        "  made *, in test_it: own = openai.OpenAI(*",
+        ADDRESS_FIX,
+        failed=1,
     )
 
 
@@ -217,18 +208,17 @@ def test_it(mock):
     ),
 )
 def test_no_way_to_any_provider_is_open(run: Run, ask: str, fixture: str) -> None:
-    result = run(f"import httpx, socket, urllib.request\ndef test_it({fixture}): {ask}")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["A connection to the live API, *", "  asked test_no_way_*.py:*, in test_it: *"])
+    run(f"import httpx, socket, urllib.request\ndef test_it({fixture}): {ask}").shows(
+        "A connection to the live API, *", "  asked test_no_way_*.py:*, in test_it: *", failed=1
+    )
 
 
 def test_a_client_for_azure_made_at_import_needs_its_dialect(run: Run) -> None:
-    result = run("""
+    run("""
 azure = openai.AzureOpenAI(azure_endpoint="https" + ":" + "//mine.openai.azure.com", api_key="k", api_version="1")
 
 def test_it(mock): azure.responses.create(model="gpt-4.1", input="x")
-""")
-    result.stdout.fnmatch_lines(["  made  *, at import: azure = openai.AzureOpenAI(*", '  fix *dialect="azure"*'])
+""").shows("  made  *, at import: azure = openai.AzureOpenAI(*", '  fix *dialect="azure"*')
 
 
 def test_other_hosts_and_tests_without_the_harness_are_left_alone(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,12 +239,11 @@ def test_without(): connect(("api.openai.com", 443))
 
 
 def test_the_line_is_found_in_a_large_project(run: Run) -> None:
-    result = run("""
+    run("""
 import app
 
 many = [[number] for number in range(100_000)]
 
 def test_it(mock):
     app.answer()
-""")
-    result.stdout.fnmatch_lines(["  made  app.py:*, at import: *"])
+""").shows("  made  app.py:*, at import: *")

@@ -105,7 +105,7 @@ def taped(pytester, *takes):
 
 
 def test_a_run_ends_with_a_line(run):
-    run(SUITE).stdout.fnmatch_lines([LINE])
+    run(SUITE).shows(LINE)
 
 
 @pytest.mark.slow
@@ -174,9 +174,9 @@ def test_a_test_that_is_expected_to_fail_may_lose_what_it_likes(run, pytester):
 
 def test_a_marker_that_does_not_fit_is_the_error_of_its_test_alone(run):
     source = SUITE.replace('losses=["citation-dropped"]', 'losses="some"')
-    result = run(source, "--harness-report=a.json", "-k", "allowed or good")
-    result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines(["*@pytest.mark.harness(losses='some'): give one of*", "contract: 1 exchange,*"])
+    run(source, "--harness-report=a.json", "-k", "allowed or good").shows(
+        "*@pytest.mark.harness(losses='some'): give one of*", "contract: 1 exchange,*", passed=1, errors=1
+    )
 
 
 def test_what_is_recorded_is_told_without_its_secrets(run, pytester, monkeypatch, cassette):

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
 from harness.cassettes.format.interaction import CassetteHeader
 from harness.cassettes.format.serializer import dump_cassette
+from tests.support.inner_run import Run
 from tests.support.recordings import compact, response, streamed
 
-Run = Callable[..., pytest.RunResult]
 URI = "https://api.openai.com/v1/responses"
 JSON = {"content-type": "application/json"}
 ASK = '    client.responses.create(model="gpt-4.1", input="{}")\n'
@@ -42,23 +41,20 @@ def test_nothing_is_left_or_the_test_did_not_pass(run: Run, body: str) -> None:
 
 
 def test_a_test_that_asks_for_a_part_fails(run: Run) -> None:
-    result = run(f"{MARK}def test_it(client):\n{ONE}")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        [
-            "1 of 2 exchanges in cassettes/two.yaml no request asked for.",
-            "  where   POST https://api.openai.com/v1/responses: 200",
-            "  fix     Look why it was not asked for; pytest --record *::test_it removes what",
-            "          is too much.",
-            '  allow   @pytest.mark.harness(unused="allow")',
-        ]
+    run(f"{MARK}def test_it(client):\n{ONE}").shows(
+        "1 of 2 exchanges in cassettes/two.yaml no request asked for.",
+        "  where   POST https://api.openai.com/v1/responses: 200",
+        "  fix     Look why it was not asked for; pytest --record *::test_it removes what",
+        "          is too much.",
+        '  allow   @pytest.mark.harness(unused="allow")',
+        failed=1,
     )
 
 
 def test_a_test_that_asks_for_nothing_fails(run: Run) -> None:
-    result = run(f"{MARK}def test_it():\n    pass\n")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["No request came: nothing of cassettes/two.yaml was replayed."])
+    run(f"{MARK}def test_it():\n    pass\n").shows(
+        "No request came: nothing of cassettes/two.yaml was replayed.", failed=1
+    )
 
 
 @pytest.mark.parametrize(

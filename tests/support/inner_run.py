@@ -1,0 +1,30 @@
+"""A run of pytest inside a test, and what it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+
+class InnerRun:
+    """What came of a run; all else is as `pytest.RunResult` has it."""
+
+    def __init__(self, result: pytest.RunResult) -> None:
+        self._result = result
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._result, name)
+
+    def shows(self, *lines: str, **outcomes: int) -> InnerRun:
+        """Assert the outcomes, if any are given, and that the output has these lines, in this order."""
+        __tracebackhide__ = True
+        if outcomes:
+            self._result.assert_outcomes(**outcomes)
+        self._result.stdout.fnmatch_lines(lines)
+        return self
+
+
+Run = Callable[..., InnerRun]
+"""Runs tests given as source."""
