@@ -83,6 +83,8 @@ PATHS: Paths = {}
 """The operations by the template of their path and their method."""
 PROJECT_PATHS: Paths = {}
 """Those below a Foundry project itself."""
+PROJECT_API_PATHS: Paths = {}
+"""Those that only a project adds to OpenAI's API below it."""
 _PROJECT_ROOT = re.compile(r"/api/projects/[^/]+")
 _CLASSIC_PATH = re.compile(r"/(?:assistants|threads|files|vector_stores)(?:/|$)")
 """The paths of OpenAI's API that a project has directly below it, for the classic agents."""
@@ -97,6 +99,7 @@ def operation(
     answer: str | None = None,
     content: BodyContent = "json",
     project: bool = False,
+    project_only: bool = False,
     cursors: Cursors | None = None,
 ) -> Callable[[Handler], Handler]:
     """Register a function `(call) -> Answer`; `body`, `query` and `answer` name the schemas.
@@ -105,7 +108,7 @@ def operation(
     `project` unless it is declared as a form; or bytes that are not parsed. A project has JSON that no schema describes, or
     no body. `cursors` are those of a list; one that it does not have is refused. In the path of a
     `project` a parameter ends before a colon, as an action follows one: `/agents/{agent_name}:enable`; one with a plus,
-    `{+blob}`, is the rest of the path.
+    `{+blob}`, is the rest of the path. What is `project_only` stands beside the operations of OpenAI's API, in a project.
     """
 
     def register(handler: Handler) -> Handler:
@@ -121,7 +124,7 @@ def operation(
         )
         if not handler.__doc__:
             raise RegistrationError(f"operation {made.id}: no docstring")
-        paths = PROJECT_PATHS if project else PATHS
+        paths = PROJECT_PATHS if project else PROJECT_API_PATHS if project_only else PATHS
         paths.setdefault(template, {})[method] = OPERATIONS.add(made.id, made)
         return handler
 
@@ -134,7 +137,8 @@ def find_operation(method: str, path: str, root: str = "") -> tuple[Operation | 
     A literal path goes before a template, but only for the methods it has: `GET /responses/compact` asks for a response.
     """
     if not _PROJECT_ROOT.fullmatch(root):
-        return _find_in(PATHS, method, path)
+        own = _find_in(PROJECT_API_PATHS, method, path) if _PROJECT_ROOT.match(root) else (None, {}, False)
+        return own if own[0] else _find_in(PATHS, method, path)
     found = _find_in(PROJECT_PATHS, method, path)
     return _find_in(PATHS, method, path) if not found[2] and _CLASSIC_PATH.match(path) else found
 

@@ -22,6 +22,11 @@ _CHUNKS = 32
 """How many of these are hashed at once."""
 
 
+def is_project_id(id: str) -> bool:
+    """Tell whether an id has the form of those that a Foundry project makes."""
+    return _PROJECT_ID.fullmatch(id) is not None
+
+
 class Ids:
     """Generates the ids of a World: the same seed and the same calls give the same ids."""
 

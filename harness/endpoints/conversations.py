@@ -9,6 +9,7 @@ from harness.api import include
 from harness.api.http.dialects import FOUNDRY
 from harness.api.operations import ITEM_LIST, Cursors, operation
 from harness.api.paging import list_object, page
+from harness.api.project.agents import page_of
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Answer, Json
 from harness.world.api_call import ApiCall
@@ -33,6 +34,14 @@ def _add_items(world: World, id: str, body: Json) -> list[Json]:
     items = world.add_item_ids(render_input_items(added), id, world.now)
     world.store.add_to_conversation(id, items)
     return items
+
+
+@operation("GET", "/conversations", project_only=True)
+def list_all(call: ApiCall) -> Answer:
+    """List the conversations of a Foundry project, newest first unless `order=asc`. Recorded 2026-02-12."""
+    every = [conversation.object for conversation in call.store.conversations.values()]
+    shown = [{name: one[name] for name in ("id", "object", "metadata", "created_at")} for one in every]
+    return Answer(200, page_of(shown, call.query))
 
 
 @operation("GET", "/conversations/{conversation_id}", answer="Conversation")
@@ -70,8 +79,11 @@ def delete(call: ApiCall) -> Answer:
     ),
 )
 def list_items(call: ApiCall) -> Answer:
-    """List the items of a conversation, newest first unless `order=asc`."""
-    shown = page(_find_conversation(call).items, call.query)
+    """List the items of a conversation, newest first unless `order=asc`; in a project those of an `item_type`."""
+    items = _find_conversation(call).items
+    if type := call.query.get("item_type"):
+        items = [item for item in items if item["type"] == type]
+    shown = page(items, call.query)
     return Answer(200, include.filter_page(shown, call.query.get("include", ()), call.store.unfiltered_items))
 
 

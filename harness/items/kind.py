@@ -235,10 +235,16 @@ def has_listed_status(type: str) -> bool:
     return declared is not None and declared.listed_status
 
 
-def id_prefix(type: str) -> str:
-    """Return the prefix of an item's id: an output has that of its call, a type that no model emits has `item`."""
+def id_prefix(type: str, *, in_project: bool = False) -> str:
+    """Return the prefix of an item's id: an output has that of its call, a type that no model emits has `item`.
+
+    Recorded: that of a custom tool's output ends with an `o`, and in a project that of a function's.
+    """
     declared = ITEMS.get(CALL_OF_OUTPUT.get(type, type))
-    return declared.prefix if declared else "item"
+    if declared is None:
+        return "item"
+    is_own = type == "custom_tool_call_output" or (in_project and type in CALL_OF_OUTPUT)
+    return f"{declared.prefix}o" if is_own else declared.prefix
 
 
 def item_from_wire(wire: Json) -> Item:

@@ -27,7 +27,7 @@ from harness.core.delivery import Gate
 from harness.core.edge import EdgeLog, EdgeRecord, ReturnedAnswer
 from harness.core.errors import ConfigError, Problem
 from harness.core.exchange import Answer, Exchange, Json, Request, Stray
-from harness.core.ids import Ids
+from harness.core.ids import Ids, is_project_id
 from harness.core.limits import UNLIMITED, drop_before, drop_oldest
 from harness.core.registry import suggest_name
 from harness.core.tool_runs import ToolRuns
@@ -229,8 +229,11 @@ class World:
 
     def add_item_ids(self, items: Sequence[Json], owner: str, now: int) -> list[Json]:
         """Items as they are stored: each has an id, the client's own where it gave one; `owner` is a response's id."""
+        in_project = is_project_id(owner)
         return [
-            item if item.get("id") else {"id": self.ids.item(id_prefix(item["type"]), owner, now), **item}
+            item
+            if item.get("id")
+            else {"id": self.ids.item(id_prefix(item["type"], in_project=in_project), owner, now), **item}
             for item in items
         ]
 

@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from harness.core.ids import Ids
+from harness.core.ids import Ids, is_project_id
 
 NOW = 1788812320
 HEX_TIME = "6a9f1c20"
@@ -85,3 +85,8 @@ def test_items_below_a_made_up_response_id_share_a_partition(ids):
 
 def test_text_that_is_no_unicode_can_be_a_seed():
     assert made(Ids("\ud83d")) != made(Ids(""))
+
+
+def test_the_ids_of_a_project_have_a_form_of_their_own() -> None:
+    ids = Ids("s")
+    assert [is_project_id(id) for id in (ids.project_conversation(), ids.conversation())] == [True, False]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.foundry import Project
 from tests.support.in_process import Client, error, user
 
 PNG = (
@@ -206,3 +207,40 @@ def test_every_path_of_a_conversation_names_one(client: Client, call: str, body:
     assert error(client.send(call, body)) == (404, "Conversation with id 'conv_x' not found.", None, None)
     wrong = error(client.send(call.replace("conv_x", "abc"), body))
     assert wrong[1] == "Invalid 'conversation_id': 'abc'. Expected an ID that begins with 'conv'."
+
+
+class TestInAProject:
+    """Recorded 2026-02-12 of a .NET client."""
+
+    def started(self, project: Project, *items: Any) -> str:
+        return str(project.ask("POST", "/conversations", {"items": list(items)}).body["id"])
+
+    def test_is_listed(self) -> None:
+        project = Project()
+        ids = [self.started(project) for _ in range(2)]
+        shown = project.ask("GET", "/conversations", limit="10").body
+        assert [list(one) for one in shown["data"]] == [["id", "object", "metadata", "created_at"]] * 2
+        assert ([one["id"] for one in shown["data"]], shown["has_more"]) == (ids[::-1], False)
+        assert Client().send("GET /conversations").status == 405
+
+    def test_lists_its_items_of_one_type(self) -> None:
+        project = Project()
+        id = self.started(project, user("a"), CALL, OUTPUT)
+        for type, prefix in (("message", "msg"), ("function_call", "fc"), ("function_call_output", "fco")):
+            (item,) = project.ask("GET", f"/conversations/{id}/items", item_type=type).body["data"]
+            assert (item["type"], item["id"].partition("_")[0]) == (type, prefix)
+
+    def test_is_not_there_in_the_words_of_the_project(self) -> None:
+        project = Project("2026-02-12")
+        id = self.started(project)
+        project.ask("DELETE", f"/conversations/{id}")
+        for method, path, body in (("GET", f"/conversations/{id}", None), ("POST", "/responses", {"conversation": id})):
+            answer = project.ask(method, path, body and {"model": "gpt-4o", "input": "hi", **body})
+            assert answer.status == 404
+            assert answer.body["error"] == {
+                "code": "not_found",
+                "message": f"Conversation '{id}' not found",
+                "type": "error",
+                "details": [],
+                "additionalInfo": {"request_id": answer.headers["x-request-id"]},
+            }

@@ -64,6 +64,7 @@ def test_a_list_of_input_items_shows_its_status():
 
 def test_an_output_has_ids_like_its_call():
     assert (id_prefix("kitchen_call"), id_prefix("kitchen_call_output")) == ("kc", "kc")
+    assert (id_prefix("custom_tool_call"), id_prefix("custom_tool_call_output")) == ("ctc", "ctco")
 
 
 def test_a_steer_waits_for_its_output():

@@ -161,13 +161,17 @@ def _omit_foundry_members(item: Any) -> Any:
     return {name: value for name, value in item.items() if name not in _FOUNDRY_MEMBERS}
 
 
+FOUNDRY_QUERY = {"GET /conversations/{conversation_id}/items": ("item_type",)}
+"""What only a project's query may have, by the operation. Recorded 2026-02-12."""
+
+
 def omit_dialect_members(request: Request) -> Any:
     """Omit the members of the request's dialect from the body, or else the query, as the schema validates it."""
     members = request.query if request.body is None else request.body
     if request.dialect == OPENAI or not isinstance(members, dict):
         return members
     if members is request.query:
-        own: tuple[str, ...] = (VERSION_PARAMETER,)
+        own = (VERSION_PARAMETER, *(FOUNDRY_QUERY.get(request.operation, ()) if request.dialect == FOUNDRY else ()))
     else:
         own = FOUNDRY_REQUEST_MEMBERS if request.dialect == FOUNDRY else ()
     shown = {name: value for name, value in members.items() if name not in own}

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from harness.api.http.dialects import FOUNDRY, agent_of, is_preview_of_agents
-from harness.api.project.errors import INVALID_PAYLOAD, project_error, validation_detail
+from harness.api.project.errors import INVALID_PAYLOAD, project_error, project_not_found, validation_detail
 from harness.contract.phrasing import quote_and_join
-from harness.contract.rule import Case, WorldView, after, assumed, recorded, reported, rule
+from harness.contract.rule import CREATE_RESPONSE, Case, WorldView, after, assumed, recorded, reported, rule
 from harness.contract.rules.example_requests import (
     CREATE_PROJECT_CONVERSATION,
     HELPER_REFERENCE,
     ON_FOUNDRY,
+    PROJECT_PATH,
     VALID_BODY,
 )
 from harness.contract.rules.project.agent_responses import (
@@ -23,6 +24,7 @@ from harness.contract.rules.project.agent_responses import (
 from harness.core.dates import CONTRACT_DATE, is_valid_on
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
+from harness.items.history import conversation_id
 from harness.items.kind import item_types
 
 USER_MESSAGE: Json = {"role": "user", "content": [{"type": "input_text", "text": "hi"}]}
@@ -205,8 +207,36 @@ def foreign_tool_item(request: Request) -> Iterator[Json]:
             yield {}
 
 
+UNKNOWN_CONVERSATION = f"conv_{'0' * 50}"
 _CONVERSATION_ID = re.compile(r"conv_([A-Za-z0-9]{48}|[A-Za-z0-9]{50})")
 """The ids of conversations: those of projects have 50 characters, others 48 (recorded 2025-12 to 2026-06)."""
+
+
+@rule(
+    on=(CREATE_RESPONSE, "* /conversations/{conversation_id}*"),
+    dialects=FOUNDRY,
+    error=project_not_found("Conversation '{id}' not found"),
+    source=[
+        recorded("Azure/azure-sdk-assets, .NET, ConversationsTests.ConversationOperationsWork: read", "2026-02-12"),
+        assumed("that all requests with an id of a conversation are told so"),
+    ],
+    rejects={
+        f"Conversation '{UNKNOWN_CONVERSATION}' not found": Case(
+            None, on=f"GET !{PROJECT_PATH}/openai/v1/conversations/{UNKNOWN_CONVERSATION}"
+        )
+    },
+    accepts=[
+        after(CREATE_PROJECT_CONVERSATION, Case(None, on=f"GET !{PROJECT_PATH}/openai/v1/conversations/{{0.id}}")),
+        after(CREATE_PROJECT_CONVERSATION, Case({**AGENT_BODY, "conversation": "{0.id}"}, on=ON_FOUNDRY)),
+    ],
+    fix="Create it first: conversations are never made by naming them.",
+)
+def project_conversation_not_found(request: Request, world: WorldView) -> Iterator[Json]:
+    """A conversation that is named must be there, in the words of the project."""
+    body = request.body if isinstance(request.body, dict) else {}
+    id = request.params.get("conversation_id") or conversation_id(body)
+    if isinstance(id, str) and _CONVERSATION_ID.fullmatch(id) and id not in world.store.conversations:
+        yield {"id": id}
 
 
 @rule(

@@ -59,15 +59,16 @@ def user_identity_invalid(request: Request) -> Iterator[Json]:
 @rule(
     on=_STORED,
     dialects=FOUNDRY,
-    error=project_not_found("{kind} '{id}' not found."),
+    error=project_not_found("{kind} '{id}' not found{ending}"),
     source=[
         recorded("Azure/azure-sdk-assets, a Python client: the previous response of a hosted agent", "2026-07-01"),
         documented(f"{ISOLATION_PAGE}: conversations, and who sends no identity", SINCE),
-        assumed("that a prompt agent, a response that is read and a conversation are told so, too"),
+        recorded("Azure/azure-sdk-assets, .NET: the words for a conversation that is not there", "2026-02-12"),
+        assumed("that a prompt agent and a response that is read are told so, too"),
     ],
     rejects={
         "Response '{0.id}' not found.": after(_ASKED, replace(_CONTINUED, headers=_BOB)),
-        "Conversation '{0.id}' not found.": after(
+        "Conversation '{0.id}' not found": after(
             Case({}, on=f"POST !{PROJECT_PATH}/openai/v1/conversations", headers=_ALICE),
             Case(None, on=f"GET !{PROJECT_PATH}/openai/v1/conversations/{{0.id}}", headers=KEY_HEADERS),
         ),
@@ -89,7 +90,7 @@ def user_isolated(request: Request, world: WorldView) -> Iterator[Json]:
     for kind, id in named.items():
         is_there = isinstance(id, str) and (id in world.store.responses or id in world.store.conversations)
         if is_there and world.store.owners.get(str(id), "") != user_of(request):
-            yield {"kind": kind, "id": id}
+            yield {"kind": kind, "id": id, "ending": "." if kind == "Response" else ""}
 
 
 @rule(
