@@ -182,7 +182,7 @@ class TestAnAgent:
         body = client.ask("POST", "/responses", {"input": "hi"}).body
         assert body["agent_reference"] == {**HELPER, "version": "1"}
         refused = client.ask("POST", "/responses", {"input": "hi", "tools": [{"type": "web_search"}]})
-        assert refused.rule == "agent_tools_given"
+        assert refused.rule == "agent_setting_given"
 
     def test_is_unknown_elsewhere(self, azure: Client) -> None:
         assert azure.create(agent_reference=HELPER).body["error"]["message"] == "Unknown parameter: 'agent_reference'."

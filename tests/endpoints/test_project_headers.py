@@ -206,6 +206,6 @@ def test_of_an_error_of_the_project_are_told_in_its_body_too() -> None:
     project.mock.script([message("x")])
     tool = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}, "strict": False}
     answer = project.respond("helper", tools=[tool])
-    assert (answer.status, answer.rule) == (400, "agent_tools_given")
+    assert (answer.status, answer.rule) == (400, "agent_setting_given")
     if info := answer.body["error"].get("additionalInfo"):
         assert info["request_id"] == answer.headers["x-request-id"]

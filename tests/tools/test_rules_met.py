@@ -35,6 +35,7 @@ RECORDED_ELSEWHERE = {
     "message_not_found",
     "outputs_not_expected",
     "path_ids",
+    "project_conversation_not_found",
     "run_not_found",
     "run_step_not_found",
     "run_without_input",

@@ -151,10 +151,12 @@ def agent_payload_invalid(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
-    when=tuple(name for name in SETTLED_BY_AGENT if name != "tools"),
+    when=tuple(SETTLED_BY_AGENT),
     dialects=FOUNDRY,
     error=project_error(400, NOT_ALLOWED, "{name}"),
     source=[
+        recorded("Azure/azure-sdk-assets, a Python client: tools, the whole body", "2026-04-06"),
+        reported("https://github.com/microsoft/agent-framework/issues/5087 and 6657: tools", "2026-06-22"),
         reported("https://github.com/microsoft/agent-framework/issues/2573: temperature and top_p", "2025-12-02"),
         reported("https://github.com/microsoft/agent-framework/issues/5467: text", "2026-04-24"),
         reported("public notes of a live probe: instructions, at an agent's endpoint", "2026-07-08"),
@@ -166,6 +168,9 @@ def agent_payload_invalid(request: Request, world: WorldView) -> Iterator[Json]:
     accepts=[
         # Recorded 2026-03-06 of a Java client: Azure/azure-sdk-assets.
         Case({**AGENT_BODY, "max_output_tokens": 300}, on=ON_FOUNDRY),
+        # Recorded 2026-02-20 to 2026-06-26 of Python and JS clients, as JSON and as a stream: Azure/azure-sdk-assets.
+        Case({**AGENT_BODY, "tool_choice": "required"}, on=ON_FOUNDRY, account=ACCOUNT_WITH_HELPER),
+        Case({**AGENT_BODY, "tool_choice": "required", "stream": True, "tools": None}, on=ON_FOUNDRY),
         Case({**AGENT_BODY, "metadata": {"a": "b"}, "store": True, "parallel_tool_calls": True}, on=ON_FOUNDRY),
         Case({"model": "gpt-4o", "input": "hi", "temperature": 0.5}, on=ON_FOUNDRY),
     ],
@@ -173,8 +178,8 @@ def agent_payload_invalid(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Give it to the agent's definition, not to the request.",
 )
 def agent_setting_given(request: Request, world: WorldView) -> Iterator[Json]:
-    """Instructions, sampling, reasoning and the form of the text are the agent's."""
-    yield from ({"name": name} for name in find_settled_members(request, world.as_of) if name != "tools")
+    """Instructions, sampling, reasoning, the form of the text and the tools are the agent's; the choice of a tool is not."""
+    yield from ({"name": name} for name in find_settled_members(request, world.as_of))
 
 
 @rule(
@@ -194,31 +199,6 @@ def agent_setting_given(request: Request, world: WorldView) -> Iterator[Json]:
 def agent_tools_given_before(request: Request) -> Iterator[Json]:
     """Tools are the agent's; at first only the `details` of the error said so."""
     if agent_of(request) and request.body.get("tools"):
-        yield {}
-
-
-@rule(
-    when="tools",
-    dialects=FOUNDRY,
-    error=project_error(400, NOT_ALLOWED, "tools"),
-    source=[
-        recorded("Azure/azure-sdk-assets, a Python client: the whole body", "2026-04-06"),
-        reported("https://github.com/microsoft/agent-framework/issues/6657", "2026-06-22"),
-        reported("https://github.com/microsoft/agent-framework/issues/5087", "2026-04-03"),
-    ],
-    rejects=[Case({**AGENT_BODY, "tools": [{"type": "web_search"}], "tool_choice": "auto"}, on=ON_FOUNDRY)],
-    accepts=[
-        Case({**AGENT_BODY, "tools": None}, on=ON_FOUNDRY),
-        # Recorded 2026-02-20 to 2026-06-26 of Python and JS clients, as JSON and as a stream: Azure/azure-sdk-assets.
-        Case({**AGENT_BODY, "tool_choice": "required"}, on=ON_FOUNDRY, account=ACCOUNT_WITH_HELPER),
-        Case({**AGENT_BODY, "tool_choice": "required", "stream": True}, on=ON_FOUNDRY),
-    ],
-    since="2026-04-03",
-    fix="Give the tools to the agent's definition, not to the request.",
-)
-def agent_tools_given(request: Request, world: WorldView) -> Iterator[Json]:
-    """Tools are the agent's; the choice among them may be the request's."""
-    if "tools" in find_settled_members(request, world.as_of):
         yield {}
 
 
