@@ -158,7 +158,9 @@ def test_a_stream_shows_where_it_was_cut(seen: Any) -> None:
 
 def test_a_stream_shows_when_and_in_which_pieces_its_events_went_out(seen: Any) -> None:
     rows = [row.split("\n") for row in seen["rows"]]
-    assert [next(text for text in row if text.endswith("ms")) for row in rows[:6]] == [*["0 ms"] * 4, *["20 ms"] * 2]
+    times = [float(next(text for text in row if text.endswith(" ms")).removesuffix(" ms")) for row in rows[:6]]
+    assert times == sorted(times)
+    assert times[4] - times[3] >= 19  # measured, where 20 ms are planned
     assert re.search(r"! in \d+ pieces: (120 \+ )+\d+ B", seen["rows"][0])
     assert re.search(r"not delivered ! only \d+ B of it", " ".join(rows[6]))
 
