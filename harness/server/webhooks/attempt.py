@@ -3,14 +3,38 @@
 from __future__ import annotations
 
 import time
+from datetime import UTC, datetime
 from typing import Any
 
+import orjson
+
 from harness.core.text.raised import describe_raised
-from harness.core.webhooks import WebhookDelivery
-from harness.server.webhooks.receivers import DeliveryProblem, Receiver, post, post_nearby
-from harness.server.webhooks.sign import sign_delivery
+from harness.core.webhooks import WebhookDelivery, make_secret
+from harness.server.webhooks.receivers import DeliveryProblem, Receiver, SignedRequest, post, post_nearby
 from harness.world.webhooks import DueDelivery, WebhookEndpoint
 from harness.world.world import World
+
+USER_AGENT = "OpenAI/1.0 (+https://platform.openai.com/docs/webhooks)"
+STALE_SECONDS = 600
+"""How old the timestamp of a stale delivery is: receivers allow five minutes."""
+WRONG_SECRET = make_secret(b"somebody else's secret..")
+
+
+def sign_delivery(attempt: DueDelivery, endpoint: WebhookEndpoint, world_time: int, now: int) -> SignedRequest:
+    """Write and sign a delivery. Its timestamp is `now`, in unix seconds, since receivers compare it with their clock."""
+    from standardwebhooks import Webhook as Signer  # an extra, which making an endpoint asked for
+
+    body = orjson.dumps(attempt.event.as_json())
+    headers = {"content-type": "application/json", "user-agent": USER_AGENT, "webhook-id": attempt.webhook_id}
+    if attempt.signature == "missing":
+        return SignedRequest(headers, body)
+    timestamp = now - STALE_SECONDS if attempt.signature == "stale" else now
+    secrets = [WRONG_SECRET] if attempt.signature == "wrong" else endpoint.secrets_at(world_time)
+    signed_at = datetime.fromtimestamp(timestamp, tz=UTC)
+    signatures = [Signer(secret).sign(attempt.webhook_id, signed_at, body.decode()) for secret in secrets]
+    return SignedRequest(
+        {**headers, "webhook-timestamp": str(timestamp), "webhook-signature": " ".join(signatures)}, body
+    )
 
 
 def make_attempt(attempt: DueDelivery, endpoint: WebhookEndpoint, world: World) -> WebhookDelivery:

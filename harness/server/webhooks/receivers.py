@@ -8,7 +8,7 @@ import io
 import ssl
 import sys
 import threading
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from functools import cache
@@ -22,7 +22,6 @@ from wsgiref.util import setup_testing_defaults
 from harness.core.errors import ConfigError
 from harness.core.text.raised import describe_raised
 from harness.core.webhooks import LOOP_ENDED
-from harness.server.webhooks.sign import SignedRequest
 
 _LOOK_SECONDS = 0.05
 _MAX_READ = 1024 * 1024
@@ -36,6 +35,13 @@ class DeliveryProblem(Exception):
     def __init__(self, why: str, status: int | None = None) -> None:
         super().__init__(why)
         self.status = status
+
+
+class SignedRequest(NamedTuple):
+    """What a receiver gets."""
+
+    headers: Mapping[str, str]
+    body: bytes
 
 
 class Answered(NamedTuple):
