@@ -105,12 +105,8 @@ class _CallLedger:
         for item in items:
             if item.get("type") in CLIENT_CALL_NAMES:
                 self._add_call(item, None)
-        replayed = {
-            self._call_ids.get(id)
-            for item in items
-            if item.get("type") not in CALL_OF_OUTPUT
-            for id in ids_of_call(item)
-        }
+        others = [item for item in items if item.get("type") not in CALL_OF_OUTPUT]
+        replayed = {self._call_ids.get(id) for item in others for id in ids_of_call(item)}
         before = self._outputs_by_chain.get(previous or "", Counter())
         sent = Counter(output for item in items if (output := self._parse_output(item)))
         outputs = before | sent
@@ -135,9 +131,8 @@ class _CallLedger:
 def _calls_of_answer(answer: Json) -> list[Json]:
     """List the calls in an answer that the client has to execute."""
     if answer.get("object") == "response":
-        return [
-            item for item in answer["output"] if item["type"] in CLIENT_CALL_NAMES and item.get("execution") != "server"
-        ]
+        own = [item for item in answer["output"] if item.get("execution") != "server"]
+        return [item for item in own if item["type"] in CLIENT_CALL_NAMES]
     return required_calls(answer) if answer.get("object") == "thread.run" else []
 
 

@@ -107,20 +107,17 @@ class _LaneTracker:
         """Find what a request continues: the newest item from an earlier answer, else its chain."""
         body, params = as_object(request.body), request.params
         for item in reversed(_input_items(body)):
-            if origin := next(
-                (self.predecessors[key] for key in _reference_keys(item) if key in self.predecessors), None
-            ):
+            known = (self.predecessors.get(key) for key in _reference_keys(item))
+            if origin := next(filter(None, known), None):
                 return origin if str(item.get("type")).endswith("_output") else _Predecessor(origin.lane)
-        chain = [
+        chain = (
             body.get("previous_response_id"),
             conversation_id(body),
             params.get("response_id"),
             params.get("run_id"),
-        ]
-        return next(
-            (self.predecessors["id", id] for id in chain if isinstance(id, str) and ("id", id) in self.predecessors),
-            None,
         )
+        continued = (self.predecessors.get(("id", id)) for id in chain if isinstance(id, str))
+        return next(filter(None, continued), None)
 
     def _find_or_add_lane(self, declared_name: str, body: Json, origin: _Predecessor | None) -> _Lane:
         text, profile = _read_profile(body)
@@ -211,14 +208,8 @@ def _name_lanes(lanes: Sequence[_Lane], hints: Sequence[str]) -> None:
 
 
 def _choose_name(lane: _Lane, hints: Sequence[str]) -> str:
-    hand_off_target = next(
-        (
-            lane.hand_off_tool.removeprefix(start)
-            for start in _HAND_OFF_PREFIXES
-            if lane.hand_off_tool.startswith(start)
-        ),
-        "",
-    )
+    tool = lane.hand_off_tool
+    hand_off_target = next((tool.removeprefix(start) for start in _HAND_OFF_PREFIXES if tool.startswith(start)), "")
     hinted = next((hint for hint in hints if hint.casefold() in lane.instructions.casefold()), "")
     declared = "" if lane.declared_name.startswith("asst_") else lane.declared_name
     return (

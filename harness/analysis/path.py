@@ -122,9 +122,8 @@ def _show_item(item: Json, kind: str, name: str, calls: Mapping[str, Call], appr
         known = approvals.get(as_string(item.get("id")))
         return show_call(name, parse_arguments(call_arguments(item)), show_approval(known.approve if known else None))
     if kind == MCP_CALL:
-        result = (
-            f"✗ {_in_line(_show_value(item['error']))}" if item.get("error") else show_outputs([item.get("output")])
-        )
+        error = item.get("error")
+        result = f"✗ {_in_line(_show_value(error))}" if error else show_outputs([item.get("output")])
         return show_call(name, parse_arguments(call_arguments(item)), result)
     query = as_object(item.get("action")).get("query")
     return show_call(name, query) if query else name

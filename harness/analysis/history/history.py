@@ -108,9 +108,9 @@ class History:
         if exchange.request.operation not in (CREATE_RESPONSE, SOCKET) or not isinstance(body, dict):
             return None
         previous, conversation = body.get("previous_response_id"), conversation_id(body)
-        chain, id = (
-            (self.transcripts, previous) if isinstance(previous, str) else (self.conversations, conversation or "")
-        )
+        chain, id = self.conversations, conversation or ""
+        if isinstance(previous, str):
+            chain, id = self.transcripts, previous
         continued = chain.get(id, NO_ITEMS)
         placed_items = list(self._place_items(body))
         is_chained = previous is not None or conversation is not None
@@ -154,11 +154,10 @@ class History:
             sent[text] = (request.number, item)
 
     def _add_response(self, exchange: Exchange, answer: Json, request: HistoryRequest) -> None:
-        id, status, output = (
-            as_string(answer.get("id")),
-            _final_status(exchange, answer),
-            list(objects_in(answer.get("output"))),
-        )
+        id, output = as_string(answer.get("id")), objects_in(answer.get("output"))
+        # A background response goes on when its answer breaks off.
+        disconnection = "" if answer.get("background") else exchange.answer.disconnection
+        status = disconnection or as_string(answer.get("status"))
         transcript = self.transcripts[id] = request.transcript.extend(output)
         if status in PENDING_STATUSES:
             return
@@ -190,11 +189,9 @@ class History:
             else:
                 self.open_calls.pop(call_id, None)
         parts = item.get("content") if is_assistant(item) else ()
-        single_parts = objects_in(parts) if isinstance(parts, list) and len(parts) > 1 else ()
-        for spoken in (
-            output,
-            *(OutputItem({**item, "content": [part]}, output.reply, output.index) for part in single_parts),
-        ):
+        single = objects_in(parts) if isinstance(parts, list) and len(parts) > 1 else ()  # each may come back alone
+        alone = [OutputItem({**item, "content": [part]}, output.reply, output.index) for part in single]
+        for spoken in (output, *alone):
             if text := message_text(spoken.item).strip():
                 self.by_text.setdefault(text, SaidText()).add(spoken)
                 if spoken.annotation_count:
@@ -261,9 +258,3 @@ class History:
             if replies := self.by_input.get(request.digests[length]):
                 return replies, length
         return (), 0
-
-
-def _final_status(exchange: Exchange, answer: Json) -> str:
-    """How a response ended; a background response goes on when its answer breaks off."""
-    disconnection = None if answer.get("background") else exchange.answer.disconnection
-    return disconnection or as_string(answer.get("status"))

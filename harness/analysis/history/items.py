@@ -60,11 +60,8 @@ def client_call_id(item: Json) -> str:
     """Find the `call_id` of a call that the client executes, or the id of an approval request; else empty."""
     if item_type(item) == APPROVAL_REQUEST:
         return as_string(item.get("id"))
-    return (
-        as_string(item.get("call_id"))
-        if item_type(item) in CLIENT_CALL_NAMES and item.get("execution") != "server"
-        else ""
-    )
+    is_client_call = item_type(item) in CLIENT_CALL_NAMES and item.get("execution") != "server"
+    return as_string(item.get("call_id")) if is_client_call else ""
 
 
 def answered_id(item: Json) -> str:

@@ -62,15 +62,12 @@ class SimilarTexts(Generic[T]):
     def _find_nearest(self, letters: str) -> str:
         """Find the letters of a similar text; empty when none is similar."""
         if letters not in self._found and len(letters) >= SHORTEST:
-            runs, compared = _runs(letters), self._compared.get(letters, 0)
-            shared = (
-                Counter(candidate for run in runs for candidate in self._by_run.get(run, ())) if not compared else None
-            )
-            candidates = (
-                self._runs_of[compared:]
-                if shared is None
-                else [(candidate, _runs(candidate)) for candidate, _ in shared.most_common(1)]
-            )
+            runs = _runs(letters)
+            if compared := self._compared.get(letters, 0):
+                candidates = self._runs_of[compared:]  # the others have been compared before
+            else:
+                shared = Counter(candidate for run in runs for candidate in self._by_run.get(run, ()))
+                candidates = [(candidate, _runs(candidate)) for candidate, _ in shared.most_common(1)]
             self._compared[letters] = len(self._runs_of)
             for candidate, candidate_runs in candidates:
                 if len(runs & candidate_runs) >= SIMILARITY * max(len(runs), len(candidate_runs)):

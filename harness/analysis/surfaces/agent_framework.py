@@ -17,31 +17,27 @@ from harness.analysis.surfaces.base import (
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
 
-RESPONSES_BY_UPDATE = {
-    "ChatResponseUpdate": ("ChatResponse",),
-    "AgentResponseUpdate": ("AgentResponse",),
-    "AgentRunResponseUpdate": ("AgentRunResponse",),
+RESPONSE_BY_UPDATE = {
+    "ChatResponseUpdate": "ChatResponse",
+    "AgentResponseUpdate": "AgentResponse",
+    "AgentRunResponseUpdate": "AgentRunResponse",
 }
-"""The classes of responses that updates add up to."""
+"""The class of responses that updates add up to."""
 
 
-@register_reader(*(f"agent_framework.{name}" for names in RESPONSES_BY_UPDATE.values() for name in names))
+@register_reader(*(f"agent_framework.{name}" for name in RESPONSE_BY_UPDATE.values()))
 def read_response(result: Any) -> Surface:
     """Read the surface of a response: its messages and their total usage."""
     shown = merge_surfaces(read_message(message) for message in result.messages)
-    return merge_surfaces(
-        [
-            shown,
-            Surface(usage=get_member(result, "usage_details"), ids=frozenset({get_member(result, "response_id", "")})),
-        ]
-    )
+    ids = frozenset({get_member(result, "response_id", "")})
+    return merge_surfaces([shown, Surface(usage=get_member(result, "usage_details"), ids=ids)])
 
 
-@register_joiner(*(f"agent_framework.{name}" for name in RESPONSES_BY_UPDATE))
+@register_joiner(*(f"agent_framework.{name}" for name in RESPONSE_BY_UPDATE))
 def join_updates(updates: Sequence[Any]) -> Any:
     """Join the updates of a stream to a response, as the framework does."""
     kind = type(updates[0])
-    response_class = getattr(sys.modules[kind.__module__], RESPONSES_BY_UPDATE[kind.__name__][0])
+    response_class = getattr(sys.modules[kind.__module__], RESPONSE_BY_UPDATE[kind.__name__])
     for name in ("from_updates", "from_agent_run_response_updates", "from_chat_response_updates"):
         if hasattr(response_class, name):
             return getattr(response_class, name)(list(updates))
@@ -63,7 +59,7 @@ def read_message(one: Any) -> Surface:
     )
 
 
-@register_reader(*(f"agent_framework.{name}" for name in RESPONSES_BY_UPDATE))
+@register_reader(*(f"agent_framework.{name}" for name in RESPONSE_BY_UPDATE))
 def read_update(one: Any) -> Any:
     """Read a single update, as a whole stream."""
     return join_updates([one])
@@ -92,14 +88,8 @@ def _texts(contents: Iterable[Any], kind: str) -> list[str]:
 def _calls(contents: Iterable[Any]) -> list[Json]:
     """List the calls of a message; an approval request repeats its call, and counts only when the call is not there."""
     calls = [content for content in contents if get_member(content, "type") == "function_call"]
-    approval_requests = [content for content in contents if get_member(content, "type") == "function_approval_request"]
+    requests = [content for content in contents if get_member(content, "type") == "function_approval_request"]
     known = [get_member(call, "call_id") for call in calls]
-    waiting = [
-        call
-        for content in approval_requests
-        if get_member(call := get_member(content, "function_call"), "call_id") not in known
-    ]
-    return [
-        {"name": get_member(call, "name", ""), "arguments": get_member(call, "arguments", "{}")}
-        for call in [*calls, *waiting]
-    ]
+    asked = [get_member(request, "function_call") for request in requests]
+    calls += [call for call in asked if get_member(call, "call_id") not in known]
+    return [{"name": get_member(call, "name", ""), "arguments": get_member(call, "arguments", "{}")} for call in calls]
