@@ -47,7 +47,7 @@ TESTED_WITH = {
         "world/scripting/webhook_settings",
     },
     "cli/test_stopping.py": {"cli/support/foreground"},
-    "cli/test_view.py": {"viewer/build_run", "viewer/json_form", "viewer/page", "viewer/trace"},
+    "cli/test_view.py": {"viewer/build_run", "viewer/page", "viewer/trace"},
     "contract/evidence/test_loss_examples.py": {
         "analysis/history/history",
         "analysis/history/request",

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import orjson
 
-from harness.core.bounded_file import size_limit
+from harness.core.bounded_file import RAISE_ADVICE, size_limit
 from harness.core.errors import ConfigError
 from harness.core.text.shorten import shorten
 
@@ -80,7 +80,7 @@ def _decompress(raw: bytes) -> bytes:
     reader = zlib.decompressobj(wbits=31)
     text = reader.decompress(raw, limit + 1)
     if len(text) > limit:
-        raise ValueError(f"more than {limit} bytes; HARNESS_MAX_FILE_MB allows more")
+        raise ValueError(f"more than {limit} bytes; {RAISE_ADVICE}")
     if not reader.eof:
         raise EOFError("it is cut off")
     return text
