@@ -204,8 +204,6 @@ def check_options(options: ServeOptions, context: typer.Context) -> None:
     options.cluster.check(options.script)
     if options.command and options.cluster.is_shared:
         raise typer.BadParameter("a COMMAND has a mock of its own: --store is for servers without one.")
-    if options.webhook and options.cluster.is_shared:
-        raise typer.BadParameter("--webhook: servers that share a store deliver nothing.")
     _check_webhooks(options.webhooks)
     if "store_seconds" in given and not options.cluster.is_shared:
         raise typer.BadParameter("--store-seconds: it is for a shared --store, redis://HOST:PORT/NUMBER.")

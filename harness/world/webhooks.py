@@ -6,6 +6,8 @@ came of it. Time is that of the World: a retry is due when `mock.skip` or reques
     an event  -> due, once for each endpoint, as its faults say -> delivered
     delivered -> done, when the receiver answered 2xx; a delivery with a fault of the signature is done in any case
     delivered -> due again after the next of RETRY_SECONDS; after the last one given up
+
+Where several servers may deliver, an attempt that is due is first taken by one of them, under a name.
 """
 
 from __future__ import annotations
@@ -49,7 +51,7 @@ FAULTS = {
 """What can go wrong with the deliveries to an endpoint, by name."""
 _PREPENDED: dict[str, Signature] = {"forged": "wrong", "unsigned": "missing", "stale": "stale"}
 ALL_ALLOWED = "allow"
-NO_COURIER = "webhooks: nothing delivers here. Use the fixture `mock`, or `harness serve` without a shared --store."
+NO_COURIER = "webhooks: nothing delivers here. Use the fixture `mock`, or `harness serve`."
 _MAX_DELIVERIES = 10_000
 _SECRET_BYTES = 24
 
@@ -99,6 +101,7 @@ class DueDelivery(NamedTuple):
 class Webhooks:
     """The endpoints of a World by id, its deliveries so far, oldest first, and what is due.
 
+    `taken` is the attempt that is being made, one at most, by the name under which a server has taken it.
     `allowed` are the ids of mistakes that receivers may make, `ALL_ALLOWED` among them permits any.
     """
 
@@ -106,6 +109,7 @@ class Webhooks:
     allowed: set[str] = field(default_factory=set)
     endpoints: dict[str, WebhookEndpoint] = field(default_factory=dict)
     deliveries: list[WebhookDelivery] = field(default_factory=list)
+    taken: dict[str, tuple[DueDelivery, WebhookEndpoint]] = field(default_factory=dict)
     _due: list[tuple[int, int, DueDelivery]] = field(default_factory=list)
     _held: dict[str, list[DueDelivery]] = field(default_factory=dict)
     _count: int = 0
@@ -219,6 +223,27 @@ class Webhooks:
             if endpoint := self.endpoints.get(attempt.endpoint):
                 return attempt, endpoint
         return None
+
+    @property
+    def is_outstanding(self) -> bool:
+        """Whether something is due, is being delivered, or will be due later."""
+        return bool(self._due or self._held or self.taken)
+
+    def may_take(self, now: int) -> bool:
+        """Tell whether an attempt is due, and none is being made."""
+        is_due = any(due <= now for due, _, _ in self._due[:1])
+        return not self.taken and (is_due or any(held[0].at + HELD_SECONDS <= now for held in self._held.values()))
+
+    def take(self, name: str, now: int) -> tuple[DueDelivery, WebhookEndpoint] | None:
+        """Take the oldest attempt that is due under a name; None without any, and while another is being made."""
+        if not self.may_take(now) or (due := self.take_due(now)) is None:
+            return None
+        self.taken[name] = due
+        return due
+
+    def record_taken(self, name: str, delivery: WebhookDelivery) -> None:
+        """Note what came of the attempt that was taken under a name."""
+        self.record(self.taken.pop(name)[0], delivery)
 
     def next_time(self, now: int) -> int | None:
         """Find the World's time at which something is due next, after `now`; None when nothing is."""

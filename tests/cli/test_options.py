@@ -61,7 +61,6 @@ MISTAKES = [
     ("serve --report no-such-folder/report.html -- true", "there is no folder no-such-folder"),
     ("serve --webhook localhost", "give an address like http://localhost:8000/hook"),
     ("serve --webhook http://localhost --webhook-secret s3cret", "a signing secret is whsec_"),
-    ("serve --webhook http://localhost --store redis://localhost/0", "share a store deliver nothing"),
     ("serve --certificate absent.pem -- true", "--certificate absent.pem: cannot be read: No such file or directory."),
     ("serve --key sk-mine -- true", "--key sk-mine: it is the key of a --certificate FILE; API keys are given by"),
     *(

@@ -18,6 +18,7 @@ from harness.cluster.sharing.log_entries import (
     HTTP,
     LEFT,
     LOST,
+    OWN_KINDS,
     TEXT,
     UPGRADE,
     LoggedRequest,
@@ -29,6 +30,7 @@ from harness.cluster.sharing.log_entries import (
 )
 from harness.cluster.sharing.redis_log import SNAPSHOT_EVERY
 from harness.cluster.sharing.replicated_api import ReplicatedApi
+from harness.cluster.sharing.shared_courier import carry_out
 from harness.cluster.sharing.snapshot import Snapshot, SnapshotError, decode_snapshot, encode_snapshot
 from harness.core.delivery import Delivery
 from harness.core.edge import EdgeRecord
@@ -70,7 +72,7 @@ class Submitted(NamedTuple):
     @property
     def is_refusable(self) -> bool:
         """Whether a client waits for it that must hear when the World it is meant for is lost."""
-        return self.request is not None and self.request.kind != LEFT and not self.is_reset
+        return self.request is not None and self.request.kind not in OWN_KINDS and not self.is_reset
 
 
 ControlPlane = Callable[[LoggedRequest], Awaitable[ControlAnswer]]
@@ -225,8 +227,10 @@ class AppliedLogs:
             return self._open_session(replica, request, is_own=is_own)
         if request.kind in (TEXT, BYTES):
             return _receive(replica.sessions.get(request.session), request, edge, is_own=is_own)
-        replica.sessions.pop(request.session, None)
-        return None
+        if request.kind == LEFT:
+            replica.sessions.pop(request.session, None)
+            return None
+        return carry_out(self._api.worlds.get(request.path), request)
 
     def _open_session(self, replica: _Replica, request: LoggedRequest, *, is_own: bool) -> SocketSession | Answer:
         head = request.path, request.header_values, request.parameters

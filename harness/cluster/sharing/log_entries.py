@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple, Protocol
 
 import orjson
@@ -134,6 +134,12 @@ class RequestLog(Protocol):
     async def get_epochs(self, keys: Sequence[str]) -> dict[str, str]:
         """Get the epoch of each key's log, empty without a log; the logs do not last longer for being asked for."""
 
+    async def note_outstanding(self, added: Collection[str], removed: Collection[str]) -> None:
+        """Note for all servers for which keys something is to be delivered to webhooks, and for which no more is."""
+
+    async def get_outstanding(self, most: int) -> list[str]:
+        """Get as many of the keys that were noted, others each time."""
+
     async def close(self) -> None:
         """Close what it has opened."""
 
@@ -154,6 +160,11 @@ def parse_line(line: bytes) -> LogLine:
 
 HTTP, CONTROL, UPGRADE, TEXT, BYTES, LEFT = "http", "control", "upgrade", "text", "bytes", "left"
 """The kinds: a request to the API, one to the control plane, an upgrade to a WebSocket, its messages, its end."""
+TAKE, RECORD, HURRY = "take", "record", "hurry"
+"""The kinds that servers write about webhooks, with the key as `path`: one takes an attempt by a name (`session`), says what
+came of it (`raw`), or lets what is due until a time (`session`) be due now."""
+OWN_KINDS = (LEFT, TAKE, RECORD, HURRY)
+"""The kinds of which no client waits for an answer."""
 
 
 class LoggedRequest(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -128,6 +128,19 @@ class RedisLog:
             if not isinstance(head, redis_errors.RedisError)
         }
 
+    async def note_outstanding(self, added: Collection[str], removed: Collection[str]) -> None:
+        """Note for all servers for which keys something is to be delivered to webhooks, and for which no more is."""
+        name = self._name("webhooks")
+        changes: list[tuple[Any, ...]] = [("SREM", name, *map(_encode, removed))] if removed else []
+        changes += [("SADD", name, *map(_encode, added)), ("EXPIRE", name, self.seconds)] if added else []
+        if changes:
+            await self._ask(changes, self.deadline())
+
+    async def get_outstanding(self, most: int) -> list[str]:
+        """Get as many of the keys that were noted, others each time."""
+        [keys] = await self._ask([("SRANDMEMBER", self._name("webhooks"), most)], self.deadline())
+        return [key.decode("utf-8", "surrogatepass") for key in keys] if isinstance(keys, list) else []
+
     async def _run_snapshot(self, calls: Sequence[tuple[Any, ...]], deadline: float) -> list[Any]:
         """Run the script of snapshots; StoreLost when the connection breaks."""
         return await self._ask([("EVALSHA", self._snapshot_sha, 2, *call) for call in calls], deadline)
@@ -176,7 +189,7 @@ class RedisLog:
         return ("EVALSHA", self._append_sha, 4, *keys, self._name("strays"), self._name("snapshot", call.key), *args)
 
     def _name(self, *parts: str) -> bytes:
-        return ":".join((self._prefix, *parts)).encode("utf-8", "surrogatepass")
+        return _encode(":".join((self._prefix, *parts)))
 
     def _read(self, call: Append, answer: Any) -> Tail | StoreLost:
         if isinstance(answer, redis_errors.RedisError):
@@ -288,6 +301,10 @@ class _Broken(Exception):
     def as_lost(self, *, is_unknown: bool = False) -> StoreLost:
         """Convert it to what the users of the log are told."""
         return StoreLost(str(self), is_unknown=is_unknown, is_late=self.is_late)
+
+
+def _encode(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _is_late(problem: BaseException) -> bool:

@@ -39,6 +39,7 @@ from harness.cluster.sharing.log_entries import (
     Tail,
 )
 from harness.cluster.sharing.replicated_api import ReplicatedApi
+from harness.cluster.sharing.shared_courier import SharedCourier
 from harness.cluster.sharing.snapshot import SnapshotError
 from harness.cluster.sharing.watches import LOOK_SECONDS, GateWatch, KeyWatch
 from harness.core.edge import EdgeRecord
@@ -65,6 +66,7 @@ class Replicas:
         self._is_look_due = False
         self._watch = KeyWatch(log)
         self.gates = GateWatch(self._bring_up_to_date)
+        self.courier = SharedCourier(api.worlds, self.submit)
 
     def submit(
         self, key: str, request: LoggedRequest | None, *, is_reset: bool = False, edge: EdgeRecord | None = None
@@ -101,6 +103,7 @@ class Replicas:
     async def close(self) -> None:
         """Stop looking into the logs, and close their connection."""
         self.gates.close()
+        await self.courier.close()
         for task in (self._looker, self._sender):
             if task is not None:
                 task.cancel()
@@ -124,6 +127,7 @@ class Replicas:
             finally:
                 for submitted in batch:
                     self._applied.sent.pop(submitted.mark, None)
+            await self._note_outstanding()
             if self._keep is not None:
                 self._applied.keep(self._keep, self.gates.keys)
 
@@ -162,6 +166,19 @@ class Replicas:
                 self._forget(key)
             else:
                 self.submit(key, None).add_done_callback(lambda done: done.cancelled() or done.exception())
+        with suppress(StoreLost):
+            for key in await self._log.get_outstanding(MOST_SENT):
+                self.courier.look_after(key)
+
+    async def _note_outstanding(self) -> None:
+        """Let other servers know for which Worlds something is to be delivered, in case that this one ends."""
+        courier = self.courier
+        added, removed = set(courier.outstanding), courier.finished - courier.outstanding
+        if added or removed:
+            with suppress(StoreLost):
+                await self._log.note_outstanding(added, removed)
+                courier.outstanding -= added
+                courier.finished.clear()
 
     async def _restore(self, keys: Sequence[str], deadline: float) -> None:
         """Make the Worlds of keys that are not known here from their snapshots, as far as there are any."""

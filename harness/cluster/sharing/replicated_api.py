@@ -20,8 +20,8 @@ from harness.world.websocket_state import SILENT_SCRIPT
 class ReplicatedApi(MockApi):
     """A mock whose requests without a World are counted as the log of the store counts them, in all processes alike.
 
-    How long a client has waited is not in the log, so only what is skipped refills a quota. Each process carries out all
-    requests and would deliver to webhooks what they cause, so none does. None holds a request that the log has taken.
+    How long a client has waited is not in the log, so only what is skipped refills a quota. What delivers to webhooks is a
+    `SharedCourier` of the app. None holds a request that the log has taken.
     """
 
     has_courier = False
@@ -39,6 +39,7 @@ class ReplicatedApi(MockApi):
         return {
             "account": DEFAULT_ORGANIZATION,
             "contract": self.options.overrides,
+            "courier": self.courier,
             "empty chain": EMPTY_CHAIN,
             "empty mapping": EMPTY_MAPPING,
             "ending": DEFAULT_ENDING,

@@ -53,6 +53,7 @@ class SharedApp(App):
     ) -> None:
         super().__init__(api, access)
         self._replicas = Replicas(api, log, self._carry_out_control, keep)
+        api.courier = self._replicas.courier
         self._local_control: AsgiApp | None = None
 
     async def close(self) -> None:

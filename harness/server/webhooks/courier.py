@@ -10,12 +10,8 @@ import asyncio
 import threading
 from typing import Any
 
-from harness.core.errors import ConfigError
 from harness.core.webhooks import WebhookDelivery
 from harness.world.world import World
-
-APP_ORIGIN = "http://localhost"
-"""Where an app of this process is told to be."""
 
 
 class ThreadCourier:
@@ -37,17 +33,9 @@ class ThreadCourier:
 
     def lead(self, receiver: Any, path: str, url: str) -> tuple[str, Any]:
         """Say where deliveries go: the URL, and what to call unless they are posted there."""
-        from harness.server.webhooks.receivers import check_url, make_receiver, poster_to
+        from harness.server.webhooks.receivers import lead_deliveries
 
-        if path and url:
-            raise ConfigError(f"webhooks(…, {path!r}, url={url!r}): the URL has the path; leave out the other.")
-        if isinstance(receiver, str):
-            if path:
-                raise ConfigError(f"webhooks({receiver!r}, {path!r}): a path is that of an app; the URL has its own.")
-            check_url(receiver)
-            return (check_url(url), poster_to(receiver)) if url else (receiver, None)
-        made = make_receiver(receiver)
-        return check_url(url or f"{APP_ORIGIN}{'' if path.startswith('/') else '/'}{path}"), made
+        return lead_deliveries(receiver, path, url)
 
     def wake(self, world: World) -> None:
         """Begin to deliver what is due."""

@@ -23,6 +23,8 @@ from harness.core.errors import ConfigError
 from harness.core.text.raised import describe_raised
 from harness.core.webhooks import LOOP_ENDED
 
+APP_ORIGIN = "http://localhost"
+"""Where an app of this process is told to be."""
 _LOOK_SECONDS = 0.05
 _MAX_READ = 1024 * 1024
 _GONE_SECONDS = 1.0
@@ -56,6 +58,19 @@ class Receiver(Protocol):
 
     def __call__(self, url: str, request: SignedRequest, timeout: float) -> Answered:
         """Send it."""
+
+
+def lead_deliveries(receiver: Any, path: str, url: str) -> tuple[str, Receiver | None]:
+    """Say where deliveries go: the URL, and what to call unless they are posted there; ConfigError for anything else."""
+    if path and url:
+        raise ConfigError(f"webhooks(…, {path!r}, url={url!r}): the URL has the path; leave out the other.")
+    if isinstance(receiver, str):
+        if path:
+            raise ConfigError(f"webhooks({receiver!r}, {path!r}): a path is that of an app; the URL has its own.")
+        check_url(receiver)
+        return (check_url(url), poster_to(receiver)) if url else (receiver, None)
+    made = make_receiver(receiver)
+    return check_url(url or f"{APP_ORIGIN}{'' if path.startswith('/') else '/'}{path}"), made
 
 
 def make_receiver(app: Any) -> Receiver:
