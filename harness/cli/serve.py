@@ -31,6 +31,12 @@ MAX_LOSSES = 5
 """How many losses are listed at the end, the first ones."""
 
 
+NO_VIEW = (
+    "none with --workers: each process has Worlds of its own. /_harness/worlds and /_harness/events tell of those in the "
+    "process of the key they come with. Serve without --workers to see all."
+)
+
+
 @takes_options(ServeOptions)
 def serve(context: typer.Context, options: ServeOptions) -> None:
     """Serve the mock, every key that starts with `sk-` a world of its own, until interrupted or a COMMAND has ended."""
@@ -87,6 +93,7 @@ def _entrance(options: ServeOptions, access: ControlAccess) -> Entrance:
         lambda origin: {**server_variables(origin, dialect, options.key), **shown},
         view,
         options.opens,
+        NO_VIEW if options.workers > 1 else "",
     )
 
 

@@ -157,6 +157,7 @@ class Cluster:
                 from harness.cluster.worker_metrics import WorkerMetrics
 
                 watched.metrics = WorkerMetrics(Path(folder), watched.tick).answer
+            watched.api.worker_count = self.workers
             watched.api.mark_dropped(lost)
             cut_off = Worker(watched, channel, keys, is_first=number == 0).run()
             watched.flush()

@@ -58,6 +58,8 @@ class MockApi(KeyedWorlds):
 
     has_courier = True
     can_hold = True
+    worker_count = 1
+    """How many processes answer at the address of this one, each with Worlds of its own."""
 
     def __init__(
         self,

@@ -29,13 +29,14 @@ COLLECTION_THRESHOLDS = (50_000, 5, 500)
 class Entrance(NamedTuple):
     """The root of a server's API, the variables of its clients by origin, and the path of the viewer.
 
-    The viewer is opened in a browser when `opens` says so.
+    The viewer is opened in a browser when `opens` says so. `no_view` says why there is none.
     """
 
     root: str
     variables: Callable[[str], Mapping[str, str]]
     view: str = ""
     opens: bool = False
+    no_view: str = ""
 
 
 def serve_foreground(
@@ -84,7 +85,8 @@ def listen(host: str, port: int, entrance: Entrance, secured: Secured | None) ->
         with suppress(OSError):  # nobody reads it, and clients may know the port
             variables = {**entrance.variables(origin), **(secured.variables if secured else {})}
             exports = (f"export {name}={shlex.quote(value)}" for name, value in variables.items())
-            viewer = [f"Viewer  {origin}{entrance.view}"] if entrance.view else []
+            shown = f"{origin}{entrance.view}" if entrance.view else entrance.no_view
+            viewer = [f"Viewer  {shown}"] if shown else []
             print_text("\n".join([f"Serving {origin}{entrance.root}", *exports, *viewer]))
         if entrance.opens:
             webbrowser.open(f"{origin}{entrance.view}")

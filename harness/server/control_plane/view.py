@@ -16,11 +16,12 @@ from fastapi.responses import HTMLResponse
 
 import harness.analysis.losses  # noqa: F401  (registers every loss)
 from harness.analysis.loss import losses_in_accepted
+from harness.core.errors import HarnessError
 from harness.core.text.shorten import pluralize
 from harness.explain.findings import collect_findings
 from harness.explain.verdict import find_verdict
 from harness.report.report import RunFacts
-from harness.server.control_plane.requests import named_world
+from harness.server.control_plane.requests import api_of, named_world
 from harness.server.keyed_worlds import shown_name
 from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.server.observe.health import harness_version, uptime
@@ -31,6 +32,10 @@ from harness.viewer.page import empty_page
 from harness.world.world import World
 
 VIEW_PATH = f"{CONTROL_ROOT}/view"
+NO_VIEWER = (
+    "there is no viewer with --workers {}: each worker has Worlds of its own, and would show these alone. Serve with one, "
+    "or ask for /_harness/report with the key of a World."
+)
 NEWEST_OF_ROW = 50
 """Of how many exchanges the row of a World tells, the newest: their texts can be searched, their lanes are named."""
 NEWEST_JUDGED = 1_000
@@ -46,8 +51,9 @@ _Made = TypeVar("_Made")
 _POLICY = re.compile(r'http-equiv="Content-Security-Policy" content="([^"]*)"')
 
 
-async def view(_: Request) -> HTMLResponse:
+async def view(request: Request) -> HTMLResponse:
     """The viewer: a page that loads nothing else and asks for the token where one is needed."""
+    _check_process(api_of(request))
     page = empty_page()
     policy = _POLICY.search(page)
     assert policy, "the page has lost its policy"
@@ -72,8 +78,15 @@ async def view_case(request: Request, id: str, after: int = 0) -> Response:
     return await live.answer(lambda: live.case(named_world(live.api, id), after))
 
 
+def _check_process(api: MockApi) -> None:
+    """Raise HarnessError for a worker: what is wrong in the Worlds of the others would not be seen."""
+    if api.worker_count > 1:
+        raise HarnessError(NO_VIEWER.format(api.worker_count))
+
+
 def _live_of(request: Request) -> _LiveView:
     state = request.app.state
+    _check_process(state.api)
     if not hasattr(state, "live_view"):
         state.live_view = _LiveView(state.api)
     live: _LiveView = state.live_view

@@ -68,6 +68,20 @@ def test_keys_that_share_a_connection_have_their_own_worlds(workers, closed_at_t
     assert [len(ask(workers.port, "GET", "/_harness/exchanges", key=key).json) for key in last] == [8] * 5
 
 
+@pytest.mark.parametrize("path", ["/view", "/view/run", "/view/case?id=sk-seen"])
+def test_no_worker_shows_its_worlds_as_if_they_were_all(workers, path):
+    assert create(workers.port, key="sk-seen").status == 200
+    shown = ask(workers.port, "GET", f"/_harness{path}", key="sk-seen")
+    assert shown.status == 400
+    assert shown.json["error"]["message"].startswith("there is no viewer with --workers 2")
+
+
+def test_it_is_said_at_the_start_that_there_is_no_viewer():
+    with serving("--workers", "2") as server:
+        assert server.child.stdout
+        assert server.child.stdout.readline().startswith("Viewer  none with --workers: ")
+
+
 def test_a_head_may_come_in_pieces(workers):
     with workers.say() as wire:
         for _ in range(2):
