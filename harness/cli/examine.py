@@ -92,6 +92,7 @@ def _check_files(options: ExamineOptions) -> None:
 
 
 def _examine_client(options: ExamineOptions, cases: Sequence[ClientCase]) -> NoReturn:
+    from harness.examine.report.formats import write_results
     from harness.examine.report.json_results import read_results
 
     given, command = options.adapter or [], options.command
@@ -101,7 +102,7 @@ def _examine_client(options: ExamineOptions, cases: Sequence[ClientCase]) -> NoR
     earlier = read_results(options.baseline) if options.baseline else None
     results = _examine(adapter, command, cases, options.modes or [], options.jobs)
     for file in options.reports or []:
-        _write(results, file)
+        write_results(results, file)
     if options.write_test:
         _write_tests(options.write_test, results, cases, adapter, command, every=is_one)
     code = _print_verdict(results, earlier, detailed=is_one, verbose=options.verbose, as_json=options.as_json)
@@ -178,6 +179,7 @@ def _interrupt(number: int) -> None:
 
 def _merge(files: Sequence[str], reports: Sequence[Path], as_json: bool) -> None:
     from harness.cli.support.examination import print_summary
+    from harness.examine.report.formats import write_results
     from harness.examine.report.json_results import read_results
     from harness.examine.report.results import merge_results
 
@@ -185,18 +187,12 @@ def _merge(files: Sequence[str], reports: Sequence[Path], as_json: bool) -> None
         raise typer.BadParameter("say of which files: harness examine --merge A.json B.json --report C.html.")
     merged = merge_results([read_results(Path(file)) for file in files])
     for file in reports:
-        _write(merged, file)
+        write_results(merged, file)
     if as_json:
         _print_results(merged)
         return
     for result in merged.clients:
         print_summary(result, merged.areas, result.failures)
-
-
-def _write(results: ExaminationResults, file: Path) -> None:
-    from harness.examine.report.formats import write_results
-
-    write_results(results, file)
 
 
 def _write_tests(

@@ -173,7 +173,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
         if (world := item.stash.get(WORLD_STASH_KEY, None)) and (forgotten := _list_never_awaited()):
             world.not_awaited = forgotten
     if world:
-        _finish_deliveries(world)
+        if world.webhooks and world.courier:  # what is due at webhooks is judged, too
+            world.courier.deliver(world)
         item.stash[_JUDGED_STASH_KEY] = _count_problems(world)
         losses = _disallowed_losses(item, world, accepted_only=True)
         _fail_test(world, losses, unused=_is_unused_fatal(item), shown=_is_showing_judged(item))
@@ -190,7 +191,7 @@ def pytest_runtest_makereport(
         hide_library_frames(call.excinfo.value)
     report = yield
     if world and report.failed:
-        is_own = _is_users_mistake(call) or is_live_api_refused(item)
+        is_own = bool(call.excinfo and isinstance(call.excinfo.value, HarnessError)) or is_live_api_refused(item)
         is_own = is_own or (not world.exchanges and not world.strays and not may_come_of_silence(call))
         report.sections += _report_sections(item, world, report, is_own=is_own)
     if world and report.skipped and not hasattr(report, "wasxfail"):
@@ -200,22 +201,11 @@ def pytest_runtest_makereport(
     return report
 
 
-def _finish_deliveries(world: World) -> None:
-    """Wait until what is due at webhooks has been delivered, so that it is judged."""
-    if world.webhooks and world.courier:
-        world.courier.deliver(world)
-
-
 def _list_never_awaited() -> tuple[str, ...]:
     """List the coroutines that Python has warned of in this test; none where pytest does not hold its warnings in a list."""
     held = getattr(getattr(warnings, "_showwarnmsg_impl", None), "__self__", None)
     told = (str(getattr(warning, "message", "")) for warning in held) if isinstance(held, list) else ()
     return tuple(text for text in told if text.endswith("was never awaited"))
-
-
-def _is_users_mistake(call: pytest.CallInfo[None]) -> bool:
-    """Tell whether the error of a test is one of the harness, whose text is the cause."""
-    return call.excinfo is not None and isinstance(call.excinfo.value, HarnessError)
 
 
 def _report_sections(
