@@ -25,6 +25,13 @@ class InnerRun:
         self._result.stdout.fnmatch_lines(lines)
         return self
 
+    def hides(self, *lines: str) -> InnerRun:
+        """Assert that the output has no line like one of these."""
+        __tracebackhide__ = True
+        for line in lines:
+            self._result.stdout.no_fnmatch_line(line)
+        return self
+
 
 Run = Callable[..., InnerRun]
 """Runs tests given as source."""

@@ -30,9 +30,9 @@ def marked(body: str, options: str = "as_script=True", arguments: str = "client"
 
 
 def test_a_prompt_that_is_the_same_changes_nothing(run):
-    result = run(marked("assert forecast(client) == 'It is 18 degrees in Paris.'"))
-    result.assert_outcomes(passed=1)
-    result.stdout.no_fnmatch_line("*changed since the recording*")
+    run(marked("assert forecast(client) == 'It is 18 degrees in Paris.'")).shows(passed=1).hides(
+        "*changed since the recording*"
+    )
 
 
 def test_a_changed_prompt_passes_and_is_told(run):
