@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Sequence, Set
 
 from harness.analysis.history.history import History
 from harness.analysis.history.items import describe_item, message_text
-from harness.analysis.history.request import HistoryRequest, OutputItem, count_annotations
+from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.history.similar_text import describe_edit, is_similar_text, letters_of
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import NEXT, PROMPT, ask, assistant, user
 from harness.analysis.losses.text import describe_damage, find_message_in_place, without_citations
+from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.core.loose_json import as_string, objects_in
 from harness.core.text.shorten import quote
@@ -28,6 +30,7 @@ _WIRE_ANNOTATION: Json = {
 _ANNOTATIONS_GONE = "{lost} of {had} annotations of the {what}, said in exchange {said}, are gone{edited}"
 _JOINED = ", and further text was joined to it"
 _FIX = "Send `annotations` of each `output_text` back as they were said."
+_HOST_AND_PATH = re.compile(r"https?://(?:www\.)?([^?#]*).*", re.S | re.I)
 _LINKED_TEXT = "v2 is out ([Notes](https://example.org/v2))."
 _LINKED_MESSAGE = message(_LINKED_TEXT, annotations=[ANNOTATION])
 _FLATTENED = ask(
@@ -37,6 +40,10 @@ _FLATTENED = ask(
 
 def _message_annotated(*notes: Json) -> Json:
     return assistant("", content=[{"type": "output_text", "text": "v2 is out since May.", "annotations": list(notes)}])
+
+
+def _sent_with(note: Json) -> Case:
+    return ask([PROMPT], [PROMPT, _message_annotated(note), NEXT], turns=[CITED_MESSAGE])
 
 
 @loss(
@@ -50,9 +57,11 @@ def _message_annotated(*notes: Json) -> Json:
             [_message_annotated(_WIRE_ANNOTATION)],
             turns=[message("v2 is out since May.", annotations=[ANNOTATION, ANNOTATION])],
         ),
+        _sent_with({**_WIRE_ANNOTATION, "url": "https://example.org/v3"}),
     ],
     keeps=[
-        ask([PROMPT], [PROMPT, _message_annotated(_WIRE_ANNOTATION), NEXT], turns=[CITED_MESSAGE]),
+        _sent_with(_WIRE_ANNOTATION),
+        _sent_with({**_WIRE_ANNOTATION, "url": "https://EXAMPLE.org/v2/?utm_source=openai#:~:text=v2"}),
         ask([PROMPT], [{"type": "item_reference", "id": "{0.output.0.id}"}, NEXT], turns=[CITED_MESSAGE]),
         ask([PROMPT], [PROMPT, assistant("v2 came out this May."), NEXT], turns=[CITED_MESSAGE]),
         ask([PROMPT], [user("The researcher said: v2 is out since May.")], turns=[CITED_MESSAGE]),
@@ -61,8 +70,9 @@ def _message_annotated(*notes: Json) -> Json:
     ],
 )
 def citation_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """An assistant message comes back in parts, with fewer annotations than it was said with.
+    """An assistant message comes back in parts, with fewer annotations than it was said with, or with other sources.
 
+    Of the address of a page host and path count: clients take marks of origin out of its query.
     It may have been edited on the way, a space here or a word there, cut off, or joined with further text; one retold in
     other words, or whose citations were taken out of its text, has no annotations to keep.
     """
@@ -120,16 +130,23 @@ def _dropped_annotations(place: str, item: Json, history: History, placed: Outpu
     """
     for original, edited in _find_annotated(item, history, placed):
         had = original.annotation_count
-        if lost := had - _count_kept(original.item, item, is_joined=edited == _JOINED):
+        if lost := had - _count_kept(original.item, item):
             facts = {"what": describe_item(original.item), "had": had, "lost": lost, "edited": edited}
             yield {"at": place, "said": original.number, "original": original, **facts}
 
 
-def _count_kept(original: Json, item: Json, *, is_joined: bool) -> int:
-    """Count the annotations of a message beside a text; of a joined message only those of its own sources."""
-    sources = {source for note in _notes_of(original) for source in _sources(note)}
-    kept = [note for note in _notes_of(item) if not is_joined or not sources.isdisjoint(_sources(note))]
-    return min(len(kept), count_annotations(original))
+def _count_kept(original: Json, item: Json) -> int:
+    """Count the annotations of a message that another has, too, by their sources."""
+    left = [_pages(note) for note in _notes_of(item)]
+    for pages in map(_pages, _notes_of(original)):
+        if (kept := next((one for one in left if not pages or not pages.isdisjoint(one)), None)) is not None:
+            left.remove(kept)
+    return len(_notes_of(item)) - len(left)
+
+
+def _pages(note: Json) -> Set[str]:
+    """List the sources of an annotation, of an address its host and path."""
+    return {_HOST_AND_PATH.sub(r"\1", source).rstrip("/").casefold() for source in _sources(note)}
 
 
 def _find_annotated(item: Json, history: History, placed: OutputItem | None) -> Iterator[tuple[OutputItem, str]]:

@@ -49,6 +49,7 @@ _ORDER_KEPT = ask(
             turns=[[THOUGHT, DEPLOY]],
             **_REASONING_MODEL,
         ),
+        ask([PROMPT], [PROMPT, output(), call()], turns=[DEPLOY]),
     ],
     keeps=[
         _ORDER_KEPT,
@@ -59,12 +60,13 @@ _ORDER_KEPT = ask(
     ],
 )
 def order_changed(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """What was said in one response comes back in another order: reasoning after what followed it, or words after an output.
+    """A response comes back in another order: reasoning after what followed it, words after an output, a call after its own.
 
     Words beside calls, before any output, and parallel calls among themselves have no order that matters: many clients
     keep words and calls apart.
     """
     yield from (facts for matters, facts in _find_swaps(request, history) if matters)
+    yield from _find_calls_after_their_outputs(request, history)
 
 
 @loss(message=MESSAGE, fix=FIX, strict=True, loses=[_CALLS_SWAPPED, _CALL_BEFORE_TEXT], keeps=[_ORDER_KEPT])
@@ -88,6 +90,19 @@ def _find_swaps(request: HistoryRequest, history: History) -> Iterator[tuple[boo
                     _is_significant(first.item, then.item, between),
                     {**facts, "what": describe_item(then.item), "other": describe_item(first.item)},
                 )
+
+
+def _find_calls_after_their_outputs(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    called: set[str] = set()
+    answered: dict[str, Json] = {}
+    for place, item in request.placed_items if request.calls else ():
+        if id := client_call_id(item):
+            early = answered.get(id) if id not in called else None
+            called.add(id)
+            if early and (original := history.find_call(id)):
+                yield {"at": place, "said": original.number, "what": describe_item(item), "other": describe_item(early)}
+        elif id := answered_id(item):
+            answered.setdefault(id, item)
 
 
 def _is_significant(first: Json, then: Json, between: Sequence[Json]) -> bool:

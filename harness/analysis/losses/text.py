@@ -9,6 +9,7 @@ from itertools import takewhile
 from harness.analysis.history.history import History
 from harness.analysis.history.items import describe_item, is_assistant, message_text
 from harness.analysis.history.request import HistoryRequest, OutputItem
+from harness.analysis.history.similar_text import letters_of
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import NEXT, PROMPT, REPLY, TEXT, ask, assistant, user
 from harness.contract.rule import Case
@@ -23,6 +24,10 @@ _CITATION_MARKERS = re.compile(
     r"(?:【[^】]{0,300}】|\(?\[[^\]]{0,300}\]\([^)]{0,2000}\)\)?|\[\d+\]|\ue200[^\ue201]{0,300}\ue201|\s)+"
 )
 """Citations in a text, which a client may remove."""
+
+
+LEAST_STUTTER = 3
+"""Letters that a text has too many, in parts that stand twice; fewer are a slip of the hand, as is one letter many times."""
 
 
 def _sent_back_case(sent: str, **members: str) -> Case:
@@ -43,12 +48,17 @@ _MESSAGE_ID = {"id": "{0.output.0.id}"}
         _sent_back_case(TEXT[:20], **_MESSAGE_ID),
         _sent_back_case(TEXT[20:], **_MESSAGE_ID),
         _sent_back_case("", **_MESSAGE_ID),
+        _sent_back_case(f"{TEXT[:6]}{TEXT}"),
+        _sent_back_case("".join(f"{word} {word} " for word in TEXT.split()), **_MESSAGE_ID),
+        _sent_back_case("".join(2 * letter for letter in TEXT)),
     ],
     keeps=[
         _sent_back_case(TEXT),
         _sent_back_case(f"{TEXT}\n", **_MESSAGE_ID),
         _sent_back_case(f"{TEXT[:20]}…"),
         _sent_back_case("Never mind.", **_MESSAGE_ID),
+        _sent_back_case(f"{TEXT} It!", **_MESSAGE_ID),
+        _sent_back_case(TEXT.replace("tell", "tellll"), **_MESSAGE_ID),
         ask([PROMPT], [PROMPT, assistant("I will."), PROMPT], turns=[message("I will.【1†v2】")]),
         ask([PROMPT], [PROMPT, assistant("Yes."), NEXT], turns=[message("<thought>Or no?</thought>Yes.")]),
         ask([PROMPT], [PROMPT, assistant("Once."), assistant("Twice.")], turns=[message("Once.", "Twice.")]),
@@ -56,7 +66,7 @@ _MESSAGE_ID = {"id": "{0.output.0.id}"}
     ],
 )
 def text_altered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """The assistant's words come back doubled or cut off.
+    """The assistant's words come back doubled, as a whole or in parts, or cut off.
 
     A message is known by its id, or by its place after all that led to it. Citations and thoughts may be taken out of a
     text, and it may be shortened with an ellipsis.
@@ -115,12 +125,33 @@ def describe_damage(was: str, now: str) -> str:
     if was.startswith(now) and not _CITATION_MARKERS.fullmatch(was[len(now) :]):
         return "cut off"
     cut = was.removesuffix(now)
-    return "without its beginning" if cut != was and not cut.rstrip().endswith(">") else ""
+    if cut != was and not cut.rstrip().endswith(">"):
+        return "without its beginning"
+    return "with parts doubled" if _is_stuttered(letters_of(was), letters_of(now)) else ""
 
 
 def without_citations(text: str) -> str:
     """Strip a text of the marks of its citations, and of white space."""
     return _CITATION_MARKERS.sub("", text)
+
+
+def _is_stuttered(was: str, now: str) -> bool:
+    """Tell whether a text is another in which parts, say deltas of its stream, stand twice or more in a row."""
+    added = longest = place = 0
+    for letter in (*was, ""):
+        while now[place : place + 1] != letter:
+            length = _repeated_length(now, place)
+            if not length:
+                return False
+            added, longest, place = added + length, max(longest, length), place + length
+        place += 1
+    return added >= LEAST_STUTTER and (longest > 1 or 2 * added >= len(was))
+
+
+def _repeated_length(text: str, place: int) -> int:
+    """Find the fewest characters before a place that stand after it again; 0 when none do."""
+    lengths = range(1, min(place, len(text) - place) + 1)
+    return next((length for length in lengths if text.startswith(text[place - length : place], place)), 0)
 
 
 def is_doubled(was: str, now: str) -> bool:
