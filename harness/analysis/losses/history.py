@@ -59,6 +59,7 @@ _DONE = assistant("Done.")
         ask([PROMPT], {"previous_response_id": "{0.id}", "input": [PROMPT, assistant(TEXT), NEXT]}, turns=[REPLY]),
         ask([PROMPT], {"previous_response_id": "{0.id}", "input": [PROMPT, _DONE, NEXT]}, turns=[_DONE_ANSWER]),
         ask([PROMPT], {"previous_response_id": "{0.id}", "input": [call(), output()]}, turns=[DEPLOY]),
+        ask([PROMPT], {"previous_response_id": "{0.id}", "input": [PROMPT, NEXT]}, turns=[REPLY]),
         after(
             Case({}, on="POST /conversations"),
             {"conversation": "{0.id}", "input": [PROMPT]},
@@ -80,6 +81,7 @@ _DONE = assistant("Done.")
         ask([PROMPT], [user("Again: Ship v2, please."), _DONE, NEXT], turns=[_DONE_ANSWER]),
         ask([user("no")], [user("no no")], turns=[_DONE_ANSWER]),
         ask([PROMPT], {"previous_response_id": "{0.id}", "input": [PROMPT]}, turns=[REPLY]),
+        ask([user("Go on.")], {"previous_response_id": "{0.id}", "input": [user("Go on."), NEXT]}, turns=[REPLY]),
         ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[REPLY]),
         ask([PROMPT], [PROMPT], [PROMPT, assistant(TEXT), PROMPT, assistant(TEXT)], turns=[REPLY, REPLY]),
         ask([PROMPT], [PROMPT, _DONE, NEXT, _DONE, user("Thanks.")], turns=[_DONE_ANSWER]),
@@ -93,11 +95,13 @@ def history_replayed(request: HistoryRequest, history: History) -> Iterator[Loss
 
     With `previous_response_id` or `conversation` the transcript is what these hold, then the input. Calls and items with
     ids are known by these; words are, when they are long, or follow the same words again. What the model said as often, or
-    what stood there before it was said, is no repetition; nor is a user who says the same again.
+    what stood there before it was said, is no repetition; nor is a user who says the same again. All that the user has
+    said, and something new after it, is one.
     """
-    found = [
-        (place, original.number, original.item) for place, original in _find_repetitions(request, history)
-    ] or list(_find_doubled_texts(request, history))
+    found = [(place, original.number, original.item) for place, original in _find_repetitions(request, history)] or [
+        *_find_doubled_texts(request, history),
+        *_find_prompts_again(request, history),
+    ]
     for place, number, item in found[:1]:
         count, stand = (f"{len(found)} items", "stand") if len(found) > 1 else ("1 item", "stands")
         yield {"at": place, "said": number, "what": describe_item(item), "count": count, "stand": stand}
@@ -141,6 +145,18 @@ def _find_doubled_texts(request: HistoryRequest, history: History) -> Iterator[t
             if was != item and item_type(was) == MESSAGE and is_half and is_doubled(text, words):
                 yield place, reply.request.number, was
                 break
+
+
+def _find_prompts_again(request: HistoryRequest, history: History) -> Iterator[tuple[str, int, Json]]:
+    """User messages with which a chained request begins that are all those of the transcript before it."""
+    sent = [(place, item) for place, item in request.placed_items if item.get("role") == "user"]
+    if len(sent) < 2 or not request.previous_items:
+        return
+    before = [key for key in request.previous.keys if key[0] == "user"]
+    again = sent[: len(before)] if len(before) < len(sent) else []
+    if sum(len(text) for _, text in before) >= SHORTEST_USER_TEXT and [item_key(item) for _, item in again] == before:
+        number = next((reply.number for reply in history.replies if before[0] in reply.request.item_keys), 0)
+        yield from ((place, number, item) for place, item in again)
 
 
 def _most_frequent_pairs(request: HistoryRequest) -> Mapping[ItemKey, int]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from harness.analysis.history.history import History
-from harness.analysis.history.items import answered_id, client_call_id, describe_item
+from harness.analysis.history.items import answered_id, client_call_id, describe_item, item_type
 from harness.analysis.history.request import HistoryRequest
 from harness.analysis.history.tool_results import output_text
 from harness.analysis.loss import LossFacts, loss
@@ -17,12 +17,19 @@ from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, 
 from harness.analysis.losses.text import is_doubled
 from harness.contract.rule import Case
 from harness.core.exchange import Json
+from harness.core.loose_json import as_string
 from harness.core.text.shorten import quote
-from harness.items import mcp_approval_request
+from harness.items import mcp_approval_request, mcp_call
 
 PRINTED_NOTHING = ("None", "null", "undefined", "[object Object]")
 _PRINTED_LIST = re.compile(r"""\[\{\s*['"]""")
 _OUTPUT_PARTS = [{"type": "input_text", "text": "v2 is live"}]
+_SERVER = {
+    "type": "mcp",
+    "server_label": "prod",
+    "server_url": "https://mcp.example.org/sse",
+    "require_approval": "never",
+}
 _APPROVAL_RESPONSE: Json = {"type": "mcp_approval_response", "approval_request_id": "{0.output.0.id}", "approve": True}
 
 
@@ -36,8 +43,15 @@ def _changed_output_case(output_value: Any, first: Any = "v2 is live") -> Case:
     )
 
 
+def _mcp_case(**changed: Any) -> Case:
+    """Make an example in which the call of an MCP server comes back with changed members."""
+    members = {"server_label": "prod", "name": "deploy", "arguments": "{}", "output": "v2 is live"}
+    back = {"type": "mcp_call", "id": "{0.output.0.id}", **members, **changed}
+    return ask([PROMPT], [PROMPT, back, assistant(TEXT), NEXT], turns=[[mcp_call(**members), REPLY]], tools=[_SERVER])
+
+
 @loss(
-    message="{what}, sent in exchange {said} as {was}, {how}: {now}",
+    message="{what}, {verb} in exchange {said} as {was}, {how}: {now}",
     fix="Keep outputs as they were sent first, as the text or the parts that they were.",
     loses=[
         _changed_output_case(""),
@@ -45,6 +59,8 @@ def _changed_output_case(output_value: Any, first: Any = "v2 is live") -> Case:
         _changed_output_case("v2 is livev2 is live"),
         _changed_output_case(str(_OUTPUT_PARTS), _OUTPUT_PARTS),
         _changed_output_case(json.dumps(_OUTPUT_PARTS), _OUTPUT_PARTS),
+        _mcp_case(output=None),
+        _mcp_case(output="null"),
     ],
     keeps=[
         _changed_output_case("v2 is live"),
@@ -52,6 +68,8 @@ def _changed_output_case(output_value: Any, first: Any = "v2 is live") -> Case:
         _changed_output_case("[output left out]"),
         _changed_output_case("v2 is live since noon"),
         _changed_output_case("v2 is live", ""),
+        _mcp_case(),
+        _mcp_case(output="[output left out]"),
         ask([PROMPT], [PROMPT, call(), output(), output("call_9")], [PROMPT, call(), output(value="")], turns=[DEPLOY]),
         ask(
             [PROMPT],
@@ -65,13 +83,14 @@ def _changed_output_case(output_value: Any, first: Any = "v2 is live") -> Case:
 def output_altered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """The output of a call is empty, doubled, or a printed value, where the same call's output was a text before.
 
+    So is that which a call of an MCP server was said with.
     Another text may stand for it: old outputs are shortened by right, and late ones replaced.
     """
     yield from (facts for facts in _find_changed_outputs(request, history) if facts["how"])
 
 
 @loss(
-    message="{what}, sent in exchange {said} as {was}, is another text now: {now}",
+    message="{what}, {verb} in exchange {said} as {was}, is another text now: {now}",
     fix="Keep outputs as they were sent first, unless they are shortened on purpose.",
     strict=True,
     loses=[_changed_output_case("[output left out]"), _changed_output_case("v2 is live since noon")],
@@ -88,8 +107,17 @@ def _find_changed_outputs(request: HistoryRequest, history: History) -> Iterator
             sent, now = history.call_outputs.get(id, {}), output_text(item)
             if sent and now not in sent:
                 was, (number, _) = next(reversed(sent.items()))
-                shown = {"was": quote(was), "now": quote(now), "how": _describe_damage(was, now)}
-                yield {"at": f"{place}.output", "said": number, "what": describe_item(item), **shown}
+                yield {"at": f"{place}.output", "said": number, "verb": "sent", **_describe_change(item, was, now)}
+    for place, item in request.placed_items:
+        if item_type(item) == "mcp_call" and (original := history.find_original(item)):
+            was, now = as_string(original.item.get("output")), as_string(item.get("output"))
+            if was and now != was:
+                number, changed = original.number, _describe_change(item, was, now)
+                yield {"at": f"{place}.output", "said": number, "verb": "said", **changed}
+
+
+def _describe_change(item: Json, was: str, now: str) -> Json:
+    return {"what": describe_item(item), "was": quote(was), "now": quote(now), "how": _describe_damage(was, now)}
 
 
 def _describe_damage(was: str, now: str) -> str:

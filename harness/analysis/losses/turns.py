@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from harness.analysis.history.history import History
 from harness.analysis.history.items import (
     MESSAGE,
     client_call_id,
     describe_item,
+    extend_hash,
     is_assistant,
     item_key,
     item_type,
@@ -18,7 +20,19 @@ from harness.analysis.history.items import (
 from harness.analysis.history.request import HistoryReply, HistoryRequest
 from harness.analysis.history.similar_text import letters_of
 from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, ask, assistant, call, output, user
+from harness.analysis.losses.examples import (
+    DEPLOY,
+    NEXT,
+    PROMPT,
+    REPLY,
+    TEXT,
+    THOUGHT,
+    ask,
+    assistant,
+    call,
+    output,
+    user,
+)
 from harness.contract.rule import after
 from harness.core.exchange import Json
 from harness.core.loose_json import as_object, as_string, objects_in
@@ -30,7 +44,6 @@ SHORTEST_REPEATED = 8
 _DONE, _DONE_ANSWER = assistant("Done."), message("Done.")
 _LAST = user("Thanks.")
 _THIRD = user("Who knows of it?")
-_ANSWER_GONE = "gone from the history, which goes on after it: the client dropped it"
 _FIX = "Append what the model said to the history, before the next message of the user."
 _PICTURES: list[Json] = [
     user(
@@ -41,12 +54,13 @@ _PICTURES: list[Json] = [
     )
     for n in ("a", "b")
 ]
+_THOUGHT_KEPT: Json = {"type": "reasoning", "summary": [], "encrypted_content": "{0.output.0.encrypted_content}"}
 _DATA_PROMPT = user("Plan v2, as JSON.")
 _ONLY_PROMPTS = ask([PROMPT], [PROMPT, NEXT], turns=[REPLY])
 
 
 @loss(
-    message="{what}, said in exchange {said}, is " + _ANSWER_GONE,
+    message="{what}, said in exchange {said}, is {gone}: the client dropped it",
     fix=_FIX,
     loses=[
         _ONLY_PROMPTS,
@@ -70,6 +84,7 @@ _ONLY_PROMPTS = ask([PROMPT], [PROMPT, NEXT], turns=[REPLY])
             [PROMPT, assistant(TEXT), NEXT, _THIRD, assistant("All."), _LAST],
             turns=[REPLY, _DONE_ANSWER, message("All.")],
         ),
+        ask([PROMPT], [PROMPT, NEXT], [PROMPT, assistant(TEXT), NEXT, _LAST], turns=[REPLY, _DONE_ANSWER]),
     ],
     keeps=[
         ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[REPLY]),
@@ -90,6 +105,7 @@ _ONLY_PROMPTS = ask([PROMPT], [PROMPT, NEXT], turns=[REPLY])
             turns=[message("planner"), REPLY],
         ),
         ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], [PROMPT, NEXT, _DONE, _LAST], turns=[REPLY, _DONE_ANSWER]),
+        ask([PROMPT, NEXT], [PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[_DONE_ANSWER, REPLY]),
         ask(
             [_DATA_PROMPT],
             [_DATA_PROMPT, NEXT],
@@ -101,10 +117,10 @@ _ONLY_PROMPTS = ask([PROMPT], [PROMPT, NEXT], turns=[REPLY])
 def answer_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """The assistant's answer is missing from a history that holds what led to it, and the user's next message.
 
-    It counts when no request ever sends it back, by the same agent, which keeps other answers or is the only one; or when
-    it was sent back once, and answers before and after it still are. A history that is shortened loses its beginning; what
-    was said may be told in another message; a list of the user's messages may be all that another agent needs; and data in
-    JSON is often not meant for the history.
+    It counts when no request ever sends it back, by the same agent, which keeps other answers or is the only one; when
+    it was sent back once, and answers before and after it still are; or when it comes late, after the answer to that next
+    message. A history that is shortened loses its beginning; what was said may be told in another message; a list of the
+    user's messages may be all that another agent needs; and data in JSON is often not meant for the history.
     """
     if not request.is_chained and not request.is_compacted:
         kept: Sequence[int] | None = None
@@ -113,7 +129,28 @@ def answer_dropped(request: HistoryRequest, history: History) -> Iterator[LossFa
             (said,) = _answers(reply)
             kept = _find_kept(request, history) if kept is None else kept
             if _is_surely_lost(said, reply, length, request, history, kept):
-                yield {"at": place, "said": reply.number, "what": describe_item(said)}
+                gone = "gone from the history, which goes on after it"
+                yield {"at": place, "said": reply.number, "what": describe_item(said), "gone": gone}
+        yield from _find_late_answers(request, history)
+
+
+def _find_late_answers(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """Find the answer before the newest but one message of the user, which was sent without it before."""
+    keys = request.item_keys
+    for place in [place for place, key in enumerate(keys) if place and key[0] == "user"][-2:-1]:
+        before, text = request.digests[place - 1], keys[place - 1][1]
+        late = [
+            reply.request
+            for reply in history.by_input.get(extend_hash(before, keys[place]), ())
+            if reply.request.is_same_agent(request)
+        ]
+        for reply in history.by_input.get(before, ()) if late else ():
+            said = [one for one in _answers(reply) if text == message_text(one).strip()]
+            if said and reply.is_completed and reply.number < late[0].number:
+                gone = f"not in request {late[0].number}, and here only now"
+                at = request.items_after(place - 1)[0][0]
+                yield {"at": at, "said": reply.number, "what": describe_item(said[0]), "gone": gone}
+                return
 
 
 def _find_unfollowed(request: HistoryRequest, history: History) -> Iterator[tuple[int, HistoryReply]]:
@@ -166,6 +203,51 @@ def _is_data(request: HistoryRequest) -> bool:
     """Tell whether JSON was asked for."""
     kind = as_object(as_object(request.body.get("text")).get("format")).get("type")
     return kind in ("json_object", "json_schema")
+
+
+@loss(
+    message="{what}, said in exchange {said}, comes back as a message of the user",
+    fix="Send what the model said back with `role: assistant`.",
+    loses=[
+        ask([PROMPT], [PROMPT, user(TEXT), NEXT], turns=[REPLY]),
+        ask([PROMPT], [PROMPT, call(), output()], [PROMPT, call(), output(), user(TEXT), NEXT], turns=[DEPLOY, REPLY]),
+        ask(
+            [PROMPT],
+            [PROMPT, _THOUGHT_KEPT, user(TEXT), NEXT],
+            turns=[[THOUGHT, REPLY]],
+            model="gpt-5",
+            include=["reasoning.encrypted_content"],
+            store=False,
+        ),
+    ],
+    keeps=[
+        ask([PROMPT], [PROMPT, user(f"You said: {TEXT}"), NEXT], turns=[REPLY]),
+        ask([PROMPT], [PROMPT, assistant(TEXT), user(TEXT)], turns=[REPLY]),
+        ask([PROMPT], [user(TEXT)], turns=[REPLY]),
+        ask([PROMPT], [PROMPT, user("Yes.")], turns=[message("Yes.")]),
+        after(
+            {"input": [PROMPT], "instructions": "You route."},
+            {"input": [PROMPT], "instructions": "You plan."},
+            {"input": [PROMPT, user(TEXT)], "instructions": "You plan."},
+            turns=[message("planner"), REPLY],
+        ),
+    ],
+)
+def role_changed(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """What the model said comes back in its place, as words of the user.
+
+    Among several agents the words of one may be told to another, or to itself, as those of a user.
+    """
+    if request.is_chained or not history.is_only_agent(request):
+        return
+    replies, length = history.find_continued(request)
+    messages = (placed for placed in request.items_after(length) if item_type(placed[1]) != "reasoning")
+    for place, item in islice(messages, 1) if replies else ():
+        text = message_text(item).strip()
+        if _is_prompt(item) and len(text) >= SHORTEST_REPEATED:
+            said = [reply for reply in replies if text in [message_text(one).strip() for one in _answers(reply)]]
+            for reply in said[:1]:
+                yield {"at": place, "said": reply.number, "what": describe_item(item)}
 
 
 @loss(
