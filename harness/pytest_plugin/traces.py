@@ -71,7 +71,9 @@ class TraceWriter:
         try:
             return {TRACE: str(write_trace(self.folder, facts, show_test(item, case, world)))}
         except OSError as problem:
-            return {PROBLEM: f"--harness-trace: {problem.filename}: cannot be written: {problem.strerror}."}
+            return {
+                PROBLEM: f"--harness-trace: {problem.filename or self.folder}: cannot be written: {problem.strerror}."
+            }
 
     def remove(self, item: pytest.Item) -> None:
         """Remove the trace of an earlier run of a test that gets none now."""

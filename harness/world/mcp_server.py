@@ -66,7 +66,7 @@ class McpServer:
             ended = {"output": _output_text(_run_tool(self.results[name], arguments, where))}
         except ToolError as failure:
             ended = {"error": failure.error}
-        except Exception as problem:
+        except BaseException as problem:
             raise_as_script_error(problem, f"{where}: it raised ")
         made = mcp_call(self.label, name, arguments, approval_request_id=approval_request_id, **ended)
         if finding := check_item(made):

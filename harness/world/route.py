@@ -138,7 +138,7 @@ class Route:
         """Call a function or generator of the user; what it raises becomes a ScriptError with its place and frames."""
         try:
             return function(*args)
-        except Exception as problem:
+        except BaseException as problem:
             raise_as_script_error(problem, f"{self}: a turn raised ")
 
     def has_begun(self, turn: Turn) -> bool:

@@ -81,7 +81,7 @@ class RoutedPath:
                 returned.close()
                 raise ScriptError(f"{self}: {describe_code(made)} is async. Give a plain function.")
             return self.make_answer(_join(returned))
-        except Exception as problem:
+        except BaseException as problem:
             raise_as_script_error(problem, f"{self}: its function raised ", f"{self}: ")
 
     def make_answer(self, made: Any) -> Answer:

@@ -241,6 +241,10 @@ class TestAFunction:
         ask(api)
         assert api.open("sk-a").exchanges[0].request.body == {"input": "x"}
 
+    def test_that_gives_up_its_test_has_raised_too(self) -> None:
+        api = routed(lambda _: pytest.fail("no such text"))
+        assert "its function raised Failed: no such text" in ask(api).body["error"]["message"]
+
     def test_that_raises_is_told_with_its_line_as_elsewhere(self) -> None:
         api = routed(raises)
         answer = ask(api)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -101,6 +102,27 @@ class TestATurn:
         with pytest.raises(
             ScriptError, match=r"^asked too early, at .*test_script\.py:\d+\n  at test_script.*, in strict"
         ):
+            script.next(ask())
+
+    @pytest.mark.parametrize(
+        ("give_up", "told"),
+        [(pytest.fail, "Failed: no more"), (pytest.skip, "Skipped: no more"), (sys.exit, "SystemExit: no more")],
+    )
+    def test_that_gives_up_the_test_or_the_process_has_raised_too(
+        self, give_up: Callable[[str], None], told: str
+    ) -> None:
+        script = Script()
+        script.add([lambda _: give_up("no more")])
+        with pytest.raises(ScriptError, match=f"a turn raised {told}"):
+            script.next(ask())
+
+    def test_that_is_interrupted_is_not_answered(self) -> None:
+        def model(request: Request) -> str:
+            raise KeyboardInterrupt
+
+        script = Script()
+        script.add([model])
+        with pytest.raises(KeyboardInterrupt):
             script.next(ask())
 
     def test_that_raises_is_told_with_its_line_and_the_frames_that_led_there(self) -> None:

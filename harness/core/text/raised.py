@@ -11,6 +11,8 @@ from typing import Any, NamedTuple, NoReturn
 
 from harness.core.errors import HarnessError, Problem, ScriptError
 
+INTERRUPTS = (KeyboardInterrupt, GeneratorExit)
+"""What ends the harness itself; all else that the user's code raises is its mistake, `pytest.fail` and `sys.exit` too."""
 MAX_FRAMES = 4
 """How many frames are shown, the last ones."""
 _PACKAGE = __file__[: -len("core/text/raised.py")]
@@ -60,12 +62,13 @@ def describe_raised(problem: BaseException) -> Problem:
     return Problem(head, [*(f"  {line}" for line in shown), *(f"  | {line}" for line in more)])
 
 
-def raise_as_script_error(problem: Exception, what: str, where: str = "") -> NoReturn:
+def raise_as_script_error(problem: BaseException, what: str, where: str = "") -> NoReturn:
     """Raise what code of the user has raised as a ScriptError with its place and frames: `what` it raised `KeyError: …`.
 
-    An error of the harness that no such code caused stays as it is; `where` stands before one that it caused.
+    An error of the harness that no such code caused stays as it is, and so does an interrupt; `where` stands before an
+    error of the harness that it caused.
     """
-    if isinstance(problem, HarnessError) and not user_frames(problem):
+    if isinstance(problem, INTERRUPTS) or (isinstance(problem, HarnessError) and not user_frames(problem)):
         raise problem
     said, frames, _ = describe_raised(problem)
     raise ScriptError(f"{where if isinstance(problem, HarnessError) else what}{said}", frames) from problem

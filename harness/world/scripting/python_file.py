@@ -19,7 +19,7 @@ from typing import Any
 from harness.core.errors import HarnessError, ScriptError
 from harness.core.exchange import Request
 from harness.core.registry import suggest_name
-from harness.core.text.raised import NOWHERE, Place
+from harness.core.text.raised import INTERRUPTS, NOWHERE, Place
 from harness.world.conditions import CONDITIONS, Matcher
 from harness.world.mock import Mock
 from harness.world.route import Repeated, Route, Turn
@@ -88,7 +88,9 @@ def _locate_errors(path: Path) -> Iterator[None]:
     """Turn an error of the file's own code into a ScriptError with the last line of the file that it came through."""
     try:
         yield
-    except (Exception, SystemExit) as problem:
+    except INTERRUPTS:
+        raise
+    except BaseException as problem:
         frames = traceback.extract_tb(problem.__traceback__)
         line = next((frame.lineno for frame in reversed(frames) if frame.filename == str(path)), 1)
         message = str(problem) if isinstance(problem, HarnessError) else f"{type(problem).__name__}: {problem}"
