@@ -28,8 +28,8 @@ from harness.contract.overrides_file import parse_overrides
 from harness.contract.rule import RULES
 from harness.overrides.derive import Derived, derive_overrides, is_worse
 from harness.overrides.observe import Seen, observe
+from harness.overrides.project_file import render_overrides
 from harness.overrides.propose import exemption_key, is_about_model, refusal_key
-from harness.overrides.render import render_overrides
 
 REFUSED, MISSED = "requests.refused", "refusals.missed"
 OTHER = (MISSED, "refusals.different")

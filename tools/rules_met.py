@@ -18,11 +18,11 @@ from harness.cli.rules import print_coverage
 from harness.contract.rule_plan import applicable_rules
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
+from harness.verify.evidence_coverage import KEPT_FILE, RuleRecord, RuleRecords
 from harness.verify.judging.judge import recorded_error
 from harness.verify.judging.unverifiable import match_rules
 from harness.verify.judging.verdict import DISAGREEMENTS, Verdict, VerdictKind
 from harness.verify.nothing_judged import explain_nothing_judged
-from harness.verify.rule_records import KEPT_FILE, RuleRecord, RuleRecords
 from harness.verify.run import JudgeOptions, verify_recordings
 from harness.world.world import World
 from tools.program import make_program

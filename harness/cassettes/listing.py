@@ -8,7 +8,7 @@ from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
 
-from harness.cassettes.format.untrusted_text import UnreadableRecording
+from harness.cassettes.format.untrusted import UnreadableRecording
 
 SUFFIXES = (".yaml", ".yml", ".json", ".jsonl", ".ndjson", ".har")
 """The suffixes of recordings, each also with `.gz` after it."""

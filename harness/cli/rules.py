@@ -14,7 +14,7 @@ from harness.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from harness.contract.rule import Rule
-    from harness.verify.rule_records import RuleRecords
+    from harness.verify.evidence_coverage import RuleRecords
 
 
 def rules(
@@ -50,7 +50,7 @@ def rules(
     from harness.contract.rule import RULES
     from harness.overrides.project_file import exemption_rows, load_overrides
     from harness.report.catalogue import rule_json, rule_row, rule_sections
-    from harness.verify.rule_records import load_kept_records
+    from harness.verify.evidence_coverage import load_kept_records
 
     if coverage:
         if words or area or assumed:

@@ -87,7 +87,7 @@ class _Recorded:
             terminalreporter.write_line(line)
 
     def _prune(self, path: Path, uses: dict[str, dict[str, Any]]) -> Iterator[str]:
-        from harness.cassettes.recording.prune import count_unused, prune_cassette
+        from harness.cassettes.recording.writer import count_unused, prune_cassette
 
         used = {number for use in uses.values() if use["passed"] for number in use["used"]}
         if not path.exists() or not (unused := count_unused(path, used)):
@@ -101,7 +101,7 @@ class _Recorded:
 
     def _explain_kept(self, path: Path, uses: dict[str, dict[str, Any]], used: set[int]) -> str:
         """Why unused exchanges may still be needed; empty if they are dead."""
-        from harness.live.project_sources import ProjectSources
+        from harness.live.inventory import ProjectSources
 
         passed = {nodeid for nodeid, use in uses.items() if use["passed"]}
         known = {nodeid for use in uses.values() for nodeid in use["tests"]} | uses.keys()

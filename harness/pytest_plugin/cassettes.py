@@ -226,8 +226,8 @@ def cassette_path(config: pytest.Config, name: str) -> Path:
 def _cassette_session(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[CassetteSession]:
     """The cassette of a test: replayed, unless the command line asks for a recording."""
     from harness.cassettes.recording.last_used import note_replay
-    from harness.cassettes.recording.made_by import recording_header
     from harness.cassettes.recording.vcr import use_cassette
+    from harness.cassettes.recording.writer import recording_header
 
     node, config = request.node, request.config
     read_marker_options(node)

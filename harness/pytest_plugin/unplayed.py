@@ -63,7 +63,7 @@ def _is_marked_itself(item: pytest.Item) -> bool:
 
 def _is_of_this_test_alone(item: pytest.Item, path: Path) -> bool:
     """Tell whether the function runs once, and no other source names the cassette."""
-    from harness.live.project_sources import ProjectSources
+    from harness.live.inventory import ProjectSources
 
     if hasattr(item, "callspec"):
         return False

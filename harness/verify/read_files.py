@@ -21,13 +21,13 @@ from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.format.other_recorders import parse_interaction, parse_interactions, provider_from_header
 from harness.cassettes.format.recorded import Recorded, parse_recorded
 from harness.cassettes.format.serializer import parse_websockets, refuse_newer_format
-from harness.cassettes.format.untrusted_text import (
+from harness.cassettes.format.untrusted import (
     NotARecording,
     UnreadableRecording,
     decode_text,
     parse_json,
+    parse_yaml_documents,
 )
-from harness.cassettes.format.untrusted_yaml import parse_yaml_documents
 from harness.cassettes.listing import printable_path, recording_suffix
 from harness.core.bounded_file import (
     BoundedFile,

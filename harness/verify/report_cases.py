@@ -1,13 +1,14 @@
 """Recordings as cases of a report: their exchanges, and the findings about them.
 
 Files may be judged in other processes than the one that writes the report: the cases of a file go through a spool of JSON
-lines.
+lines. A finding has the line on which its record begins, in YAML and JSON lines; other forms have none.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +26,6 @@ from harness.report.report import Report, ReportCase, RunFacts
 from harness.report.sanitize import sanitize_finding
 from harness.verify.judging.to_journal import rebuild_exchange
 from harness.verify.judging.verdict import FINDINGS, Verdict, VerdictKind
-from harness.verify.line_numbers import find_record_lines
 from harness.verify.output import finding_lines
 from harness.viewer.build_run import show_world, view_of_case
 from harness.world.world import World
@@ -138,3 +138,43 @@ def _build_finding(kind: VerdictKind, entry: Json) -> ReportFinding:
     return ReportFinding(
         "disagreement", False, message, rule, at=where if isinstance(where, str) else "", fix=FIX_DISAGREEMENT
     )
+
+
+_LIST_START = re.compile(r"(?:http_)?interactions:|sockets:")
+"""The first line of a list of records in cassettes of vcrpy, of similar recorders, and of this project."""
+_LIST_ITEM = re.compile(r"( *)- ")
+
+
+def find_record_lines(file: Path) -> list[int]:
+    """Find the line of each record of a file, from 1, in order; empty for other forms and unreadable files."""
+    try:
+        with file.open(encoding="utf-8") as text:
+            lines = (line.rstrip("\n") for line in text)
+            return list(_LINE_FINDERS[file.suffix](lines)) if file.suffix in _LINE_FINDERS else []
+    except (OSError, UnicodeDecodeError):
+        return []
+
+
+def _yaml_record_lines(lines: Iterator[str]) -> Iterator[int]:
+    """Yield the lines of the records: of list items with the indentation of the first one in their list."""
+    indent: str | None = None
+    inside = False
+    for number, line in enumerate(lines, 1):
+        if _LIST_START.match(line):
+            indent, inside = None, True
+        elif inside and (item := _LIST_ITEM.match(line)):
+            indent = item[1] if indent is None else indent
+            if item[1] == indent:
+                yield number
+        elif line[:1] not in ("", " ", "-", "#"):
+            inside = False
+
+
+def _non_empty_lines(lines: Iterator[str]) -> Iterator[int]:
+    return (number for number, line in enumerate(lines, 1) if line.strip())
+
+
+_LINE_FINDERS: Mapping[str, Callable[[Iterator[str]], Iterator[int]]] = {
+    **dict.fromkeys((".yaml", ".yml"), _yaml_record_lines),
+    **dict.fromkeys((".jsonl", ".ndjson"), _non_empty_lines),
+}

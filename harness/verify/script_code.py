@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 import orjson
 
-from harness.cassettes.format.yaml_layout import dump_yaml
+from harness.cassettes.format.layout import dump_yaml
 from harness.core.exchange import Json
 from harness.ending import ENDINGS, RESPONSE_LINES
 from harness.items.kind import ITEMS

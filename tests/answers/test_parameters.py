@@ -11,7 +11,7 @@ from harness.answers.parameters import ACCOUNT, PARAMETERS, default_parameters, 
 from harness.answers.response import build_initial_response
 from harness.contract import schema
 from harness.core.errors import RegistrationError
-from harness.live.conformance.minimal_requests import minimal_requests
+from harness.live.conformance.questions import minimal_requests
 from tests.support.registries import restored
 
 CACHES = (default_parameters, response._default_members)

@@ -7,7 +7,7 @@ import pytest
 from harness.contract.overrides import AddedRefusal, Condition, Evidence, Exemption, MemberCondition, Overrides
 from harness.contract.overrides_file import parse_overrides
 from harness.core.errors import ApiError, ConfigError
-from harness.overrides.render import render_overrides
+from harness.overrides.project_file import render_overrides
 
 WHEN = Condition(
     models=("o3",), members=(MemberCondition("input[].status", (None, "x", 1, True), ("list",), "message"),)

@@ -15,7 +15,7 @@ from harness.core.errors import RegistrationError
 from harness.items.examples import after_message
 from harness.items.history import EMPTY_CHAIN, Transcript
 from harness.items.kind import INPUT_ITEMS, ITEMS, id_prefix, input_item, item, item_from_wire, item_types
-from harness.live.conformance.minimal_requests import minimal_requests
+from harness.live.conformance.questions import minimal_requests
 from harness.server.websocket.steering_events import owed_outputs
 from harness.world.scripting.lines import line_builders
 from tests.support.registries import restored_items

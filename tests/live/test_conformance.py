@@ -25,16 +25,15 @@ from harness.contract.schema import load, schemas_directory
 from harness.core.errors import ConfigError
 from harness.core.exchange import ReceivedRequest
 from harness.items.kind import item_types
+from harness.live.client import websocket as sockets
 from harness.live.client.http import HttpClient
+from harness.live.client.websocket import ConformanceSocket
 from harness.live.conformance import examine_server as examining
 from harness.live.conformance import state_scenarios
-from harness.live.conformance import websocket as sockets
 from harness.live.conformance.examine_server import examine_server
-from harness.live.conformance.minimal_requests import STORED_ITEMS, minimal_requests
-from harness.live.conformance.questions import OPTIONAL_ENDPOINTS, build_questions
+from harness.live.conformance.questions import OPTIONAL_ENDPOINTS, STORED_ITEMS, build_questions, minimal_requests
 from harness.live.conformance.scenario import SCENARIOS, run_scenario
 from harness.live.conformance.score import Score, score_json, summary_lines
-from harness.live.conformance.websocket import ConformanceSocket
 from harness.server.asgi import serve_in_thread
 from harness.server.mock_api import MockApi
 from harness.unscripted.default_model import small_talk

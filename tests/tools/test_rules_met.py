@@ -13,8 +13,15 @@ import harness.contract.rules  # noqa: F401  (registers every rule)
 from harness.contract.rule import RULES
 from harness.core.errors import HarnessError
 from harness.verify.evidence import EVIDENCE_LEVELS
-from harness.verify.evidence_coverage import NEVER_MET, coverage_table, describe_records, record_rows
-from harness.verify.rule_records import RuleRecord, RuleRecords, load_kept_records
+from harness.verify.evidence_coverage import (
+    NEVER_MET,
+    RuleRecord,
+    RuleRecords,
+    coverage_table,
+    describe_records,
+    load_kept_records,
+    record_rows,
+)
 from tests.support.command_line import run_cli
 from tests.support.shared import PRESENT
 from tools import rules_met

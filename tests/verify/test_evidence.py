@@ -13,8 +13,7 @@ from harness.contract.rule import Case, Rule, Source, assumed, documented, recor
 from harness.core.errors import ApiError, HarnessError
 from harness.verify import evidence, evidence_coverage
 from harness.verify.evidence import EvidenceError
-from harness.verify.evidence_coverage import EvidenceGap
-from harness.verify.rule_records import RuleRecord, RuleRecords
+from harness.verify.evidence_coverage import EvidenceGap, RuleRecord, RuleRecords
 
 ERROR = {"message": "No.", "type": "invalid_request_error", "param": None, "code": None}
 

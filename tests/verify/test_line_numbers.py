@@ -11,8 +11,8 @@ import yaml
 
 from harness.cassettes.format.interaction import CLIENT, CassetteHeader, Frame, Interaction
 from harness.cassettes.format.serializer import dump_cassette
-from harness.verify.line_numbers import find_record_lines
 from harness.verify.read_files import read_numbered
+from harness.verify.report_cases import find_record_lines
 from tests.support.recordings import HI, over_http, recorded, write_jsonl
 
 ASKED = {"model": "gpt-4.1", "input": "- a\n- b\n\nsockets:\n- c"}

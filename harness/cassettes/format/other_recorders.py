@@ -15,14 +15,16 @@ from itertools import zip_longest
 from typing import Any
 from urllib.parse import urlencode
 
-from harness.cassettes.format.bodies import decode_proxy_body, encode_body, unwrap_body
 from harness.cassettes.format.interaction import Interaction
-from harness.cassettes.format.members import (
+from harness.cassettes.format.messages import (
+    decode_proxy_body,
+    encode_body,
     first_present,
     headers_of,
     member_text,
     name_value_pairs,
     normalize_names,
+    unwrap_body,
 )
 from harness.core.errors import Malformed
 from harness.core.exchange import EMPTY_MAPPING, Json

@@ -6,9 +6,11 @@ What a recording hides or leaves out is inferred from the answer, and flagged.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import orjson
@@ -24,8 +26,7 @@ from harness.api.http.providers import (
     provider_of_host,
     split_url,
 )
-from harness.cassettes.format.event_times import find_event_times
-from harness.cassettes.format.interaction import Interaction
+from harness.cassettes.format.interaction import Chunk, Interaction
 from harness.cassettes.format.other_recorders import FLAG_MEMBERS
 from harness.core.exchange import Finding, Json
 
@@ -195,3 +196,20 @@ def _parse_date(text: str) -> str:
         return parsedate_to_datetime(text).isoformat()
     except (ValueError, TypeError, IndexError, OverflowError):
         return ""
+
+
+_FRAME_END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
+_DATA = re.compile(rb"(?:^|[\r\n])data:")
+
+
+def find_event_times(chunks: Sequence[Chunk]) -> tuple[float, ...]:
+    """Find how many seconds after the first data each event of a stream was whole; empty where no times were recorded."""
+    if len(chunks) < 2 or chunks[0][0] == chunks[-1][0]:
+        return ()
+    body, ends = b"".join(data for _, data in chunks), list(accumulate(len(data) for _, data in chunks))
+    times, start = [], 0
+    for end in [*(match.end() for match in _FRAME_END.finditer(body)), len(body)]:
+        if _DATA.search(body, start, end):
+            times.append(chunks[bisect_left(ends, end)][0] - chunks[0][0])
+        start = end
+    return tuple(times)

@@ -10,7 +10,7 @@
     sockets:
     - {origin: …, uri: …, headers: …, frames: [{at: seconds, from: client, text: …}, …]}
 
-`wire` holds what restores the exact bytes and times: the styles of the JSON (`json_style`), the time and size of each chunk,
+`wire` holds what restores the exact bytes and times: the styles of the JSON (`layout`), the time and size of each chunk,
 and whether the answer was cut. A body that cannot be restored from indented JSON stands as it was sent. The schema is
 `schemas/cassette.json`. Files of other recorders are parsed by `other_recorders`.
 """
@@ -24,12 +24,10 @@ from typing import Any, NamedTuple
 
 from harness.api.http.decoding import undo_encodings
 from harness.cassettes.format.interaction import CASSETTE_FORMAT, CassetteHeader, Chunk, Interaction
-from harness.cassettes.format.json_style import indent_json, restore_json
+from harness.cassettes.format.layout import BlockMapping, OneLineList, dump_yaml, indent_json, restore_json
 from harness.cassettes.format.other_recorders import parse_interaction, parse_interactions
-from harness.cassettes.format.untrusted_text import NotARecording, UnreadableRecording
-from harness.cassettes.format.untrusted_yaml import parse_yaml_documents
+from harness.cassettes.format.untrusted import NotARecording, UnreadableRecording, parse_yaml_documents
 from harness.cassettes.format.validate import validate_cassette
-from harness.cassettes.format.yaml_layout import BlockMapping, OneLineList, dump_yaml
 from harness.core.bounded_file import max_yaml_nodes
 from harness.core.errors import Malformed
 from harness.core.exchange import EMPTY_MAPPING, Json

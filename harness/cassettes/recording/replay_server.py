@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from harness.cassettes.format.interaction import CLIENT, SERVER, Interaction
-from harness.cassettes.format.untrusted_text import NotARecording
+from harness.cassettes.format.untrusted import NotARecording
 from harness.cassettes.listing import files
 from harness.cassettes.recording import last_used
 from harness.cassettes.recording.in_flight import non_retryable_answer

@@ -6,9 +6,10 @@ A recorder keeps interactions as they came and scrubs them when it writes the wh
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -16,9 +17,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from harness.api.http.dialects import parse_api_path
-from harness.cassettes.format.interaction import CassetteHeader, Interaction, find_client
+from harness.cassettes.format.interaction import PYTEST_COMMAND, CassetteHeader, Interaction, find_client
 from harness.cassettes.format.serializer import CassetteContent, dump_cassette, parse_cassette
-from harness.cassettes.format.untrusted_text import UnreadableRecording, decode_text
+from harness.cassettes.format.untrusted import UnreadableRecording, decode_text
 from harness.cassettes.scrubbing.leak_check import secrets_in
 from harness.cassettes.scrubbing.mask_interactions import known_secrets, scrub_interactions
 from harness.core.bounded_file import read_bounded
@@ -242,3 +243,29 @@ def _secret_found_text(path: Path, places: Sequence[str], written: int) -> str:
         f"{path.as_posix()}: not written, because the recording still holds what looks secret:{listed}{more}\n"
         f"Leave it out of the request, or name its value as a secret, and record again.{before}"
     )
+
+
+def count_unused(path: Path, used: Collection[int]) -> int:
+    """How many exchanges over HTTP have none of these numbers, from 0."""
+    plain = [interaction for interaction in read_cassette(path).interactions if not interaction.frames]
+    return sum(number not in used for number in range(len(plain)))
+
+
+def prune_cassette(path: Path, used: Collection[int]) -> int:
+    """Remove all exchanges over HTTP but those with these numbers, from 0, and return how many; WebSockets stay."""
+    with lock_cassette(path):
+        content = read_cassette(path)
+        plain = [interaction for interaction in content.interactions if not interaction.frames]
+        sockets = [interaction for interaction in content.interactions if interaction.frames]
+        kept = [interaction for number, interaction in enumerate(plain) if number in used]
+        if len(kept) < len(plain):
+            replace_file(path, dump_cassette(content.header or CassetteHeader(), [*kept, *sockets]))
+        return len(plain) - len(kept)
+
+
+def recording_header(path: Path, mode: str, test: str) -> CassetteHeader:
+    """Make the header of a cassette that a test (its id in pytest) records, with the command of all such tests."""
+    known = read_cassette(path).header if mode == "new" and path.exists() else None
+    words = shlex.split(known.command) if known else []
+    before = words[len(PYTEST_COMMAND) :] if tuple(words[: len(PYTEST_COMMAND)]) == PYTEST_COMMAND else []
+    return CassetteHeader(command=shlex.join([*PYTEST_COMMAND, *dict.fromkeys([*before, test.partition("[")[0]])]))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from urllib.parse import quote, quote_plus
 
-from harness.cassettes.format.untrusted_yaml import parse_yaml_documents
+from harness.cassettes.format.untrusted import parse_yaml_documents
 from harness.cassettes.scrubbing.encodings import json_escapes
 from harness.cassettes.scrubbing.mask_interactions import SHORTEST_SECRET
 from harness.cassettes.scrubbing.mask_text import Masker, Unsearchable

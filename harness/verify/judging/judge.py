@@ -27,8 +27,7 @@ from harness.verify.compare import differing_error_members, select_error_members
 from harness.verify.judging.edited import explain_edited
 from harness.verify.judging.presume import presume, presume_agent, presume_type_of_file
 from harness.verify.judging.recording_day import enter_day
-from harness.verify.judging.response_stream import judge_response_stream
-from harness.verify.judging.run_stream import judge_run_stream
+from harness.verify.judging.streams import judge_response_stream, judge_run_stream
 from harness.verify.judging.unverifiable import explain_unverifiable_error, explain_unverifiable_violation
 from harness.verify.judging.verdict import Verdict, VerdictKind
 from harness.verify.remember import remember

@@ -29,7 +29,7 @@ from harness.verify.judging.mock_answer import is_response_request, render_mock_
 from harness.verify.judging.project_answer import find_project_differences, find_refusal_differences
 from harness.verify.judging.recording_day import enter_day
 from harness.verify.judging.rerender_profile import THIS_RESPONSE, make_profile
-from harness.verify.judging.response_stream import judge_response_stream
+from harness.verify.judging.streams import judge_response_stream
 from harness.verify.judging.verdict import Verdict, VerdictKind
 from harness.world.world import World
 

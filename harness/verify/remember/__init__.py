@@ -1,6 +1,6 @@
 """Puts into a World what the API stored in recorded exchanges, as far as its answers show it.
 
-One module for each kind of object; whether an answer is right is judged in `judging`.
+Whether an answer is right is judged in `judging`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MIN_REMEMBERED = 1000
 """Responses, conversations and items, the newest, that a World remembers at least: memory is bounded for any recording."""
 _SMALL_OBJECTS = ("items", "reasoning_of", "follower_of", "files", "vector_stores")
 """Tables of which eight times as many objects are remembered."""
-import_modules(__name__, ("responses", "conversations", "files", "threads", "agents", "resources"))
+import_modules(__name__, ("responses", "threads", "project"))
 
 
 def remember(world: World, request: Request, answer: Any, events: Sequence[Json] | None = None) -> None:

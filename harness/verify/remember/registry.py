@@ -33,16 +33,28 @@ def remembers(*operations: str) -> Callable[[Remember], Remember]:
 
 def typed_items(items: Sequence[Any]) -> list[Json]:
     """Select the recorded items that can be stored: those with a type, whose id, if any, is a string."""
-    return [item for item in items if _is_typed(item)]
+    objects = (item for item in items if isinstance(item, dict))
+    return [item for item in objects if isinstance(item.get("type"), str) and isinstance(item.get("id", ""), str)]
 
 
-def _is_typed(item: Any) -> bool:
-    return isinstance(item, dict) and isinstance(item.get("type"), str) and isinstance(item.get("id", ""), str)
+def _forget(tables: Sequence[str], parameter: str) -> Remember:
+    def forget(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
+        for table in tables:
+            getattr(world.store, table).pop(request.params[parameter], None)
+
+    return forget
 
 
-def play(world: World, request: Request) -> Json:
-    """Have the mock itself answer a request to a Foundry project; returns the answer, `{}` for a refusal."""
-    if check(request, world) is not None:
-        return {}
-    answer = OPERATIONS[request.operation].handler(ApiCall(request, world))
-    return answer.body if isinstance(answer.body, dict) else {}
+for _deleted, _tables, _parameter in (
+    ("/responses/{response_id}", ("responses", "pending"), "response_id"),
+    ("/conversations/{conversation_id}", ("conversations",), "conversation_id"),
+    ("/assistants/{assistant_id}", ("assistants",), "assistant_id"),
+    ("/threads/{thread_id}", ("threads",), "thread_id"),
+):
+    remembers(f"DELETE {_deleted}")(_forget(_tables, _parameter))
+
+
+def play(world: World, request: Request) -> None:
+    """Have the mock itself answer a request to a Foundry project, unless it refuses it."""
+    if check(request, world) is None:
+        OPERATIONS[request.operation].handler(ApiCall(request, world))

@@ -1,4 +1,4 @@
-"""Remembers responses that were created, retrieved, cancelled, deleted."""
+"""Remembers responses, conversations with their items, and files and vector stores, these without their content."""
 
 from __future__ import annotations
 
@@ -68,7 +68,44 @@ def _remember_retrieved(world: World, request: Request, answer: Json, events: Se
         world.store.put_events(stored.response["id"], stored.events)
 
 
-@remembers("DELETE /responses/{response_id}")
-def _remember_deleted(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
-    world.store.responses.pop(request.params["response_id"], None)
-    world.store.pending.pop(request.params["response_id"], None)
+@remembers("POST /conversations")
+def _remember_conversation(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
+    if isinstance(id := answer.get("id"), str):
+        items = render_input_items(drop_nulls(request.body or {}).get("items") or [])
+        world.store.conversations[id] = Conversation(answer, ItemChain(items))
+
+
+@remembers("POST /conversations/{conversation_id}/items")
+def _remember_items_added(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
+    conversation, added = world.store.conversations.get(request.params["conversation_id"]), answer.get("data")
+    if conversation and isinstance(added, list):
+        items = typed_items(added)
+        conversation.add_items(items)
+        world.store.items.update((item["id"], item) for item in items if "id" in item)
+
+
+@remembers("DELETE /conversations/{conversation_id}/items/{item_id}")
+def _remember_item_deleted(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
+    if conversation := world.store.conversations.get(request.params["conversation_id"]):
+        gone = request.params["item_id"]
+        conversation.remove_item(gone)
+        world.store.items.pop(gone, None)
+
+
+@remembers("POST /files", "GET /files/{file_id}", "POST /vector_stores", "POST /vector_stores/{vector_store_id}/files")
+def _remember_uploaded(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
+    if isinstance(id := answer.get("id"), str):
+        name = answer.get("filename") if request.operation == "POST /files" else ""
+        store, purpose = request.params.get("vector_store_id", ""), str(answer.get("purpose") or "")
+        world.uploads.presume(id, store, purpose, name if isinstance(name, str) else "")
+
+
+@remembers("DELETE /files/{file_id}", "DELETE /vector_stores/{vector_store_id}")
+def _remember_upload_deleted(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
+    world.uploads.delete(request.params.get("file_id") or request.params["vector_store_id"])
+
+
+@remembers("DELETE /vector_stores/{vector_store_id}/files/{file_id}")
+def _remember_removed(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
+    if store := world.uploads.store(request.params["vector_store_id"]):
+        store.files.pop(request.params["file_id"], None)

@@ -39,11 +39,6 @@ def _remember_assistants(world: World, request: Request, answer: Json, events: S
     world.store.assistants.update((shown["id"], shown) for shown in _listed_objects(answer))
 
 
-@remembers("DELETE /assistants/{assistant_id}")
-def _remember_assistant_deleted(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
-    world.store.assistants.pop(request.params["assistant_id"], None)
-
-
 @remembers("POST /threads")
 def _remember_thread_created(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     if isinstance(id := answer.get("id"), str):
@@ -58,11 +53,6 @@ def _messages_without_ids(messages: Any) -> dict[str, Json]:
 @remembers(f"GET {THREAD_PATH}", f"POST {THREAD_PATH}")
 def _remember_thread(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     _thread_of_request(world, request).object = answer
-
-
-@remembers(f"DELETE {THREAD_PATH}")
-def _remember_thread_deleted(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
-    world.store.threads.pop(request.params["thread_id"], None)
 
 
 @remembers(

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from harness.cassettes.format.bodies import encode_body
 from harness.cassettes.format.interaction import Interaction
+from harness.cassettes.format.messages import encode_body
 from harness.cassettes.format.recorded import Recorded, parse_recorded
 
 DATE = {"date": "Thu, 09 Apr 2026 00:57:33 GMT"}

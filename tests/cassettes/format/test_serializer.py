@@ -18,10 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.cassettes.format.interaction import CASSETTE_FORMAT, CassetteHeader, Interaction
-from harness.cassettes.format.json_style import JSON_STYLES
+from harness.cassettes.format.layout import JSON_STYLES
 from harness.cassettes.format.serializer import dump_cassette, parse_cassette
-from harness.cassettes.format.untrusted_text import NotARecording, UnreadableRecording
-from harness.cassettes.format.untrusted_yaml import parse_yaml_documents
+from harness.cassettes.format.untrusted import NotARecording, UnreadableRecording, parse_yaml_documents
 from harness.cassettes.format.validate import validate_cassette
 from harness.contract.rule import LEVELS
 from harness.contract.schema import schemas_directory

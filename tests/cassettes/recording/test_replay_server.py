@@ -15,7 +15,7 @@ from websockets.exceptions import ConnectionClosedError, ConnectionClosedOK, Inv
 from websockets.sync.client import ClientConnection, connect
 
 from harness.cassettes.format.interaction import CassetteHeader, Interaction
-from harness.cassettes.format.untrusted_text import NotARecording
+from harness.cassettes.format.untrusted import NotARecording
 from harness.cassettes.recording.replay_server import ReplayApp, load_recordings
 from harness.cassettes.recording.writer import open_recorder
 from harness.core.errors import ConfigError

@@ -13,7 +13,7 @@ import requests
 import vcr
 
 from harness.cassettes.format.interaction import CassetteHeader
-from harness.cassettes.format.untrusted_text import UnreadableRecording
+from harness.cassettes.format.untrusted import UnreadableRecording
 from harness.cassettes.recording import vcr as machine
 from harness.cassettes.recording.vcr import VcrAdapter, body_bytes, interaction_from_vcr, use_cassette
 from harness.cassettes.recording.writer import RecordError, SecretFound, lock_cassette, read_cassette

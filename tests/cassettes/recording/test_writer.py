@@ -12,7 +12,7 @@ import stat
 import pytest
 
 from harness.cassettes.format.interaction import CassetteHeader, Interaction
-from harness.cassettes.format.untrusted_text import UnreadableRecording
+from harness.cassettes.format.untrusted import UnreadableRecording
 from harness.cassettes.recording import writer
 from harness.cassettes.recording.writer import (
     RecordError,

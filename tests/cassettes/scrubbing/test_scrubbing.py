@@ -17,7 +17,7 @@ from harness.cassettes.format.serializer import dump_cassette, parse_cassette
 from harness.cassettes.scrubbing.leak_check import secrets_in
 from harness.cassettes.scrubbing.mask_interactions import known_secrets, scrub_interactions
 from harness.cassettes.scrubbing.mask_text import Masker, Unsearchable
-from harness.cassettes.scrubbing.pseudonyms import is_pseudonym, pseudonym
+from harness.cassettes.scrubbing.masks import is_pseudonym, pseudonym
 from tests.support.recordings import JSON, STREAM, compact, over_http, socket, sse, streamed
 from tests.support.slow import slow_except_every
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 import harness.contract.rules  # noqa: F401  (registers every rule)
 from harness.contract.rule import RULES
 from harness.verify.evidence import evidence_directory
-from harness.verify.rule_records import KEPT_FILE, RuleRecords
+from harness.verify.evidence_coverage import KEPT_FILE, RuleRecords
 from tests.support.shared import FOUNDRY_RECORDINGS, PRESENT, RECORDINGS, SHARED
 from tools.rules_met import count_met_rules, write_kept_records
 

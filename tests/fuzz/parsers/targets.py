@@ -23,7 +23,7 @@ from harness.api.http.dialects import parse_api_path
 from harness.api.http.multipart import parse_form
 from harness.api.operations import find_operation
 from harness.cassettes.format.serializer import dump_cassette, parse_cassette
-from harness.cassettes.format.untrusted_text import UnreadableRecording
+from harness.cassettes.format.untrusted import UnreadableRecording
 from harness.cassettes.scrubbing.mask_text import Masker, Unsearchable
 from harness.core.errors import ConfigError, HarnessError, ScriptError
 from harness.core.exchange import ReceivedRequest, Request

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.cassettes.format.untrusted_text import UnreadableRecording
+from harness.cassettes.format.untrusted import UnreadableRecording
 from tests.fuzz.parsers import __main__ as command
 from tests.fuzz.parsers.contract import complaint, kept
 from tests.fuzz.parsers.mutated_bytes import mutated_inputs

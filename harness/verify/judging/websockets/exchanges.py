@@ -15,8 +15,8 @@ import orjson
 
 from harness.api.http.upstream import Upstream
 from harness.api.http.websocket_mode import CREATE_EVENT, STEER_EVENT
-from harness.cassettes.format.bodies import encode_body
 from harness.cassettes.format.interaction import CLIENT, SERVER, Interaction
+from harness.cassettes.format.messages import encode_body
 from harness.cassettes.format.recorded import Recorded, parse_recorded
 from harness.core.exchange import Json
 from harness.server.websocket.session import ENVELOPE_MEMBERS, is_invalid_stream

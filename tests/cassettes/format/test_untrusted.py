@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.cassettes.format.untrusted_yaml import MAX_NESTING, parse_yaml_documents
+from harness.cassettes.format.untrusted import MAX_NESTING, parse_yaml_documents
 from harness.core.errors import Malformed
 
 

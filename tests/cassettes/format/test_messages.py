@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harness.api.http.decoding import DecodedAnswer, decode_answer, decode_request
-from harness.cassettes.format.bodies import INVALID_BODY, encode_body
+from harness.cassettes.format.messages import INVALID_BODY, encode_body
 
 JSON = {"content-type": "application/json"}
 PACKED = gzip.compress(b'{"a": 1}', mtime=0)
