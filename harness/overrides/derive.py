@@ -12,10 +12,11 @@ from typing import Any
 
 from harness.cassettes.listing import files
 from harness.contract.body_places import is_place, kind_of, type_of
-from harness.contract.overrides import AddedMember, AddedRefusal, Evidence, Exemption, MemberCondition, Overrides
+from harness.contract.overrides import AddedMember, Exemption, MemberCondition, Overrides
 from harness.core.errors import ConfigError
 from harness.overrides.generalize import join_types, propose_entries
 from harness.overrides.observe import Observed, Seen, atoms_of, iterate_disagreements, observe
+from harness.overrides.project_file import with_entries
 from harness.overrides.propose import (
     ACCIDENTAL,
     Proposal,
@@ -67,11 +68,7 @@ def derive_overrides(
     proposals, members = join_types(propose_entries(derived.before)), _propose_members(first.seen)
     touched = {seen.key for seen in derived.before}
     for _ in range(MAX_ROUNDS):
-        overrides = Overrides(
-            exemptions=tuple(proposal.entry for proposal in proposals if isinstance(proposal.entry, Exemption)),
-            refusals=tuple(proposal.entry for proposal in proposals if isinstance(proposal.entry, AddedRefusal)),
-            members=members,
-        )
+        overrides = with_entries(Overrides(), (*(proposal.entry for proposal in proposals), *members))
         now = observe(recordings, overrides, hosts)
         derived.overrides, derived.after = overrides, list(iterate_disagreements(now.seen))
         worse = [seen for seen in now.seen if seen.acted and is_worse(seen.verdict, verdicts[seen.key])]
@@ -95,11 +92,8 @@ def is_worse(verdict: VerdictKind | None, before: VerdictKind | None) -> bool:
 
 def _drop(overrides: Overrides, dropped: Collection[int]) -> Overrides:
     """Drop exemptions and refusals, those with these `id()`; members stay."""
-    return replace(
-        overrides,
-        exemptions=tuple(entry for entry in overrides.exemptions if id(entry) not in dropped),
-        refusals=tuple(entry for entry in overrides.refusals if id(entry) not in dropped),
-    )
+    kept = (entry for entry in overrides.entries if isinstance(entry, AddedMember) or id(entry) not in dropped)
+    return with_entries(overrides, kept)
 
 
 def _narrow_wrong(proposals: Sequence[Proposal], worse: Sequence[Seen], derived: Derived) -> list[Proposal]:
@@ -146,16 +140,11 @@ def _propose_members(seen: Sequence[Seen]) -> tuple[AddedMember, ...]:
 
 def relative_evidence(overrides: Overrides, name: Callable[[str], str]) -> Overrides:
     """Rename the files in the evidence of overrides."""
-
-    def renamed(seen: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
-        return tuple(replace(evidence, file=name(evidence.file)) for evidence in seen)
-
-    return replace(
-        overrides,
-        exemptions=tuple(replace(exemption, seen=renamed(exemption.seen)) for exemption in overrides.exemptions),
-        refusals=tuple(replace(refusal, seen=renamed(refusal.seen)) for refusal in overrides.refusals),
-        members=tuple(replace(member, seen=renamed(member.seen)) for member in overrides.members),
+    renamed = (
+        replace(entry, seen=tuple(replace(evidence, file=name(evidence.file)) for evidence in entry.seen))
+        for entry in overrides.entries
     )
+    return with_entries(overrides, renamed)
 
 
 def explain_foreign(place: str, model: str) -> str:

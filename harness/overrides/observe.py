@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,12 +18,10 @@ from harness.core.dates import is_day
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json, Request
 from harness.core.text.redact import redact, secrets_in_headers
-from harness.verify.judging.gateways import adopt_gateway
 from harness.verify.judging.judge import answer_root, rebuild_request, recorded_error
 from harness.verify.judging.recording_day import enter_day
 from harness.verify.judging.verdict import AGREEMENTS, DISAGREEMENTS, Verdict, VerdictKind
-from harness.verify.read_files import read_numbered
-from harness.verify.run import judge_exchange, world_of_file
+from harness.verify.run import judge_exchange, read_with_worlds
 from harness.world.world import World
 
 _PLACE = re.compile(r"events\[\d+\]\.?")
@@ -69,12 +66,8 @@ def observe(recordings: Iterable[Path], overrides: Overrides | None = None, host
     unreadable: dict[str, str] = {}
     foreign: dict[str, str] = {}
     for recording in recordings:
-        worlds: OrderedDict[str, World] = OrderedDict()
         try:
-            for number, read in read_numbered(recording):
-                recorded = adopt_gateway(read, hosts)
-                world = world_of_file(worlds, recorded.file)
-                world.overrides = overrides
+            for number, recorded, world in read_with_worlds(recording, hosts, overrides):
                 if model := _foreign_model(recorded):
                     foreign[f"{recording.as_posix()}#{number}"] = model
                 elif one := _observe_one(recorded, world, recording, number):

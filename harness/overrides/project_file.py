@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import yaml
 
@@ -19,11 +19,7 @@ from harness.core.exchange import Json
 from harness.core.registry import suggest_name
 from harness.core.text.redact import redact
 
-if TYPE_CHECKING:
-    from harness.cassettes.scrubbing.mask_text import Masker
-
 AnyEntry = Exemption | AddedRefusal | AddedMember
-Entry = TypeVar("Entry", Exemption, AddedRefusal, AddedMember)
 DEFAULT_NAME = "contract.yaml"
 MAX_BYTES = 10_000_000
 PROJECT_SETTINGS = ("contract",)
@@ -74,36 +70,33 @@ def load_overrides(option: Path | None, root: Path) -> Overrides | None:
     return read_overrides(file) if file else None
 
 
+def with_entries(overrides: Overrides, entries: Iterable[AnyEntry]) -> Overrides:
+    """Replace the entries of overrides; those of each kind keep their order."""
+    listed = list(entries)
+    return replace(
+        overrides,
+        exemptions=tuple(entry for entry in listed if isinstance(entry, Exemption)),
+        refusals=tuple(entry for entry in listed if isinstance(entry, AddedRefusal)),
+        members=tuple(entry for entry in listed if isinstance(entry, AddedMember)),
+    )
+
+
 def scrub_overrides(overrides: Overrides) -> tuple[Overrides, list[str]]:
     """Mask the secrets of overrides, and tell in a line each what was left out because masking would change it."""
     from harness.cassettes.scrubbing.mask_text import Masker  # most that read a contract write none
 
     masker = Masker()
-
-    def clean(text: str) -> str:
-        return masker.mask_text(str(redact(text)))
-
-    left_out: list[str] = []
-    refusals = tuple(
-        replace(refusal, error=replace(refusal.error, message=clean(refusal.error.message)))
-        for refusal in overrides.refusals
-    )
-    cleaned = replace(
-        overrides,
-        exemptions=tuple(_without_secrets(overrides.exemptions, masker, left_out)),
-        refusals=tuple(_without_secrets(refusals, masker, left_out)),
-        members=tuple(_without_secrets(overrides.members, masker, left_out)),
-    )
-    return cleaned, left_out
-
-
-def _without_secrets(entries: Iterable[Entry], masker: Masker, left_out: list[str]) -> Iterator[Entry]:
-    for entry in entries:
+    kept, left_out = list[AnyEntry](), list[str]()
+    for entry in overrides.entries:
+        if isinstance(entry, AddedRefusal):
+            message = masker.mask_text(str(redact(entry.error.message)))
+            entry = replace(entry, error=replace(entry.error, message=message))
         if any(masker.mask_text(text) != text or redact(text) != text for text in _texts_of(entry)):
             seen = entry.seen[0] if entry.seen else None
             left_out.append(f"{seen.file}#{seen.exchange}: a value of it seems to be a secret" if seen else "a secret")
         else:
-            yield entry
+            kept.append(entry)
+    return with_entries(overrides, kept), left_out
 
 
 def _texts_of(entry: AnyEntry) -> Iterator[str]:
@@ -146,12 +139,7 @@ def merge_overrides(old: Overrides, new: Overrides, judged: Iterable[str]) -> tu
     gone = [entry for entry in old_entries if entry.seen and all(seen.file in files for seen in entry.seen)]
     gone += [entry for entry in old_entries if entry not in gone and _is_overruled(entry, new)]
     kept = [entry for entry in old_entries if entry not in gone]
-    merged = replace(
-        new,
-        exemptions=(*new.exemptions, *(entry for entry in kept if isinstance(entry, Exemption))),
-        refusals=(*new.refusals, *(entry for entry in kept if isinstance(entry, AddedRefusal))),
-        members=(*new.members, *(entry for entry in kept if isinstance(entry, AddedMember))),
-    )
+    merged = with_entries(new, (*new.entries, *kept))
     return merged, [f"{old.file}:{entry.line}: {describe_entry(entry)}" for entry in gone]
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
@@ -245,12 +245,8 @@ def _observe(verdicts: Iterable[Verdict], observer: JudgeObserver) -> Iterator[V
 def _judge_recording(
     options: JudgeOptions, recording: Path, explicit: bool, observer: JudgeObserver | None
 ) -> Iterator[Verdict]:
-    worlds: OrderedDict[str, World] = OrderedDict()
     try:
-        for number, read in read_numbered(recording):
-            recorded = adopt_gateway(read, options.hosts)
-            world = world_of_file(worlds, recorded.file)
-            world.overrides = options.overrides
+        for number, recorded, world in read_with_worlds(recording, options.hosts, options.overrides):
             if observer:
                 observer.begin_exchange(number, recorded, world)
             yield Verdict(VerdictKind.EXCHANGE)
@@ -287,10 +283,19 @@ def _unreadable_entry(recording: Path, problem: HarnessError) -> Json:
     return {"file": printable_path(recording), "message": redact(str(problem))}
 
 
-def world_of_file(worlds: OrderedDict[str, World], file: str) -> World:
-    """Find the World for the exchanges of one file; beyond MAX_OPEN_WORLDS the least recently used one is dropped."""
-    world = worlds.pop(file, None) or World(file)
-    worlds[file] = world
-    if len(worlds) > MAX_OPEN_WORLDS:
-        worlds.popitem(last=False)
-    return world
+def read_with_worlds(
+    recording: Path, hosts: Collection[str], overrides: Overrides | None
+) -> Iterator[tuple[int, Recorded, World]]:
+    """Read each exchange with the number of its record, and the World of its conversation.
+
+    Beyond MAX_OPEN_WORLDS the World that was used longest ago is dropped. Errors as for `read_recording`.
+    """
+    worlds: OrderedDict[str, World] = OrderedDict()
+    for number, read in read_numbered(recording):
+        recorded = adopt_gateway(read, hosts)
+        world = worlds.pop(recorded.file, None) or World(recorded.file)
+        worlds[recorded.file] = world  # the last one is the one in use
+        if len(worlds) > MAX_OPEN_WORLDS:
+            worlds.popitem(last=False)
+        world.overrides = overrides
+        yield number, recorded, world

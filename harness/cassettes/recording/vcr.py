@@ -217,11 +217,7 @@ class CassetteSession:
     @property
     def interactions(self) -> Sequence[Interaction]:
         """The replayed and the recorded exchanges, in this order, then the missing ones; empty if scrubbing fails."""
-        numbered = enumerate(zip(self.vcr_cassette.requests, self.vcr_cassette.responses, strict=True))
-        pairs = (
-            pair for number, pair in numbered if number >= self._loaded_count or self.vcr_cassette.play_counts[number]
-        )
-        interactions = [*(interaction_from_vcr(*pair) for pair in pairs), *self._refused]
+        interactions = [*self.replayed, *self._refused]
         if self.mode == "replay":
             return interactions
         with suppress(Unsearchable):
@@ -238,16 +234,17 @@ class CassetteSession:
 
     @property
     def replayed(self) -> Iterator[Interaction]:
-        """The exchanges of the cassette that were replayed."""
-        for index in self.used_numbers:
-            yield interaction_from_vcr(self.vcr_cassette.requests[index], self.vcr_cassette.responses[index])
+        """The exchanges of the cassette that were replayed, then those that were recorded."""
+        return map(self._exchange, self.used_numbers)
 
     @property
     def unplayed(self) -> Sequence[Interaction]:
         """The exchanges of the cassette that were neither replayed nor recorded."""
         used = set(self.used_numbers)
-        pairs = enumerate(zip(self.vcr_cassette.requests, self.vcr_cassette.responses, strict=True))
-        return [interaction_from_vcr(*pair) for number, pair in pairs if number not in used]
+        return [self._exchange(number) for number in range(len(self.vcr_cassette.requests)) if number not in used]
+
+    def _exchange(self, number: int) -> Interaction:
+        return interaction_from_vcr(self.vcr_cassette.requests[number], self.vcr_cassette.responses[number])
 
     def attach(self, cassette: Any) -> None:
         """Use the cassette that vcrpy has loaded."""

@@ -1,6 +1,4 @@
-"""A client of the API's WebSockets: sends one event at a time and records all frames; for an examination it
-answers each event by the reply that HTTP would have given.
-"""
+"""Clients of the API's WebSockets: one records all frames, one answers each event by a reply as HTTP would have given it."""
 
 from __future__ import annotations
 
