@@ -64,9 +64,8 @@ def predict_violation(recorded: Recorded, world: World) -> Violation | None:
     if operation is None or (operation.is_form and not request.body):
         return None
     violation = check(request, world)
-    return (
-        None if violation is None or explain_unverifiable_violation(violation, recorded, request, world) else violation
-    )
+    is_sure = violation and not explain_unverifiable_violation(violation, recorded, request, world)
+    return violation if is_sure else None
 
 
 def explain_skip(recorded: Recorded) -> str:
@@ -84,7 +83,8 @@ def explain_skip(recorded: Recorded) -> str:
 def _judge_parts(recorded: Recorded, world: World, operation: Operation, request: Request) -> Iterator[Verdict]:
     accepted = 200 <= recorded.status < 300
     absent = "no_request" in recorded.flags or (operation.is_form and not request.body)
-    if accepted and isinstance(answer := answer_object(recorded), dict):
+    answer = answer_object(recorded) if accepted else None
+    if isinstance(answer, dict):
         presume_agent(world, answer)
     violation, acted = (None, ()) if absent else _check(request, world)
     while accepted and violation and presume(world, request, violation):
@@ -106,21 +106,16 @@ def _judge_parts(recorded: Recorded, world: World, operation: Operation, request
     elif not operation.is_project:
         yield from _judge_stream(recorded, world, request)
     if accepted and not absent and conforms_to_schema(request, world, violation):
-        remember(world, *_mark_stored(recorded, request), recorded.events)
+        if "socket" in recorded.flags and isinstance(answer, dict) and isinstance(request.body, dict):
+            # over a WebSocket, a response that is not stored can be continued, too
+            request, answer = request._replace(body={**request.body, "store": True}), {**answer, "store": True}
+        remember(world, request, answer, recorded.events)
 
 
 def _check(request: Request, world: World) -> tuple[Violation | None, tuple[Entry, ...]]:
     """Find the violation of a request, and which of the user's overrides have acted."""
     checked = check_request(request, world)
     return checked.violation, checked.acted
-
-
-def _mark_stored(recorded: Recorded, request: Request) -> tuple[Request, Any]:
-    """Give the request and the answer that are remembered: over a WebSocket, unstored responses can be continued, too."""
-    answer = answer_object(recorded)
-    if "socket" not in recorded.flags or not isinstance(answer, dict) or not isinstance(request.body, dict):
-        return request, answer
-    return request._replace(body={**request.body, "store": True}), {**answer, "store": True}
 
 
 def rebuild_request(recorded: Recorded) -> tuple[Operation | None, Request]:
@@ -150,11 +145,9 @@ def locate(recorded: Recorded) -> ApiPath | None:
         return None
     if recorded.provider == OPENAI:
         return ApiPath(OPENAI, API_ROOTS[OPENAI], below)
-    return (
-        ApiPath(recorded.provider, API_ROOTS[recorded.provider], below)
-        if dialect == OPENAI
-        else ApiPath(dialect, root, below)
-    )
+    if dialect == OPENAI:
+        return ApiPath(recorded.provider, API_ROOTS[recorded.provider], below)
+    return ApiPath(dialect, root, below)
 
 
 def _judge_accepted(

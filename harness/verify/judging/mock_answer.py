@@ -15,7 +15,7 @@ from harness.api.statuses import PENDING_STATUSES
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.rule import CREATE_RESPONSE
 from harness.core.dates import CONTRACT_DATE
-from harness.core.exchange import Answer, Json, Request
+from harness.core.exchange import Answer, Json
 from harness.ending import RECORDED_ENDING, Ending, TurnLine
 from harness.endpoints import azure
 from harness.items import message
@@ -46,9 +46,8 @@ def renderable_response(answer: Any) -> Json | None:
     if not isinstance(answer, dict) or answer.get("object") != "response" or not isinstance(answer.get("id"), str):
         return None
     output, status = answer.get("output"), answer.get("status")
-    if not isinstance(output, list) or not all(
-        isinstance(item, dict) and str(item.get("type")) in ITEMS for item in output
-    ):
+    items = output if isinstance(output, list) else [None]
+    if not all(isinstance(item, dict) and str(item.get("type")) in ITEMS for item in items):
         return None
     ended = status == "incomplete" or (status == "completed" and output)
     return answer if ended or status in PENDING_STATUSES else None
@@ -60,10 +59,10 @@ def render_mock_answer(recorded: Recorded, final: Json, world: World) -> Answer:
     `world` remembers the exchanges before; it is not changed. A request that is not known is derived from the
     response. HarnessError when the request does not allow the recorded output.
     """
-    request = _build_request(recorded, final)
-    day = (
-        world.as_of if request.dialect == FOUNDRY else CONTRACT_DATE
-    )  # elsewhere members are compared by their own days
+    _, request = rebuild_request(recorded)
+    request = request._replace(body=_request_body(recorded, final), operation=CREATE_RESPONSE)
+    # Elsewhere than at Foundry members are compared by their own days.
+    day = world.as_of if request.dialect == FOUNDRY else CONTRACT_DATE
     copy = _copy_world(world, recorded.request, day)
     presume_agent(copy, final)
     copy.script.add([build_turn(recorded.events or (), final)])
@@ -110,11 +109,6 @@ def _copy_world(world: World, body: Any, day: str) -> World:
     if known := world.store.conversations.get(id or ""):
         copy.store.conversations[id or ""] = Conversation(known.object, known.chain)
     return copy
-
-
-def _build_request(recorded: Recorded, final: Json) -> Request:
-    _, request = rebuild_request(recorded)
-    return request._replace(body=_request_body(recorded, final), operation=CREATE_RESPONSE)
 
 
 def _request_body(recorded: Recorded, final: Json) -> Mapping[str, Any]:

@@ -52,9 +52,8 @@ def presume(world: World, request: Request, violation: Violation) -> bool:
         return True
     if violation.rule.id not in MISSING_AGENT_RULES:
         return False
-    return _presume_version(
-        world, violation.facts["name"], str(violation.facts.get("version") or "").strip() or "1", {}
-    )
+    version = str(violation.facts.get("version") or "").strip() or "1"
+    return _presume_version(world, violation.facts["name"], version, {})
 
 
 def presume_agent(world: World, response: Json) -> None:
@@ -72,9 +71,8 @@ def _presume_resource(world: World, request: Request, kind: str) -> None:
     name, body = request.params["name"], request.body if isinstance(request.body, dict) else {}
     version = request.params.get("version", body.get("default_version"))
     if kind == "asset":
-        make_resource(
-            world, "dataset" if request.path.startswith("/datasets/") else "index", name, {"version": version}
-        )
+        asset = "dataset" if request.path.startswith("/datasets/") else "index"
+        make_resource(world, asset, name, {"version": version})
         return
     versions: Mapping[str, Mapping[str, Versioned]] = {"toolbox": world.store.toolboxes, "skill": world.store.skills}
     table = versions.get(kind, {})

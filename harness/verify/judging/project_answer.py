@@ -118,11 +118,9 @@ def _unnamed(one: Any) -> Any:
 
 def _view(value: Any, name: str = "") -> Any:
     if isinstance(value, dict):
-        return (
-            {member: _view(inner, member) for member, inner in value.items()}
-            if name not in FREE_MEMBERS
-            else "an object"
-        )
+        if name in FREE_MEMBERS:
+            return "an object"
+        return {member: _view(inner, member) for member, inner in value.items()}
     if isinstance(value, list):
         return [_view(inner, name) for inner in value]
     return value if name in SAID_MEMBERS else describe_kind(value)

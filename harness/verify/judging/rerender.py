@@ -90,9 +90,7 @@ def _find_rendering_differences(recorded: Recorded, world: World) -> list[Differ
             return find_refusal_differences(recorded, request, world)
         if operation.is_project:
             return find_project_differences(recorded, operation, request, world)
-    if not 200 <= recorded.status < 300:
-        return None
-    if not is_response_request(recorded):
+    if not 200 <= recorded.status < 300 or not is_response_request(recorded):
         return None
     try:
         final = _recorded_response(recorded)
@@ -142,9 +140,8 @@ def _compare_answers(recorded: Recorded, mock: Answer, profile: Profile) -> Iter
         found = compare(recorded.answer, mock.body, profile, "response")
         yield from _drop_unknown_members(found, "Response", recorded.answer)
     elif recorded.events is None or mock.events is None:
-        yield Difference(
-            "answer", *("JSON" if events is None else "a stream" for events in (recorded.events, mock.events))
-        )
+        forms = ("JSON" if events is None else "a stream" for events in (recorded.events, mock.events))
+        yield Difference("answer", *forms)
     else:
         yield from _compare_streams(recorded.events, mock.events, profile)
 
@@ -173,14 +170,10 @@ def _compare_streams(recorded: Sequence[Json], mock: Sequence[Json], profile: Pr
 
 
 def _compare_events(one: ComparedEvent, other: ComparedEvent, profile: Profile, event: Json) -> Iterator[Difference]:
-    for member, left, right in _drop_unknown_members(
-        compare(one.members, other.members, profile), RESPONSE_EVENT_SCHEMA, event
-    ):
-        sides = (
-            f"{one.type}: no {member}" if value == ABSENT else f"{one.type}: {member} {value}"
-            for value in (left, right)
-        )
-        yield Difference(f"events[{one.place}]", *sides)
+    found = compare(one.members, other.members, profile)
+    for member, *sides in _drop_unknown_members(found, RESPONSE_EVENT_SCHEMA, event):
+        told = (f"no {member}" if value == ABSENT else f"{member} {value}" for value in sides)
+        yield Difference(f"events[{one.place}]", *(f"{one.type}: {text}" for text in told))
 
 
 def _select_events(events: Sequence[Json], view: ResponseView) -> list[ComparedEvent]:

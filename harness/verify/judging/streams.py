@@ -47,21 +47,12 @@ def judge_events(recorded: Recorded, root: str, as_of: str) -> StreamJudgment:
     """Judge each event by the schema `root` of a day, and the lines that it came in."""
     read = (read_answer_by_schema(event, recorded.provider) for event in recorded.events or ())
     events = [(index, event) for index, event in enumerate(read) if not has_only_known(root, event, as_of)]
-    return StreamJudgment(
-        [
-            *_find_misframed(recorded),
-            *(
-                _prefix_event_index(index, found)
-                for index, event in events
-                if (found := check_answer(root, event, as_of))
-            ),
-        ],
-        [
-            _prefix_event_index(index, member)
-            for index, event in events
-            for member in find_unknown_members(root, event, as_of)
-        ],
-    )
+    findings, drift = list(_find_misframed(recorded)), list[Finding]()
+    for index, event in events:
+        if found := check_answer(root, event, as_of):
+            findings.append(_prefix_event_index(index, found))
+        drift += [_prefix_event_index(index, member) for member in find_unknown_members(root, event, as_of)]
+    return StreamJudgment(findings, drift)
 
 
 def _find_misframed(recorded: Recorded) -> Iterator[Finding]:
@@ -128,22 +119,15 @@ def judge_run_stream(recorded: Recorded, as_of: str = CONTRACT_DATE) -> StreamJu
     if judgment.findings or not is_complete_stream(recorded):
         return judgment
     continues = recorded.path.endswith("/submit_tool_outputs")
-    found = [
-        *_check_start(events, continues),
-        *_check_end(events, "done-marker" in recorded.flags),
-        *_check_deltas(events),
-    ]
-    return StreamJudgment(found, judgment.drift)
+    ends = _check_ends(events, continues, "done-marker" in recorded.flags)
+    return StreamJudgment([*ends, *_check_deltas(events)], judgment.drift)
 
 
-def _check_start(events: Sequence[Json], continues: bool) -> Iterator[Finding]:
-    if not continues and events[0]["event"] not in FIRST_EVENTS:
-        yield Finding("events[0]", f"a stream does not begin with {events[0]['event']}")
-
-
-def _check_end(events: Sequence[Json], done: bool) -> Iterator[Finding]:
-    """Tell whether a stream ends as it may and concerns one run."""
-    last = events[-1]["event"]
+def _check_ends(events: Sequence[Json], continues: bool, done: bool) -> Iterator[Finding]:
+    """Tell whether a stream begins and ends as it may, and concerns one run."""
+    first, last = events[0]["event"], events[-1]["event"]
+    if not continues and first not in FIRST_EVENTS:
+        yield Finding("events[0]", f"a stream does not begin with {first}")
     if last not in (*LAST_EVENTS, "error"):
         yield Finding(f"events[{len(events) - 1}]", f"a stream does not end with {last}")
     if not done:

@@ -64,12 +64,8 @@ def _find_rule(recorded: Recorded, request: Request, world: World) -> str | None
     violation = None if "no_request" in recorded.flags else check(request, world)
     if not (error := recorded_error(recorded)):
         return None
-    answered = {"status": recorded.status, **error}
-    if violation and differing_error_members(
-        answered, {"status": violation.error.status, **violation.error.members()}
-    ) in (
-        [],
-        ["list"],
-    ):
-        return violation.rule.id
+    if violation:
+        mock = {"status": violation.error.status, **violation.error.members()}
+        if differing_error_members({"status": recorded.status, **error}, mock) in ([], ["list"]):
+            return violation.rule.id
     return next((rule.id for rule in match_rules(recorded.status, error)), None)
