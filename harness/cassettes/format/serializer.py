@@ -57,15 +57,10 @@ def dump_cassette(header: CassetteHeader, interactions: Sequence[Interaction]) -
 def _dump_interaction(interaction: Interaction) -> Json:
     body, request_style = _dump_body(interaction.body)
     answer, answer_style = _dump_body(interaction.answer)
-    timeless = len(interaction.chunks) == 1 and not interaction.chunks[0][0]
-    wire = {
-        "request": request_style,
-        "answer": answer_style,
-        "arrivals": []
-        if timeless
-        else [OneLineList((round(seconds, 6), len(data))) for seconds, data in interaction.chunks],
-        "cut": interaction.cut,
-    }
+    chunks = interaction.chunks
+    is_timeless = len(chunks) == 1 and not chunks[0][0]
+    arrivals = [] if is_timeless else [OneLineList((round(seconds, 6), len(data))) for seconds, data in chunks]
+    wire = {"request": request_style, "answer": answer_style, "arrivals": arrivals, "cut": interaction.cut}
     needed = {name: value for name, value in wire.items() if value}
     return {
         **_dump_origin(interaction),

@@ -76,11 +76,10 @@ class ReplayApp:
             await self._play_websocket(key, Interaction("GET", uri, headers), receive, send)
         elif (body := await read_body(receive)) is not None:
             found = self._replays[key].play(Interaction(scope["method"], uri, headers, body))
-            await (
-                send_answer(send, self._not_recorded_answer(found))
-                if isinstance(found, NoMatch)
-                else self._send_answer(found, send)
-            )
+            if isinstance(found, NoMatch):
+                await send_answer(send, self._not_recorded_answer(found))
+            else:
+                await self._send_answer(found, send)
 
     def _not_recorded_answer(self, miss: object) -> Answer:
         """Note the miss of a request that was not recorded, and return the answer."""
@@ -110,20 +109,18 @@ class ReplayApp:
         replay = self._replays[key]
         if describe_request(opening) not in map(describe_request, replay.sockets):
             found = replay.play(opening)
-            refused = (
-                self._not_recorded_answer(found)
-                if isinstance(found, NoMatch)
-                else Answer(found.status, found.answer, replayed_headers(found))
-            )
+            if isinstance(found, NoMatch):
+                refused = self._not_recorded_answer(found)
+            else:
+                refused = Answer(found.status, found.answer, replayed_headers(found))
             await refuse_upgrade(refused, send)
             return
         await send({"type": "websocket.accept"})
         message = await receive()
         if message["type"] == "websocket.receive":
-            number = _pick_websocket(
-                replay, opening, _message_text(message), self._played_websockets.setdefault(key, set())
-            )
-            await self._play_frames(replay, replay.sockets[number], _message_text(message), receive, send)
+            first, played = _message_text(message), self._played_websockets.setdefault(key, set())
+            number = _pick_websocket(replay, opening, first, played)
+            await self._play_frames(replay, replay.sockets[number], first, receive, send)
 
     async def _play_frames(
         self, replay: Replay, interaction: Interaction, first: str, receive: Receive, send: Send

@@ -100,12 +100,10 @@ class Examination:
     @property
     def listed_models(self) -> Sequence[str]:
         """The models that the server lists."""
-        reply = (
-            self._send_request("GET /models", EXAMPLE_HEADERS, None, judged=False)
-            if not self.lacks("/models")
-            else None
-        )
-        data = reply.body.get("data") if reply and isinstance(reply.body, dict) else None
+        if self.lacks("/models"):
+            return []
+        reply = self._send_request("GET /models", EXAMPLE_HEADERS, None, judged=False)
+        data = reply.body.get("data") if isinstance(reply.body, dict) else None
         return [str(listed.get("id")) for listed in data or () if isinstance(listed, dict)]
 
     def send_question(self, question: ServerQuestion) -> None:

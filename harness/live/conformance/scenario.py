@@ -95,11 +95,8 @@ def shorten_json(value: Any) -> str:
 def items_of(response: Json, type: str) -> list[Json]:
     """List the output items of a response of this type."""
     output = response.get("output")
-    return (
-        [item for item in output if isinstance(item, dict) and item.get("type") == type]
-        if isinstance(output, list)
-        else []
-    )
+    items = output if isinstance(output, list) else []
+    return [item for item in items if isinstance(item, dict) and item.get("type") == type]
 
 
 def text_of(response: Json) -> str:
