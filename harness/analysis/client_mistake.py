@@ -100,4 +100,4 @@ def client_mistakes_of(seen: SeenClient, strict: bool = False) -> list[ClientMis
         for kind in kinds
         for facts, message in kind.find(seen)
     ]
-    return sorted((one for one in made if strict or one.certain), key=lambda one: one.exchange)
+    return sorted((mistake for mistake in made if strict or mistake.certain), key=lambda mistake: mistake.exchange)

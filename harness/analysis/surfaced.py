@@ -171,7 +171,7 @@ class _SurfaceComparison:
         lost, unmatched = expected - shown, shown - expected
         lines = []
         for call in lost.elements():
-            similar = next((other for other in unmatched if other[0] == call[0]), None)
+            similar = next((candidate for candidate in unmatched if candidate[0] == call[0]), None)
             instead = f"; it has {_describe_call(similar)}" if similar else ""
             lines.append(f"call {_describe_call(call)} not in the result{instead}")
         doubled = [call for call in shown - all_calls if call in all_calls]

@@ -39,8 +39,10 @@ def _add_items(world: World, id: str, body: Json) -> list[Json]:
 @operation("GET", "/conversations", project_only=True)
 def list_all(call: ApiCall) -> Answer:
     """List the conversations of a Foundry project, newest first unless `order=asc`. Recorded 2026-02-12."""
-    every = [conversation.object for conversation in call.store.conversations.values()]
-    shown = [{name: one[name] for name in ("id", "object", "metadata", "created_at")} for one in every]
+    shown = [
+        {name: conversation.object[name] for name in ("id", "object", "metadata", "created_at")}
+        for conversation in call.store.conversations.values()
+    ]
     return Answer(200, page_of(shown, call.query))
 
 

@@ -91,7 +91,7 @@ def _find_same_request(world: World, request: Request, number: int) -> Exchange 
     asked = (request.method, request.path, request.body)
     earlier = (exchange for exchange in reversed(world.exchanges) if exchange.number < number and exchange.status < 400)
     sent = ((exchange, exchange.request) for exchange in earlier)
-    return next((exchange for exchange, own in sent if (own.method, own.path, own.body) == asked), None)
+    return next((exchange for exchange, before in sent if (before.method, before.path, before.body) == asked), None)
 
 
 def _sent_gist(request: Request) -> str:

@@ -24,8 +24,8 @@ def make_logprobs(text: str, body: Json) -> list[Json]:
     entries = []
     for start in range(0, len(tokens), size):
         token = "".join(tokens[start : start + size])
-        likely = [token, *(other for other in OTHER_TOKENS if other != token)][:number]
-        top = [_entry(one, place) for place, one in enumerate(likely)]
+        likely = [token, *(rival for rival in OTHER_TOKENS if rival != token)][:number]
+        top = [_entry(choice, place) for place, choice in enumerate(likely)]
         entries.append({**_entry(token, 0), "top_logprobs": top})
     return entries
 

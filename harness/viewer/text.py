@@ -172,7 +172,7 @@ def _sending(shown: ShownExchange) -> str:
     times = [event.at for event in shown.events or () if event.at is not None] if shown.edge.measured else []
     if not times or times[-1] < LEAST_MILLISECONDS:
         return ""
-    wait, place = max((at - before, place) for place, (before, at) in enumerate(pairwise([0.0, *times]), 1))
+    wait, place = max((end - start, place) for place, (start, end) in enumerate(pairwise([0.0, *times]), 1))
     return (
         f"{pluralize(len(times), 'event')} in {times[-1]:.0f} ms, the longest wait {wait:.0f} ms before event {place}"
     )

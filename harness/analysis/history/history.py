@@ -247,10 +247,10 @@ class History:
         found = self.by_call.get(call_id, ())
         return found[0] if len(found) == 1 else None
 
-    def original_key(self, item: Json, own: ItemKey | None) -> ItemKey | None:
-        """Make the key of the output item that an item repeats by `id` or `call_id`; its `own` key if there is none."""
+    def original_key(self, item: Json, sent_key: ItemKey | None) -> ItemKey | None:
+        """Make the key of the output item that an item repeats by `id` or `call_id`, else return its `sent_key`."""
         originals = self.find_originals(item) if client_call_id(item) or as_string(item.get("id")) in self.by_id else ()
-        return item_key(originals[-1].item) if originals else own
+        return item_key(originals[-1].item) if originals else sent_key
 
     def find_continued(self, request: HistoryRequest) -> tuple[Sequence[HistoryReply], int]:
         """Find the replies to the longest beginning of a transcript, and its number of keys; without any, none and 0."""

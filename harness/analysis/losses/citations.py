@@ -139,7 +139,7 @@ def _count_kept(original: Json, item: Json) -> int:
     """Count the annotations of a message that another has, too, by their sources."""
     left = [_pages(note) for note in _notes_of(item)]
     for pages in map(_pages, _notes_of(original)):
-        if (kept := next((one for one in left if not pages or not pages.isdisjoint(one)), None)) is not None:
+        if (kept := next((cited for cited in left if not pages or not pages.isdisjoint(cited)), None)) is not None:
             left.remove(kept)
     return len(_notes_of(item)) - len(left)
 

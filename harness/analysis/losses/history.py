@@ -110,11 +110,11 @@ def history_replayed(request: HistoryRequest, history: History) -> Iterator[Loss
 def _find_repetitions(request: HistoryRequest, history: History) -> list[tuple[str, OutputItem]]:
     """Find the input items that occur more often than the model said them, each with its original."""
     placed = zip(request.placed_items, request.placed_keys, strict=True)
-    keys = [history.original_key(item, own) for (_, item), own in placed]
+    keys = [history.original_key(item, sent_key) for (_, item), sent_key in placed]
     if not any(key and history.allowed_counts[key] for key in keys):
         return []
     before = ((item, item_key(item)) for item in request.previous_items)
-    seen = Counter(key for item, own in before if (key := history.original_key(item, own)))
+    seen = Counter(key for item, sent_key in before if (key := history.original_key(item, sent_key)))
     pairs = _most_frequent_pairs(request)
     found = []
     for (place, item), key in zip(request.placed_items, keys, strict=True):

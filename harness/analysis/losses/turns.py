@@ -145,7 +145,7 @@ def _find_late_answers(request: HistoryRequest, history: History) -> Iterator[Lo
             if reply.request.is_same_agent(request)
         ]
         for reply in history.by_input.get(before, ()) if late else ():
-            said = [one for one in _answers(reply) if text == message_text(one).strip()]
+            said = [answer for answer in _answers(reply) if text == message_text(answer).strip()]
             if said and reply.is_completed and reply.number < late[0].number:
                 gone = f"not in request {late[0].number}, and here only now"
                 at = request.items_after(place - 1)[0][0]
@@ -245,7 +245,7 @@ def role_changed(request: HistoryRequest, history: History) -> Iterator[LossFact
     for place, item in islice(messages, 1) if replies else ():
         text = message_text(item).strip()
         if _is_prompt(item) and len(text) >= SHORTEST_REPEATED:
-            said = [reply for reply in replies if text in [message_text(one).strip() for one in _answers(reply)]]
+            said = [reply for reply in replies if text in [message_text(answer).strip() for answer in _answers(reply)]]
             for reply in said[:1]:
                 yield {"at": place, "said": reply.number, "what": describe_item(item)}
 

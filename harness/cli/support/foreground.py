@@ -29,7 +29,7 @@ COLLECTION_THRESHOLDS = (50_000, 5, 500)
 class Entrance(NamedTuple):
     """The root of a server's API, the variables of its clients by origin, and the path of the viewer.
 
-    The viewer is opened in a browser when `opens` says so. `no_view` says why there is none.
+    The viewer is opened in a browser when `opens` says so. `no_view` says why a server has no viewer.
     """
 
     root: str

@@ -38,13 +38,15 @@ def takes_options(made: type[T]) -> Callable[[CommandT[T]], Callable[..., None]]
         hints: dict[str, Any] = {"context": typer.Context}
         parameters = [Parameter("context", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)]
         types = get_type_hints(made)
-        for own in fields(made):  # type: ignore[arg-type]
-            kind, names = types[own.name], own.metadata["names"]
+        for member in fields(made):  # type: ignore[arg-type]
+            kind, names = types[member.name], member.metadata["names"]
             if kind is bool and not names:
-                names = (f"--{own.name.replace('_', '-')}",)
-            hints[own.name] = Annotated[kind, own.metadata["make"](*names)]
-            default = Parameter.empty if own.default is MISSING else own.default
-            parameters.append(Parameter(own.name, Parameter.KEYWORD_ONLY, default=default, annotation=hints[own.name]))
+                names = (f"--{member.name.replace('_', '-')}",)
+            hints[member.name] = Annotated[kind, member.metadata["make"](*names)]
+            default = Parameter.empty if member.default is MISSING else member.default
+            parameters.append(
+                Parameter(member.name, Parameter.KEYWORD_ONLY, default=default, annotation=hints[member.name])
+            )
         run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = hints
         run.__name__, run.__doc__, run.__module__ = command.__name__, command.__doc__, command.__module__
