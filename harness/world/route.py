@@ -20,7 +20,7 @@ from harness.core.delivery import Fault
 from harness.core.errors import ScriptError
 from harness.core.exchange import Request
 from harness.core.plain import Dumpable
-from harness.core.text.raised import Place, describe_code, describe_raised, find_calling_place, raise_as_script_error
+from harness.core.text.raised import Place, describe_code, find_calling_place, raise_as_script_error
 from harness.core.text.vocabulary import PYTHON, Vocabulary
 from harness.ending import DEFAULT_ENDING, Ending, ResponseMembers, TurnLine, split_ending
 from harness.faults import Refusal, ScriptedRefusal
@@ -91,9 +91,8 @@ class Route:
     def _is_met(self, name: str, wanted: Matcher, actual: Any) -> bool:
         try:
             return is_match(name, wanted, actual)
-        except Exception as problem:
-            what, frames, _ = describe_raised(problem)
-            raise ScriptError(f"{self}: the condition `{name}` raised {what}", frames) from problem
+        except BaseException as problem:
+            raise_as_script_error(problem, f"{self}: the condition `{name}` raised ")
 
     def next(self, request: Request) -> list[TurnLine]:
         """Take the next turn and return its lines.

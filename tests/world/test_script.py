@@ -174,6 +174,12 @@ class TestATurn:
         ):
             script.next(ask("x"))
 
+    def test_whose_condition_gives_up_has_raised_too(self) -> None:
+        script = Script()
+        script.when({"input": lambda _: sys.exit("no more")}).script(message("x"))
+        with pytest.raises(ScriptError, match="the condition `input` raised SystemExit: no more"):
+            script.next(ask("x"))
+
 
 class TestRepeatedTurns:
     def test_are_played_over_and_over(self) -> None:
