@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from harness.analysis.collect_replies import ITEM_TYPES, ids_of_call, required_calls
+from harness.analysis.collect_replies import ITEM_TYPES, ids_of_call, is_response, required_calls
 from harness.core.exchange import Exchange, Json
 from harness.core.loose_json import as_string, objects_in
 from harness.items.history import answered_call_id, conversation_id, input_items
@@ -84,7 +84,7 @@ class _CallLedger:
         outputs = self._add_outputs(exchange.number, body, as_string(body.get("previous_response_id")) or conversation)
         if not isinstance(answer, dict):
             return
-        if answer.get("object") in ("response", "conversation"):
+        if is_response(answer) or answer.get("object") == "conversation":
             self._outputs_by_chain.setdefault(answer["id"], outputs)
         if conversation:
             self._outputs_by_chain[conversation] = outputs
@@ -130,7 +130,7 @@ class _CallLedger:
 
 def _calls_of_answer(answer: Json) -> list[Json]:
     """List the calls in an answer that the client has to execute."""
-    if answer.get("object") == "response":
+    if is_response(answer):
         own = [item for item in answer["output"] if item.get("execution") != "server"]
         return [item for item in own if item["type"] in CLIENT_CALL_NAMES]
     return required_calls(answer) if answer.get("object") == "thread.run" else []

@@ -23,6 +23,11 @@ ITEM_TYPES = {"messages": ("message",), "calls": (*CLIENT_CALL_NAMES, APPROVAL_R
 """The types of output items by the member of `ModelReply` that holds them; calls are those a client has to answer."""
 
 
+def is_response(body: Json) -> bool:
+    """Tell whether a body is a response; a Foundry project calls what says that one is deleted so, too."""
+    return body.get("object") == "response" and "output" in body
+
+
 def collect_replies(exchanges: Iterable[Exchange]) -> ModelReplies:
     """Collect the replies in these exchanges; refused requests have none."""
     collector = _ReplyCollector()
@@ -51,7 +56,7 @@ class _ReplyCollector:
         body = exchange.answer.body
         if not isinstance(body, dict):
             return
-        if body.get("object") == "response":
+        if is_response(body):
             self._add_response(exchange, body)
         for thing in _thread_objects(exchange, body):
             self._add_thread_object(exchange.number, thing)

@@ -13,6 +13,7 @@ from harness.api.project.tools import MEMORY_TOOLS, PROJECT_DEFAULTS, PROJECT_TO
 from harness.api.strict_schema import apply_strictness
 from harness.api.tools import as_namespace, declared_tools, loaded_tools, plain_functions
 from harness.core.exchange import Json
+from harness.core.loose_json import as_string
 
 
 def echo_reasoning(family: Model, reasoning: Json) -> Json:
@@ -75,9 +76,9 @@ def echo_tools(body: Json, items: Sequence[Json]) -> list[Json]:
     brought = [tool for space in loaded.values() for tool in space["tools"]]
     if not bare:
         spaces |= {tool["name"]: as_namespace(tool) for tool in added if tool["type"] == "function"}
-    names = {*spaces, *loaded, *(tool.get("name") for tool in added)}
-    rest = [tool for tool in declared if not (tool.get("defer_loading") and tool.get("name") in names)]
-    rest += [tool for tool in added if tool.get("name") not in spaces]
+    names = {*spaces, *loaded, *(as_string(tool.get("name")) for tool in added)}
+    rest = [tool for tool in declared if not (tool.get("defer_loading") and as_string(tool.get("name")) in names)]
+    rest += [tool for tool in added if as_string(tool.get("name")) not in spaces]
     return sorted(
         map(_echo_tool, [*rest, *brought, *spaces.values()]), key=lambda tool: _TOOL_ORDER.get(tool["type"], 0)
     )

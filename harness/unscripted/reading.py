@@ -13,6 +13,7 @@ from harness.api.resources.containers import CONTAINER_ID_PREFIX
 from harness.api.tools import declared_tools, loaded_tools
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Json
+from harness.core.loose_json import as_string
 from harness.items.history import Transcript, input_items
 from harness.world.api_call import ApiCall
 from harness.world.world import World
@@ -120,7 +121,8 @@ class Reading:
         if not self.body.get("tools") and self.stands_alone:
             return []
         declared = declared_tools(self.body, self.items)
-        names = {tool.get("name") for tool in declared}
+        # A project takes any value as the name of its own tools.
+        names = {as_string(tool.get("name")) for tool in declared}
         return [*declared, *(tool for name, tool in self._loaded.items() if name not in names)]
 
     @cached_property

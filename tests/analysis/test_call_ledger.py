@@ -14,6 +14,7 @@ from harness.analysis.call_ledger import Call
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
 from harness.items import custom_tool_call, function_call, message, shell_call, tool_search_call
+from tests.support.foundry import Project
 from tests.support.in_process import Client, user
 from tests.support.threads import FUNCTION, Desk
 from tests.support.tools import functions
@@ -190,3 +191,12 @@ class TestACountedTool:
     def test_is_made_of_a_function_with_a_signature(self, no_function: Any, words: str) -> None:
         with pytest.raises(ConfigError, match=words):
             counted(no_function)
+
+
+def test_a_response_that_a_foundry_project_deletes_leaves_what_it_said() -> None:
+    project = Project()
+    made = project.respond()
+    deleted = project.ask("DELETE", f"/responses/{made.body['id']}")
+    assert (deleted.status, deleted.body["object"], deleted.body["deleted"]) == (200, "response", True)
+    assert project.mock.calls == []
+    assert [reply.text for reply in project.mock.said] == ["Hello there."]

@@ -95,5 +95,5 @@ def find_other_api(request: Request) -> ApiError | None:
         f"{request.method} {request.root}{request.path} is not part of this mock: {names[named]} are another API of the "
         f"provider than Responses, Conversations and Assistants.{_HINTS.get(named, _HINT)}"
     )
-    error = ApiError(404, message, None, "not_mocked", "harness_error", body_template=_FORMS.get(request.dialect))
-    return error.fill({}) if error.body_template else error
+    error = ApiError(404, "{text}", None, "not_mocked", "harness_error", body_template=_FORMS.get(request.dialect))
+    return error.fill({"text": message})  # a path may hold braces

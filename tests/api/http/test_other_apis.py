@@ -55,3 +55,9 @@ def test_an_address_that_is_none_stays_not_found() -> None:
 def test_the_lists_of_openai_are_not_below_the_project_itself() -> None:
     assert ask("GET", f"{PROJECT}/models").body["error"]["code"] == "not_mocked"
     assert ask("GET", f"{PROJECT}/conversations/conv_1").body["title"] == "Not Found"
+
+
+def test_a_path_of_a_project_may_hold_braces() -> None:
+    refused = ask("POST", f"{PROJECT}/evaluations/{{x}}")
+    assert (refused.status, refused.body["error"]["code"]) == (404, "not_mocked")
+    assert "POST /api/projects/p/evaluations/{x} is not part of this mock" in refused.body["error"]["message"]
