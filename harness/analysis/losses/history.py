@@ -52,14 +52,19 @@ _DONE_ANSWER = message("Done.")
 _DONE = assistant("Done.")
 
 
+_STANDS_AGAIN = (
+    "{count} that this transcript holds already {stand} in it again; the first is {what}, said in exchange {said}"
+)
+_SEND_ONCE = "Send the whole transcript, or name what it continues and send only what is new; store each turn once."
+
+
 @loss(
-    message="{count} that this transcript holds already {stand} in it again; the first is {what}, said in exchange {said}",
-    fix="Send the whole transcript, or name what it continues and send only what is new; store each turn once.",
+    message=_STANDS_AGAIN,
+    fix=_SEND_ONCE,
     loses=[
         ask([PROMPT], {"previous_response_id": "{0.id}", "input": [PROMPT, assistant(TEXT), NEXT]}, turns=[REPLY]),
         ask([PROMPT], {"previous_response_id": "{0.id}", "input": [PROMPT, _DONE, NEXT]}, turns=[_DONE_ANSWER]),
         ask([PROMPT], {"previous_response_id": "{0.id}", "input": [call(), output()]}, turns=[DEPLOY]),
-        ask([PROMPT], {"previous_response_id": "{0.id}", "input": [PROMPT, NEXT]}, turns=[REPLY]),
         after(
             Case({}, on="POST /conversations"),
             {"conversation": "{0.id}", "input": [PROMPT]},
@@ -81,7 +86,6 @@ _DONE = assistant("Done.")
         ask([PROMPT], [user("Again: Ship v2, please."), _DONE, NEXT], turns=[_DONE_ANSWER]),
         ask([user("no")], [user("no no")], turns=[_DONE_ANSWER]),
         ask([PROMPT], {"previous_response_id": "{0.id}", "input": [PROMPT]}, turns=[REPLY]),
-        ask([user("Go on.")], {"previous_response_id": "{0.id}", "input": [user("Go on."), NEXT]}, turns=[REPLY]),
         ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[REPLY]),
         ask([PROMPT], [PROMPT], [PROMPT, assistant(TEXT), PROMPT, assistant(TEXT)], turns=[REPLY, REPLY]),
         ask([PROMPT], [PROMPT, _DONE, NEXT, _DONE, user("Thanks.")], turns=[_DONE_ANSWER]),
@@ -95,16 +99,34 @@ def history_replayed(request: HistoryRequest, history: History) -> Iterator[Loss
 
     With `previous_response_id` or `conversation` the transcript is what these hold, then the input. Calls and items with
     ids are known by these; words are, when they are long, or follow the same words again. What the model said as often, or
-    what stood there before it was said, is no repetition; nor is a user who says the same again. All that the user has
-    said, and something new after it, is one.
+    what stood there before it was said, is no repetition; nor is a user who says the same again.
     """
-    found = [(place, original.number, original.item) for place, original in _find_repetitions(request, history)] or [
-        *_find_doubled_texts(request, history),
-        *_find_prompts_again(request, history),
-    ]
+    found = [
+        (place, original.number, original.item) for place, original in _find_repetitions(request, history)
+    ] or list(_find_doubled_texts(request, history))
+    yield from _describe_first(found)
+
+
+def _describe_first(found: list[tuple[str, int, Json]]) -> Iterator[LossFacts]:
     for place, number, item in found[:1]:
         count, stand = (f"{len(found)} items", "stand") if len(found) > 1 else ("1 item", "stands")
         yield {"at": place, "said": number, "what": describe_item(item), "count": count, "stand": stand}
+
+
+@loss(
+    message=_STANDS_AGAIN,
+    fix=_SEND_ONCE,
+    strict=True,
+    loses=[ask([PROMPT], {"previous_response_id": "{0.id}", "input": [PROMPT, NEXT]}, turns=[REPLY])],
+    keeps=[
+        ask([PROMPT], {"previous_response_id": "{0.id}", "input": [PROMPT]}, turns=[REPLY]),
+        ask([PROMPT], {"previous_response_id": "{0.id}", "input": [NEXT]}, turns=[REPLY]),
+        ask([user("Go on.")], {"previous_response_id": "{0.id}", "input": [user("Go on."), NEXT]}, turns=[REPLY]),
+    ],
+)
+def prompts_replayed(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """A request that continues another begins with all that the user has said before, which some workflows do on purpose."""
+    yield from _describe_first(list(_find_prompts_again(request, history)))
 
 
 def _find_repetitions(request: HistoryRequest, history: History) -> list[tuple[str, OutputItem]]:

@@ -59,8 +59,6 @@ def _mcp_case(**changed: Any) -> Case:
         _changed_output_case("v2 is livev2 is live"),
         _changed_output_case(str(_OUTPUT_PARTS), _OUTPUT_PARTS),
         _changed_output_case(json.dumps(_OUTPUT_PARTS), _OUTPUT_PARTS),
-        _mcp_case(output=None),
-        _mcp_case(output="null"),
     ],
     keeps=[
         _changed_output_case("v2 is live"),
@@ -68,8 +66,7 @@ def _mcp_case(**changed: Any) -> Case:
         _changed_output_case("[output left out]"),
         _changed_output_case("v2 is live since noon"),
         _changed_output_case("v2 is live", ""),
-        _mcp_case(),
-        _mcp_case(output="[output left out]"),
+        _mcp_case(output=None),
         ask([PROMPT], [PROMPT, call(), output(), output("call_9")], [PROMPT, call(), output(value="")], turns=[DEPLOY]),
         ask(
             [PROMPT],
@@ -83,7 +80,6 @@ def _mcp_case(**changed: Any) -> Case:
 def output_altered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """The output of a call is empty, doubled, or a printed value, where the same call's output was a text before.
 
-    So is that which a call of an MCP server was said with.
     Another text may stand for it: old outputs are shortened by right, and late ones replaced.
     """
     yield from (facts for facts in _find_changed_outputs(request, history) if facts["how"])
@@ -93,11 +89,18 @@ def output_altered(request: HistoryRequest, history: History) -> Iterator[LossFa
     message="{what}, {verb} in exchange {said} as {was}, is another text now: {now}",
     fix="Keep outputs as they were sent first, unless they are shortened on purpose.",
     strict=True,
-    loses=[_changed_output_case("[output left out]"), _changed_output_case("v2 is live since noon")],
-    keeps=[_changed_output_case("v2 is live"), _changed_output_case(_OUTPUT_PARTS)],
+    loses=[
+        _changed_output_case("[output left out]"),
+        _changed_output_case("v2 is live since noon"),
+        _mcp_case(output=None),
+    ],
+    keeps=[_changed_output_case("v2 is live"), _changed_output_case(_OUTPUT_PARTS), _mcp_case()],
 )
 def output_replaced(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """The output of a call is another text than before; a placeholder is a habit of long conversations."""
+    """The output of a call is another text than before; a placeholder is a habit of long conversations.
+
+    So is an output with which the API has shown a call of an MCP server: clients leave it out that send the call's id.
+    """
     yield from (facts for facts in _find_changed_outputs(request, history) if not facts["how"])
 
 
@@ -112,8 +115,8 @@ def _find_changed_outputs(request: HistoryRequest, history: History) -> Iterator
         if item_type(item) == "mcp_call" and (original := history.find_original(item)):
             was, now = as_string(original.item.get("output")), as_string(item.get("output"))
             if was and now != was:
-                number, changed = original.number, _describe_change(item, was, now)
-                yield {"at": f"{place}.output", "said": number, "verb": "said", **changed}
+                changed = {**_describe_change(item, was, now), "how": ""}
+                yield {"at": f"{place}.output", "said": original.number, "verb": "said", **changed}
 
 
 def _describe_change(item: Json, was: str, now: str) -> Json:
